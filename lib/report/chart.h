@@ -92,7 +92,3 @@ struct chart {
 };
 
 void chart_done(struct chart *c);
-void line_chart_done(struct line_chart *c);
-void dot_chart_done(struct dot_chart *c);
-void bar_chart_done(struct bar_chart *c);
-void spark_done(struct spark *s);

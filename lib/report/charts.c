@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "report/compare_layout.h"
 #include "report/prose_cpus.h"
-#include "report/sheets.h"
 #include "compare/compare.h"
 #include "result/number.h"
 #include "result/phases.h"
@@ -19,6 +18,16 @@ static const char *training_role(const struct result *r)
 {
     return matrix_training_words(&r->def->matrix).one;
 }
+
+typedef const struct figure *figure_of_fn(const struct point_result *p);
+
+/* How a chart is made; of lines also what x and y are. */
+struct maker {
+    const char *name;
+    bool (*make)(const struct layout *l, const struct maker *m, struct chart *ret);
+    const char *(*x_of)(const struct layout *l);
+    figure_of_fn *figure_of;
+};
 
 /* ---- words ---- */
 
@@ -130,8 +139,6 @@ static int compare_marks(const void *a, const void *b)
     return (x->x > y->x) - (x->x < y->x);
 }
 
-typedef const struct figure *figure_of_fn(const struct point_result *p);
-
 static const struct figure *throughput_of(const struct point_result *p)
 {
     return &p->throughput;
@@ -205,44 +212,8 @@ static bool make_lines(struct line_chart *c, const struct layout *l, const char 
             c->n_left_out++;
         }
     }
-    if (c->series.len == 0) {
-        line_chart_done(c);
-        return false;
-    }
-    c->x_title = xstrdup(x);
-    return true;
-}
-
-static bool make_throughput(struct line_chart *c, const struct layout *l, const char *x)
-{
-    if (l->mixed_units || !make_lines(c, l, x, throughput_of)) {
-        return false;
-    }
-    c->title = xasprintf("Throughput by %s", x);
-    c->y_title = xstrdup(l->unit);
-    return true;
-}
-
-static bool make_efficiency(struct line_chart *c, const struct layout *l, const char *x)
-{
-    if (l->own_baselines || !make_lines(c, l, x, efficiency_of)) {
-        return false;
-    }
-    c->title = xasprintf("Efficiency by %s", x);
-    c->y_title = xasprintf("of the ideal, per %s", training_role(l->result));
-    return true;
-}
-
-bool charts_throughput(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "throughput", .reference = NAN};
-    return make_throughput(ret, l, x_name(l));
-}
-
-bool charts_efficiency(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "efficiency", .reference = 1, .y_unit = CHART_PERCENT};
-    return make_efficiency(ret, l, x_name(l));
+    c->x_title = c->series.len == 0 ? NULL : xstrdup(x);
+    return c->series.len > 0;
 }
 
 /* The number of servers, where it varies and is not the x axis already; else NULL. */
@@ -271,26 +242,22 @@ static bool has_line(const struct line_chart *c)
     return false;
 }
 
-static bool keep_lines(struct line_chart *c)
+static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    if (!has_line(c)) {
-        line_chart_done(c);
+    const bool is_efficiency = m->figure_of == efficiency_of;
+    const char *x = m->x_of(l);
+    struct line_chart *c = &ret->lines;
+    *ret = (struct chart){CHART_LINES,
+                          .lines = {.id = m->name,
+                                    .reference = is_efficiency ? 1 : NAN,
+                                    .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
+    if ((is_efficiency ? l->own_baselines : l->mixed_units) || !make_lines(c, l, x, m->figure_of)) {
         return false;
     }
-    return true;
-}
-
-bool charts_throughput_by_servers(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "throughput-by-pservers", .reference = NAN};
-    return make_throughput(ret, l, servers_name(l)) && keep_lines(ret);
-}
-
-bool charts_efficiency_by_servers(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){
-        .id = "efficiency-by-pservers", .reference = 1, .y_unit = CHART_PERCENT};
-    return make_efficiency(ret, l, servers_name(l)) && keep_lines(ret);
+    c->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
+    c->y_title = is_efficiency ? xasprintf("of the ideal, per %s", training_role(l->result))
+                               : xstrdup(l->unit);
+    return m->x_of != servers_name || has_line(c);
 }
 
 /* ---- dots ---- */
@@ -319,9 +286,11 @@ static void add_ideal(struct chart_row *row, const struct layout *l, const struc
     }
 }
 
-bool charts_points(const struct layout *l, struct dot_chart *ret)
+static bool points(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "points", .unit = CHART_NUMBER, .reference = NAN};
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_NUMBER, .reference = NAN}};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
@@ -330,25 +299,27 @@ bool charts_points(const struct layout *l, struct dot_chart *ret)
             struct chart_row row = {.name = charts_point_name(l, p)};
             add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
             add_ideal(&row, l, p);
-            *vec_push(&ret->rows) = row;
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
+    if (c->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("measured");
+    *vec_push(&c->series) = xstrdup("measured");
     if (!l->own_baselines) {
-        *vec_push(&ret->series) = xasprintf("ideal: baseline times %s",
-                                            matrix_training_words(&l->result->def->matrix).many);
+        *vec_push(&c->series) = xasprintf("ideal: baseline times %s",
+                                          matrix_training_words(&l->result->def->matrix).many);
     }
-    ret->title = xstrdup("Throughput by point");
-    ret->x_title = xstrdup(l->unit);
+    c->title = xstrdup("Throughput by point");
+    c->x_title = xstrdup(l->unit);
     return true;
 }
 
-bool charts_resources(const struct layout *l, struct dot_chart *ret)
+static bool resources(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "resources", .unit = CHART_PERCENT, .reference = 1};
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_PERCENT, .reference = 1}};
     if (l->own_baselines) {
         return false;
     }
@@ -368,29 +339,30 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
         }
         if (row.dots.len > 0) {
             row.name = charts_point_name(l, p);
-            *vec_push(&ret->rows) = row;
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
-        dot_chart_done(ret);
+    if (c->rows.len == 0) {
         return false;
     }
     /* The last ones may be missing: what no replica said is known of no point. */
-    *vec_push(&ret->series) = xasprintf("per %s", role);
+    *vec_push(&c->series) = xasprintf("per %s", role);
     if (has[1] || has[2]) {
-        *vec_push(&ret->series) = xstrdup("per pod: servers count, launchers do not");
+        *vec_push(&c->series) = xstrdup("per pod: servers count, launchers do not");
     }
     if (has[2]) {
-        *vec_push(&ret->series) = xstrdup("per CPU");
+        *vec_push(&c->series) = xstrdup("per CPU");
     }
-    ret->title = xasprintf("Efficiency per %s and per pod", role);
-    ret->x_title = xstrdup("of the ideal");
+    c->title = xasprintf("Efficiency per %s and per pod", role);
+    c->x_title = xstrdup("of the ideal");
     return true;
 }
 
-bool charts_trials(const struct layout *l, struct dot_chart *ret)
+static bool trials(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "trials", .unit = CHART_CHANGE, .reference = 1};
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_CHANGE, .reference = 1}};
     result_each_swept (p, l->result) {
         struct chart_row row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
@@ -410,21 +382,23 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
         }
         if (row.dots.len > 0) {
             row.name = charts_point_name(l, p);
-            *vec_push(&ret->rows) = row;
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
+    if (c->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("a trial");
-    ret->title = xstrdup("Spread of trials");
-    ret->x_title = xstrdup("from the median of the point");
+    *vec_push(&c->series) = xstrdup("a trial");
+    c->title = xstrdup("Spread of trials");
+    c->x_title = xstrdup("from the median of the point");
     return true;
 }
 
-bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
+bool charts_comparison(const struct comparison *c, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "comparison", .unit = CHART_CHANGE, .reference = 1};
+    struct dot_chart *dots = &ret->dots;
+    *ret = (struct chart){CHART_DOTS,
+                          .dots = {.id = "comparison", .unit = CHART_CHANGE, .reference = 1}};
     struct compare_identity id;
     compare_identity_init(&id, c);
     const struct point_words words = compare_identity_words(&id, c);
@@ -437,15 +411,15 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
         buf_printf(&text, "%s: ratio ", row.name);
         words_put_estimate(&p->ratio.estimate, "", &text);
         add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
-        *vec_push(&ret->rows) = row;
+        *vec_push(&dots->rows) = row;
     }
     compare_identity_done(&id);
-    if (ret->rows.len == 0) {
+    if (dots->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("the candidate");
-    ret->title = xstrdup("The candidate's throughput against the base's");
-    ret->x_title = xstrdup("change of throughput, with its 95% interval");
+    *vec_push(&dots->series) = xstrdup("the candidate");
+    dots->title = xstrdup("The candidate's throughput against the base's");
+    dots->x_title = xstrdup("change of throughput, with its 95% interval");
     return true;
 }
 
@@ -489,57 +463,52 @@ static char *missing_phases(const struct layout *l)
 #define PHASES                                                                                     \
     "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
     "so their sum may exceed the step"
-static const char phases[] = PHASES;
+static const char own_phases[] = PHASES;
 static const char shared_phases[] =
     PHASES "; where processes share CPUs, a phase includes waiting for one";
 
-bool charts_phases(const struct layout *l, struct bar_chart *ret)
+static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct bar_chart){.id = "phases"};
-    ret->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
+    struct bar_chart *c = &ret->bars;
+    *ret = (struct chart){CHART_BARS, .bars = {.id = m->name}};
+    c->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
     result_each_swept (p, l->result) {
-        const struct step_means m = phases_of(p);
-        if (m.n_replicas == 0) {
+        const struct step_means means = phases_of(p);
+        if (means.n_replicas == 0) {
             continue;
         }
-        struct bar_row *row = &ret->rows[ret->n_rows++];
+        struct bar_row *row = &c->rows[c->n_rows++];
         row->name = charts_point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
-            row->parts[k] = MS_PER_NS * m.phase_ns[k];
+            row->parts[k] = MS_PER_NS * means.phase_ns[k];
         }
-        row->whole = MS_PER_NS * m.step_ns;
+        row->whole = MS_PER_NS * means.step_ns;
     }
-    if (ret->n_rows == 0) {
-        bar_chart_done(ret);
+    if (c->n_rows == 0) {
         return false;
     }
     for (int k = 0; k < PHASE_COUNT; k++) {
-        *vec_push(&ret->parts) = xstrdup(phase_to_string((enum phase)k));
+        *vec_push(&c->parts) = xstrdup(phase_to_string((enum phase)k));
     }
-    ret->missing = missing_phases(l);
-    ret->subtitle = prose_cpus_any(l->result->def) ? shared_phases : phases;
-    ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
-    ret->x_title = xstrdup("ms a step");
+    c->missing = missing_phases(l);
+    c->subtitle = prose_cpus_any(l->result->def) ? shared_phases : own_phases;
+    c->title = xasprintf("What a %s's step consists of", training_role(l->result));
+    c->x_title = xstrdup("ms a step");
     return true;
 }
 
 /* ---- by name ---- */
 
 /* In the order of a page. */
-static const struct maker {
-    const char *name;
-    bool (*lines)(const struct layout *l, struct line_chart *ret);
-    bool (*dots)(const struct layout *l, struct dot_chart *ret);
-    bool (*bars)(const struct layout *l, struct bar_chart *ret);
-} makers[] = {
-    {"throughput", .lines = charts_throughput},
-    {"efficiency", .lines = charts_efficiency},
-    {"points", .dots = charts_points},
-    {"throughput-by-pservers", .lines = charts_throughput_by_servers},
-    {"efficiency-by-pservers", .lines = charts_efficiency_by_servers},
-    {"resources", .dots = charts_resources},
-    {"trials", .dots = charts_trials},
-    {"phases", .bars = charts_phases},
+static const struct maker makers[] = {
+    {"throughput", lines, x_name, throughput_of},
+    {"efficiency", lines, x_name, efficiency_of},
+    {"points", points},
+    {"throughput-by-pservers", lines, servers_name, throughput_of},
+    {"efficiency-by-pservers", lines, servers_name, efficiency_of},
+    {"resources", resources},
+    {"trials", trials},
+    {"phases", phases},
 };
 #define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
 
@@ -548,38 +517,16 @@ const char *charts_name(size_t i)
     return i < N_MAKERS ? makers[i].name : NULL;
 }
 
-bool charts_make(const struct layout *l, size_t i, struct chart *ret)
+bool charts_make(const struct layout *l, const char *name, struct chart *ret)
 {
-    const struct maker *m = &makers[i];
-    bool is_made;
-    if (m->lines != NULL) {
-        ret->kind = CHART_LINES;
-        is_made = m->lines(l, &ret->lines);
-    } else if (m->dots != NULL) {
-        ret->kind = CHART_DOTS;
-        is_made = m->dots(l, &ret->dots);
-    } else {
-        ret->kind = CHART_BARS;
-        is_made = m->bars(l, &ret->bars);
-    }
-    return is_made;
-}
-
-enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name)
-{
-    enum sheet_chart_answer answer = SHEET_CHART_UNKNOWN;
-    struct layout l;
-    struct chart chart;
-    layout_init(&l, r);
     for (size_t i = 0; i < N_MAKERS; i++) {
         if (str_eq(name, makers[i].name)) {
-            answer = SHEET_CHART_EMPTY;
-            if (charts_make(&l, i, &chart)) {
-                sheet_figure(s, &chart);
-                answer = SHEET_CHART_MADE;
+            const bool is_made = makers[i].make(l, &makers[i], ret);
+            if (!is_made) {
+                chart_done(ret);
             }
+            return is_made;
         }
     }
-    layout_done(&l);
-    return answer;
+    return false;
 }

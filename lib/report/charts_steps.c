@@ -132,18 +132,10 @@ bool charts_steps(const struct layout *l, struct sparks *ret)
 {
     *ret = (struct sparks){0};
     result_each_swept (p, l->result) {
-        struct spark spark;
-        if (make_spark(l, p, &spark)) {
-            *vec_push(&ret->list) = spark;
+        struct chart chart = {.kind = CHART_SPARK};
+        if (make_spark(l, p, &chart.spark)) {
+            *vec_push(&ret->list) = chart;
         }
     }
     return ret->list.len > 0;
-}
-
-void sparks_done(struct sparks *sparks)
-{
-    vec_each (struct spark, s, &sparks->list) {
-        spark_done(s);
-    }
-    vec_done(&sparks->list);
 }

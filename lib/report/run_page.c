@@ -244,7 +244,7 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
     static const struct sheet_mark differs = {.page = "Differs: "};
     struct buf text = BUF_INIT;
     struct prose_compare lines;
-    struct chart chart = {CHART_DOTS, {}};
+    struct chart chart;
     prose_compare_init(&lines, c);
     sheet_open(s, SHEET_PLAIN, "Comparison");
     buf_puts(&text, "Base: ");
@@ -255,7 +255,7 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
     sheet_put_line(s, &sheet_paragraph, &text);
     sheet_line(s, &sheet_paragraph, "%s", "");
     sheet_span(s, SHEET_STRONG, "%s", lines.list.items[lines.list.len - 1].text); /* the verdict */
-    if (c->points.len <= MAX_CHARTED && charts_comparison(c, &chart.dots)) {
+    if (c->points.len <= MAX_CHARTED && charts_comparison(c, &chart)) {
         sheet_figure(s, &chart);
     }
     sheet_table(s, NULL, compare_layout_table(c, 0), 1);
@@ -275,7 +275,7 @@ static void put_charts(struct sheet *s, const struct layout *l)
     struct chart chart;
     bool is_open = false;
     for (size_t i = 0; charts_name(i) != NULL; i++) {
-        if (!charts_make(l, i, &chart)) {
+        if (!charts_make(l, charts_name(i), &chart)) {
             continue;
         }
         if (!is_open) {
@@ -316,8 +316,8 @@ static void put_steps(struct sheet *s, const struct layout *l)
                "The measured steps of one replica (trainer/0 is the first trainer) in the trial "
                "that is nearest to the median of its point. Heights begin at zero. Other replicas "
                "and trials differ, so these times need not fit the figures above.");
-    vec_each (const struct spark, spark, &sparks.list) {
-        sheet_figure(s, &(struct chart){CHART_SPARK, .spark = *spark});
+    vec_each (const struct chart, chart, &sparks.list) {
+        sheet_figure(s, chart);
     }
     sheet_close(s);
     vec_done(&sparks.list); /* the sheet has its items */
@@ -395,6 +395,25 @@ static void put_slow(struct sheet *s, const struct layout *l)
 }
 
 /* ---- the whole ---- */
+
+enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name)
+{
+    struct layout l;
+    struct chart chart;
+    layout_init(&l, r);
+    const bool is_made = charts_make(&l, name, &chart);
+    layout_done(&l);
+    if (is_made) {
+        sheet_figure(s, &chart);
+        return SHEET_CHART_MADE;
+    }
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        if (str_eq(name, charts_name(i))) {
+            return SHEET_CHART_EMPTY;
+        }
+    }
+    return SHEET_CHART_UNKNOWN;
+}
 
 static void put_sections(struct sheet *s, const struct layout *l)
 {

@@ -26,7 +26,7 @@ struct run_page {
     const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
 };
 void sheet_page(struct sheet *s, const struct run_page *page);
-/* One of its charts by name (charts.h has the names). charts.c. */
+/* One of its charts by name (charts.h has the names). run_page.c. */
 enum sheet_chart_answer { SHEET_CHART_MADE, SHEET_CHART_EMPTY, SHEET_CHART_UNKNOWN };
 enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name);
 /* By node: which were slow or throttled. nodes.c. */
