@@ -24,13 +24,8 @@ void layout_init(struct layout *l, const struct result *r)
     l->unit = result_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
     result_each_swept (p, r) {
-        l->systems = l->systems || p->point->system != first->system;
+        words_add_differences(first, p->point, &l->names, &l->systems);
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
-        vec_each (struct param, param, &p->point->params.list) {
-            if (!same_value(&p->point->params, &first->params, param->name)) {
-                words_add_name(&l->names, param->name);
-            }
-        }
     }
 }
 
@@ -253,10 +248,10 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
 
 /* ---- one row a point ---- */
 
-static bool any_interval(const struct layout *l, enum layout_part part)
+bool layout_any_interval(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
-        const struct figure *f = part == LAYOUT_THROUGHPUT ? &p->throughput : &p->efficiency;
+        const struct figure *f = (const struct figure *)((const char *)p + offset);
         if (f->estimate.known && f->estimate.has_interval) {
             return true;
         }
@@ -302,6 +297,22 @@ bool layout_says_per_cpu(const struct layout *l)
     return !l->own_baselines && says_more(l, &resource_columns[1]);
 }
 
+void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
+{
+    if (words->systems) {
+        table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].name);
+    }
+    for (size_t i = 0; i < words->n_names; i++) {
+        const struct value *v = params_get(&p->params, words->names[i]);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        table_named(t, words->names[i], "%s", v == NULL ? "-" : buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index)
 {
@@ -309,13 +320,8 @@ void layout_put_identity(struct table *t, const struct layout *l, const struct p
         table_number(t, "POINT", "%u", p->index);
         return;
     }
-    if (l->systems) {
-        table_text(t, "SYSTEM", "%s", system_name(l, p));
-    }
-    vec_each (const char *, name, &l->names) {
-        _cleanup_(freep) char *text = value_text(p, *name);
-        table_named(t, *name, "%s", text);
-    }
+    const struct point_words words = layout_words(l);
+    layout_put_words(t, &words, p);
 }
 
 /* What a table of points has columns for, besides what its parts say. */
@@ -332,8 +338,8 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
     struct point_columns c = {
         .by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0),
-        .x_interval = any_interval(l, LAYOUT_THROUGHPUT),
-        .e_interval = any_interval(l, LAYOUT_SCALING),
+        .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
+        .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
         /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
          * papers of 2018 have. */
         .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
@@ -456,12 +462,8 @@ enum words_form layout_form(const struct layout *l)
 
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    const size_t begin = out->len;
     const struct point_words words = layout_words(l);
-    words_put_point(&words, l->result->points[point].point, layout_form(l), out);
-    if (out->len == begin) {
-        buf_puts(out, "all");
-    }
+    words_describe_point(&words, l->result->points[point].point, layout_form(l), out);
 }
 
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)
