@@ -73,11 +73,8 @@ static size_t count_replicas(const struct result *r, uint32_t system, size_t har
 {
     size_t n = 0;
     result_each_point (p, r) {
-        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
-            const struct trial_result *t = &p->trials[j];
-            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-                n += t->replicas[k].hardware == hardware;
-            }
+        point_each_replica (it, p) {
+            n += p->point->system == system && it->hardware == hardware;
         }
     }
     return n;
@@ -100,13 +97,12 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
     static const char *const keys[] = {"precision"};
     const struct point_result *p = point_of(r, system);
     char *precision = NULL;
-    for (size_t j = 0; p != NULL && j < p->n_trials && precision == NULL; j++) {
-        const struct trial_result *t = &p->trials[j];
-        for (size_t k = 0; k < t->n_replicas && precision == NULL; k++) {
-            const char *environment = t->replicas[k].row->environment_json;
-            if (t->phase == TRIAL_SUCCEEDED && environment != NULL) {
-                environment_texts(environment, keys, 1, &precision);
-            }
+    if (p == NULL) {
+        return;
+    }
+    point_each_replica (it, p) {
+        if (it->row->environment_json != NULL && precision == NULL) {
+            environment_texts(it->row->environment_json, keys, 1, &precision);
         }
     }
     if (precision != NULL) {
@@ -120,18 +116,18 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
 static void put_loss(const struct result *r, uint32_t system, struct buf *out)
 {
     const struct point_result *p = point_of(r, system);
-    for (size_t j = 0; p != NULL && j < p->n_trials; j++) {
-        const struct trial_result *t = &p->trials[j];
-        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            const struct summary *s = &t->replicas[k].summary;
-            if (t->replicas[k].has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
-                buf_puts(out, "; loss ");
-                number_format(s->loss_first, out);
-                buf_puts(out, " in the first measured step of a trial, ");
-                number_format(s->loss_last, out);
-                buf_puts(out, " in its last");
-                return;
-            }
+    if (p == NULL) {
+        return;
+    }
+    point_each_replica (it, p) {
+        const struct summary *s = &it->summary;
+        if (it->has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
+            buf_puts(out, "; loss ");
+            number_format(s->loss_first, out);
+            buf_puts(out, " in the first measured step of a trial, ");
+            number_format(s->loss_last, out);
+            buf_puts(out, " in its last");
+            return;
         }
     }
 }

@@ -97,7 +97,7 @@ static double median_of(const struct speed_gang *gang, const char *node, bool is
             values[n++] = gang->members[i].log_ns;
         }
     }
-    return n == 0 ? NAN : (values[(n - 1) / 2] + values[n / 2]) / 2;
+    return stats_middle(values, n);
 }
 
 /* Each node of the gang once. */

@@ -40,6 +40,25 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
+const struct replica_result *point_next_replica(const struct point_result *p,
+                                                const struct replica_result *it)
+{
+    bool is_next = it == NULL;
+    point_each_trial (t, p) {
+        if (t->phase != TRIAL_SUCCEEDED || t->n_replicas == 0) {
+            continue;
+        }
+        if (is_next) {
+            return t->replicas;
+        }
+        is_next = it == &t->replicas[t->n_replicas - 1];
+        if (!is_next && it >= t->replicas && it < t->replicas + t->n_replicas) {
+            return it + 1;
+        }
+    }
+    return NULL;
+}
+
 static bool is_decided(const struct trial_result *t)
 {
     return t->has_ended && attempt_outcome_decides(t->outcome);

@@ -162,6 +162,12 @@ struct result {
          p++)
 #define point_each_trial(t, p)                                                                     \
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
+/* The replicas of the succeeded trials of a point. */
+#define point_each_replica(it, p)                                                                  \
+    for (const struct replica_result *it = point_next_replica(p, NULL); it != NULL;                \
+         it = point_next_replica(p, it))
+const struct replica_result *point_next_replica(const struct point_result *p,
+                                                const struct replica_result *it);
 #define trial_each_replica(it, t)                                                                  \
     for (const struct replica_result *it = (t)->replicas;                                          \
          it != NULL && it < (t)->replicas + (t)->n_replicas; it++)

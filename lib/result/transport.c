@@ -5,12 +5,9 @@
 
 void transports_add(struct transports *t, const struct point_result *p)
 {
-    point_each_trial (trial, p) {
-        for (size_t k = 0; trial->phase == TRIAL_SUCCEEDED && k < trial->n_replicas; k++) {
-            const struct replica_result *r = &trial->replicas[k];
-            if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
-                t->used[r->summary.transport] = true;
-            }
+    point_each_replica (r, p) {
+        if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
+            t->used[r->summary.transport] = true;
         }
     }
 }
