@@ -161,14 +161,9 @@ static bool is_same_command(const struct command *a, const struct command *b)
     return a->words.len == b->words.len;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : str_eq(a, b);
-}
-
 static bool is_same_launch(const struct launch *a, const struct launch *b)
 {
-    return is_same_text(a->image, b->image) && is_same_command(&a->command, &b->command) &&
+    return str_eq_or_null(a->image, b->image) && is_same_command(&a->command, &b->command) &&
            is_same_command(&a->args, &b->args);
 }
 
@@ -177,7 +172,7 @@ static bool is_same_env(const struct launch *a, const struct launch *b)
     bool same = a->env.len == b->env.len;
     for (size_t i = 0; same && i < a->env.len; i++) {
         const struct env_var *x = &a->env.items[i], *y = &b->env.items[i];
-        same = str_eq(x->name, y->name) && is_same_text(x->value, y->value);
+        same = str_eq(x->name, y->name) && str_eq_or_null(x->value, y->value);
     }
     return same;
 }

@@ -57,31 +57,21 @@ static void put_only_node(struct sheet *s, const struct result *r)
 
 /* What a start record says of where its replica ran. */
 static const struct fact {
-    const char *name;  /* in a sentence */
-    const char *title; /* of a column */
-    size_t offset;     /* of a struct hardware's text */
-} facts[] = {
-    {"CPU", "CPU", offsetof(struct hardware, cpu_model)},
-    {"Kernel", "KERNEL", offsetof(struct hardware, kernel)},
-    {"BLAS core", "BLAS CORE", offsetof(struct hardware, blas_core)},
-    {"Build", "BUILD", offsetof(struct hardware, build)},
-    {"Source", "SOURCE", offsetof(struct hardware, source)},
+    const char *name, *title; /* in a sentence; of a column */
+    enum hardware_text text;
+} facts[HARDWARE_TEXTS] = {
+    {"CPU", "CPU", HARDWARE_CPU_MODEL},
+    {"Kernel", "KERNEL", HARDWARE_KERNEL},
+    {"BLAS core", "BLAS CORE", HARDWARE_BLAS_CORE},
+    {"Build", "BUILD", HARDWARE_BUILD},
+    {"Source", "SOURCE", HARDWARE_SOURCE},
 };
-#define N_FACTS (sizeof(facts) / sizeof(facts[0]))
-
-/* NULL: not said. */
-static const char *text_of(const struct hardware *h, const struct fact *fact)
-{
-    return *(char *const *)((const char *)h + fact->offset);
-}
 
 /* All said the same, or none said it. */
 static bool is_common(const struct result *r, const struct fact *fact)
 {
-    const char *first = text_of(&r->hardware.items[0], fact);
     vec_each (const struct hardware, h, &r->hardware) {
-        const char *text = text_of(h, fact);
-        if ((text == NULL) != (first == NULL) || (text != NULL && !str_eq(text, first))) {
+        if (!str_eq_or_null(h->texts[fact->text], r->hardware.items[0].texts[fact->text])) {
             return false;
         }
     }
@@ -102,8 +92,8 @@ static void put_common(struct sheet *s, const struct layout *l)
         sheet_term(s, SHEET_PLAIN, "Replicas", "%zu of succeeded trials",
                    r->hardware.items[0].n_replicas);
     }
-    for (size_t i = 0; i < N_FACTS; i++) {
-        const char *text = text_of(&r->hardware.items[0], &facts[i]);
+    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
+        const char *text = r->hardware.items[0].texts[facts[i].text];
         if (text != NULL && is_common(r, &facts[i])) {
             sheet_term(s, SHEET_PLAIN, facts[i].name, "%s", text);
         }
@@ -123,8 +113,8 @@ static void put_kinds(struct sheet *s, const struct layout *l)
         }
         buf_done(&users);
         table_number(t, "REPLICAS", "%zu", r->hardware.items[i].n_replicas);
-        for (size_t k = 0; k < N_FACTS; k++) {
-            const char *text = text_of(&r->hardware.items[i], &facts[k]);
+        for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
+            const char *text = r->hardware.items[i].texts[facts[k].text];
             if (!is_common(r, &facts[k])) {
                 table_text(t, facts[k].title, "%s", text == NULL ? "-" : text);
             }

@@ -105,8 +105,21 @@ struct threshold_result {
 };
 
 /* A kind of machine that figures come from, as start records say it; NULL: not said. Owned. */
+enum hardware_text {
+    HARDWARE_CPU_MODEL,
+    HARDWARE_BLAS_CORE,
+    HARDWARE_KERNEL,
+    HARDWARE_BUILD,
+    HARDWARE_SOURCE,
+    HARDWARE_TEXTS,
+};
 struct hardware {
-    char *cpu_model, *blas_core, *kernel, *build, *source;
+    union {
+        struct {
+            char *cpu_model, *blas_core, *kernel, *build, *source;
+        };
+        char *texts[HARDWARE_TEXTS]; /* the same */
+    };
     size_t n_replicas; /* of succeeded trials */
 };
 
