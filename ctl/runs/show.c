@@ -29,6 +29,7 @@ void show_begin(const struct cli *cli, struct sheet *sheet)
                cli_output_is(cli, "json")       ? SHEET_JSON
                : cli_output_is(cli, "csv")      ? SHEET_CSV
                : cli_output_is(cli, "markdown") ? SHEET_MARKDOWN
+               : cli_output_is(cli, "junit")    ? SHEET_JUNIT
                                                 : SHEET_TEXT,
                &term);
 }

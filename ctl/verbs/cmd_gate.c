@@ -6,7 +6,6 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
-#include "report/report.h"
 #include "compare/compare_axis.h"
 #include "compare/gate.h"
 
@@ -146,16 +145,6 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
     return code;
 }
 
-static enum exit_code show(const struct cli *cli, const struct gate *g)
-{
-    if (cli_output_is(cli, "junit")) {
-        struct buf out = BUF_INIT;
-        report_junit(g, &out);
-        return show_text(cli, &out);
-    }
-    return show_sheet(cli, sheet_gate, g);
-}
-
 static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
 {
     static const enum exit_code codes[] = {
@@ -168,7 +157,7 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
     struct gate g;
     gate_judge(in->runs[1].result, in->comparison, in->refusal.code == 0 ? NULL : in->refusal.msg,
                &g);
-    enum exit_code code = show(cli, &g);
+    enum exit_code code = show_sheet(cli, sheet_gate, &g);
     code = code == EXIT_OK ? codes[g.verdict] : code;
     gate_done(&g);
     return code;

@@ -12,8 +12,8 @@
 #include "ctl/runs/reference.h"
 #include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
+#include "report/charts.h"
 #include "report/sheets.h"
-#include "report/report.h"
 #include "compare/compare.h"
 
 extern char **environ;
@@ -104,7 +104,7 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
         .result = l->runs[0].result,
         .year = reference_year_of(l->runs[0].result),
     };
-    const struct report_page page = {
+    const struct run_page page = {
         .result = l->runs[0].result,
         .comparison = l->comparison,
         .beside = l->reference == NULL ? NULL : &beside,
@@ -112,19 +112,31 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
         .program = "benchctl " BENCHD_VERSION,
     };
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    report_html(&page, &out);
+    struct sheet sheet;
+    sheet_init(&sheet, SHEET_HTML, NULL);
+    sheet_page(&sheet, &page);
+    sheet_write(&sheet, &out);
     return cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
+}
+
+static enum sheet_chart_answer draw(const struct result *result, const char *chart, struct buf *out)
+{
+    struct sheet sheet;
+    sheet_init(&sheet, SHEET_SVG, NULL);
+    const enum sheet_chart_answer answer = sheet_chart(&sheet, result, chart);
+    sheet_write(&sheet, out);
+    return answer;
 }
 
 /* "choose one that it has: --chart points, trials". */
 static char *charts_there(const struct result *result)
 {
     struct buf text = BUF_INIT, out = BUF_INIT;
-    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
         buf_clear(&out);
-        if (report_svg(result, report_chart_names[i], &out) == REPORT_CHART_MADE) {
+        if (draw(result, charts_name(i), &out) == SHEET_CHART_MADE) {
             buf_printf(&text, "%s%s", text.len == 0 ? "choose one that it has: --chart " : ", ",
-                       report_chart_names[i]);
+                       charts_name(i));
         }
     }
     buf_done(&out);
@@ -133,14 +145,14 @@ static char *charts_there(const struct result *result)
 
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
-    const char *chart = args_get(&cli->args, "chart", report_chart_names[0]);
+    const char *chart = args_get(&cli->args, "chart", charts_name(0));
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
-    switch (report_svg(result, chart, &out)) {
-    case REPORT_CHART_MADE:
+    switch (draw(result, chart, &out)) {
+    case SHEET_CHART_MADE:
         code = cli_print(&out);
         break;
-    case REPORT_CHART_EMPTY: {
+    case SHEET_CHART_EMPTY: {
         _cleanup_(freep) char *fix = charts_there(result);
         code = cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
         break;
@@ -148,8 +160,8 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
     default: {
         _cleanup_(buf_done) struct buf names = BUF_INIT;
         buf_puts(&names, "one of:");
-        for (size_t i = 0; report_chart_names[i] != NULL; i++) {
-            buf_printf(&names, " %s", report_chart_names[i]);
+        for (size_t i = 0; charts_name(i) != NULL; i++) {
+            buf_printf(&names, " %s", charts_name(i));
         }
         code = cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
     }

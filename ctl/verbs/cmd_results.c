@@ -5,7 +5,7 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "result/pivot.h"
 
 /* A row of what; the first is the default. */
@@ -22,7 +22,7 @@ static const struct by {
 static const struct program {
     const char *format;
     void (*write)(const struct result *r, struct buf *out);
-} programs[] = {{"gobench", report_gobench}, {"openmetrics", report_openmetrics}};
+} programs[] = {{"gobench", gobench_write}, {"openmetrics", openmetrics_write}};
 
 static const struct program *program_of(const struct cli *cli)
 {

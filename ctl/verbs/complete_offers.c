@@ -19,7 +19,7 @@
 #include "ctl/cli/usage.h"
 #include "logparse/shipped.h"
 #include "reference/shipped.h"
-#include "report/report.h"
+#include "report/charts.h"
 #include "result/pivot.h"
 #include "spec/shipped_profiles.h"
 #include "spec/spec_load.h"
@@ -224,8 +224,8 @@ void complete_swept(struct typing *t)
 
 void complete_charts(struct typing *t)
 {
-    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
-        offer(t, report_chart_names[i], "");
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        offer(t, charts_name(i), "");
     }
 }
 

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
-#include "report/report.h"
+#include "report/sheets.h"
 #include "compare/run_history.h"
 
 /* Each is read anew. */
@@ -69,7 +69,11 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
     page_open(out, &page);
     buf_puts(out, "<nav><a href=\"../\">Runs</a></nav>\n");
     page_element(out, "h1", benchmark);
-    report_html_history(h, "../runs/", out);
+    struct sheet sheet;
+    sheet_init(&sheet, SHEET_HTML, NULL);
+    sheet.run_href = "../runs/";
+    sheet_history(&sheet, h);
+    sheet_write(&sheet, out);
     buf_printf(
         out,
         "<p class=\"soft\">The newest %d runs that succeeded at most; <code>benchctl history "

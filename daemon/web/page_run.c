@@ -8,7 +8,7 @@
 #include "daemon/web/site.h"
 #include "report/chart_svg.h"
 #include "report/layout.h"
-#include "report/report.h"
+#include "report/sheets.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -90,7 +90,10 @@ static void put_figures(const struct site *site, struct buf *out, const struct s
 {
     const char *name = run->item.row.name;
     if (run->result != NULL) {
-        report_html_sections(run->result, out);
+        struct sheet sheet;
+        sheet_init(&sheet, SHEET_HTML, NULL);
+        sheet_run(&sheet, run->result);
+        sheet_write(&sheet, out);
         buf_puts(out, "<p>");
         put_link(out, "../api/v1/runs/", name, "/results", "Results as JSON");
         buf_puts(out, "</p>\n");
@@ -158,14 +161,16 @@ static void put_figure(struct buf *out, const char *name, const struct estimate 
 /* Each trial next to the median. */
 static void put_trials_chart(struct buf *out, const struct point_result *p)
 {
-    struct dot_chart chart = {
+    struct chart chart = {.kind = CHART_DOTS};
+    struct dot_chart *dots = &chart.dots;
+    *dots = (struct dot_chart){
         .id = "trials",
         .title = xstrdup("Throughput by trial"),
         .x_title = xstrdup(p->throughput.unit),
         .unit = CHART_NUMBER,
         .reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
     };
-    *vec_push(&chart.series) = xstrdup("throughput");
+    *vec_push(&dots->series) = xstrdup("throughput");
     for (size_t i = 0; i < p->n_trials && i < PAGE_MAX_ROWS; i++) {
         const struct trial_result *t = &p->trials[i];
         if (!t->throughput.estimate.known) {
@@ -173,20 +178,20 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         }
         struct buf value = BUF_INIT;
         figure_format(&t->throughput, &value);
-        struct chart_row *row = vec_push(&chart.rows);
+        struct chart_row *row = vec_push(&dots->rows);
         *row = (struct chart_row){.name = xasprintf("trial %u", t->trial)};
         *vec_push(&row->dots) = (struct chart_dot){
             0, t->throughput.estimate.value, NAN, NAN,
             xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
         buf_done(&value);
     }
-    if (chart.rows.len > 0) {
+    if (dots->rows.len > 0) {
         buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "
                       "class=\"soft\">dashed: their median</span></figcaption>\n");
-        chart_svg_dots(&chart, false, out);
+        chart_svg(&chart, false, out);
         buf_puts(out, "</figure></div>\n");
     }
-    dot_chart_done(&chart);
+    chart_done(&chart);
 }
 
 static void put_trial(struct buf *out, const struct trial_result *t)

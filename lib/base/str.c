@@ -11,6 +11,11 @@ bool str_eq(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool str_eq_or_null(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : str_eq(a, b);
+}
+
 bool str_has_prefix(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 bool str_eq(const char *a, const char *b);
+bool str_eq_or_null(const char *a, const char *b); /* also if both are NULL */
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 /* `list` ends with NULL. */

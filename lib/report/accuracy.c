@@ -10,28 +10,11 @@ static const struct spec *spec_of(const struct layout *l)
     return l->result->def->spec;
 }
 
-static const struct point_result *swept_end(const struct layout *l)
-{
-    return l->result->points + l->result->def->matrix.n_swept;
-}
-
-static bool any_interval(const struct layout *l, bool is_time)
-{
-    for (const struct point_result *p = l->result->points; p < swept_end(l); p++) {
-        const struct figure *f = is_time ? &p->time_to_accuracy : &p->accuracy_after_time;
-        if (f->estimate.known && f->estimate.has_interval) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The best accuracy of the trial that had the least; NaN: not known of one. */
 static double least_best(const struct point_result *p)
 {
     double least = NAN;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         if (t->phase != TRIAL_SUCCEEDED) {
             continue;
         }
@@ -87,11 +70,14 @@ struct table *layout_accuracy(const struct layout *l)
     if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
         return NULL;
     }
-    const bool time_interval = any_interval(l, true), after_interval = any_interval(l, false);
+    const bool time_interval =
+                   layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
+               after_interval =
+                   layout_any_interval(l, offsetof(struct point_result, accuracy_after_time));
     _cleanup_(freep) char *time = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
     _cleanup_(freep) char *after = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
     struct table *t = table_new();
-    for (const struct point_result *p = l->result->points; p < swept_end(l); p++) {
+    result_each_swept (p, l->result) {
         layout_put_identity(t, l, p->point, !layout_has_words(l));
         if (spec->target_accuracy > 0) {
             put_time(t, time, p, time_interval);

@@ -11,7 +11,7 @@
         vec_done(vec);                                                                             \
     } while (0)
 
-void line_chart_done(struct line_chart *c)
+static void line_chart_done(struct line_chart *c)
 {
     vec_each (struct chart_series, s, &c->series) {
         vec_each (struct chart_mark, m, &s->marks) {
@@ -27,7 +27,7 @@ void line_chart_done(struct line_chart *c)
     free(c->y_title);
 }
 
-void dot_chart_done(struct dot_chart *c)
+static void dot_chart_done(struct dot_chart *c)
 {
     vec_each (struct chart_row, row, &c->rows) {
         vec_each (struct chart_dot, dot, &row->dots) {
@@ -42,7 +42,7 @@ void dot_chart_done(struct dot_chart *c)
     free(c->x_title);
 }
 
-void bar_chart_done(struct bar_chart *c)
+static void bar_chart_done(struct bar_chart *c)
 {
     for (size_t i = 0; i < c->n_rows; i++) {
         free(c->rows[i].name);
@@ -54,9 +54,29 @@ void bar_chart_done(struct bar_chart *c)
     free(c->x_title);
 }
 
-void spark_done(struct spark *s)
+static void spark_done(struct spark *s)
 {
     free(s->name);
     free(s->text);
     vec_done(&s->values);
+}
+
+void chart_done(struct chart *c)
+{
+    switch (c->kind) {
+    case CHART_NONE:
+        break;
+    case CHART_LINES:
+        line_chart_done(&c->lines);
+        break;
+    case CHART_DOTS:
+        dot_chart_done(&c->dots);
+        break;
+    case CHART_BARS:
+        bar_chart_done(&c->bars);
+        break;
+    case CHART_SPARK:
+        spark_done(&c->spark);
+        break;
+    }
 }

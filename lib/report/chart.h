@@ -69,7 +69,8 @@ struct bar_chart {
         double whole; /* marked with a line; NaN: not known */
     } * rows;
     size_t n_rows;
-    char *missing; /* a sentence: which points have no row; NULL: none */
+    const char *subtitle; /* static */
+    char *missing;        /* a sentence: which points have no row; NULL: none */
 };
 
 /* The course of the time of a step, small. */
@@ -79,7 +80,15 @@ struct spark {
     unsigned n_steps, steps_each; /* of all values; of each but the last */
 };
 
-void line_chart_done(struct line_chart *c);
-void dot_chart_done(struct dot_chart *c);
-void bar_chart_done(struct bar_chart *c);
-void spark_done(struct spark *s);
+/* Any of them. */
+struct chart {
+    enum chart_kind { CHART_NONE, CHART_LINES, CHART_DOTS, CHART_BARS, CHART_SPARK } kind;
+    union {
+        struct line_chart lines;
+        struct dot_chart dots;
+        struct bar_chart bars;
+        struct spark spark;
+    };
+};
+
+void chart_done(struct chart *c);

@@ -361,7 +361,7 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     }
 }
 
-void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
+static void put_lines(const struct line_chart *c, bool is_file, struct buf *out)
 {
     const struct line_plot p = line_plot_of(c);
     const bool has_legend = c->series.len > 1;
@@ -468,7 +468,7 @@ static double dot_dodge_px(const struct dot_chart *c, unsigned series)
     return DODGE_PX * ((double)series - (double)(c->series.len - 1) / 2);
 }
 
-void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
+static void put_dots(const struct dot_chart *c, bool is_file, struct buf *out)
 {
     size_t longest = 0;
     vec_each (const struct chart_row, row, &c->rows) {
@@ -557,7 +557,7 @@ static size_t count_parts(const struct bar_chart *c)
     return n;
 }
 
-void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
+static void put_bars(const struct bar_chart *c, bool is_file, struct buf *out)
 {
     double high = 0;
     size_t longest = 0;
@@ -616,7 +616,7 @@ static void put_scale(struct buf *out, double high_ms)
     buf_done(&text);
 }
 
-void chart_svg_spark(const struct spark *s, struct buf *out)
+static void put_spark(const struct spark *s, struct buf *out)
 {
     double high = 0; /* from zero, so that noise looks as small as it is */
     vec_each (double, value, &s->values) {
@@ -639,4 +639,24 @@ void chart_svg_spark(const struct spark *s, struct buf *out)
                    SPARK_HEIGHT_PX - 2 - scale * s->values.items[i]);
     }
     buf_puts(out, "\"/></svg>\n");
+}
+
+void chart_svg(const struct chart *c, bool is_file, struct buf *out)
+{
+    switch (c->kind) {
+    case CHART_NONE:
+        break;
+    case CHART_LINES:
+        put_lines(&c->lines, is_file, out);
+        break;
+    case CHART_DOTS:
+        put_dots(&c->dots, is_file, out);
+        break;
+    case CHART_BARS:
+        put_bars(&c->bars, is_file, out);
+        break;
+    case CHART_SPARK:
+        put_spark(&c->spark, out);
+        break;
+    }
 }

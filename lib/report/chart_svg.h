@@ -9,7 +9,4 @@
 #include "report/chart.h"
 
 /* `is_file`: a document of its own, with its style; else an element of an HTML page. */
-void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out);
-void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out);
-void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out);
-void chart_svg_spark(const struct spark *s, struct buf *out);
+void chart_svg(const struct chart *c, bool is_file, struct buf *out);

@@ -6,29 +6,28 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "core/summary.h"
 #include "report/compare_layout.h"
+#include "report/prose_cpus.h"
 #include "compare/compare.h"
 #include "result/number.h"
 #include "result/phases.h"
 
 #define MS_PER_NS 1e-6
-#define MS_PER_US 1e-3
-#define SPARK_MAX_VALUES 60
-#define FIRST_STEP_TIMES 2 /* longer or shorter than the others */
-#define FIRST_STEP_MIN 4   /* steps to say so */
-#define MOST_OF 0.95       /* of the time that the throughput counts */
-#define NS_PER_MS 1e6
-
-static const struct point_result *swept_end(const struct result *r)
-{
-    return r->points + r->def->matrix.n_swept;
-}
 
 static const char *training_role(const struct result *r)
 {
     return matrix_training_words(&r->def->matrix).one;
 }
+
+typedef const struct figure *figure_of_fn(const struct point_result *p);
+
+/* How a chart is made; of lines also what x and y are. */
+struct maker {
+    const char *name;
+    bool (*make)(const struct layout *l, const struct maker *m, struct chart *ret);
+    const char *(*x_of)(const struct layout *l);
+    figure_of_fn *figure_of;
+};
 
 /* ---- words ---- */
 
@@ -43,7 +42,7 @@ static char *name_of(const struct point_words *words, const struct point *p, con
     return buf_take(&text);
 }
 
-static char *point_name(const struct layout *l, const struct point_result *p)
+char *charts_point_name(const struct layout *l, const struct point_result *p)
 {
     const struct point_words words = layout_words(l);
     return name_of(&words, p->point, "the point");
@@ -53,7 +52,7 @@ static char *point_name(const struct layout *l, const struct point_result *p)
 static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
                        const char *what)
 {
-    _cleanup_(freep) char *name = point_name(l, p);
+    _cleanup_(freep) char *name = charts_point_name(l, p);
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s: %s", name, what);
     if (str_eq(f->unit, "ratio")) {
@@ -68,7 +67,7 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
 
 static bool is_number(const struct layout *l, const char *name)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (!params_get(&p->point->params, name)->is_int) {
             return false;
         }
@@ -140,8 +139,6 @@ static int compare_marks(const void *a, const void *b)
     return (x->x > y->x) - (x->x < y->x);
 }
 
-typedef const struct figure *figure_of_fn(const struct point_result *p);
-
 static const struct figure *throughput_of(const struct point_result *p)
 {
     return &p->throughput;
@@ -166,7 +163,7 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
 {
     const bool number = is_number(l, x);
     struct chart_series s = {.name = line_name(l, like, x)};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct figure *f = figure_of(p);
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
             continue;
@@ -205,7 +202,7 @@ static bool make_lines(struct line_chart *c, const struct layout *l, const char 
     if (x == NULL) {
         return false;
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (!is_first_of_line(l, p, x)) {
             continue;
         }
@@ -215,44 +212,8 @@ static bool make_lines(struct line_chart *c, const struct layout *l, const char 
             c->n_left_out++;
         }
     }
-    if (c->series.len == 0) {
-        line_chart_done(c);
-        return false;
-    }
-    c->x_title = xstrdup(x);
-    return true;
-}
-
-static bool make_throughput(struct line_chart *c, const struct layout *l, const char *x)
-{
-    if (l->mixed_units || !make_lines(c, l, x, throughput_of)) {
-        return false;
-    }
-    c->title = xasprintf("Throughput by %s", x);
-    c->y_title = xstrdup(l->unit);
-    return true;
-}
-
-static bool make_efficiency(struct line_chart *c, const struct layout *l, const char *x)
-{
-    if (l->own_baselines || !make_lines(c, l, x, efficiency_of)) {
-        return false;
-    }
-    c->title = xasprintf("Efficiency by %s", x);
-    c->y_title = xasprintf("of the ideal, per %s", training_role(l->result));
-    return true;
-}
-
-bool charts_throughput(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "throughput", .reference = NAN};
-    return make_throughput(ret, l, x_name(l));
-}
-
-bool charts_efficiency(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "efficiency", .reference = 1, .y_unit = CHART_PERCENT};
-    return make_efficiency(ret, l, x_name(l));
+    c->x_title = c->series.len == 0 ? NULL : xstrdup(x);
+    return c->series.len > 0;
 }
 
 /* The number of servers, where it varies and is not the x axis already; else NULL. */
@@ -281,26 +242,22 @@ static bool has_line(const struct line_chart *c)
     return false;
 }
 
-static bool keep_lines(struct line_chart *c)
+static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    if (!has_line(c)) {
-        line_chart_done(c);
+    const bool is_efficiency = m->figure_of == efficiency_of;
+    const char *x = m->x_of(l);
+    struct line_chart *c = &ret->lines;
+    *ret = (struct chart){CHART_LINES,
+                          .lines = {.id = m->name,
+                                    .reference = is_efficiency ? 1 : NAN,
+                                    .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
+    if ((is_efficiency ? l->own_baselines : l->mixed_units) || !make_lines(c, l, x, m->figure_of)) {
         return false;
     }
-    return true;
-}
-
-bool charts_throughput_by_servers(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){.id = "throughput-by-pservers", .reference = NAN};
-    return make_throughput(ret, l, servers_name(l)) && keep_lines(ret);
-}
-
-bool charts_efficiency_by_servers(const struct layout *l, struct line_chart *ret)
-{
-    *ret = (struct line_chart){
-        .id = "efficiency-by-pservers", .reference = 1, .y_unit = CHART_PERCENT};
-    return make_efficiency(ret, l, servers_name(l)) && keep_lines(ret);
+    c->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
+    c->y_title = is_efficiency ? xasprintf("of the ideal, per %s", training_role(l->result))
+                               : xstrdup(l->unit);
+    return m->x_of != servers_name || has_line(c);
 }
 
 /* ---- dots ---- */
@@ -329,42 +286,46 @@ static void add_ideal(struct chart_row *row, const struct layout *l, const struc
     }
 }
 
-bool charts_points(const struct layout *l, struct dot_chart *ret)
+static bool points(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "points", .unit = CHART_NUMBER, .reference = NAN};
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_NUMBER, .reference = NAN}};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_row row = {.name = point_name(l, p)};
+            struct chart_row row = {.name = charts_point_name(l, p)};
             add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
             add_ideal(&row, l, p);
-            *vec_push(&ret->rows) = row;
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
+    if (c->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("measured");
+    *vec_push(&c->series) = xstrdup("measured");
     if (!l->own_baselines) {
-        *vec_push(&ret->series) = xasprintf("ideal: baseline times %s",
-                                            matrix_training_words(&l->result->def->matrix).many);
+        *vec_push(&c->series) = xasprintf("ideal: baseline times %s",
+                                          matrix_training_words(&l->result->def->matrix).many);
     }
-    ret->title = xstrdup("Throughput by point");
-    ret->x_title = xstrdup(l->unit);
+    c->title = xstrdup("Throughput by point");
+    c->x_title = xstrdup(l->unit);
     return true;
 }
 
-bool charts_resources(const struct layout *l, struct dot_chart *ret)
+static bool resources(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "resources", .unit = CHART_PERCENT, .reference = 1};
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_PERCENT, .reference = 1}};
     if (l->own_baselines) {
         return false;
     }
     const char *role = training_role(l->result);
     bool has[3] = {false};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
                                           &p->efficiency_per_cpu};
         struct chart_row row = {0};
@@ -377,31 +338,32 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
             }
         }
         if (row.dots.len > 0) {
-            row.name = point_name(l, p);
-            *vec_push(&ret->rows) = row;
+            row.name = charts_point_name(l, p);
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
-        dot_chart_done(ret);
+    if (c->rows.len == 0) {
         return false;
     }
     /* The last ones may be missing: what no replica said is known of no point. */
-    *vec_push(&ret->series) = xasprintf("per %s", role);
+    *vec_push(&c->series) = xasprintf("per %s", role);
     if (has[1] || has[2]) {
-        *vec_push(&ret->series) = xstrdup("per pod: servers count, launchers do not");
+        *vec_push(&c->series) = xstrdup("per pod: servers count, launchers do not");
     }
     if (has[2]) {
-        *vec_push(&ret->series) = xstrdup("per CPU");
+        *vec_push(&c->series) = xstrdup("per CPU");
     }
-    ret->title = xasprintf("Efficiency per %s and per pod", role);
-    ret->x_title = xstrdup("of the ideal");
+    c->title = xasprintf("Efficiency per %s and per pod", role);
+    c->x_title = xstrdup("of the ideal");
     return true;
 }
 
-bool charts_trials(const struct layout *l, struct dot_chart *ret)
+static bool trials(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "trials", .unit = CHART_CHANGE, .reference = 1};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    struct dot_chart *c = &ret->dots;
+    *ret =
+        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_CHANGE, .reference = 1}};
+    result_each_swept (p, l->result) {
         struct chart_row row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
             const struct figure *f = &p->trials[i].throughput;
@@ -411,7 +373,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             const struct estimate ratio = {
                 .value = f->estimate.value / p->throughput.estimate.value,
             };
-            _cleanup_(freep) char *name = point_name(l, p);
+            _cleanup_(freep) char *name = charts_point_name(l, p);
             struct buf text = BUF_INIT;
             buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
             number_format(f->estimate.value, &text);
@@ -419,22 +381,24 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             add_dot(&row, 0, &ratio, buf_take(&text));
         }
         if (row.dots.len > 0) {
-            row.name = point_name(l, p);
-            *vec_push(&ret->rows) = row;
+            row.name = charts_point_name(l, p);
+            *vec_push(&c->rows) = row;
         }
     }
-    if (ret->rows.len == 0) {
+    if (c->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("a trial");
-    ret->title = xstrdup("Spread of trials");
-    ret->x_title = xstrdup("from the median of the point");
+    *vec_push(&c->series) = xstrdup("a trial");
+    c->title = xstrdup("Spread of trials");
+    c->x_title = xstrdup("from the median of the point");
     return true;
 }
 
-bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
+bool charts_comparison(const struct comparison *c, struct chart *ret)
 {
-    *ret = (struct dot_chart){.id = "comparison", .unit = CHART_CHANGE, .reference = 1};
+    struct dot_chart *dots = &ret->dots;
+    *ret = (struct chart){CHART_DOTS,
+                          .dots = {.id = "comparison", .unit = CHART_CHANGE, .reference = 1}};
     struct compare_identity id;
     compare_identity_init(&id, c);
     const struct point_words words = compare_identity_words(&id, c);
@@ -447,15 +411,15 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
         buf_printf(&text, "%s: ratio ", row.name);
         words_put_estimate(&p->ratio.estimate, "", &text);
         add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
-        *vec_push(&ret->rows) = row;
+        *vec_push(&dots->rows) = row;
     }
     compare_identity_done(&id);
-    if (ret->rows.len == 0) {
+    if (dots->rows.len == 0) {
         return false;
     }
-    *vec_push(&ret->series) = xstrdup("the candidate");
-    ret->title = xstrdup("The candidate's throughput against the base's");
-    ret->x_title = xstrdup("change of throughput, with its 95% interval");
+    *vec_push(&dots->series) = xstrdup("the candidate");
+    dots->title = xstrdup("The candidate's throughput against the base's");
+    dots->x_title = xstrdup("change of throughput, with its 95% interval");
     return true;
 }
 
@@ -477,7 +441,7 @@ static char *missing_phases(const struct layout *l)
 {
     struct buf systems = BUF_INIT;
     size_t n = 0, n_measured = 0;
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
         if (p->n_succeeded == 0 || phases_of(p).n_replicas > 0) {
             continue;
@@ -496,169 +460,73 @@ static char *missing_phases(const struct layout *l)
     return text;
 }
 
-bool charts_phases(const struct layout *l, struct bar_chart *ret)
+#define PHASES                                                                                     \
+    "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
+    "so their sum may exceed the step"
+static const char own_phases[] = PHASES;
+static const char shared_phases[] =
+    PHASES "; where processes share CPUs, a phase includes waiting for one";
+
+static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct bar_chart){.id = "phases"};
-    ret->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        const struct step_means m = phases_of(p);
-        if (m.n_replicas == 0) {
+    struct bar_chart *c = &ret->bars;
+    *ret = (struct chart){CHART_BARS, .bars = {.id = m->name}};
+    c->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
+    result_each_swept (p, l->result) {
+        const struct step_means means = phases_of(p);
+        if (means.n_replicas == 0) {
             continue;
         }
-        struct bar_row *row = &ret->rows[ret->n_rows++];
-        row->name = point_name(l, p);
+        struct bar_row *row = &c->rows[c->n_rows++];
+        row->name = charts_point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
-            row->parts[k] = MS_PER_NS * m.phase_ns[k];
+            row->parts[k] = MS_PER_NS * means.phase_ns[k];
         }
-        row->whole = MS_PER_NS * m.step_ns;
+        row->whole = MS_PER_NS * means.step_ns;
     }
-    if (ret->n_rows == 0) {
-        bar_chart_done(ret);
+    if (c->n_rows == 0) {
         return false;
     }
     for (int k = 0; k < PHASE_COUNT; k++) {
-        *vec_push(&ret->parts) = xstrdup(phase_to_string((enum phase)k));
+        *vec_push(&c->parts) = xstrdup(phase_to_string((enum phase)k));
     }
-    ret->missing = missing_phases(l);
-    ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
-    ret->x_title = xstrdup("ms a step");
+    c->missing = missing_phases(l);
+    c->subtitle = prose_cpus_any(l->result->def) ? shared_phases : own_phases;
+    c->title = xasprintf("What a %s's step consists of", training_role(l->result));
+    c->x_title = xstrdup("ms a step");
     return true;
 }
 
-/* ---- steps ---- */
+/* ---- by name ---- */
 
-static const struct trial_result *nearest_trial(const struct point_result *p)
+/* In the order of a page. */
+static const struct maker makers[] = {
+    {"throughput", lines, x_name, throughput_of},
+    {"efficiency", lines, x_name, efficiency_of},
+    {"points", points},
+    {"throughput-by-pservers", lines, servers_name, throughput_of},
+    {"efficiency-by-pservers", lines, servers_name, efficiency_of},
+    {"resources", resources},
+    {"trials", trials},
+    {"phases", phases},
+};
+#define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
+
+const char *charts_name(size_t i)
 {
-    const struct trial_result *best = NULL;
-    double distance = INFINITY;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
-        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
-            best = t;
-            distance = d;
+    return i < N_MAKERS ? makers[i].name : NULL;
+}
+
+bool charts_make(const struct layout *l, const char *name, struct chart *ret)
+{
+    for (size_t i = 0; i < N_MAKERS; i++) {
+        if (str_eq(name, makers[i].name)) {
+            const bool is_made = makers[i].make(l, &makers[i], ret);
+            if (!is_made) {
+                chart_done(ret);
+            }
+            return is_made;
         }
     }
-    return best;
-}
-
-/* Means of as many neighbours as it takes to have few values. */
-static void take_values(struct spark *spark, const struct summary *s)
-{
-    const uint32_t k = (s->n_series + SPARK_MAX_VALUES - 1) / SPARK_MAX_VALUES;
-    spark->n_steps = s->steps;
-    spark->steps_each = s->series_k * k;
-    for (uint32_t i = 0; i < s->n_series; i += k) {
-        const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
-        double sum = 0;
-        for (uint32_t j = i; j < end; j++) {
-            sum += s->series_us[j];
-        }
-        *vec_push(&spark->values) = MS_PER_US * sum / (end - i);
-    }
-}
-
-static double sum_of(const struct spark *spark)
-{
-    double sum = 0;
-    vec_each (double, value, &spark->values) {
-        sum += *value;
-    }
-    return sum;
-}
-
-/* A first step that is no step like the others: a program that starts something else in it, or
- * returns before it has ended. */
-static void put_first_step(const struct spark *spark, const struct summary *s, struct buf *out)
-{
-    if (spark->steps_each > 1 || spark->values.len < FIRST_STEP_MIN) {
-        return;
-    }
-    const double first = spark->values.items[0];
-    const double others = stats_middle(spark->values.items + 1, spark->values.len - 1);
-    if (first < FIRST_STEP_TIMES * others && others < FIRST_STEP_TIMES * first) {
-        return;
-    }
-    buf_puts(out, "; the first step differs from the others: ");
-    number_format(first, out);
-    buf_puts(out, " ms, their median is ");
-    number_format(others, out);
-    buf_puts(out, " ms. ");
-    const double sum_ms = sum_of(spark), ms = (double)s->duration_ns / NS_PER_MS;
-    if (first > others) {
-        buf_puts(out, "It counts in the throughput; a higher measure.warmupSteps excludes it");
-    } else if (sum_ms < MOST_OF * ms) {
-        buf_puts(out, "All steps together take ");
-        number_format(sum_ms, out);
-        buf_puts(out, " of the ");
-        number_format(ms, out);
-        buf_puts(out, " ms that the throughput counts: the program may return from a step before "
-                      "it has ended, and then these are not the times of its steps");
-    } else {
-        buf_puts(out, "It counts in the throughput");
-    }
-}
-
-static char *spark_text(const struct spark *spark, const struct trial_result *t,
-                        const struct replica_row *rep, const struct summary *s)
-{
-    double low = INFINITY, high = 0;
-    vec_each (double, value, &spark->values) {
-        low = fmin(low, *value);
-        high = fmax(high, *value);
-    }
-    struct buf text = BUF_INIT;
-    /* A launcher computes nothing: its log has the steps of all. */
-    buf_printf(&text,
-               "%s%s/%u of trial %u: ", s->source.is_job ? "the whole job, by the log of " : "",
-               role_to_string(rep->id.role), rep->id.index, t->trial);
-    number_format(low, &text);
-    buf_puts(&text, " to ");
-    number_format(high, &text);
-    buf_puts(&text, " ms a step");
-    if (spark->steps_each > 1) {
-        buf_printf(&text, ", means of %u steps", spark->steps_each);
-    }
-    put_first_step(spark, s, &text);
-    return buf_take(&text);
-}
-
-static bool make_spark(const struct layout *l, const struct point_result *p, struct spark *ret)
-{
-    const struct trial_result *t = nearest_trial(p);
-    const struct replica_row *rep =
-        t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_leading_role(p->point), 0);
-    struct summary s;
-    struct err err = {0};
-    if (rep == NULL || summary_read(rep->summary_json, &rep->id, &s, &err) < 0) {
-        return false;
-    }
-    *ret = (struct spark){0};
-    if (s.n_series > 1) {
-        take_values(ret, &s);
-        ret->name = point_name(l, p);
-        ret->text = spark_text(ret, t, rep, &s);
-    }
-    summary_done(&s);
-    return ret->name != NULL;
-}
-
-bool charts_steps(const struct layout *l, struct sparks *ret)
-{
-    *ret = (struct sparks){0};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        struct spark spark;
-        if (make_spark(l, p, &spark)) {
-            *vec_push(&ret->list) = spark;
-        }
-    }
-    return ret->list.len > 0;
-}
-
-void sparks_done(struct sparks *sparks)
-{
-    vec_each (struct spark, s, &sparks->list) {
-        spark_done(s);
-    }
-    vec_done(&sparks->list);
+    return false;
 }

@@ -3,42 +3,16 @@
 
 #include <math.h>
 
-#include "result/number.h"
+#include "report/layout.h"
 
 /* ---- which points are they ---- */
-
-static const struct point *point_of(const struct compared_point *p)
-{
-    return p->base->point;
-}
 
 void compare_identity_init(struct compare_identity *id, const struct comparison *c)
 {
     *id = (struct compare_identity){0};
-    const struct point *first = point_of(&c->points.items[0]);
     vec_each (const struct compared_point, p, &c->points) {
-        id->systems = id->systems || point_of(p)->system != first->system;
-        vec_each (const struct param, param, &point_of(p)->params.list) {
-            const struct value *v = params_get(&first->params, param->name);
-            if (v == NULL || !value_eq(v, &param->value)) {
-                words_add_name(&id->names, param->name);
-            }
-        }
-    }
-}
-
-static const char *system_of(const struct result *r, const struct point *p)
-{
-    return r->def->spec->systems.items[p->system].name;
-}
-
-static void put_param(const struct point *p, const char *name, struct buf *out)
-{
-    const struct value *v = params_get(&p->params, name);
-    if (v == NULL) {
-        buf_putc(out, '-');
-    } else {
-        value_format(v, out);
+        words_add_differences(c->points.items[0].base->point, p->base->point, &id->names,
+                              &id->systems);
     }
 }
 
@@ -61,33 +35,11 @@ struct point_words compare_identity_words(const struct compare_identity *id,
 void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
                                const struct compared_point *p, struct buf *out)
 {
-    const size_t begin = out->len;
     const struct point_words words = compare_identity_words(id, c);
-    words_put_point(&words, point_of(p), WORDS_FULL, out);
-    if (out->len == begin) {
-        buf_puts(out, "all");
-    }
+    words_describe_point(&words, p->base->point, WORDS_FULL, out);
 }
 
 /* ---- the table ---- */
-
-static void put_identity(struct table *t, const struct comparison *c,
-                         const struct compare_identity *id, const struct compared_point *p)
-{
-    if (id == NULL) {
-        table_number(t, "POINT", "%u", point_of(p)->index);
-        return;
-    }
-    if (id->systems) {
-        table_text(t, "SYSTEM", "%s", system_of(c->base, point_of(p)));
-    }
-    vec_each (const char *, name, &id->names) {
-        struct buf text = BUF_INIT;
-        put_param(point_of(p), *name, &text);
-        table_named(t, *name, "%s", buf_cstr(&text));
-        buf_done(&text);
-    }
-}
 
 static void put_p(struct table *t, const char *title, double p)
 {
@@ -197,12 +149,17 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts)
         .trials = !compare_layout_trials(c, &n_base, &n_candidate),
         .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
+    const struct point_words words = compare_identity_words(&id, c);
     struct table *t = table_new();
     if ((parts & COMPARE_BY_INDEX) != 0) {
         table_set_gap(t, TABLE_TIGHT_GAP);
     }
     vec_each (const struct compared_point, p, &c->points) {
-        put_identity(t, c, numbered ? NULL : &id, p);
+        if (numbered) {
+            table_number(t, "POINT", "%u", p->base->point->index);
+        } else {
+            layout_put_words(t, &words, p->base->point);
+        }
         put_point(t, p, &with);
     }
     if (c->n_measured > 1) {

@@ -245,80 +245,28 @@ static void put_markdown(struct sheet *s, const struct gate_words *w, struct buf
     }
 }
 
-/* XML 1.0 has no other control characters than line breaks and tabs. */
-static void put_xml(struct buf *out, const char *text)
+static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
 {
-    _cleanup_(freep) char *clean = xstrdup(text);
-    for (char *c = clean; *c != '\0'; c++) {
-        *c = (unsigned char)*c < ' ' && *c != '\n' && *c != '\t' ? '?' : *c;
-    }
-    html_escape(clean, out);
-}
-
-static void put_property(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, "      <property name=\"%s\" value=\"", name);
-    put_xml(out, value);
-    buf_puts(out, "\"/>\n");
-}
-
-static void put_case(const struct gate_words *w, const struct gate_check *check, struct buf *out)
-{
-    struct buf name = BUF_INIT, text = BUF_INIT;
-    put_name(w, check, &name);
-    put_message(w, check, &text);
-    buf_puts(out, "    <testcase classname=\"");
-    put_xml(out, w->gate->candidate->def->spec->name);
-    buf_printf(out, ".%s\" name=\"", kind_names[check->kind]);
-    put_xml(out, buf_cstr(&name));
-    if (check->outcome == GATE_CHECK_PASSED) {
-        buf_puts(out, "\"/>\n");
-    } else if (check->outcome == GATE_CHECK_SKIPPED) {
-        buf_puts(out, "\">\n      <skipped message=\"");
-        put_xml(out, buf_cstr(&text));
-        buf_puts(out, "\"/>\n    </testcase>\n");
-    } else {
-        const char *element = check->outcome == GATE_CHECK_FAILED ? "failure" : "error";
-        buf_printf(out, "\">\n      <%s type=\"%s\" message=\"", element,
-                   gate_outcome_to_string(check->outcome));
-        put_xml(out, buf_cstr(&name));
-        buf_puts(out, "\">");
-        put_xml(out, buf_cstr(&text));
-        buf_printf(out, "</%s>\n    </testcase>\n", element);
-    }
-    buf_done(&name);
-    buf_done(&text);
-}
-
-void report_junit(const struct gate *g, struct buf *out)
-{
-    struct gate_words w;
-    struct buf sentence = BUF_INIT, counts = BUF_INIT;
-    words_init(&w, g);
-    put_sentence(g, &sentence);
-    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
-               g->checks.len, gate_count(g, GATE_CHECK_FAILED), gate_count(g, GATE_CHECK_UNKNOWN),
-               gate_count(g, GATE_CHECK_SKIPPED));
-    buf_printf(out,
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n  <testsuite name=\"",
-               buf_cstr(&counts));
-    put_xml(out, g->candidate->def->spec->name);
-    buf_printf(out, "\" %s>\n    <properties>\n", buf_cstr(&counts));
-    put_property(out, "run", g->candidate->def->name);
+    const struct gate *g = w->gate;
+    sheet_heading(s, g->candidate->def->spec->name);
+    sheet_term(s, SHEET_PLAIN, "run", "%s", g->candidate->def->name);
     if (g->comparison != NULL) {
-        put_property(out, "base", g->comparison->base->def->name);
+        sheet_term(s, SHEET_PLAIN, "base", "%s", g->comparison->base->def->name);
     }
-    put_property(out, "verdict", gate_verdict_to_string(g->verdict));
-    buf_puts(out, "    </properties>\n");
+    sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_to_string(g->verdict));
+    sheet_put_line(s, NULL, sentence_take);
     vec_each (const struct gate_check, check, &g->checks) {
-        put_case(&w, check, out);
+        struct buf name = BUF_INIT, text = BUF_INIT;
+        put_name(w, check, &name);
+        put_message(w, check, &text);
+        sheet_word(s, "kind", kind_names[check->kind]);
+        sheet_word(s, "name", buf_cstr(&name));
+        sheet_word(s, "outcome", gate_outcome_to_string(check->outcome));
+        sheet_word(s, "message", buf_cstr(&text));
+        sheet_end_row(s);
+        buf_done(&name);
+        buf_done(&text);
     }
-    buf_puts(out, "    <system-out>");
-    put_xml(out, buf_cstr(&sentence));
-    buf_puts(out, "</system-out>\n  </testsuite>\n</testsuites>\n");
-    buf_done(&sentence);
-    buf_done(&counts);
-    words_done(&w);
 }
 
 static json_t *gate_to_json(const struct gate_words *w)
@@ -357,6 +305,8 @@ void sheet_gate(struct sheet *s, const struct gate *g)
         s->document = gate_to_json(&w);
     } else if (s->form == SHEET_TEXT) {
         put_text(s, &w, &sentence);
+    } else if (s->form == SHEET_JUNIT) {
+        put_junit(s, &w, &sentence);
     } else {
         put_markdown(s, &w, &sentence);
     }

@@ -1,5 +1,5 @@
 /* A result in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat
- * and whatever else reads it; see report.h. One line a succeeded trial, so that a reader has
+ * and whatever else reads it; see export.h. One line a succeeded trial, so that a reader has
  * the repeats and makes its own statistics. What differs from run to run is a comment:
  * benchstat makes a table of its own for each combination of configuration lines, and two runs
  * would not meet in one. */
@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "report/trial_export.h"
 #include "result/number.h"
 
@@ -56,14 +56,14 @@ static void put_line(struct buf *out, const char *key, const char *text)
 
 /* Each text once, in the order of the replicas. */
 static void put_hardware(struct buf *out, const struct result *r, const char *key,
-                         const char *(*text_of)(const struct hardware *h))
+                         enum hardware_text which)
 {
     struct buf all = BUF_INIT;
     for (size_t i = 0; i < r->hardware.len; i++) {
-        const char *text = text_of(&r->hardware.items[i]);
+        const char *text = r->hardware.items[i].texts[which];
         bool is_new = text != NULL;
         for (size_t k = 0; k < i && is_new; k++) {
-            const char *before = text_of(&r->hardware.items[k]);
+            const char *before = r->hardware.items[k].texts[which];
             is_new = before == NULL || !str_eq(before, text);
         }
         if (is_new) {
@@ -76,26 +76,6 @@ static void put_hardware(struct buf *out, const struct result *r, const char *ke
     buf_done(&all);
 }
 
-static const char *cpu_of(const struct hardware *h)
-{
-    return h->cpu_model;
-}
-
-static const char *source_of(const struct hardware *h)
-{
-    return h->source;
-}
-
-static const char *build_of(const struct hardware *h)
-{
-    return h->build;
-}
-
-static const char *kernel_of(const struct hardware *h)
-{
-    return h->kernel;
-}
-
 static void put_head(struct buf *out, const struct result *r)
 {
     struct buf mode = BUF_INIT;
@@ -103,12 +83,12 @@ static void put_head(struct buf *out, const struct result *r)
     put_line(out, "benchmark", r->def->spec->name);
     put_line(out, "mode", buf_cstr(&mode));
     buf_done(&mode);
-    put_hardware(out, r, "cpu", cpu_of);
+    put_hardware(out, r, "cpu", HARDWARE_CPU_MODEL);
     put_line(out, "# run", r->def->name);
     put_line(out, "# phase", run_phase_to_string(r->phase));
-    put_hardware(out, r, "# build", build_of);
-    put_hardware(out, r, "# source", source_of);
-    put_hardware(out, r, "# kernel", kernel_of);
+    put_hardware(out, r, "# build", HARDWARE_BUILD);
+    put_hardware(out, r, "# source", HARDWARE_SOURCE);
+    put_hardware(out, r, "# kernel", HARDWARE_KERNEL);
 }
 
 /* More is better of each unit that occurs; benchstat reads this before the figures. */
@@ -134,8 +114,7 @@ static const struct summary *longest_work(const struct point *point, const struc
 {
     const enum role role = point_leading_role(point);
     const struct summary *longest = NULL;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         if (r->row->id.role == role && replica_is_rated(r) &&
             r->summary.duration_ns > (longest == NULL ? 0 : longest->duration_ns)) {
             longest = &r->summary;
@@ -160,7 +139,7 @@ static void put_trial(struct buf *out, const struct run_def *def, const struct p
     buf_printf(out, " %s\n", t->throughput.unit);
 }
 
-void report_gobench(const struct result *r, struct buf *out)
+void gobench_write(const struct result *r, struct buf *out)
 {
     put_head(out, r);
     put_units(out, r);

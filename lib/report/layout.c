@@ -12,11 +12,6 @@
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 #define BATCH_SIZE "batch_size"
 
-static const struct point_result *swept_end(const struct result *r)
-{
-    return r->points + r->def->matrix.n_swept;
-}
-
 /* All swept points have the same names (spec_load sees to it), so `name` is in both. */
 static bool same_value(const struct params *a, const struct params *b, const char *name)
 {
@@ -28,14 +23,9 @@ void layout_init(struct layout *l, const struct result *r)
     *l = (struct layout){.result = r, .own_baselines = true};
     l->unit = result_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
-    for (const struct point_result *p = r->points; p < swept_end(r); p++) {
-        l->systems = l->systems || p->point->system != first->system;
+    result_each_swept (p, r) {
+        words_add_differences(first, p->point, &l->names, &l->systems);
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
-        vec_each (struct param, param, &p->point->params.list) {
-            if (!same_value(&p->point->params, &first->params, param->name)) {
-                words_add_name(&l->names, param->name);
-            }
-        }
     }
 }
 
@@ -82,7 +72,7 @@ static char *value_text(const struct point *p, const char *name)
 
 bool layout_follows_system(const struct layout *l, const char *name)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         for (const struct point_result *q = l->result->points; q < p; q++) {
             if (q->point->system == p->point->system) { /* the first one stands for all before p */
                 if (!same_value(&q->point->params, &p->point->params, name)) {
@@ -117,7 +107,7 @@ static void collect_heads(const struct layout *l, struct heads *heads,
                           bool (*same)(const struct layout *, const struct point *,
                                        const struct point *))
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         bool is_new = true;
         for (size_t i = 0; i < heads->list.len && is_new; i++) {
             is_new = !same(l, heads->list.items[i]->point, p->point);
@@ -131,7 +121,7 @@ static void collect_heads(const struct layout *l, struct heads *heads,
 static const struct point_result *find_cell(const struct layout *l, const struct point *row,
                                             const struct point *column)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (same_row(l, p->point, row) && same_column(l, p->point, column)) {
             return p;
         }
@@ -157,7 +147,7 @@ struct shading {
 static struct shading shading_of(const struct layout *l)
 {
     struct shading s = {INFINITY, -INFINITY};
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         if (shaded(l, p)->known) {
             s.low = fmin(s.low, shaded(l, p)->value);
             s.high = fmax(s.high, shaded(l, p)->value);
@@ -258,10 +248,10 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
 
 /* ---- one row a point ---- */
 
-static bool any_interval(const struct layout *l, enum layout_part part)
+bool layout_any_interval(const struct layout *l, size_t offset)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        const struct figure *f = part == LAYOUT_THROUGHPUT ? &p->throughput : &p->efficiency;
+    result_each_swept (p, l->result) {
+        const struct figure *f = (const struct figure *)((const char *)p + offset);
         if (f->estimate.known && f->estimate.has_interval) {
             return true;
         }
@@ -288,7 +278,7 @@ static const struct resource_column {
 /* Does a swept point have another value in this column than its efficiency per trainer? */
 static bool says_more(const struct layout *l, const struct resource_column *column)
 {
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         const struct estimate *e = column->of(p);
         if (e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
             return true;
@@ -307,6 +297,22 @@ bool layout_says_per_cpu(const struct layout *l)
     return !l->own_baselines && says_more(l, &resource_columns[1]);
 }
 
+void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
+{
+    if (words->systems) {
+        table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].name);
+    }
+    for (size_t i = 0; i < words->n_names; i++) {
+        const struct value *v = params_get(&p->params, words->names[i]);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        table_named(t, words->names[i], "%s", v == NULL ? "-" : buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index)
 {
@@ -314,13 +320,8 @@ void layout_put_identity(struct table *t, const struct layout *l, const struct p
         table_number(t, "POINT", "%u", p->index);
         return;
     }
-    if (l->systems) {
-        table_text(t, "SYSTEM", "%s", system_name(l, p));
-    }
-    vec_each (const char *, name, &l->names) {
-        _cleanup_(freep) char *text = value_text(p, *name);
-        table_named(t, *name, "%s", text);
-    }
+    const struct point_words words = layout_words(l);
+    layout_put_words(t, &words, p);
 }
 
 /* What a table of points has columns for, besides what its parts say. */
@@ -337,8 +338,8 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
     struct point_columns c = {
         .by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0),
-        .x_interval = any_interval(l, LAYOUT_THROUGHPUT),
-        .e_interval = any_interval(l, LAYOUT_SCALING),
+        .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
+        .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
         /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
          * papers of 2018 have. */
         .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
@@ -421,7 +422,7 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     if ((parts & LAYOUT_BY_INDEX) != 0) {
         table_set_gap(t, TABLE_TIGHT_GAP);
     }
-    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+    result_each_swept (p, l->result) {
         put_row(t, l, &with, p);
     }
     free(with.word);
@@ -461,12 +462,8 @@ enum words_form layout_form(const struct layout *l)
 
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    const size_t begin = out->len;
     const struct point_words words = layout_words(l);
-    words_put_point(&words, l->result->points[point].point, layout_form(l), out);
-    if (out->len == begin) {
-        buf_puts(out, "all");
-    }
+    words_describe_point(&words, l->result->points[point].point, layout_form(l), out);
 }
 
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)

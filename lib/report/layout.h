@@ -1,7 +1,6 @@
 /* Which tables a result gets, and their cells. Pure. */
 #pragma once
 
-#include "report/report.h"
 #include "report/words.h"
 #include "result/result.h"
 
@@ -42,11 +41,14 @@ enum layout_part {
  * every point is its own baseline. Of LAYOUT_RESOURCES, a column that no point knows, or that
  * repeats the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
+/* Has a swept point an interval of the figure at this offset of struct point_result? */
+bool layout_any_interval(const struct layout *l, size_t offset);
 /* Does it have EFF/POD, EFF/CPU? */
 bool layout_says_per_pod(const struct layout *l);
 bool layout_says_per_cpu(const struct layout *l);
 
 /* The cells that say which point a row is: its index, or the system and what varies. */
+void layout_put_words(struct table *t, const struct point_words *words, const struct point *p);
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
 

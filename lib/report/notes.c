@@ -40,8 +40,7 @@ static void note_student(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     size_t least = SIZE_MAX, most = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
         if (e->known && e->method == INTERVAL_T_LOG) {
             least = p->n_succeeded < least ? p->n_succeeded : least;
@@ -93,8 +92,7 @@ static void note_throughput(struct notes *notes, const struct layout *l)
 /* The first replica of a system with a summary that its log rule made; NULL: none. */
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
             for (size_t k = 0; k < p->trials[j].n_replicas; k++) {
                 const struct replica_result *replica = &p->trials[j].replicas[k];
@@ -238,8 +236,7 @@ static void note_baselines(struct notes *notes, const struct result *r)
 {
     _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_swept (p, r) {
         if (seen[p->point->baseline_index]) {
             continue;
         }
@@ -290,12 +287,10 @@ static void note_failures(struct notes *notes, const struct layout *l)
     const struct result *r = l->result;
     size_t failed = 0, pending = 0, not_run = 0, given_up = 0;
     _cleanup_(freep) bool *is_shown = xnew_array(bool, r->def->spec->systems.len);
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         const bool is_given_up = point_result_is_given_up(p);
         given_up += is_given_up;
-        for (size_t j = 0; j < p->n_trials; j++) {
-            const struct trial_result *t = &p->trials[j];
+        point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
                 continue;
             }

@@ -1,10 +1,10 @@
-/* A result as OpenMetrics text, see report.h. Where benchd's /metrics has a family, name, help and
+/* A result as OpenMetrics text, see export.h. Where benchd's /metrics has a family, name, help and
  * labels are the same (docs/metrics.md). Each sample has the time at which what it says had been
  * measured, so that Prometheus can take in an old run with the dates of then. */
 #include <math.h>
 
 #include "base/str.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "report/trial_export.h"
 #include "result/number.h"
 
@@ -135,32 +135,9 @@ static void put_run(const struct writer *w)
 struct point_figure {
     const char *name, *help;
     const struct rate *rate; /* those of another unit have no sample */
-    const struct figure *(*figure_of)(const struct result *r, const struct point_result *p);
-    bool has_limits;
+    size_t offset;           /* of the figure in a struct point_result */
+    bool is_baseline;        /* it is the baseline's, and has no limits */
 };
-
-static const struct figure *throughput_of(const struct result *r, const struct point_result *p)
-{
-    (void)r;
-    return &p->throughput;
-}
-
-static const struct figure *speedup_of(const struct result *r, const struct point_result *p)
-{
-    (void)r;
-    return &p->speedup;
-}
-
-static const struct figure *efficiency_of(const struct result *r, const struct point_result *p)
-{
-    (void)r;
-    return &p->efficiency;
-}
-
-static const struct figure *baseline_of(const struct result *r, const struct point_result *p)
-{
-    return &r->points[p->point->baseline_index].throughput;
-}
 
 /* 0: the value, 1: the lower limit, 2: the upper one. NaN: it has none. */
 static double number_of(const struct figure *f, const struct rate *rate, int which)
@@ -177,9 +154,11 @@ static void put_point_family(const struct writer *w, const struct point_figure *
     static const char *const limits[] = {"", "_low", "_high"};
     _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], what->rate->name);
     bool has_begun = false;
-    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &w->r->points[i];
-        const double value = number_of(what->figure_of(w->r, p), what->rate, which);
+    result_each_swept (p, w->r) {
+        const struct point_result *of =
+            what->is_baseline ? &w->r->points[p->point->baseline_index] : p;
+        const struct figure *f = (const struct figure *)((const char *)of + what->offset);
+        const double value = number_of(f, what->rate, which);
         if (isnan(value)) {
             continue;
         }
@@ -198,7 +177,7 @@ static void put_point_family(const struct writer *w, const struct point_figure *
 
 static void put_figure(const struct writer *w, const struct point_figure *what)
 {
-    for (int which = 0; which < (what->has_limits ? 3 : 1); which++) {
+    for (int which = 0; which < (what->is_baseline ? 1 : 3); which++) {
         put_point_family(w, what, which);
     }
 }
@@ -210,25 +189,24 @@ static void put_points(const struct writer *w)
                    &(struct point_figure){
                        "bench_point_throughput",
                        "Throughput of a point, all trainers together: the median over its trials.",
-                       &rates[i], throughput_of, true});
+                       &rates[i], offsetof(struct point_result, throughput), false});
     }
     put_figure(w, &(struct point_figure){"bench_point_speedup",
                                          "Throughput divided by the baseline's.", &ratio,
-                                         speedup_of, true});
+                                         offsetof(struct point_result, speedup), false});
     put_figure(
         w, &(struct point_figure){"bench_point_efficiency",
                                   "Speedup divided by the number of trainers; the baseline's is 1.",
-                                  &ratio, efficiency_of, true});
+                                  &ratio, offsetof(struct point_result, efficiency), false});
     for (size_t i = 0; i < N_RATES; i++) {
-        put_figure(w,
-                   &(struct point_figure){"bench_point_baseline_throughput",
-                                          "Throughput of the baseline that the point divides by.",
-                                          &rates[i], baseline_of, false});
+        put_figure(
+            w, &(struct point_figure){"bench_point_baseline_throughput",
+                                      "Throughput of the baseline that the point divides by.",
+                                      &rates[i], offsetof(struct point_result, throughput), true});
     }
     begin(w->out, "bench_point_trials_succeeded", NULL,
           "Trials from which the figures of a point are computed.");
-    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &w->r->points[i];
+    result_each_swept (p, w->r) {
         buf_puts(w->out, "bench_point_trials_succeeded");
         put_point_labels(w, p->point);
         put_value(w->out, (double)p->n_succeeded, ended_of_point(p));
@@ -241,10 +219,8 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
 {
     _cleanup_(freep) char *name = xasprintf("bench_trial_throughput_%s", rate->name);
     bool has_begun = false;
-    for (uint32_t i = 0; i < w->r->def->matrix.n_points; i++) {
-        const struct point_result *p = &w->r->points[i];
-        for (size_t k = 0; k < p->n_trials; k++) {
-            const struct trial_result *t = &p->trials[k];
+    result_each_point (p, w->r) {
+        point_each_trial (t, p) {
             if (t->phase != TRIAL_SUCCEEDED || !str_eq(t->throughput.unit, rate->unit)) {
                 continue;
             }
@@ -261,7 +237,7 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
     }
 }
 
-void report_openmetrics(const struct result *r, struct buf *out)
+void openmetrics_write(const struct result *r, struct buf *out)
 {
     const struct writer w = {r, out};
     put_run(&w);

@@ -116,8 +116,7 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
         return;
     }
     uint32_t n = 0, unknown = 0;
-    for (uint32_t i = 0; i < p->result->def->matrix.n_swept; i++) {
-        const struct point_result *point = &p->result->points[i];
+    result_each_swept (point, p->result) {
         n += point->throughput.estimate.known;
         unknown += point->throughput.estimate.known && isnan(point->cpus);
     }

@@ -12,14 +12,20 @@
 
 /* NOTE_INFO has none. */
 static const struct sheet_mark marks[] = {
-    [NOTE_FAILED] = {"✗", "FAILED", TERMINAL_RED, 2, "**Without a result:** ", false},
-    [NOTE_PENDING] = {"-", NULL, TERMINAL_YELLOW, 2, "**Without a result:** ", false},
-    [NOTE_PASSED_THRESHOLD] = {"✓", "ok", TERMINAL_GREEN, 2, "✓ threshold met: ", false},
-    [NOTE_FAILED_THRESHOLD] = {"✗", "MISSED", TERMINAL_RED, 2, "✗ **threshold missed:** ", false},
-    [NOTE_UNKNOWN_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2,
-                                "? threshold not evaluated: ", false},
-    [NOTE_SKIPPED_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2, "? threshold skipped: ", false},
-    [NOTE_WARNING] = {"!", NULL, TERMINAL_YELLOW, 2, "**Warning:** ", false},
+    [NOTE_FAILED] = {"✗", "FAILED", TERMINAL_RED, 2, "**Without a result:** ", false,
+                     "Without a result: ", SHEET_BAD},
+    [NOTE_PENDING] = {"-", NULL, TERMINAL_YELLOW, 2, "**Without a result:** ", false, NULL,
+                      SHEET_PLAIN},
+    [NOTE_PASSED_THRESHOLD] = {"✓", "ok", TERMINAL_GREEN, 2, "✓ threshold met: ", false,
+                               "Threshold passed: ", SHEET_GOOD},
+    [NOTE_FAILED_THRESHOLD] = {"✗", "MISSED", TERMINAL_RED, 2, "✗ **threshold missed:** ", false,
+                               "Threshold missed: ", SHEET_BAD},
+    [NOTE_UNKNOWN_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2, "? threshold not evaluated: ", false,
+                                "Threshold not judged: ", SHEET_BAD},
+    [NOTE_SKIPPED_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2, "? threshold skipped: ", false,
+                                "Threshold skipped: ", SHEET_PLAIN},
+    [NOTE_WARNING] = {"!", NULL, TERMINAL_YELLOW, 2, "**Warning:** ", false,
+                      "Warning: ", SHEET_BAD},
 };
 
 static const char *section_of(enum note_kind kind)
@@ -130,7 +136,7 @@ static void put_accuracy(struct sheet *s, const struct layout *l)
     }
 }
 
-static void put_notes(struct sheet *s, const struct layout *l)
+void sheet_notes(struct sheet *s, const struct layout *l)
 {
     struct notes notes;
     const char *last = "";
@@ -156,7 +162,7 @@ static void put_people(struct sheet *s, const struct result *r)
     put_grid(s, &l);
     put_points(s, &l);
     put_accuracy(s, &l);
-    put_notes(s, &l);
+    sheet_notes(s, &l);
     layout_done(&l);
 }
 

@@ -42,8 +42,7 @@ static void put_command(const struct command *command, struct buf *out)
 static const struct point_result *point_of(const struct result *r, uint32_t system)
 {
     const struct point_result *found = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_swept (p, r) {
         if (p->point->system == system &&
             (found == NULL || (found->n_succeeded == 0 && p->n_succeeded > 0))) {
             found = p;
@@ -73,13 +72,9 @@ static void put_threads(const struct result *r, uint32_t system, struct buf *out
 static size_t count_replicas(const struct result *r, uint32_t system, size_t hardware)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
-            const struct trial_result *t = &p->trials[j];
-            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-                n += t->replicas[k].hardware == hardware;
-            }
+    result_each_point (p, r) {
+        point_each_replica (it, p) {
+            n += p->point->system == system && it->hardware == hardware;
         }
     }
     return n;
@@ -102,13 +97,12 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
     static const char *const keys[] = {"precision"};
     const struct point_result *p = point_of(r, system);
     char *precision = NULL;
-    for (size_t j = 0; p != NULL && j < p->n_trials && precision == NULL; j++) {
-        const struct trial_result *t = &p->trials[j];
-        for (size_t k = 0; k < t->n_replicas && precision == NULL; k++) {
-            const char *environment = t->replicas[k].row->environment_json;
-            if (t->phase == TRIAL_SUCCEEDED && environment != NULL) {
-                environment_texts(environment, keys, 1, &precision);
-            }
+    if (p == NULL) {
+        return;
+    }
+    point_each_replica (it, p) {
+        if (it->row->environment_json != NULL && precision == NULL) {
+            environment_texts(it->row->environment_json, keys, 1, &precision);
         }
     }
     if (precision != NULL) {
@@ -122,18 +116,18 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
 static void put_loss(const struct result *r, uint32_t system, struct buf *out)
 {
     const struct point_result *p = point_of(r, system);
-    for (size_t j = 0; p != NULL && j < p->n_trials; j++) {
-        const struct trial_result *t = &p->trials[j];
-        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            const struct summary *s = &t->replicas[k].summary;
-            if (t->replicas[k].has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
-                buf_puts(out, "; loss ");
-                number_format(s->loss_first, out);
-                buf_puts(out, " in the first measured step of a trial, ");
-                number_format(s->loss_last, out);
-                buf_puts(out, " in its last");
-                return;
-            }
+    if (p == NULL) {
+        return;
+    }
+    point_each_replica (it, p) {
+        const struct summary *s = &it->summary;
+        if (it->has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
+            buf_puts(out, "; loss ");
+            number_format(s->loss_first, out);
+            buf_puts(out, " in the first measured step of a trial, ");
+            number_format(s->loss_last, out);
+            buf_puts(out, " in its last");
+            return;
         }
     }
 }
@@ -167,14 +161,9 @@ static bool is_same_command(const struct command *a, const struct command *b)
     return a->words.len == b->words.len;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : str_eq(a, b);
-}
-
 static bool is_same_launch(const struct launch *a, const struct launch *b)
 {
-    return is_same_text(a->image, b->image) && is_same_command(&a->command, &b->command) &&
+    return str_eq_or_null(a->image, b->image) && is_same_command(&a->command, &b->command) &&
            is_same_command(&a->args, &b->args);
 }
 
@@ -183,7 +172,7 @@ static bool is_same_env(const struct launch *a, const struct launch *b)
     bool same = a->env.len == b->env.len;
     for (size_t i = 0; same && i < a->env.len; i++) {
         const struct env_var *x = &a->env.items[i], *y = &b->env.items[i];
-        same = str_eq(x->name, y->name) && is_same_text(x->value, y->value);
+        same = str_eq(x->name, y->name) && str_eq_or_null(x->value, y->value);
     }
     return same;
 }

@@ -237,8 +237,7 @@ static void add_baseline(struct prose_verdict *lines, const struct layout *l,
 static void put_equals(const struct layout *l, const struct choice *c, struct buf *out)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < l->result->def->matrix.n_swept; i++) {
-        const struct point_result *p = &l->result->points[i];
+    result_each_swept (p, l->result) {
         if (p == c->fastest || p == c->second) {
             continue;
         }
@@ -430,8 +429,7 @@ static void add_unmeasured(struct prose_verdict *lines, const struct layout *l)
     const struct result *r = l->result;
     size_t n = 0;
     struct buf names = BUF_INIT, text = BUF_INIT;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_swept (p, r) {
         if (!p->throughput.estimate.known && ++n <= MAX_NAMED) {
             buf_puts(&names, n == 1 ? "" : "; ");
             put_point(l, p, &names);

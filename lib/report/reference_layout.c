@@ -127,20 +127,20 @@ void reference_layout_caption(const struct reference_table *t, enum reference_fi
 
 /* ---- sentences ---- */
 
+/* "Model: VGG16."; nothing where it is not said. */
+static void add_fact(struct sheet *s, const char *name, const char *text)
+{
+    if (text != NULL && text[0] != '\0') {
+        sheet_line(s, NULL, "%s%s.", name, text);
+    }
+}
+
 void reference_layout_head(struct sheet *s, const struct reference *r)
 {
-    if (r->description[0] != '\0') {
-        sheet_line(s, NULL, "%s.", r->description);
-    }
-    if (r->model[0] != '\0') {
-        sheet_line(s, NULL, "Model: %s.", r->model);
-    }
-    if (r->hardware[0] != '\0') {
-        sheet_line(s, NULL, "Hardware: %s.", r->hardware);
-    }
-    if (r->software[0] != '\0') {
-        sheet_line(s, NULL, "Software: %s.", r->software);
-    }
+    add_fact(s, "", r->description);
+    add_fact(s, "Model: ", r->model);
+    add_fact(s, "Hardware: ", r->hardware);
+    add_fact(s, "Software: ", r->software);
     vec_each (char *, note, &r->notes) {
         sheet_line(s, NULL, "%s.", *note);
     }
@@ -157,15 +157,9 @@ static void add_conditions(const struct reference_table *t, struct sheet *s)
         sheet_line(s, NULL, "All with %s.", buf_cstr(&text));
     }
     buf_done(&text);
-    if (t->model != NULL) {
-        sheet_line(s, NULL, "Model: %s.", t->model);
-    }
-    if (t->hardware != NULL) {
-        sheet_line(s, NULL, "Hardware: %s.", t->hardware);
-    }
-    if (t->software != NULL) {
-        sheet_line(s, NULL, "Software: %s.", t->software);
-    }
+    add_fact(s, "Model: ", t->model);
+    add_fact(s, "Hardware: ", t->hardware);
+    add_fact(s, "Software: ", t->software);
 }
 
 static void add_derivation(const struct reference *r, const struct reference_table *t,

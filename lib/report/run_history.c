@@ -1,13 +1,11 @@
-/* One benchmark over time, see sheets.h and report.h. */
+/* One benchmark over time, see sheets.h. */
 #include "compare/run_history.h"
 
 #include <math.h>
 
 #include "base/rfc3339.h"
-#include "report/chart_svg.h"
 #include "report/layout.h"
 #include "report/run_labels.h"
-#include "report/report.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
@@ -30,8 +28,7 @@ static const struct run_history_change *change_at(const struct run_history *h, s
     return NULL;
 }
 
-/* `run_href`: what is before its name in a link to a run; NULL: no links. */
-static void put_runs(struct sheet *s, const struct run_history *h, const char *run_href)
+static void put_runs(struct sheet *s, const struct run_history *h)
 {
     struct table *t = table_new();
     struct buf marks = BUF_INIT;
@@ -42,8 +39,8 @@ static void put_runs(struct sheet *s, const struct run_history *h, const char *r
         _cleanup_(freep) char *date = date_of(e);
         table_text(t, "CREATED", "%s", date);
         table_text(t, "RUN", "%s", e->name);
-        if (run_href != NULL) {
-            table_link(t, run_href, e->name);
+        if (s->run_href != NULL) {
+            table_link(t, s->run_href, e->name);
         }
         table_value(t, "THROUGHPUT", e->value);
         if (c != NULL) {
@@ -131,12 +128,12 @@ static void put_people(struct sheet *s, const struct run_history *h)
     put_what(h, &what);
     sheet_put_head(s, &(struct sheet_head){.name = xstrdup(h->newest->def->spec->name),
                                            .status = buf_take(&what)});
-    put_runs(s, h, NULL);
+    put_runs(s, h);
     sheet_block(s, NULL);
     put_lines(s, h);
 }
 
-static void put_history_chart(const struct run_history *h, struct buf *out)
+static struct line_chart chart_of(const struct run_history *h)
 {
     struct line_chart chart = {
         .id = "history",
@@ -160,29 +157,19 @@ static void put_history_chart(const struct run_history *h, struct buf *out)
         buf_done(&value);
     }
     *vec_push(&chart.series) = series;
-    buf_puts(out, "<h2>Throughput by run</h2>\n<div class=\"charts\"><figure><figcaption><span "
-                  "class=\"soft\">");
-    html_escape(h->unit, out);
-    buf_puts(out, "</span></figcaption>\n");
-    chart_svg_lines(&chart, false, out);
-    buf_puts(out, "</figure></div>\n");
-    line_chart_done(&chart);
+    return chart;
 }
 
-void report_html_history(const struct run_history *h, const char *run_href, struct buf *out)
+/* A page has the name in its own head. */
+static void put_page(struct sheet *s, const struct run_history *h)
 {
     struct buf what = BUF_INIT;
     put_what(h, &what);
-    buf_puts(out, "<p>");
-    html_escape(buf_cstr(&what), out);
-    buf_puts(out, "</p>\n");
-    put_history_chart(h, out);
-    struct sheet sheet;
-    sheet_init(&sheet, SHEET_HTML, NULL);
-    put_lines(&sheet, h);
-    put_runs(&sheet, h, run_href);
-    sheet_write(&sheet, out);
-    buf_done(&what);
+    sheet_put_line(s, &sheet_paragraph, &what);
+    sheet_heading(s, "Throughput by run");
+    sheet_figure(s, &(struct chart){CHART_LINES, .lines = chart_of(h)});
+    put_lines(s, h);
+    put_runs(s, h);
 }
 
 static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
@@ -255,6 +242,8 @@ void sheet_history(struct sheet *s, const struct run_history *h)
         s->document = history_to_json(h);
     } else if (s->form == SHEET_CSV) {
         put_rows(s, h);
+    } else if (s->form == SHEET_HTML) {
+        put_page(s, h);
     } else {
         put_people(s, h);
     }

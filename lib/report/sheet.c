@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/chart_svg.h"
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
 
 #define DEFAULT_COLUMNS 80
 
 const struct sheet_mark sheet_paragraph = {.is_paragraph = true};
+const struct sheet_mark sheet_soft = {.is_paragraph = true, .look = SHEET_SOFT};
 const struct sheet_mark sheet_warning = {
     .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Warning:** "};
 
@@ -36,6 +38,11 @@ static void finish(struct sheet *s)
         free(part->text);
         free(part->name);
         free(part->details);
+        vec_each (struct sheet_piece, span, &part->spans) {
+            free(span->text);
+        }
+        vec_done(&part->spans);
+        chart_done(&part->chart);
     }
     vec_each (struct sheet_column, column, &s->rows.columns) {
         free(column->name);
@@ -51,12 +58,20 @@ static void write_json(const struct sheet *s, struct buf *out)
     json_text_put(s->document, out); /* takes it */
 }
 
+static void write_svg(const struct sheet *s, struct buf *out)
+{
+    if (s->parts.len > 0) {
+        chart_svg(&s->parts.items[0].chart, true, out);
+    }
+}
+
 void sheet_write(struct sheet *s_take, struct buf *out)
 {
     static void (*const writers[])(const struct sheet *, struct buf *) = {
-        [SHEET_TEXT] = sheet_write_text, [SHEET_MARKDOWN] = sheet_write_markdown,
-        [SHEET_HTML] = sheet_write_html, [SHEET_CSV] = sheet_write_csv,
-        [SHEET_JSON] = write_json,
+        [SHEET_TEXT] = sheet_write_text,   [SHEET_MARKDOWN] = sheet_write_markdown,
+        [SHEET_HTML] = sheet_write_html,   [SHEET_SVG] = write_svg,
+        [SHEET_CSV] = sheet_write_csv,     [SHEET_JSON] = write_json,
+        [SHEET_JUNIT] = sheet_write_junit,
     };
     writers[s_take->form](s_take, out);
     finish(s_take);
@@ -71,6 +86,11 @@ static struct sheet_part *add_part(struct sheet *s, enum sheet_part_kind kind)
     s->is_block = false;
     s->section = NULL;
     return part;
+}
+
+static struct sheet_part *last_part(struct sheet *s)
+{
+    return &s->parts.items[s->parts.len - 1];
 }
 
 void sheet_put_head(struct sheet *s, const struct sheet_head *head_take)
@@ -103,9 +123,11 @@ static void add_line(struct sheet *s, const struct sheet_mark *mark, char *text_
 {
     static const struct sheet_mark none = {0};
     struct sheet_part *part = add_part(s, SHEET_LINE);
-    (void)text_replace_control(text_take, "", '?'); /* replicas write some of them */
+    (void)text_replace_control(text_take, s->form == SHEET_HTML ? "\t\n" : "",
+                               '?'); /* replicas write some of them */
     part->mark = mark == NULL ? &none : mark;
     part->is_item = !part->mark->is_paragraph;
+    part->look = part->mark->look;
     part->text = text_take;
 }
 
@@ -128,7 +150,7 @@ void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *
 void sheet_details(struct sheet *s, const char *details)
 {
     if (details != NULL) {
-        s->parts.items[s->parts.len - 1].details = xstrdup(details);
+        last_part(s)->details = xstrdup(details);
     }
 }
 
@@ -150,6 +172,54 @@ void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_
 bool sheet_fits(const struct sheet *s, struct table *t)
 {
     return s->form != SHEET_TEXT || s->term.wide || table_fit(t, s->term.columns);
+}
+
+/* ---- for pages ---- */
+
+void sheet_open(struct sheet *s, enum sheet_look look, const char *heading)
+{
+    struct sheet_part *part = add_part(s, SHEET_OPEN);
+    part->look = look;
+    part->name = xstrdup_or_null(heading);
+}
+
+void sheet_close(struct sheet *s)
+{
+    (void)add_part(s, SHEET_CLOSE); /* it is complete */
+}
+
+void sheet_heading(struct sheet *s, const char *text)
+{
+    sheet_put_head(s, &(struct sheet_head){.name = xstrdup(text)});
+}
+
+void sheet_name_table(struct sheet *s, const char *name)
+{
+    last_part(s)->name = xstrdup(name);
+}
+
+void sheet_span(struct sheet *s, enum sheet_look look, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    *vec_push(&last_part(s)->spans) = (struct sheet_piece){look, xvasprintf(fmt, ap)};
+    va_end(ap);
+}
+
+void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const char *fmt, ...)
+{
+    struct sheet_part *part = add_part(s, SHEET_TERM);
+    va_list ap;
+    va_start(ap, fmt);
+    part->look = look;
+    part->name = xstrdup(name);
+    part->text = xvasprintf(fmt, ap);
+    va_end(ap);
+}
+
+void sheet_figure(struct sheet *s, const struct chart *chart_take)
+{
+    add_part(s, SHEET_FIGURE)->chart = *chart_take;
 }
 
 /* ---- for programs ---- */

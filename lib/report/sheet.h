@@ -1,13 +1,15 @@
 /* What a feature says, before any format. A builder (sheets.h) fills a sheet and sheet_write writes
  * it: one builder a feature, one writer a format (sheet_formats.h). Pure.
  *
- * People get parts in order: heads, tables, lines. Programs get one table of typed rows, or a
- * document of JSON. A builder makes only what the sheet's form shows. */
+ * People get parts in order: heads, tables, lines; a page also sections, terms and charts. Programs
+ * get one table of typed rows, or a document of JSON. A builder makes only what the sheet's form
+ * shows. */
 #pragma once
 
 #include <jansson.h>
 #include <stdint.h>
 
+#include "report/chart.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "report/words.h"
@@ -15,9 +17,36 @@
 enum sheet_form {
     SHEET_TEXT, /* a terminal; the only form with a width */
     SHEET_MARKDOWN,
-    SHEET_HTML, /* sections of a page (report.h) */
+    SHEET_HTML, /* a page, or sections of one */
+    SHEET_SVG,  /* the first of its charts */
     SHEET_CSV,
     SHEET_JSON,
+    SHEET_JUNIT, /* tests for a forge: a row is a test case, a term a property */
+};
+
+/* How a page shows a text, a part of one, or a section. */
+enum sheet_look {
+    SHEET_PLAIN,
+    SHEET_SOFT, /* an explanation */
+    SHEET_GOOD,
+    SHEET_BAD,
+    SHEET_STRONG,
+    SHEET_ON_SCREEN, /* not on paper */
+    SHEET_PRINTED,   /* on paper alone */
+    SHEET_COMMAND,   /* to be typed */
+    SHEET_FOLDED,    /* its details are shown on demand */
+    SHEET_CAVEAT,    /* a term with a bad name */
+    SHEET_WHAT,      /* a term of a list of things */
+    SHEET_DEFINED,   /* a word that the text explains */
+    SHEET_CODE,
+    SHEET_TAG,
+    SHEET_GOOD_TAG,
+    SHEET_BAD_TAG,
+    SHEET_MEANING,  /* what the text before it means */
+    SHEET_TO_NOTES, /* leads to the section SHEET_NOTES */
+    SHEET_NOTES,
+    SHEET_VERDICT, /* a section: a box; its heading is for those who hear the page */
+    SHEET_PAGE,    /* a section: the head of a page of its own, with all that surrounds it */
 };
 
 /* What is in front of a line, by form. */
@@ -27,9 +56,12 @@ struct sheet_mark {
     const char *color; /* of terminal.h */
     unsigned indent;   /* of text: blanks before the word */
     const char *markdown;
-    bool is_paragraph; /* in Markdown; else it is an item of a list */
+    bool is_paragraph; /* in Markdown and a page; else it is an item of a list */
+    const char *page;
+    enum sheet_look look;
 };
 extern const struct sheet_mark sheet_paragraph;
+extern const struct sheet_mark sheet_soft;    /* a paragraph that explains */
 extern const struct sheet_mark sheet_warning; /* "  ! text" */
 
 /* All texts are owned; NULL: none. In text it is "before NAME link OTHER   status   MARKS". */
@@ -42,7 +74,22 @@ struct sheet_head {
     char *description;           /* in text a line of its own */
 };
 
-enum sheet_part_kind { SHEET_HEAD, SHEET_TITLE, SHEET_TABLE, SHEET_LINE };
+/* A part of a line with a look of its own. A plain one has words of ours alone. */
+struct sheet_piece {
+    enum sheet_look look;
+    char *text; /* owned */
+};
+
+enum sheet_part_kind {
+    SHEET_HEAD,
+    SHEET_TITLE,
+    SHEET_TABLE,
+    SHEET_LINE,
+    SHEET_TERM,
+    SHEET_OPEN, /* a section of a page begins */
+    SHEET_CLOSE,
+    SHEET_FIGURE,
+};
 struct sheet_part {
     enum sheet_part_kind kind;
     bool is_block;       /* text: after an empty line; it may have a title */
@@ -52,9 +99,12 @@ struct sheet_part {
     size_t n_heads;      /* columns that each part of a table has which is too wide */
     const struct sheet_mark *mark;
     bool is_item;  /* of a list: a line that is no paragraph */
-    char *text;    /* of a line or title, or above a table; owned */
-    char *name;    /* of a title; owned */
+    char *text;    /* of a line, term or title, or above a table; owned */
+    char *name;    /* of a title, term or section, or of a table for those who hear it; owned */
     char *details; /* below a line, as they are; owned; NULL: none */
+    enum sheet_look look;
+    VEC(struct sheet_piece) spans; /* of a line or term, after its text */
+    struct chart chart;            /* of a figure; owned */
 };
 
 enum sheet_type { SHEET_UNKNOWN, SHEET_NUMBER, SHEET_COUNT, SHEET_BOOL, SHEET_WORD };
@@ -86,6 +136,7 @@ struct sheet {
     json_t *document; /* of SHEET_JSON: the whole of it; owned */
     bool is_block;    /* of the next part */
     const char *section;
+    const char *run_href; /* of a page: what is before a run's name in a link to it; NULL: none */
 };
 
 /* `term`: of SHEET_TEXT; NULL for other forms. */
@@ -117,6 +168,23 @@ void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_
                  size_t n_heads);
 /* Does the table fit as it is? It may get the tight gap for that. */
 bool sheet_fits(const struct sheet *s, struct table *t);
+
+/* ---- for pages ---- */
+
+/* A section, until sheet_close. */
+void sheet_open(struct sheet *s, enum sheet_look look, const char *heading);
+void sheet_close(struct sheet *s);
+/* One more heading. */
+void sheet_heading(struct sheet *s, const char *text);
+/* What the last table is called for those who hear it, if not as the heading above it. */
+void sheet_name_table(struct sheet *s, const char *name);
+/* More of the last line or term. */
+void sheet_span(struct sheet *s, enum sheet_look look, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A name and what it is; of JUnit a property. */
+void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void sheet_figure(struct sheet *s, const struct chart *chart_take);
 
 /* ---- for programs ---- */
 

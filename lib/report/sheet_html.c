@@ -1,35 +1,297 @@
-/* A sheet as a part of a page, see sheet_formats.h. */
-#include "report/html_parts.h"
+/* A sheet as a part of a page, or as a page of its own, see sheet_formats.h. */
+#include "base/str.h"
+#include "report/chart_svg.h"
 #include "report/sheet_formats.h"
+#include "report/style.h"
+
+/* Elements around parts of the same kind that follow one another. */
+enum group {
+    GROUP_NONE,
+    GROUP_LIST,
+    GROUP_TERMS,
+    GROUP_THINGS,
+    GROUP_CHARTS,
+    GROUP_CHART, /* right below a heading, which is its title */
+    GROUP_SPARKS,
+};
+static const struct element {
+    const char *open, *close;
+} groups[] = {
+    [GROUP_NONE] = {"", ""},
+    [GROUP_LIST] = {"<ul>\n", "</ul>\n"},
+    [GROUP_TERMS] = {"<dl>\n", "</dl>\n"},
+    [GROUP_THINGS] = {"<dl class=\"what\">\n", "</dl>\n"},
+    [GROUP_CHARTS] = {"<div class=\"charts\">\n", "</div>\n"},
+    [GROUP_CHART] = {"<div class=\"charts\">", "</div>\n"},
+    [GROUP_SPARKS] = {"<div class=\"sparks\">\n", "</div>\n"},
+};
+
+static const struct element paragraphs[] = {
+    [SHEET_PLAIN] = {"<p>", "</p>"},
+    [SHEET_SOFT] = {"<p class=\"soft\">", "</p>"},
+    [SHEET_ON_SCREEN] = {"<p class=\"screen\">", "</p>"},
+    [SHEET_PRINTED] = {"<p class=\"printed\">", "</p>"},
+    [SHEET_COMMAND] = {"<pre>", "</pre>"},
+    [SHEET_FOLDED] = {"<details><summary>", "</details>"},
+};
+
+static const struct element spans[] = {
+    [SHEET_SOFT] = {"<span class=\"soft\">", "</span>"},
+    [SHEET_STRONG] = {"<strong>", "</strong>"},
+    [SHEET_ON_SCREEN] = {"<span class=\"screen\">", "</span>"},
+    [SHEET_DEFINED] = {"<dfn>", "</dfn>"},
+    [SHEET_CODE] = {"<code>", "</code>"},
+    [SHEET_TAG] = {"<span class=\"tag \">", "</span>"},
+    [SHEET_GOOD_TAG] = {"<span class=\"tag good\">", "</span>"},
+    [SHEET_BAD_TAG] = {"<span class=\"tag bad\">", "</span>"},
+    [SHEET_MEANING] = {"<br><span class=\"soft\">", "</span>"},
+    [SHEET_TO_NOTES] = {"<a href=\"#notes\">", "</a>"},
+};
+
+static void put_element(struct buf *out, const struct element *e, const char *text)
+{
+    buf_puts(out, e->open);
+    html_escape(text, out);
+    buf_puts(out, e->close);
+}
+
+static void put_heading(struct buf *out, int level, const char *text)
+{
+    buf_printf(out, "<h%d>", level);
+    html_escape(text, out);
+    buf_printf(out, "</h%d>\n", level);
+}
+
+/* ---- a page of its own ---- */
+
+static void begin_page(const char *name, struct buf *out)
+{
+    buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    buf_printf(out,
+               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+               "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
+               page_style_hash, page_script_hash);
+    buf_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    html_escape(name, out);
+    buf_puts(out, " - benchd report</title>\n<style>");
+    buf_puts(out, page_style);
+    buf_puts(out, "</style>\n</head>\n<body>\n<header>\n");
+    put_heading(out, 1, name);
+}
+
+static void end_page(struct buf *out)
+{
+    buf_puts(out, "</main>\n<script>");
+    buf_puts(out, page_script);
+    buf_puts(out, "</script>\n</body>\n</html>\n");
+}
+
+/* ---- parts ---- */
+
+struct writer {
+    struct buf *out;
+    const struct sheet_part *before; /* NULL: none */
+    enum group group;
+    const char *heading; /* the last one: what a table is called */
+    bool is_page, in_head;
+};
+
+static enum group group_of(const struct writer *w, const struct sheet_part *p)
+{
+    switch (p->kind) {
+    case SHEET_LINE:
+        return p->is_item ? GROUP_LIST : GROUP_NONE;
+    case SHEET_TERM:
+        return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
+    case SHEET_FIGURE:
+        return p->chart.kind == CHART_SPARK                         ? GROUP_SPARKS
+               : w->before != NULL && w->before->kind == SHEET_HEAD ? GROUP_CHART
+                                                                    : GROUP_CHARTS;
+    case SHEET_HEAD:
+    case SHEET_TITLE:
+    case SHEET_TABLE:
+    case SHEET_OPEN:
+    case SHEET_CLOSE:
+        break;
+    }
+    return GROUP_NONE;
+}
+
+static void enter(struct writer *w, enum group group)
+{
+    if (w->group != group) {
+        buf_puts(w->out, groups[w->group].close);
+        buf_puts(w->out, groups[group].open);
+        w->group = group;
+    }
+}
+
+static void put_title(struct writer *w, int level, const char *text)
+{
+    put_heading(w->out, level, text);
+    w->heading = text;
+}
+
+static void open_section(struct writer *w, const struct sheet_part *p)
+{
+    if (p->look == SHEET_PAGE) {
+        begin_page(p->name, w->out);
+        w->is_page = w->in_head = true;
+    } else if (p->look == SHEET_VERDICT) {
+        buf_puts(w->out, "<section class=\"verdict\" aria-label=\"");
+        html_escape(p->name, w->out);
+        buf_puts(w->out, "\">\n");
+    } else {
+        buf_puts(w->out, p->look == SHEET_NOTES ? "<section id=\"notes\">\n" : "<section>\n");
+        if (p->name != NULL) {
+            put_title(w, 2, p->name);
+        }
+    }
+}
+
+static void close_section(struct writer *w)
+{
+    buf_puts(w->out, w->in_head ? "</header>\n<main>\n" : "</section>\n");
+    w->in_head = false;
+}
+
+/* Words of our own: their quotes stay as they are. */
+static void put_words(const char *text, struct buf *out)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '&' || *text == '<') {
+            buf_puts(out, *text == '&' ? "&amp;" : "&lt;");
+        } else {
+            buf_putc(out, *text);
+        }
+    }
+}
+
+static void put_text(const struct sheet_part *p, struct buf *out)
+{
+    html_escape(p->text, out);
+    vec_each (const struct sheet_piece, span, &p->spans) {
+        if (span->look == SHEET_PLAIN) {
+            put_words(span->text, out);
+        } else {
+            put_element(out, &spans[span->look], span->text);
+        }
+    }
+}
+
+static void put_line(const struct sheet_part *p, struct buf *out)
+{
+    const struct element item = {p->look == SHEET_GOOD  ? "<li class=\"good\">"
+                                 : p->look == SHEET_BAD ? "<li class=\"bad\">"
+                                                        : "<li>",
+                                 "</li>"};
+    const struct element *e = p->is_item ? &item : &paragraphs[p->look];
+    buf_puts(out, e->open);
+    buf_puts(out, p->mark->page == NULL ? "" : p->mark->page);
+    put_text(p, out);
+    if (p->details != NULL) {
+        buf_puts(out, p->look == SHEET_FOLDED ? "</summary>\n<pre>" : "\n<pre>");
+        html_escape(p->details, out);
+        buf_puts(out, "</pre>");
+    }
+    buf_printf(out, "%s\n", e->close);
+}
+
+static void put_term(const struct sheet_part *p, struct buf *out)
+{
+    buf_puts(out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>");
+    html_escape(p->name, out);
+    buf_printf(out, "</dt>\n<dd%s>", p->look == SHEET_BAD ? " class=\"bad\"" : "");
+    put_text(p, out);
+    buf_puts(out, "</dd>\n");
+}
+
+static void put_spark(const struct chart *c, struct buf *out)
+{
+    buf_puts(out, "<figure>");
+    chart_svg(c, false, out);
+    buf_puts(out, "<figcaption>");
+    html_escape(c->spark.name, out);
+    put_element(out, &spans[SHEET_MEANING], c->spark.text);
+    buf_puts(out, "</figcaption></figure>\n");
+}
+
+static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
+{
+    const char *title = c->kind == CHART_LINES  ? c->lines.title
+                        : c->kind == CHART_DOTS ? c->dots.title
+                                                : c->bars.title;
+    const char *subtitle = c->kind == CHART_LINES  ? c->lines.y_title
+                           : c->kind == CHART_BARS ? c->bars.subtitle
+                                                   : NULL;
+    buf_puts(out, "<figure><figcaption>");
+    if (!is_titled) {
+        put_element(out, &(struct element){"<h3>", "</h3>"}, title);
+    }
+    if (subtitle != NULL) {
+        put_element(out, &spans[SHEET_SOFT], subtitle);
+    }
+    buf_puts(out, "</figcaption>\n");
+    chart_svg(c, false, out);
+    if (c->kind == CHART_LINES && c->lines.n_left_out > 0) {
+        buf_printf(out, "<p class=\"soft\">%zu more lines are in the table only.</p>\n",
+                   c->lines.n_left_out);
+    }
+    if (c->kind == CHART_BARS && c->bars.missing != NULL) {
+        put_element(out, &paragraphs[SHEET_SOFT], c->bars.missing);
+        buf_putc(out, '\n');
+    }
+    buf_puts(out, is_titled ? "</figure>" : "</figure>\n");
+}
+
+static void put_part(struct writer *w, const struct sheet_part *p)
+{
+    switch (p->kind) {
+    case SHEET_OPEN:
+        open_section(w, p);
+        break;
+    case SHEET_CLOSE:
+        close_section(w);
+        break;
+    case SHEET_HEAD:
+        put_title(w, 2, p->head.name);
+        break;
+    case SHEET_TITLE:
+        put_title(w, 3, p->text);
+        break;
+    case SHEET_TABLE:
+        if (p->text != NULL) {
+            put_title(w, 2, p->text);
+        }
+        table_format_html_scrolled(p->table, p->name == NULL ? w->heading : p->name, w->out);
+        break;
+    case SHEET_LINE:
+        put_line(p, w->out);
+        break;
+    case SHEET_TERM:
+        put_term(p, w->out);
+        break;
+    case SHEET_FIGURE:
+        if (p->chart.kind == CHART_SPARK) {
+            put_spark(&p->chart, w->out);
+        } else {
+            put_chart(&p->chart, w->group == GROUP_CHART, w->out);
+        }
+        break;
+    }
+    w->before = p;
+}
 
 void sheet_write_html(const struct sheet *s, struct buf *out)
 {
-    bool is_list = false;
-    const char *label = ""; /* of a table: the title above it */
+    struct writer w = {.out = out, .heading = ""};
     vec_each (const struct sheet_part, p, &s->parts) {
-        if (p->is_item != is_list) {
-            is_list = !is_list;
-            buf_puts(out, is_list ? "<ul>\n" : "</ul>\n");
-        }
-        switch (p->kind) {
-        case SHEET_HEAD:
-            html_put_element(out, "h2", p->head.name);
-            break;
-        case SHEET_TITLE:
-            html_put_element(out, "h3", p->text);
-            label = p->text;
-            break;
-        case SHEET_TABLE:
-            if (p->text != NULL) {
-                html_put_element(out, "h2", p->text);
-                label = p->text;
-            }
-            table_format_html_scrolled(p->table, label, out);
-            break;
-        case SHEET_LINE:
-            html_put_element(out, is_list ? "li" : "p", p->text);
-            break;
-        }
+        enter(&w, group_of(&w, p));
+        put_part(&w, p);
     }
-    buf_puts(out, is_list ? "</ul>\n" : "");
+    enter(&w, GROUP_NONE);
+    if (w.is_page) {
+        end_page(out);
+    }
 }

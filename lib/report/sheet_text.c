@@ -115,6 +115,11 @@ void sheet_write_text(const struct sheet *s, struct buf *out)
         case SHEET_LINE:
             put_line(&s->term, p, out);
             break;
+        case SHEET_TERM:
+        case SHEET_OPEN:
+        case SHEET_CLOSE:
+        case SHEET_FIGURE:
+            break; /* pages alone have them */
         }
     }
 }

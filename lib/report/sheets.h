@@ -8,6 +8,27 @@
  * point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
  * warnings. points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
+/* Its notes alone. points.c. */
+struct layout;
+void sheet_notes(struct sheet *s, const struct layout *l);
+/* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
+ * run_page.c. */
+void sheet_run(struct sheet *s, const struct result *r);
+/* The same as a page of its own: one file, which asks for nothing and runs nothing but page_script
+ * (style.h), and which says how to run it again. run_page.c. */
+struct comparison;
+struct reference_beside;
+struct run_page {
+    const struct result *result;
+    const struct comparison *comparison;   /* of this result with another; NULL: none */
+    const struct reference_beside *beside; /* published figures for it; NULL: none */
+    const char *created;                   /* when the run was made, as text */
+    const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
+};
+void sheet_page(struct sheet *s, const struct run_page *page);
+/* One of its charts by name (charts.h has the names). run_page.c. */
+enum sheet_chart_answer { SHEET_CHART_MADE, SHEET_CHART_EMPTY, SHEET_CHART_UNKNOWN };
+enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name);
 /* By node: which were slow or throttled. nodes.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas.c. */
@@ -21,12 +42,12 @@ struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
 /* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
  * what differs, what only one side has, and the verdict. compare.c. */
-struct comparison;
 void sheet_comparison(struct sheet *s, const struct comparison *c);
 /* What a gate says of a run: its checks, the comparison, the verdict. gate.c. */
 struct gate;
 void sheet_gate(struct sheet *s, const struct gate *g);
-/* One benchmark over time: a row a run, and where it changed. run_history.c. */
+/* One benchmark over time: a row a run, and where it changed; in a page with a chart, and with a
+ * link to each run. run_history.c. */
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
 /* A set of published figures: each table with what follows from it, its errata, notes and source.

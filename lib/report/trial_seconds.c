@@ -17,8 +17,7 @@ double trial_seconds_sum(const struct result *r, size_t *ret_n)
 {
     double sum = 0;
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         for (size_t j = 0; j < p->n_trials; j++) {
             const struct attempt_row *row = p->trials[j].row;
             const double seconds = row == NULL ? 0 : seconds_of(row);
@@ -34,8 +33,7 @@ double trial_seconds_median(const struct point_result *p)
 {
     _cleanup_(freep) double *seconds = xnew_array(double, p->n_trials);
     size_t n = 0;
-    for (size_t j = 0; j < p->n_trials; j++) {
-        const struct trial_result *t = &p->trials[j];
+    point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED && t->row != NULL && seconds_of(t->row) > 0) {
             seconds[n++] = seconds_of(t->row);
         }

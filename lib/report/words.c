@@ -30,6 +30,18 @@ void words_add_name(struct words_names *names, const char *name)
     names->items[at] = name;
 }
 
+void words_add_differences(const struct point *first, const struct point *p,
+                           struct words_names *names, bool *ret_systems)
+{
+    *ret_systems = *ret_systems || p->system != first->system;
+    vec_each (const struct param, param, &p->params.list) {
+        const struct value *v = params_get(&first->params, param->name);
+        if (v == NULL || !value_eq(v, &param->value)) {
+            words_add_name(names, param->name);
+        }
+    }
+}
+
 /* Names of what is counted. */
 static bool is_count(const char *name)
 {
@@ -78,6 +90,14 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
         separator = ", ";
         words_put_value(name, v, form, out);
     }
+}
+
+void words_describe_point(const struct point_words *words, const struct point *p,
+                          enum words_form form, struct buf *out)
+{
+    const size_t begin = out->len;
+    words_put_point(words, p, form, out);
+    buf_puts(out, out->len == begin ? "all" : "");
 }
 
 void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out)

@@ -16,6 +16,10 @@ struct words_names {
 bool words_has_name(const struct words_names *names, const char *name);
 /* Where it is not there yet. */
 void words_add_name(struct words_names *names, const char *name);
+/* Adds the parameters of a point that the first one lacks or has with another value; sets
+ * *ret_systems if their systems differ. */
+void words_add_differences(const struct point *first, const struct point *p,
+                           struct words_names *names, bool *ret_systems);
 
 /* The words that distinguish points. All borrowed. */
 struct point_words {
@@ -35,6 +39,9 @@ enum words_form {
  * point does not have. */
 void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
                      struct buf *out);
+/* The same; "all" where the points have no distinct words. */
+void words_describe_point(const struct point_words *words, const struct point *p,
+                          enum words_form form, struct buf *out);
 /* One parameter of it: "pservers 2", "1 pserver"; `v` NULL: "-" in place of the value. */
 void words_put_value(const char *name, const struct value *v, enum words_form form,
                      struct buf *out);

@@ -134,8 +134,7 @@ static void take_wide(struct choice *c, const struct point_result *p)
 static void find_widest(struct choice *c, const struct result *r)
 {
     const struct point_result *best = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_swept (p, r) {
         if (!is_scaled(r, p)) {
             continue;
         }

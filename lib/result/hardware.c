@@ -5,16 +5,13 @@
 #include "base/str.h"
 #include "core/environment.h"
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : str_eq(a, b);
-}
-
 static bool same_machine(const struct hardware *a, const struct hardware *b)
 {
-    return same_text(a->cpu_model, b->cpu_model) && same_text(a->blas_core, b->blas_core) &&
-           same_text(a->kernel, b->kernel) && same_text(a->build, b->build) &&
-           same_text(a->source, b->source);
+    bool same = true;
+    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
+        same = same && str_eq_or_null(a->texts[i], b->texts[i]);
+    }
+    return same;
 }
 
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
@@ -30,9 +27,11 @@ void hardware_count(struct result *r, struct replica_result *replica, const stru
         }
     }
     replica->hardware = r->hardware.len;
-    *vec_push(&r->hardware) = (struct hardware){
-        xstrdup_or_null(h->cpu_model), xstrdup_or_null(h->blas_core), xstrdup_or_null(h->kernel),
-        xstrdup_or_null(h->build),     xstrdup_or_null(h->source),    1};
+    struct hardware *added = vec_push(&r->hardware);
+    added->n_replicas = 1;
+    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
+        added->texts[i] = xstrdup_or_null(h->texts[i]);
+    }
 }
 
 char *hardware_read(const char *environment_json, struct hardware *ret)
@@ -53,8 +52,7 @@ char *hardware_read(const char *environment_json, struct hardware *ret)
 
 void hardware_collect(struct result *r, struct point_result *p)
 {
-    for (size_t j = 0; j < p->n_trials; j++) {
-        const struct trial_result *t = &p->trials[j];
+    point_each_trial (t, p) {
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
             const char *environment = t->replicas[k].row->environment_json;
             if (environment != NULL) {
@@ -70,9 +68,7 @@ void hardware_collect(struct result *r, struct point_result *p)
 
 void hardware_done(struct hardware *h)
 {
-    free(h->cpu_model);
-    free(h->blas_core);
-    free(h->kernel);
-    free(h->build);
-    free(h->source);
+    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
+        free(h->texts[i]);
+    }
 }

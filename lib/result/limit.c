@@ -37,33 +37,18 @@ static int64_t server_work_ns(const struct summary *s)
     return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
 }
 
-static bool says_phases(const struct replica_result *r)
+/* Is it of the role, and says its phases? */
+static bool counts(const struct replica_result *r, enum role role)
 {
     int64_t sum = 0;
     for (int i = 0; i < PHASE_COUNT; i++) {
         sum += r->summary.phase_ns[i];
     }
-    return r->has_summary && r->summary.steps > 0 && sum > 0;
+    return r->row->id.role == role && r->has_summary && r->summary.steps > 0 && sum > 0;
 }
 
-typedef void (*replica_fn)(void *ctx, const struct replica_result *r);
-
-static void each_replica(const struct point_result *p, enum role role, replica_fn fn, void *ctx)
+static void add_times(struct phase_times *t, const struct summary *s)
 {
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
-        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            if (t->replicas[k].row->id.role == role && says_phases(&t->replicas[k])) {
-                fn(ctx, &t->replicas[k]);
-            }
-        }
-    }
-}
-
-static void add_times(void *ctx, const struct replica_result *r)
-{
-    struct phase_times *t = ctx;
-    const struct summary *s = &r->summary;
     const double steps = s->steps;
     t->n++;
     t->steps += steps;
@@ -80,7 +65,11 @@ static void add_times(void *ctx, const struct replica_result *r)
 struct phase_times phase_times_of(const struct point_result *p, enum role role)
 {
     struct phase_times t = {0};
-    each_replica(p, role, add_times, &t);
+    point_each_replica (r, p) {
+        if (counts(r, role)) {
+            add_times(&t, &r->summary);
+        }
+    }
     if (t.n == 0) {
         return t;
     }
@@ -106,9 +95,8 @@ struct server_sums {
     double *late_s; /* of each server, for each trainer: how long the others waited for it there */
 };
 
-static void add_server(void *ctx, const struct replica_result *r)
+static void add_server(struct server_sums *sums, const struct replica_result *r)
 {
-    struct server_sums *sums = ctx;
     const struct summary *s = &r->summary;
     const uint32_t server = r->row->id.index, late = s->last.trainer;
     const double steps = sums->steps > 0 ? sums->steps : s->steps;
@@ -156,7 +144,11 @@ struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
     struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
-    each_replica(p, ROLE_PSERVER, add_server, &sums);
+    point_each_replica (r, p) {
+        if (counts(r, ROLE_PSERVER)) {
+            add_server(&sums, r);
+        }
+    }
     find_worst(&sums, &f);
     return f;
 }

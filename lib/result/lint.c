@@ -184,39 +184,20 @@ static void lint_efficiency(struct result *r)
     buf_done(&points.text);
 }
 
-/* The replicas of all trials that gave a number, one after another; NULL after the last. */
-struct replica_cursor {
-    uint32_t point;
-    size_t trial, replica;
-};
-
-static const struct replica_result *next_replica(const struct result *r, struct replica_cursor *c)
-{
-    for (; c->point < r->def->matrix.n_points; c->point++, c->trial = 0) {
-        const struct point_result *p = &r->points[c->point];
-        for (; c->trial < p->n_trials; c->trial++, c->replica = 0) {
-            const struct trial_result *t = &p->trials[c->trial];
-            if (t->phase == TRIAL_SUCCEEDED && c->replica < t->n_replicas) {
-                return &t->replicas[c->replica++];
-            }
-        }
-    }
-    return NULL;
-}
-
 static void lint_throttled(struct result *r)
 {
     size_t n = 0;
     double worst = 0;
     const struct replica_id *worst_id = NULL;
-    struct replica_cursor c = {0};
-    for (const struct replica_result *rr; (rr = next_replica(r, &c)) != NULL;) {
-        if (rr->has_summary && rr->summary.throttled_ns > 0 && rr->summary.duration_ns > 0) {
-            double share = (double)rr->summary.throttled_ns / (double)rr->summary.duration_ns;
-            n++;
-            if (share > worst) {
-                worst = share;
-                worst_id = &rr->row->id;
+    result_each_point (p, r) {
+        point_each_replica (rr, p) {
+            if (rr->has_summary && rr->summary.throttled_ns > 0 && rr->summary.duration_ns > 0) {
+                double share = (double)rr->summary.throttled_ns / (double)rr->summary.duration_ns;
+                n++;
+                if (share > worst) {
+                    worst = share;
+                    worst_id = &rr->row->id;
+                }
             }
         }
     }
@@ -437,27 +418,28 @@ static void lint_steady_state(struct result *r)
  * attempt does not end before it starts. */
 static void lint_time(struct result *r)
 {
-    struct replica_cursor c = {0};
-    for (const struct replica_result *rr; (rr = next_replica(r, &c)) != NULL;) {
-        const double duration_s = (double)rr->summary.duration_ns / 1e9;
-        if (rr->has_summary && rr->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
-            warn(r, WARNING_NON_MONOTONIC_TIME,
-                 "time ran backwards: the steps of %s/%u of point %u, trial %u, take %.3f s, more "
-                 "than the measured %.3f s",
-                 role_to_string(rr->row->id.role), rr->row->id.index, rr->row->id.attempt.point,
-                 rr->row->id.attempt.trial, rr->steps.sum_s, duration_s);
-            return;
+    result_each_point (p, r) {
+        point_each_replica (rr, p) {
+            const double duration_s = (double)rr->summary.duration_ns / 1e9;
+            if (rr->has_summary && rr->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+                warn(r, WARNING_NON_MONOTONIC_TIME,
+                     "time ran backwards: the steps of %s/%u of point %u, trial %u, take %.3f s, "
+                     "more than the measured %.3f s",
+                     role_to_string(rr->row->id.role), rr->row->id.index, rr->row->id.attempt.point,
+                     rr->row->id.attempt.trial, rr->steps.sum_s, duration_s);
+                return;
+            }
         }
     }
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct attempt_row *row = r->points[i].trials[j].row;
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            const struct attempt_row *row = t->row;
             if (row != NULL && row->ended_unix_ms > 0 &&
                 row->ended_unix_ms < row->started_unix_ms) {
                 warn(r, WARNING_NON_MONOTONIC_TIME,
-                     "time ran backwards: trial %zu of point %u ended before it started, so the "
+                     "time ran backwards: trial %u of point %u ended before it started, so the "
                      "clock was changed during the trial",
-                     j, i);
+                     t->trial, p->point->index);
                 return;
             }
         }
@@ -479,8 +461,7 @@ static void lint_slow_nodes(struct result *r)
 static void lint_units(struct result *r)
 {
     const struct point_result *first = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         if (!p->throughput.estimate.known) {
             continue;
         }

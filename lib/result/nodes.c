@@ -29,7 +29,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct node_result *)a)->name, ((const struct node_result *)b)->name);
 }
 
-static void note(struct result *r, const struct replica_result *replica)
+static void add_node(struct result *r, const struct replica_result *replica)
 {
     if (replica->node != NULL) {
         *vec_push(&r->nodes) = (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
@@ -50,7 +50,7 @@ static void list_nodes(struct result *r)
         for (size_t j = 0; j < r->points[i].n_trials; j++) {
             const struct trial_result *t = &r->points[i].trials[j];
             for (size_t k = 0; k < t->n_replicas; k++) {
-                note(r, &t->replicas[k]);
+                add_node(r, &t->replicas[k]);
             }
         }
     }
@@ -97,7 +97,7 @@ static double median_of(const struct speed_gang *gang, const char *node, bool is
             values[n++] = gang->members[i].log_ns;
         }
     }
-    return n == 0 ? NAN : (values[(n - 1) / 2] + values[n / 2]) / 2;
+    return stats_middle(values, n);
 }
 
 /* Each node of the gang once. */
@@ -133,8 +133,7 @@ static void end_point(struct node_result *node, struct walk *w)
 static void walk_point(struct result *r, struct walk *walks, uint32_t point)
 {
     const struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         for (size_t k = 0; k < t->n_replicas; k++) {
             if (t->replicas[k].node != NULL) {
                 count(r, walks, point, &t->replicas[k]);

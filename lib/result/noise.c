@@ -16,8 +16,7 @@ struct probed { /* a trial and what its replica found */
 
 const struct replica_result *trial_prober(const struct trial_result *t)
 {
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         if (r->has_summary &&
             (r->summary.noise.before.spins_per_s > 0 || r->summary.noise.after.spins_per_s > 0)) {
             return r;

@@ -134,8 +134,7 @@ double others_cpu_of_trial(const struct trial_result *t, enum role leading)
     _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas + 1);
     _cleanup_(freep) char **texts = xnew_array(char *, 2 * t->n_replicas + 1);
     bool all_say = true;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         all_say = all_say && r->has_summary && r->summary.noise.cpu_run_ns > 0;
     }
     if (!all_say) {

@@ -28,8 +28,7 @@ static int by_log(const void *a, const void *b)
 static size_t collect(const struct point_result *p, struct logged ret[static MAX_TRIALS])
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         if (t->phase != TRIAL_SUCCEEDED || !t->throughput.estimate.known) {
             continue;
         }

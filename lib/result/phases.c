@@ -16,21 +16,17 @@ static bool counts_phases(const struct summary *s)
 struct step_means phases_of(const struct point_result *p)
 {
     struct step_means m = {0};
-    for (size_t t = 0; t < p->n_trials; t++) {
-        const struct trial_result *trial = &p->trials[t];
-        for (size_t i = 0; i < trial->n_replicas && trial->phase == TRIAL_SUCCEEDED; i++) {
-            const struct replica_result *rep = &trial->replicas[i];
-            if (!rep->has_summary || rep->row->id.role != point_leading_role(p->point) ||
-                !counts_phases(&rep->summary)) {
-                continue;
-            }
-            const double steps = rep->summary.steps;
-            for (int k = 0; k < PHASE_COUNT; k++) {
-                m.phase_ns[k] += (double)rep->summary.phase_ns[k] / steps;
-            }
-            m.step_ns += (double)rep->summary.duration_ns / steps;
-            m.n_replicas++;
+    point_each_replica (rep, p) {
+        if (!rep->has_summary || rep->row->id.role != point_leading_role(p->point) ||
+            !counts_phases(&rep->summary)) {
+            continue;
         }
+        const double steps = rep->summary.steps;
+        for (int k = 0; k < PHASE_COUNT; k++) {
+            m.phase_ns[k] += (double)rep->summary.phase_ns[k] / steps;
+        }
+        m.step_ns += (double)rep->summary.duration_ns / steps;
+        m.n_replicas++;
     }
     for (int k = 0; k < PHASE_COUNT && m.n_replicas > 0; k++) {
         m.phase_ns[k] /= (double)m.n_replicas;

@@ -94,12 +94,6 @@ double speed_gang_excess(const struct speed_gang *gang, size_t k)
 
 /* ---- a gang that shows its spread ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The standard deviation of all members but the last, each compared with the others. */
 static double spread_without_last(const struct speed_gang *gang)
 {
@@ -108,8 +102,7 @@ static double spread_without_last(const struct speed_gang *gang)
     for (size_t i = 0; i < n; i++) {
         sizes[i] = fabs(speed_gang_excess(gang, i));
     }
-    qsort(sizes, n, sizeof(*sizes), by_value);
-    return MAD_TO_SD * (sizes[(n - 1) / 2] + sizes[n / 2]) / 2;
+    return MAD_TO_SD * stats_middle(sizes, n);
 }
 
 static bool is_same_place(const struct replica_result *a, const struct replica_result *b)

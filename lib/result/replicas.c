@@ -107,8 +107,7 @@ static int by_identity(const void *a, const void *b)
 static void collect_point(struct replica_lines *lines, const struct point_result *p)
 {
     struct gatherings all = {0};
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
             const struct replica_id *id = &t->replicas[k].row->id;
             take_summary(find(&all, id->role, id->index), &t->replicas[k]);

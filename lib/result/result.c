@@ -40,6 +40,25 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
+const struct replica_result *point_next_replica(const struct point_result *p,
+                                                const struct replica_result *it)
+{
+    bool is_next = it == NULL;
+    point_each_trial (t, p) {
+        if (t->phase != TRIAL_SUCCEEDED || t->n_replicas == 0) {
+            continue;
+        }
+        if (is_next) {
+            return t->replicas;
+        }
+        is_next = it == &t->replicas[t->n_replicas - 1];
+        if (!is_next && it >= t->replicas && it < t->replicas + t->n_replicas) {
+            return it + 1;
+        }
+    }
+    return NULL;
+}
+
 static bool is_decided(const struct trial_result *t)
 {
     return t->has_ended && attempt_outcome_decides(t->outcome);
@@ -48,8 +67,7 @@ static bool is_decided(const struct trial_result *t)
 bool point_result_is_given_up(const struct point_result *p)
 {
     uint32_t n_succeeded = 0, n_failed = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         n_succeeded += is_decided(t) && t->outcome == ATTEMPT_SUCCEEDED;
         n_failed += is_decided(t) && t->outcome != ATTEMPT_SUCCEEDED;
     }
@@ -94,8 +112,7 @@ static void take_values(struct point_result *p, double *values)
     const char *unit = result_unit_name(UNIT_SAMPLES);
     p->n_succeeded = 0;
     p->throughput_min = p->throughput_max = NAN;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED) {
             double x = t->throughput.estimate.value;
             values[p->n_succeeded++] = x;
@@ -113,8 +130,7 @@ static void take_accuracies(struct point_result *p)
     _cleanup_(freep) double *times = xnew_array(double, p->n_trials);
     _cleanup_(freep) double *accuracies = xnew_array(double, p->n_trials);
     p->n_reached = p->n_after = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED && t->to_accuracy.state == TARGET_REACHED) {
             times[p->n_reached++] = t->to_accuracy.s;
         }

@@ -105,8 +105,21 @@ struct threshold_result {
 };
 
 /* A kind of machine that figures come from, as start records say it; NULL: not said. Owned. */
+enum hardware_text {
+    HARDWARE_CPU_MODEL,
+    HARDWARE_BLAS_CORE,
+    HARDWARE_KERNEL,
+    HARDWARE_BUILD,
+    HARDWARE_SOURCE,
+    HARDWARE_TEXTS,
+};
 struct hardware {
-    char *cpu_model, *blas_core, *kernel, *build, *source;
+    union {
+        struct {
+            char *cpu_model, *blas_core, *kernel, *build, *source;
+        };
+        char *texts[HARDWARE_TEXTS]; /* the same */
+    };
     size_t n_replicas; /* of succeeded trials */
 };
 
@@ -151,6 +164,26 @@ struct result {
     VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
     VEC(struct warning) warnings;
 };
+
+/* Iterate by pointer: result_each_swept (p, r) { ... } over the points that the definition sweeps,
+ * result_each_point over its baselines, too; trials of a point, replicas of a trial. */
+#define result_each_swept(p, r)                                                                    \
+    for (const struct point_result *p = (r)->points; p < (r)->points + (r)->def->matrix.n_swept;   \
+         p++)
+#define result_each_point(p, r)                                                                    \
+    for (const struct point_result *p = (r)->points; p < (r)->points + (r)->def->matrix.n_points;  \
+         p++)
+#define point_each_trial(t, p)                                                                     \
+    for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
+/* The replicas of the succeeded trials of a point. */
+#define point_each_replica(it, p)                                                                  \
+    for (const struct replica_result *it = point_next_replica(p, NULL); it != NULL;                \
+         it = point_next_replica(p, it))
+const struct replica_result *point_next_replica(const struct point_result *p,
+                                                const struct replica_result *it);
+#define trial_each_replica(it, t)                                                                  \
+    for (const struct replica_result *it = (t)->replicas;                                          \
+         it != NULL && it < (t)->replicas + (t)->n_replicas; it++)
 
 /* `rows` (borrowed for the result's life) in any order, every attempt of the run that has ended.
  * Rows of points or trials that the definition does not have are passed over. */

@@ -5,13 +5,9 @@
 
 void transports_add(struct transports *t, const struct point_result *p)
 {
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *trial = &p->trials[i];
-        for (size_t k = 0; trial->phase == TRIAL_SUCCEEDED && k < trial->n_replicas; k++) {
-            const struct replica_result *r = &trial->replicas[k];
-            if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
-                t->used[r->summary.transport] = true;
-            }
+    point_each_replica (r, p) {
+        if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
+            t->used[r->summary.transport] = true;
         }
     }
 }

@@ -15,7 +15,8 @@
 
 enum { HEAD_REPLICAS, HEAD_TEXTS, HEAD_TIMES, HEAD_STEPS, HEAD_COUNT };
 enum { ROW_INDEX, ROW_ROLE, ROW_EXIT_CODE, ROW_SIGNAL, ROW_LOG_BYTES, ROW_COUNT };
-enum { TEXT_FAILURE, TEXT_NODE, TEXT_RULE, TEXT_METHOD, TEXT_HARDWARE, TEXT_COUNT = 9 };
+enum { TEXT_FAILURE, TEXT_NODE, TEXT_RULE, TEXT_METHOD, TEXT_HARDWARE };
+#define TEXT_COUNT (TEXT_HARDWARE + HARDWARE_TEXTS)
 
 void trial_figures_done(struct trial_figures *f)
 {
@@ -96,17 +97,9 @@ static void put_row(struct table *t, size_t i, const struct replica_row *row)
 static void put_texts(struct table *t, size_t i, const struct replica_result *r, const char *node,
                       const struct hardware *h, struct texts *texts)
 {
-    const char *const values[TEXT_COUNT] = {
-        r->row->failure,
-        node,
-        r->summary.source.rule,
-        r->summary.source.method,
-        h->cpu_model,
-        h->blas_core,
-        h->kernel,
-        h->build,
-        h->source,
-    };
+    const char *values[TEXT_COUNT] = {r->row->failure, node, r->summary.source.rule,
+                                      r->summary.source.method};
+    memcpy(values + TEXT_HARDWARE, h->texts, sizeof(h->texts));
     for (size_t k = 0; k < TEXT_COUNT; k++) {
         t->values[(ROW_COUNT + k) * t->n_rows + i] = add_text(texts, values[k]);
     }
@@ -169,8 +162,7 @@ static void put_replicas(const struct trial_result *t, struct machines *machines
 static double seconds_of(const struct trial_result *t, enum role leading)
 {
     double seconds = NAN;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
+    trial_each_replica (r, t) {
         if (r->row->id.role == leading && replica_is_rated(r)) {
             seconds = fmax(seconds, (double)r->summary.duration_ns / 1e9); /* passes NaN over */
         }
@@ -319,14 +311,11 @@ static bool read_replica(const struct array *a, size_t i, struct result *result,
     r->summary.source.rule = xstrdup_or_null(rule);
     r->summary.source.method = xstrdup_or_null(method);
     r->node = xstrdup_or_null(text_at(a, i, TEXT_NODE));
-    hardware_count(result, r,
-                   &(struct hardware){
-                       .cpu_model = (char *)text_at(a, i, TEXT_HARDWARE), /* borrowed */
-                       .blas_core = (char *)text_at(a, i, TEXT_HARDWARE + 1),
-                       .kernel = (char *)text_at(a, i, TEXT_HARDWARE + 2),
-                       .build = (char *)text_at(a, i, TEXT_HARDWARE + 3),
-                       .source = (char *)text_at(a, i, TEXT_HARDWARE + 4),
-                   });
+    struct hardware h = {0};
+    for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
+        h.texts[k] = (char *)text_at(a, i, TEXT_HARDWARE + k); /* borrowed */
+    }
+    hardware_count(result, r, &h);
     return true;
 }
 

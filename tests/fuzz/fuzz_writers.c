@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "report/report.h"
+#include "report/export.h"
 #include "result_fixture.h"
 #include "tests/report/sheet_as.h"
 
@@ -182,16 +182,16 @@ static void check_html(const char *text, const char *tame)
 
 static void html(const struct result *r, struct buf *out)
 {
-    const struct report_page page = {.result = r, .created = "2026-01-01", .program = "benchctl"};
-    report_html(&page, out);
+    const struct run_page page = {.result = r, .created = "2026-01-01", .program = "benchctl"};
+    sheet_as(sheet_page, &page, out, SHEET_HTML);
 }
 
 static const struct {
     void (*write)(const struct result *r, struct buf *out);
     void (*check)(const char *text, const char *tame);
 } forms[] = {
-    {report_gobench, check_lines},
-    {report_openmetrics, check_lines},
+    {gobench_write, check_lines},
+    {openmetrics_write, check_lines},
     {html, check_html},
 };
 

@@ -41,14 +41,14 @@ TEST(lines_of_a_sweep)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
-    assert_true(charts_throughput(&l, &c));
-    assert_string_equal(c.x_title, "trainers");
-    assert_int_equal(c.series.len, 2);
-    assert_string_equal(c.series.items[1].name, "2 pservers");
-    const struct chart_series *s = &c.series.items[1];
+    assert_true(charts_make(&l, "throughput", &c));
+    assert_string_equal(c.lines.x_title, "trainers");
+    assert_int_equal(c.lines.series.len, 2);
+    assert_string_equal(c.lines.series.items[1].name, "2 pservers");
+    const struct chart_series *s = &c.lines.series.items[1];
     assert_int_equal(s->marks.len, 2);
     assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
@@ -56,7 +56,7 @@ TEST(lines_of_a_sweep)
                         "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
     assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
-    line_chart_done(&c);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -66,23 +66,23 @@ TEST(lines_over_servers)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
-    assert_true(charts_throughput_by_servers(&l, &c));
-    assert_string_equal(c.x_title, "pservers");
-    assert_string_equal(c.title, "Throughput by pservers");
-    assert_int_equal(c.series.len, 2);
-    assert_string_equal(c.series.items[0].name, "1 trainer");
-    const struct chart_series *s = &c.series.items[1];
+    assert_true(charts_make(&l, "throughput-by-pservers", &c));
+    assert_string_equal(c.lines.x_title, "pservers");
+    assert_string_equal(c.lines.title, "Throughput by pservers");
+    assert_int_equal(c.lines.series.len, 2);
+    assert_string_equal(c.lines.series.items[0].name, "1 trainer");
+    const struct chart_series *s = &c.lines.series.items[1];
     assert_string_equal(s->name, "2 trainers");
     assert_int_equal(s->marks.len, 2);
     assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
     assert_true(fabs(s->marks.items[0].ideal - s->marks.items[1].ideal) < 1e-6);
-    line_chart_done(&c);
-    assert_true(charts_efficiency_by_servers(&l, &c));
-    assert_true(c.reference == 1 && c.y_unit == CHART_PERCENT);
-    line_chart_done(&c);
+    chart_done(&c);
+    assert_true(charts_make(&l, "efficiency-by-pservers", &c));
+    assert_true(c.lines.reference == 1 && c.lines.y_unit == CHART_PERCENT);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -105,16 +105,16 @@ TEST(servers_have_a_chart_where_it_shows_something)
         print_message("# %s\n", rows[i].sweep);
         struct fixture f;
         struct layout l;
-        struct line_chart c;
+        struct chart c;
         fixture_init(&f, rows[i].sweep, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
             fixture_throughput(&f, p, 0, 10 + p);
         }
         fixture_build(&f, RUN_SUCCEEDED);
         layout_init(&l, f.result);
-        assert_int_equal(charts_throughput_by_servers(&l, &c), rows[i].has);
+        assert_int_equal(charts_make(&l, "throughput-by-pservers", &c), rows[i].has);
         if (rows[i].has) {
-            line_chart_done(&c);
+            chart_done(&c);
         }
         layout_done(&l);
         fixture_done(&f);
@@ -126,7 +126,7 @@ TEST(names_along_x)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [old, new]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
                  "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -137,13 +137,13 @@ TEST(names_along_x)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
-    assert_true(charts_throughput(&l, &c));
-    assert_int_equal(c.x_names.len, 2);
-    assert_string_equal(c.x_names.items[1], "new");
-    assert_int_equal(c.series.len, 1);
-    assert_true(c.series.items[0].marks.items[1].x == 1);
-    assert_string_equal(c.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
-    line_chart_done(&c);
+    assert_true(charts_make(&l, "throughput", &c));
+    assert_int_equal(c.lines.x_names.len, 2);
+    assert_string_equal(c.lines.x_names.items[1], "new");
+    assert_int_equal(c.lines.series.len, 1);
+    assert_true(c.lines.series.items[0].marks.items[1].x == 1);
+    assert_string_equal(c.lines.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -153,7 +153,7 @@ TEST(ideals_stand_at_their_points)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [a, b, c]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -166,15 +166,15 @@ TEST(ideals_stand_at_their_points)
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
-    assert_true(charts_throughput(&l, &c));
-    const struct chart_series *s = &c.series.items[0];
+    assert_true(charts_make(&l, "throughput", &c));
+    const struct chart_series *s = &c.lines.series.items[0];
     assert_int_equal(s->marks.len, 3);
     assert_true(isnan(s->marks.items[0].ideal));
     for (uint32_t i = 1; i < 3; i++) {
         const double x_1 = 10 + f.def->matrix.points[i].baseline_index;
         assert_true(fabs(s->marks.items[i].ideal - 2 * x_1) < 1e-6);
     }
-    line_chart_done(&c);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -184,7 +184,7 @@ TEST(the_unit_is_that_of_a_measured_point)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 8);
     for (uint32_t p = 1; p < f.def->matrix.n_points; p++) {
@@ -192,13 +192,13 @@ TEST(the_unit_is_that_of_a_measured_point)
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
-    assert_true(charts_throughput(&l, &c));
-    assert_string_equal(c.y_title, "tokens/s");
+    assert_true(charts_make(&l, "throughput", &c));
+    assert_string_equal(c.lines.y_title, "tokens/s");
     struct buf caption = BUF_INIT;
     layout_grid_caption(&l, &caption);
     assert_int_equal(strncmp(buf_cstr(&caption), "Throughput in tokens/s", 22), 0);
     buf_done(&caption);
-    line_chart_done(&c);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -207,7 +207,7 @@ TEST(lines_that_are_too_many_are_counted)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
     for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
@@ -215,10 +215,10 @@ TEST(lines_that_are_too_many_are_counted)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
-    assert_true(charts_throughput(&l, &c));
-    assert_int_equal(c.series.len, CHART_MAX_SERIES);
-    assert_int_equal(c.n_left_out, 2);
-    line_chart_done(&c);
+    assert_true(charts_make(&l, "throughput", &c));
+    assert_int_equal(c.lines.series.len, CHART_MAX_SERIES);
+    assert_int_equal(c.lines.n_left_out, 2);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -228,18 +228,18 @@ TEST(no_chart_without_something_to_show)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
-    struct dot_chart d;
+    struct chart c;
+    struct chart d;
     report_run_find("single-node")->make(&f);
     layout_init(&l, f.result);
-    assert_false(charts_efficiency(&l, &c));
-    assert_false(charts_resources(&l, &d));
-    assert_false(charts_trials(&l, &d)); /* one trial each */
+    assert_false(charts_make(&l, "efficiency", &c));
+    assert_false(charts_make(&l, "resources", &d));
+    assert_false(charts_make(&l, "trials", &d)); /* one trial each */
     layout_done(&l);
     fixture_done(&f);
     report_run_find("six-trials")->make(&f);
     layout_init(&l, f.result);
-    assert_false(charts_throughput(&l, &c));
+    assert_false(charts_make(&l, "throughput", &c));
     layout_done(&l);
     fixture_done(&f);
 }
@@ -249,38 +249,38 @@ TEST(systems_have_rows)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
-    struct dot_chart d;
-    struct bar_chart b;
+    struct chart c;
+    struct chart d;
+    struct chart b;
     report_run_find("systems")->make(&f);
     layout_init(&l, f.result);
     assert_true(layout_follows_system(&l, "pservers"));
-    assert_false(charts_throughput(&l, &c));
-    assert_false(charts_efficiency(&l, &c));
-    assert_false(charts_throughput_by_servers(&l, &c));
+    assert_false(charts_make(&l, "throughput", &c));
+    assert_false(charts_make(&l, "efficiency", &c));
+    assert_false(charts_make(&l, "throughput-by-pservers", &c));
     assert_null(layout_grid(&l));
-    assert_true(charts_points(&l, &d));
-    assert_int_equal(d.rows.len, 3);
-    assert_string_equal(d.rows.items[0].name, "own, 1 pserver");
-    assert_string_equal(d.rows.items[1].name, "ddp");
-    assert_int_equal(d.rows.items[1].dots.len, 2);
-    assert_true(fabs(d.rows.items[1].dots.items[0].value - 37.84) < 1e-6);
-    assert_true(fabs(d.rows.items[1].dots.items[1].value - 2 * 23.7) < 1e-6);
-    assert_string_equal(d.rows.items[1].dots.items[1].text, "ddp: ideal 47.40 samples/s");
-    dot_chart_done(&d);
-    assert_true(charts_phases(&l, &b));
-    assert_int_equal(b.n_rows, 1);
-    assert_non_null(b.missing);
-    bar_chart_done(&b);
+    assert_true(charts_make(&l, "points", &d));
+    assert_int_equal(d.dots.rows.len, 3);
+    assert_string_equal(d.dots.rows.items[0].name, "own, 1 pserver");
+    assert_string_equal(d.dots.rows.items[1].name, "ddp");
+    assert_int_equal(d.dots.rows.items[1].dots.len, 2);
+    assert_true(fabs(d.dots.rows.items[1].dots.items[0].value - 37.84) < 1e-6);
+    assert_true(fabs(d.dots.rows.items[1].dots.items[1].value - 2 * 23.7) < 1e-6);
+    assert_string_equal(d.dots.rows.items[1].dots.items[1].text, "ddp: ideal 47.40 samples/s");
+    chart_done(&d);
+    assert_true(charts_make(&l, "phases", &b));
+    assert_int_equal(b.bars.n_rows, 1);
+    assert_non_null(b.bars.missing);
+    chart_done(&b);
     layout_done(&l);
     fixture_done(&f);
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_false(layout_follows_system(&l, "pservers"));
-    assert_false(charts_points(&l, &d));
-    assert_true(charts_phases(&l, &b));
-    assert_null(b.missing);
-    bar_chart_done(&b);
+    assert_false(charts_make(&l, "points", &d));
+    assert_true(charts_make(&l, "phases", &b));
+    assert_null(b.bars.missing);
+    chart_done(&b);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -290,11 +290,11 @@ TEST(units_share_no_axis)
 {
     struct fixture f;
     struct layout l;
-    struct line_chart c;
+    struct chart c;
     report_run_find("acceleration")->make(&f);
     f.result->points[0].throughput.unit = "tokens/s";
     layout_init(&l, f.result);
-    assert_false(charts_throughput(&l, &c));
+    assert_false(charts_make(&l, "throughput", &c));
     layout_done(&l);
     fixture_done(&f);
 }
@@ -303,17 +303,17 @@ TEST(trials_stand_around_their_median)
 {
     struct fixture f;
     struct layout l;
-    struct dot_chart c;
+    struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
-    assert_true(charts_trials(&l, &c));
-    assert_int_equal(c.rows.len, 4);
-    assert_string_equal(c.rows.items[0].name, "1 pserver, 1 trainer");
-    assert_string_equal(c.rows.items[3].name, "2 pservers, 2 trainers");
-    assert_int_equal(c.rows.items[3].dots.len, 3);
-    assert_true(fabs(c.rows.items[3].dots.items[0].value - 0.996) < 1e-6);
-    assert_true(fabs(c.rows.items[3].dots.items[1].value - 1) < 1e-9);
-    dot_chart_done(&c);
+    assert_true(charts_make(&l, "trials", &c));
+    assert_int_equal(c.dots.rows.len, 4);
+    assert_string_equal(c.dots.rows.items[0].name, "1 pserver, 1 trainer");
+    assert_string_equal(c.dots.rows.items[3].name, "2 pservers, 2 trainers");
+    assert_int_equal(c.dots.rows.items[3].dots.len, 3);
+    assert_true(fabs(c.dots.rows.items[3].dots.items[0].value - 0.996) < 1e-6);
+    assert_true(fabs(c.dots.rows.items[3].dots.items[1].value - 1) < 1e-9);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
 }
@@ -323,18 +323,26 @@ TEST(phases_are_those_of_one_step)
 {
     struct fixture f;
     struct layout l;
-    struct bar_chart c;
+    struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
-    assert_true(charts_phases(&l, &c));
-    assert_int_equal(c.n_rows, 4);
-    assert_int_equal(c.parts.len, PHASE_COUNT);
-    assert_string_equal(c.parts.items[1], "forward");
-    assert_true(fabs(c.rows[0].parts[1] - 2.0 / 8) < 1e-9);
-    assert_true(fabs(c.rows[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
-    bar_chart_done(&c);
+    assert_true(charts_make(&l, "phases", &c));
+    assert_int_equal(c.bars.n_rows, 4);
+    assert_int_equal(c.bars.parts.len, PHASE_COUNT);
+    assert_string_equal(c.bars.parts.items[1], "forward");
+    assert_true(fabs(c.bars.rows[0].parts[1] - 2.0 / 8) < 1e-9);
+    assert_true(fabs(c.bars.rows[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
+    chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
+}
+
+static void sparks_done(struct sparks *sparks)
+{
+    vec_each (struct chart, c, &sparks->list) {
+        chart_done(c);
+    }
+    vec_done(&sparks->list);
 }
 
 /* The first step of a program that only starts something in it, or that starts everything in it. */
@@ -385,7 +393,7 @@ TEST(a_first_step_unlike_the_others_is_said)
         fixture_build(&f, RUN_SUCCEEDED);
         layout_init(&l, f.result);
         assert_true(charts_steps(&l, &sparks));
-        const char *text = sparks.list.items[0].text;
+        const char *text = sparks.list.items[0].spark.text;
         const char *said = strstr(text, rows[i].text == NULL ? "first step" : rows[i].text);
         if ((said != NULL) != (rows[i].text != NULL)) {
             fail_msg("'%s'", text);
@@ -427,7 +435,7 @@ TEST(steps_say_whose_they_are)
         fixture_build(&f, RUN_SUCCEEDED);
         layout_init(&l, f.result);
         assert_true(charts_steps(&l, &sparks));
-        assert_memory_equal(sparks.list.items[0].text, texts[i], strlen(texts[i]));
+        assert_memory_equal(sparks.list.items[0].spark.text, texts[i], strlen(texts[i]));
         sparks_done(&sparks);
         layout_done(&l);
         fixture_done(&f);

@@ -1,5 +1,4 @@
 #include "tests/test.h"
-#include "report/report.h"
 #include "compare/compare.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* The models of each curve, report/curves.c, and the sentences about them,
  * report/prose_scaling.c. */
 #include "tests/test.h"
-#include "report/report.h"
 #include "report/prose_scaling.h"
 
 #include "../golden_csv.h"
@@ -175,7 +174,7 @@ TEST(curves_beyond_the_first_are_counted)
     prose_verdict_done(&lines);
     layout_done(&l);
     struct buf page = BUF_INIT; /* six times the same is said once */
-    report_html_sections(f.result, &page);
+    sheet_as(sheet_run, f.result, &page, SHEET_HTML);
     const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
     assert_non_null(first);
     assert_non_null(

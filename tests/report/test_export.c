@@ -1,5 +1,5 @@
 #include "tests/test.h"
-#include "report/report.h"
+#include "report/export.h"
 
 #include <math.h>
 
@@ -11,8 +11,8 @@ static const struct form {
     const char *name;
     report_fn *make;
 } forms[] = {
-    {"gobench", report_gobench},
-    {"openmetrics", report_openmetrics},
+    {"gobench", gobench_write},
+    {"openmetrics", openmetrics_write},
 };
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 /* These have something that the others have not. */
@@ -158,7 +158,7 @@ TEST(longest_trainer_gives_the_step)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     struct buf out = BUF_INIT;
-    report_gobench(f.result, &out);
+    gobench_write(f.result, &out);
     assert_non_null(strstr(buf_cstr(&out), "\t8\t250000000 ns/op\t"));
     buf_done(&out);
     fixture_done(&f);

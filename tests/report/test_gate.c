@@ -1,6 +1,5 @@
 /* What a gate prints, report/gate.c. */
 #include "tests/test.h"
-#include "report/report.h"
 #include "compare/gate.h"
 
 #include "../result/result_fixture.h"
@@ -40,7 +39,7 @@ static void judge_forms(struct fixture *f, struct buf forms[4])
     gate_judge(f->result, NULL, NULL, &g);
     sheet_as(sheet_gate, &g, &forms[0], SHEET_TEXT, .columns = 200);
     sheet_as(sheet_gate, &g, &forms[1], SHEET_MARKDOWN);
-    report_junit(&g, &forms[2]);
+    sheet_as(sheet_gate, &g, &forms[2], SHEET_JUNIT);
     sheet_as(sheet_gate, &g, &forms[3], SHEET_JSON);
     gate_done(&g);
 }
@@ -115,7 +114,7 @@ TEST(tables_name_what_was_skipped)
     fixture_build(&f, RUN_SUCCEEDED);
     sheet_as(sheet_points, f.result, &text, SHEET_TEXT, .columns = 100);
     sheet_as(sheet_points, f.result, &markdown, SHEET_MARKDOWN);
-    report_html_sections(f.result, &html);
+    sheet_as(sheet_run, f.result, &html, SHEET_HTML);
     assert_has(&text, "\nThresholds\n  ? efficiency >= 0.9: no such point: trainers=9\n");
     assert_has(&markdown, "threshold skipped: efficiency ");
     assert_has(&html,

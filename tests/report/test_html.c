@@ -1,22 +1,22 @@
 /* The page: the text of each run is in golden/pages.txt; what must hold of every page is checked by
  * hand. */
 #include "tests/test.h"
-#include "report/report.h"
 
 #include "../golden.h"
 #include "page_text.h"
+#include "report/charts.h"
 #include "report/style.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 
 static void put_page(const struct result *r, struct buf *out)
 {
-    const struct report_page page = {
+    const struct run_page page = {
         .result = r,
         .created = "2026-11-20T09:12:51Z",
         .program = "benchctl 0.1.0",
     };
-    report_html(&page, out);
+    sheet_as(sheet_page, &page, out, SHEET_HTML);
 }
 
 /* A browser takes the hash of what stands between the tags. `name` is opened once. */
@@ -308,40 +308,49 @@ TEST(what_comes_from_outside_is_escaped)
     fixture_done(&f);
 }
 
+static enum sheet_chart_answer draw(const struct result *r, const char *chart, struct buf *out)
+{
+    struct sheet sheet;
+    sheet_init(&sheet, SHEET_SVG, NULL);
+    const enum sheet_chart_answer answer = sheet_chart(&sheet, r, chart);
+    sheet_write(&sheet, out);
+    return answer;
+}
+
 /* A chart as a file of its own names its namespace and brings its style. */
 TEST(charts_as_files)
 {
     struct fixture f;
     report_run_find("sweep")->make(&f);
-    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
         struct buf out = BUF_INIT;
-        if (strcmp(report_chart_names[i], "points") == 0) { /* for runs without an axis */
-            assert_int_equal(report_svg(f.result, "points", &out), REPORT_CHART_EMPTY);
+        if (strcmp(charts_name(i), "points") == 0) { /* for runs without an axis */
+            assert_int_equal(draw(f.result, "points", &out), SHEET_CHART_EMPTY);
             continue;
         }
-        assert_int_equal(report_svg(f.result, report_chart_names[i], &out), REPORT_CHART_MADE);
+        assert_int_equal(draw(f.result, charts_name(i), &out), SHEET_CHART_MADE);
         assert_int_equal(strncmp(buf_cstr(&out), "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 40),
                          0);
         assert_non_null(strstr(buf_cstr(&out), chart_style));
         buf_done(&out);
     }
     struct buf out = BUF_INIT;
-    assert_int_equal(report_svg(f.result, "pie", &out), REPORT_CHART_UNKNOWN);
+    assert_int_equal(draw(f.result, "pie", &out), SHEET_CHART_UNKNOWN);
     assert_int_equal(out.len, 0);
     fixture_done(&f);
     report_run_find("systems")->make(&f);
-    assert_int_equal(report_svg(f.result, "points", &out), REPORT_CHART_MADE);
+    assert_int_equal(draw(f.result, "points", &out), SHEET_CHART_MADE);
     buf_clear(&out);
-    assert_int_equal(report_svg(f.result, "throughput", &out), REPORT_CHART_EMPTY);
+    assert_int_equal(draw(f.result, "throughput", &out), SHEET_CHART_EMPTY);
     fixture_done(&f);
     report_run_find("diagonal")
         ->make(&f); /* a point a line: the ideal has no line, and the legend none */
-    assert_int_equal(report_svg(f.result, "throughput", &out), REPORT_CHART_MADE);
+    assert_int_equal(draw(f.result, "throughput", &out), SHEET_CHART_MADE);
     assert_null(strstr(buf_cstr(&out), "dashed"));
     buf_clear(&out);
     fixture_done(&f);
     report_run_find("single-node")->make(&f);
-    assert_int_equal(report_svg(f.result, "trials", &out), REPORT_CHART_EMPTY);
+    assert_int_equal(draw(f.result, "trials", &out), SHEET_CHART_EMPTY);
     assert_int_equal(out.len, 0);
     buf_done(&out);
     fixture_done(&f);

@@ -4,22 +4,22 @@
 #include "core/placement.h"
 #include "report/prose_verdict.h"
 #include "report/notes.h"
-#include "report/report.h"
 #include "report/table.h"
 
 #include <math.h>
 
 #include "report_runs.h"
+#include "sheet_as.h"
 
 /* The body, with a NUL in place of the script. */
 static const char *page_of(const struct fixture *f, struct buf *out)
 {
-    const struct report_page page = {
+    const struct run_page page = {
         .result = f->result,
         .created = "2026-11-20T09:12:51Z",
         .program = "benchctl 0.1.0",
     };
-    report_html(&page, out);
+    sheet_as(sheet_page, &page, out, SHEET_HTML);
     *strstr(buf_cstr(out), "<script>") = '\0';
     return strstr(buf_cstr(out), "<body>");
 }

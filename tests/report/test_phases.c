@@ -1,6 +1,5 @@
 /* The tables by phase, report/phases.c. */
 #include "tests/test.h"
-#include "report/report.h"
 
 #include <math.h>
 

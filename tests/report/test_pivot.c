@@ -1,7 +1,6 @@
 /* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017,
  * as it was typed and as its source has it. */
 #include "tests/test.h"
-#include "report/report.h"
 #include "result/pivot.h"
 
 #include <math.h>

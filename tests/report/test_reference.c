@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "reference/shipped.h"
-#include "report/report.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 
@@ -97,10 +96,10 @@ TEST(beside_a_run_in_its_page)
     report_run_find("acceleration")->make(&f);
     const struct reference_beside b = {
         .reference = r, .asked = "paddle-vgg16-cpu-2018", .result = f.result, .year = 2026};
-    const struct report_page page = {
+    const struct run_page page = {
         .result = f.result, .beside = &b, .created = "now", .program = "benchctl 0.1.0"};
     struct buf out = BUF_INIT;
-    report_html(&page, &out);
+    sheet_as(sheet_page, &page, &out, SHEET_HTML);
     static const char *const want[] = {
         "<h2>Beside ",
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=",

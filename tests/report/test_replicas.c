@@ -1,6 +1,5 @@
 /* The tables by replica, result/replicas.c and report/replicas.c. */
 #include "tests/test.h"
-#include "report/report.h"
 #include "result/replicas.h"
 
 #include <math.h>
@@ -64,7 +63,7 @@ TEST(the_page_names_slow_replicas)
     for (int with_nodes = 0; with_nodes < 2; with_nodes++) {
         f.result->nodes.len = with_nodes ? n_nodes : 0;
         struct buf out = BUF_INIT;
-        report_html_sections(f.result, &out);
+        sheet_as(sheet_run, f.result, &out, SHEET_HTML);
         assert_non_null(strstr(buf_cstr(&out), "<h2>Slow replicas</h2>"));
         assert_non_null(strstr(buf_cstr(&out), "<li>point 0 (4 trainers): trainer/3 on node "));
         assert_int_equal(strstr(buf_cstr(&out), "<h2>Nodes</h2>") != NULL, with_nodes);

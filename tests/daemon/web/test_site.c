@@ -10,7 +10,6 @@
 #include "daemon/web/page.h"
 #include "daemon/web/routes.h"
 #include "fake_daemon.h"
-#include "report/report.h"
 #include "report/style.h"
 #include "result_fixture.h"
 #include "store/run_document.h"

@@ -1,0 +1,463 @@
+/* What a page says of a run, see sheets.h. */
+#include "base/str.h"
+#include "report/charts.h"
+#include "report/compare_layout.h"
+#include "report/notes.h"
+#include "report/prose_compare.h"
+#include "report/prose_systems.h"
+#include "report/run_page.h"
+#include "report/sheets.h"
+#include "result/number.h"
+
+#define MAX_CHARTED 100 /* swept points; more are not readable as charts */
+
+/* ---- what was run ---- */
+
+static void put_summary(struct sheet *s, const struct layout *l)
+{
+    struct buf text = BUF_INIT;
+    const struct workload *workload = &l->result->def->spec->workload;
+    buf_puts(&text, l->result->def->spec->description);
+    sheet_put_line(s, &sheet_paragraph, &text);
+    buf_printf(&text, "Model %s, data %s; ", workload->model == NULL ? "unknown" : workload->model,
+               workload_dataset_name(workload));
+    layout_describe_run(l, &text);
+    buf_putc(&text, '.');
+    sheet_put_line(s, &sheet_soft, &text);
+}
+
+static void put_title(struct sheet *s, const struct run_page *page, const struct layout *l)
+{
+    const struct result *r = page->result;
+    sheet_open(s, SHEET_PAGE, r->def->name);
+    sheet_line(s, &sheet_paragraph, "%s", "");
+    sheet_span(s,
+               r->phase == RUN_SUCCEEDED                                    ? SHEET_GOOD_TAG
+               : r->phase == RUN_FAILED || r->phase == RUN_PARTIALLY_FAILED ? SHEET_BAD_TAG
+                                                                            : SHEET_TAG,
+               "%s", run_phase_to_string(r->phase));
+    sheet_span(s, SHEET_SOFT, "%s, created %s", r->def->spec->name, page->created);
+    put_summary(s, l);
+    sheet_close(s);
+}
+
+/* ---- what its words mean ---- */
+
+/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what
+ * distinguishes the points. */
+static void put_names(struct buf *out, const struct layout *l)
+{
+    if (layout_has_systems_alone(l)) {
+        buf_puts(out, "a system");
+        return;
+    }
+    if (!l->systems && l->names.len == 1) {
+        buf_printf(out, "a value of %s", l->names.items[0]);
+        return;
+    }
+    buf_printf(out, "a combination of %s", l->systems ? "system" : "");
+    for (size_t i = 0; i < l->names.len; i++) {
+        const char *and = i + 1 == l->names.len ? " and " : ", ";
+        buf_printf(out, "%s%s", !l->systems && i == 0 ? "" : and, l->names.items[i]);
+    }
+}
+
+/* More of the last line: a word, and what it means. */
+static void define(struct sheet *s, const char *before, const char *word, const char *meaning)
+{
+    sheet_span(s, SHEET_PLAIN, "%s", before);
+    sheet_span(s, SHEET_DEFINED, "%s", word);
+    sheet_span(s, SHEET_PLAIN, "%s", meaning);
+}
+
+static bool has_role(const struct result *r, enum role role)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->points[i].point->replicas[role] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The roles that this run has. */
+static void define_roles(struct sheet *s, const struct result *r)
+{
+    static const char *const meanings[ROLE_COUNT] = {
+        [ROLE_TRAINER] = " computes gradients from its own part of the samples.",
+        [ROLE_PSERVER] = " is a parameter server: it keeps the model's parameters, and trainers "
+                         "send it their gradients.",
+        [ROLE_WORKER] = " is a trainer without parameter servers: workers exchange gradients with "
+                        "each other.",
+        [ROLE_LAUNCHER] = " starts the workers and computes nothing.",
+    };
+    static const enum role order[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_WORKER, ROLE_LAUNCHER};
+    define(s, " A ", "replica", " is one process of a trial, in a cluster one pod.");
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        if (has_role(r, order[i])) {
+            define(s, " A ", role_to_string(order[i]), meanings[order[i]]);
+        }
+    }
+}
+
+static bool has_method(const struct result *r, enum interval_method method)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct estimate *e = &r->points[i].throughput.estimate;
+        if (e->has_interval && e->method == method) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct point_result *baseline_of(const struct result *r, uint32_t point)
+{
+    return &r->points[r->points[point].point->baseline_index];
+}
+
+/* Where all points share it, the head says which points it belongs to. */
+static void define_batch(struct sheet *s, const struct layout *l)
+{
+    if (words_has_name(&l->names, "batch_size")) {
+        define(s, " A ", "batch_size", " is the number of samples that one ");
+        sheet_span(s, SHEET_PLAIN, "%s takes in a step.",
+                   matrix_training_words(&l->result->def->matrix).one);
+    }
+}
+
+/* How far the baselines of systems lie apart: what an efficiency divides by
+ * says how much it means. */
+static void put_baselines_differ(struct sheet *s, const struct layout *l)
+{
+    const struct result *r = l->result;
+    const struct point_result *low = NULL, *high = NULL;
+    struct buf text = BUF_INIT;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept && !l->mixed_units; i++) {
+        const struct point_result *base = baseline_of(r, i);
+        const struct estimate *e = &base->throughput.estimate;
+        if (e->known) {
+            low = low == NULL || e->value < low->throughput.estimate.value ? base : low;
+            high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
+        }
+    }
+    if (low != high && low->point->system != high->point->system) {
+        const struct system *systems = r->def->spec->systems.items;
+        buf_puts(&text, ", here from ");
+        number_format(low->throughput.estimate.value, &text);
+        buf_printf(&text, " (%s) to ", systems[low->point->system].name);
+        number_format(high->throughput.estimate.value, &text);
+        buf_printf(&text, " %s (%s)", l->unit, systems[high->point->system].name);
+    }
+    sheet_span(s, SHEET_PLAIN,
+               " Each system has its own baseline%s, so efficiencies do not rank systems: a slow "
+               "one may have the highest.",
+               buf_cstr(&text));
+    buf_done(&text);
+}
+
+/* The words that the rest of the page needs. */
+static void put_words(struct sheet *s, const struct layout *l)
+{
+    struct buf names = BUF_INIT;
+    if (layout_has_words(l)) {
+        buf_puts(&names, ", here ");
+        put_names(&names, l);
+    }
+    sheet_line(s, &sheet_soft, "A ");
+    sheet_span(s, SHEET_DEFINED, "point");
+    sheet_span(s, SHEET_PLAIN, " is one configuration that was measured%s", buf_cstr(&names));
+    define(s, "; a ", "trial", " measures it once.");
+    buf_done(&names);
+    define_roles(s, l->result);
+    define_batch(s, l);
+    if (!l->own_baselines) {
+        define(s, " ", "Efficiency",
+               " is the share of the throughput that ideal scaling from the baseline would give.");
+        if (l->systems) {
+            put_baselines_differ(s, l);
+        }
+    }
+    sheet_span(s, SHEET_PLAIN,
+               " A range after \"95%%:\" contains the true figure of this machine or cluster in 95 "
+               "of 100 such runs, if trials differ only by chance.%s",
+               has_method(l->result, INTERVAL_T_LOG)
+                   ? " A throughput is the median of its trials, and its range lies around their "
+                     "geometric mean, so the median may not be its center."
+                   : "");
+}
+
+/* ---- the verdict ---- */
+
+static void put_terms(struct sheet *s, const struct prose_verdict *lines, enum sheet_look look)
+{
+    vec_each (const struct choice_line, line, &lines->list) {
+        sheet_term(s, line->is_caveat ? SHEET_CAVEAT : look,
+                   line->label[0] == '\0' ? "Result" : line->label, "%s", line->text);
+        if (line->meaning != NULL) {
+            sheet_span(s, SHEET_MEANING, "%s", line->meaning);
+        }
+    }
+}
+
+/* They must be in the box for readers of the box alone. */
+static void put_warnings(struct sheet *s, const struct result *r)
+{
+    size_t n = 0;
+    vec_each (const struct warning, w, &r->warnings) {
+        if (!prose_verdict_say(w) && n++ < NOTES_IN_BOX) {
+            sheet_term(s, SHEET_BAD, "Warning", "%s", w->message);
+        }
+    }
+    if (n > NOTES_IN_BOX) {
+        sheet_term(s, SHEET_BAD, "Warnings", "%s", "");
+        sheet_span(s, SHEET_TO_NOTES, "%zu more", n - NOTES_IN_BOX);
+        sheet_span(s, SHEET_PLAIN, " to read before you use these figures");
+    }
+}
+
+static void put_verdict(struct sheet *s, const struct layout *l)
+{
+    struct prose_verdict lines;
+    prose_verdict_init(&lines, l);
+    sheet_open(s, SHEET_VERDICT, "What this run says");
+    put_terms(s, &lines, SHEET_PLAIN);
+    put_warnings(s, l->result);
+    sheet_close(s);
+    prose_verdict_done(&lines);
+}
+
+static void put_systems(struct sheet *s, const struct layout *l)
+{
+    struct prose_verdict lines;
+    prose_systems_init(&lines, l);
+    sheet_open(s, SHEET_PLAIN, lines.list.len == 1 ? "System" : "Systems");
+    put_terms(s, &lines, SHEET_WHAT);
+    sheet_close(s);
+    prose_verdict_done(&lines);
+}
+
+/* ---- a comparison ---- */
+
+static void put_comparison(struct sheet *s, const struct comparison *c)
+{
+    static const struct sheet_mark differs = {.page = "Differs: "};
+    struct buf text = BUF_INIT;
+    struct prose_compare lines;
+    struct chart chart;
+    prose_compare_init(&lines, c);
+    sheet_open(s, SHEET_PLAIN, "Comparison");
+    buf_puts(&text, "Base: ");
+    comparison_describe_side(c, true, &text);
+    buf_puts(&text, ". Candidate: ");
+    comparison_describe_side(c, false, &text);
+    buf_putc(&text, '.');
+    sheet_put_line(s, &sheet_paragraph, &text);
+    sheet_line(s, &sheet_paragraph, "%s", "");
+    sheet_span(s, SHEET_STRONG, "%s", lines.list.items[lines.list.len - 1].text); /* the verdict */
+    if (c->points.len <= MAX_CHARTED && charts_comparison(c, &chart)) {
+        sheet_figure(s, &chart);
+    }
+    sheet_table(s, NULL, compare_layout_table(c, 0), 1);
+    sheet_name_table(s, "Comparison by point");
+    for (size_t i = 0; i + 1 < lines.list.len; i++) {
+        const struct compare_line *line = &lines.list.items[i];
+        sheet_line(s, line->kind == COMPARE_LINE_DIFFERS ? &differs : NULL, "%s", line->text);
+    }
+    sheet_close(s);
+    prose_compare_done(&lines);
+}
+
+/* ---- charts ---- */
+
+static void put_charts(struct sheet *s, const struct layout *l)
+{
+    struct chart chart;
+    bool is_open = false;
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        if (!charts_make(l, charts_name(i), &chart)) {
+            continue;
+        }
+        if (!is_open) {
+            is_open = true;
+            sheet_open(s, SHEET_PLAIN, "Scaling");
+            sheet_line(s, &sheet_soft, "%s", "");
+            sheet_span(s, SHEET_PLAIN,
+                       "Marks of throughput and efficiency come from medians of a point's trials, "
+                       "whiskers are their 95%% intervals.");
+            sheet_span(s, SHEET_ON_SCREEN, " Point at a mark to see its figures.");
+        }
+        sheet_figure(s, &chart);
+    }
+    if (is_open) {
+        sheet_close(s);
+    }
+}
+
+static void put_scaling(struct sheet *s, const struct layout *l)
+{
+    if (l->result->def->matrix.n_swept <= MAX_CHARTED) {
+        put_charts(s, l);
+        return;
+    }
+    sheet_open(s, SHEET_PLAIN, "Scaling");
+    sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.", MAX_CHARTED);
+    sheet_close(s);
+}
+
+static void put_steps(struct sheet *s, const struct layout *l)
+{
+    struct sparks sparks;
+    if (l->result->def->matrix.n_swept > MAX_CHARTED || !charts_steps(l, &sparks)) {
+        return;
+    }
+    sheet_open(s, SHEET_PLAIN, "Step times");
+    sheet_line(s, &sheet_soft,
+               "The measured steps of one replica (trainer/0 is the first trainer) in the trial "
+               "that is nearest to the median of its point. Heights begin at zero. Other replicas "
+               "and trials differ, so these times need not fit the figures above.");
+    vec_each (const struct chart, chart, &sparks.list) {
+        sheet_figure(s, chart);
+    }
+    sheet_close(s);
+    vec_done(&sparks.list); /* the sheet has its items */
+}
+
+/* ---- tables and notes ---- */
+
+static void put_grid(struct sheet *s, const struct layout *l)
+{
+    struct table *grid = layout_grid(l);
+    if (grid != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_grid_caption(l, &caption);
+        sheet_heading(s, buf_cstr(&caption));
+        sheet_line(s, &sheet_soft, "The stronger the colour, the higher the %s among these cells.",
+                   layout_shades_efficiency(l) ? "efficiency" : "throughput");
+        sheet_table(s, NULL, grid, 1);
+        buf_done(&caption);
+    }
+}
+
+static void put_points(struct sheet *s, const struct layout *l)
+{
+    sheet_heading(s, "Points");
+    sheet_line(s, &sheet_soft, "%s", "");
+    sheet_span(s, SHEET_PLAIN,
+               "THROUGHPUT is the median of a point's succeeded trials%s%s, MIN and MAX are the "
+               "slowest and the fastest of them.%s%s%s",
+               l->mixed_units ? "" : " in ", l->mixed_units ? "" : l->unit,
+               l->own_baselines ? "" : " SPEEDUP and EFFICIENCY divide by the point's baseline.",
+               layout_says_per_pod(l)
+                   ? " EFF/POD is the efficiency per replica that computes, servers too."
+                   : "",
+               layout_says_per_cpu(l) ? " EFF/CPU is the efficiency per CPU." : "");
+    sheet_span(s, SHEET_ON_SCREEN,
+               " A shade at the edge of a table says that it scrolls sideways.");
+    sheet_table(s, NULL, layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES),
+                1);
+}
+
+static void put_tables(struct sheet *s, const struct layout *l)
+{
+    struct table *baselines = layout_baselines(l), *accuracy = layout_accuracy(l);
+    sheet_open(s, SHEET_PLAIN, NULL);
+    put_grid(s, l);
+    put_points(s, l);
+    if (baselines != NULL) {
+        sheet_heading(s, "Baselines");
+        sheet_table(s, NULL, baselines, 1);
+    }
+    if (accuracy != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_accuracy_caption(l, &caption);
+        sheet_table(s, &caption, accuracy, 1);
+    }
+    sheet_close(s);
+}
+
+/* Also where the nodes are unknown. */
+static void put_slow(struct sheet *s, const struct layout *l)
+{
+    if (l->result->slow.len == 0) {
+        return;
+    }
+    sheet_open(s, SHEET_PLAIN, "Slow replicas");
+    sheet_line(s, &sheet_soft,
+               "Slower than the others of their role in the same trials: a point is as slow as its "
+               "slowest replica.");
+    vec_each (const struct slow_replica, slow, &l->result->slow) {
+        struct buf text = BUF_INIT;
+        layout_describe_slow(l, slow, &text);
+        sheet_put_line(s, NULL, &text);
+    }
+    sheet_close(s);
+}
+
+/* ---- the whole ---- */
+
+enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name)
+{
+    struct layout l;
+    struct chart chart;
+    layout_init(&l, r);
+    const bool is_made = charts_make(&l, name, &chart);
+    layout_done(&l);
+    if (is_made) {
+        sheet_figure(s, &chart);
+        return SHEET_CHART_MADE;
+    }
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        if (str_eq(name, charts_name(i))) {
+            return SHEET_CHART_EMPTY;
+        }
+    }
+    return SHEET_CHART_UNKNOWN;
+}
+
+static void put_sections(struct sheet *s, const struct layout *l)
+{
+    put_systems(s, l);
+    put_scaling(s, l);
+    put_tables(s, l);
+    put_steps(s, l);
+    sheet_open(s, SHEET_NOTES, "Notes");
+    sheet_notes(s, l);
+    sheet_close(s);
+    put_slow(s, l);
+    run_page_put_nodes(s, l->result);
+    run_page_put_environment(s, l);
+}
+
+void sheet_run(struct sheet *s, const struct result *r)
+{
+    struct layout l;
+    layout_init(&l, r);
+    l.is_page = true;
+    put_summary(s, &l);
+    put_verdict(s, &l);
+    put_words(s, &l);
+    put_sections(s, &l);
+    layout_done(&l);
+}
+
+void sheet_page(struct sheet *s, const struct run_page *page)
+{
+    struct layout l;
+    layout_init(&l, page->result);
+    l.is_page = true;
+    put_title(s, page, &l);
+    put_verdict(s, &l);
+    put_words(s, &l);
+    if (page->comparison != NULL) {
+        put_comparison(s, page->comparison);
+    }
+    put_sections(s, &l);
+    if (page->beside != NULL) {
+        sheet_open(s, SHEET_PLAIN, NULL);
+        sheet_beside(s, page->beside);
+        sheet_close(s);
+    }
+    run_page_put_definition(s, page);
+    layout_done(&l);
+}

@@ -1,0 +1,94 @@
+/* A sheet as JUnit's XML, see sheet_formats.h: a row is a test case of a single suite, a term one
+ * of its properties, a line what the suite has printed. */
+#include "base/str.h"
+#include "report/sheet_formats.h"
+
+/* The columns of its rows, see gate.c. */
+enum column { KIND, NAME, OUTCOME, MESSAGE, COLUMNS };
+
+static const char *word(const struct sheet *s, size_t row, enum column column)
+{
+    return s->rows.words.data + s->rows.cells.items[row * COLUMNS + column].word;
+}
+
+static size_t n_rows(const struct sheet *s)
+{
+    return s->rows.cells.len / COLUMNS;
+}
+
+/* XML 1.0 has no other control characters than line breaks and tabs. */
+static void put_xml(struct buf *out, const char *text)
+{
+    _cleanup_(freep) char *clean = xstrdup(text);
+    for (char *c = clean; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' && *c != '\n' && *c != '\t' ? '?' : *c;
+    }
+    html_escape(clean, out);
+}
+
+static void put_case(const struct sheet *s, size_t row, const char *suite, struct buf *out)
+{
+    const char *outcome = word(s, row, OUTCOME), *message = word(s, row, MESSAGE);
+    buf_puts(out, "    <testcase classname=\"");
+    put_xml(out, suite);
+    buf_printf(out, ".%s\" name=\"", word(s, row, KIND));
+    put_xml(out, word(s, row, NAME));
+    if (str_eq(outcome, "Passed")) {
+        buf_puts(out, "\"/>\n");
+    } else if (str_eq(outcome, "Skipped")) {
+        buf_puts(out, "\">\n      <skipped message=\"");
+        put_xml(out, message);
+        buf_puts(out, "\"/>\n    </testcase>\n");
+    } else {
+        const char *element = str_eq(outcome, "Failed") ? "failure" : "error";
+        buf_printf(out, "\">\n      <%s type=\"%s\" message=\"", element, outcome);
+        put_xml(out, word(s, row, NAME));
+        buf_puts(out, "\">");
+        put_xml(out, message);
+        buf_printf(out, "</%s>\n    </testcase>\n", element);
+    }
+}
+
+static size_t count(const struct sheet *s, const char *outcome)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_rows(s); i++) {
+        n += str_eq(word(s, i, OUTCOME), outcome);
+    }
+    return n;
+}
+
+void sheet_write_junit(const struct sheet *s, struct buf *out)
+{
+    struct buf counts = BUF_INIT;
+    const char *suite = "";
+    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", n_rows(s),
+               count(s, "Failed"), count(s, "Unknown"), count(s, "Skipped"));
+    buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n",
+               buf_cstr(&counts));
+    vec_each (const struct sheet_part, p, &s->parts) {
+        if (p->kind == SHEET_HEAD) {
+            suite = p->head.name;
+            buf_puts(out, "  <testsuite name=\"");
+            put_xml(out, suite);
+            buf_printf(out, "\" %s>\n    <properties>\n", buf_cstr(&counts));
+        } else if (p->kind == SHEET_TERM) {
+            buf_printf(out, "      <property name=\"%s\" value=\"", p->name);
+            put_xml(out, p->text);
+            buf_puts(out, "\"/>\n");
+        }
+    }
+    buf_puts(out, "    </properties>\n");
+    for (size_t i = 0; i < n_rows(s); i++) {
+        put_case(s, i, suite, out);
+    }
+    vec_each (const struct sheet_part, p, &s->parts) {
+        if (p->kind == SHEET_LINE) {
+            buf_puts(out, "    <system-out>");
+            put_xml(out, p->text);
+            buf_puts(out, "</system-out>\n");
+        }
+    }
+    buf_puts(out, "  </testsuite>\n</testsuites>\n");
+    buf_done(&counts);
+}
