@@ -89,6 +89,29 @@ TEST(the_first_is_deleted_before_the_answer)
     world_close(&w);
 }
 
+/* The run was deleted, and its pods not (--cascade=orphan), before the watch showed this one. */
+TEST(a_pod_that_loses_its_owner_unseen_is_deleted)
+{
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(freep) char *made = json_dumps(pod, 0);
+    answer(&w, fake_kube_open(0), 0, made);
+    refuse_posts(&w);
+    remove_gang(&w);
+    pass_ms(&w, 15100);
+    (void)json_object_del(json_object_get(pod, "metadata"), "ownerReferences");
+    _cleanup_(freep) char *orphan = json_dumps(pod, 0);
+    answer(&w, find_open(KUBE_GET), 0, orphan);
+    assert_non_null(find_open(KUBE_DELETE));
+    assert_non_null(strstr(find_open(KUBE_DELETE)->req.body, pod_name_of(pod))); /* its uid here */
+    assert_true(w.launcher->ops->is_removing(w.launcher));
+    json_decref(pod);
+    world_close(&w);
+}
+
 TEST(the_answer_names_another_pod)
 {
     struct world w;

@@ -505,7 +505,15 @@ static void note_uid(struct pod_member *m, const char *uid)
 {
     if (m->uid == NULL && member_life_has_uid(m->life)) {
         m->uid = xstrdup(uid);
+        free(m->sought_uid);
+        m->sought_uid = NULL;
     }
+}
+
+void pod_member_made(struct pod_member *m, const char *uid)
+{
+    free(m->sought_uid);
+    m->sought_uid = xstrdup(uid);
 }
 
 /* ---- what callbacks record ---- */

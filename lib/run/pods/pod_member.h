@@ -158,7 +158,7 @@ struct pod_member {
     enum member_life life;
     struct kube_call *call; /* in the states that say so, NULL in others */
     char *uid;              /* owned; in the states that say so, NULL in others but LOST, GONE */
-    char *sought_uid;       /* owned; of the pod that may be hidden; NULL: none */
+    char *sought_uid;       /* owned; of the pod that the watch does not show; NULL: unknown */
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
     bool may_exist;         /* a POST was sent whose effect is not known */
@@ -208,6 +208,8 @@ enum member_action { MEMBER_DO_NOTHING, MEMBER_DO_POST, MEMBER_DO_GET, MEMBER_DO
 enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns);
 
 void pod_member_sent(struct pod_member *m, enum member_action action, struct kube_call *call);
+/* The POST made a pod with this uid, which the watch has not shown yet. */
+void pod_member_made(struct pod_member *m, const char *uid);
 /* The call is over. `answer` is not FOUND, FAILED only after a DELETE, and not TRY_AGAIN. */
 void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t now_ns);
 /* The call is over and is made again later, because of `r` and these words. */

@@ -197,18 +197,20 @@ static bool has_part_of_gang(const struct pod_member *m)
     return false;
 }
 
-/* The watch has shown a pod of that name, and now the server has made one: two, if their uids
- * differ. An earlier POST without an answer made the first, somebody deleted it. Nothing else
- * knows of the second. */
-static void look_for_second(const struct pod_member *m, const struct kube_response *res)
+/* By the uid of the pod that was made it is known even if its owner is taken away before the watch
+ * has shown it. If the watch has shown another pod of that name, there are two: an earlier POST
+ * without an answer made the first, somebody deleted it. Nothing else knows of the second. */
+static void note_made(struct pod_member *m, const struct kube_response *res)
 {
     struct pods *l = m->owner;
     json_t *pod = NULL;
-    if (m->uid == NULL || kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
+    if (kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
         return;
     }
     const char *uid = kube_json_metadata(pod, "uid");
-    if (*uid != '\0' && !str_eq(uid, m->uid)) {
+    if (m->uid == NULL) {
+        pod_member_made(m, uid);
+    } else if (*uid != '\0' && !str_eq(uid, m->uid)) {
         _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
         struct pod_member *second = pod_member_for_leftover(l, m->name, uid, facts, now(m));
         second->is_shown = false;
@@ -232,7 +234,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     } else {
         pod_denial_clear(&l->denial);
         l->params.counters->created++;
-        look_for_second(m, res);
+        note_made(m, res);
         pod_member_answered(m, MEMBER_CREATED, now(m));
     }
     heard(m);
