@@ -189,8 +189,7 @@ static void read_lines(struct diags *d, const struct place *root, struct log_rul
         return;
     }
     bool has_figures = false;
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    place_each (item, &list) {
         struct log_line_rule *line = vec_push(&rule->lines);
         read_line(d, &item, line);
         has_figures = has_figures || line->kind != LOG_KIND_INFO;

@@ -31,11 +31,7 @@ static void texts_done(struct texts *texts)
 static void read_texts(struct diags *d, const struct place *list, struct texts *ret)
 {
     *ret = (struct texts){0};
-    if (!read_list(d, list, LIST_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, d, list, LIST_MAX) {
         const char *text;
         if (!read_text(d, &item, TEXT_MAX, &text)) {
             continue;
@@ -53,11 +49,7 @@ static void read_flags(struct diags *d, const struct place *map, const char *key
                        const char *const *names, size_t n, bool *flags)
 {
     struct place list = place_get(map, key);
-    if (!read_list(d, &list, n)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, d, &list, n) {
         int value;
         if (read_enum(d, &item, names, n, NULL, &value)) {
             flags[value] = true;

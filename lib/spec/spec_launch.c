@@ -19,11 +19,7 @@
 static void read_env(struct diags *d, const struct place *list, struct launch *launch)
 {
     static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
-    if (!read_list(d, list, ENV_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, d, list, ENV_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *value = NULL;
@@ -104,9 +100,7 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
         }
     }
     struct place patches = place_get(system_place, "patches");
-    for (size_t i = 0; read_list(r->diags, &patches, PATCHES_MAX) && i < patches.node->n_children;
-         i++) {
-        struct place item = place_item(&patches, i);
+    read_items (item, r->diags, &patches, PATCHES_MAX) {
         read_patch(r, &item, system);
     }
 }

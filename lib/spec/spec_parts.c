@@ -26,11 +26,7 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
 void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
 {
     static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker", "launcher"};
-    if (!read_list(diags, list, COUNT_OF(names))) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, diags, list, COUNT_OF(names)) {
         int role;
         if (read_enum(diags, &item, names, COUNT_OF(names), NULL, &role)) {
             ret_roles[role] = true;
@@ -48,8 +44,7 @@ bool spec_read_words(struct diags *diags, const struct place *list, struct comma
     if (!read_list(diags, list, WORDS_MAX)) {
         return false;
     }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    place_each (item, list) {
         const char *word;
         if (read_text(diags, &item, WORD_MAX, &word)) {
             *vec_push(&ret->words) = xstrdup(word);

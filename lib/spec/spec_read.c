@@ -263,11 +263,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
 static void read_thresholds(struct reading *r)
 {
     struct place list = place_get(&r->at, "thresholds");
-    if (!read_list(r->diags, &list, THRESHOLDS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, r->diags, &list, THRESHOLDS_MAX) {
         struct threshold *threshold = vec_push(&r->spec->thresholds);
         *threshold = (struct threshold){0};
         read_threshold(r, &item, threshold);

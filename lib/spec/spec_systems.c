@@ -42,11 +42,7 @@ void spec_read_systems(struct reading *r)
         {"log", FIELD_OPTIONAL},     {"exchange", FIELD_OPTIONAL},
     };
     struct place list = place_get(&r->at, "systems");
-    if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, r->diags, &list, SYSTEMS_MAX) {
         if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
             continue;
         }

@@ -22,8 +22,7 @@ static void check_words(struct diags *d, const struct place *container, const ch
     if (!has_items(d, &list)) {
         return;
     }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    place_each (item, &list) {
         const char *word;
         (void)read_text(d, &item, WORD_MAX, &word); /* noted */
     }
@@ -35,8 +34,7 @@ static void check_env(struct diags *d, const struct place *container)
     if (!has_items(d, &list)) {
         return;
     }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    place_each (item, &list) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *text;
