@@ -338,10 +338,7 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
         put_names(&fix, names, n);
     }
-    bool is_later = false;
-    for (; unsupported != NULL && *unsupported != NULL; unsupported++) {
-        is_later |= str_eq(text, *unsupported);
-    }
+    const bool is_later = unsupported != NULL && str_is_one_of(text, unsupported);
     reader_complain(d, place, buf_cstr(&fix),
                     is_later ? "'%s' is not supported by this version" : "unknown value '%s'",
                     text);
