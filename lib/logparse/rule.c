@@ -21,16 +21,6 @@ const char *log_kind_to_string(enum log_kind kind)
     return kind_names[kind];
 }
 
-const char *log_scope_to_string(enum log_scope scope)
-{
-    return scope_names[scope];
-}
-
-const char *log_aggregate_to_string(enum log_aggregate aggregate)
-{
-    return aggregate_names[aggregate];
-}
-
 /* ---- what a line can say ---- */
 
 static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
