@@ -340,10 +340,9 @@ static void check_targets(struct reading *r)
     size_t n_read = 0; /* the parameters that could be read, in the order of the list */
     place_each (item, &list) {
         struct place targets = place_get(&item, "targets");
-        const struct node *name = tree_get(item.node, "name");
-        const struct parameter *parameter = name != NULL && name->kind == NODE_STRING
-                                                ? spec_find_parameter(r->spec, name->s)
-                                                : NULL;
+        const char *name = tree_get_text(item.node, "name");
+        const struct parameter *parameter =
+            name == NULL ? NULL : spec_find_parameter(r->spec, name);
         if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
             continue; /* not read, or a name for the second time: noted */
         }

@@ -33,6 +33,9 @@ void spec_check_launches(struct reading *r);
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
+/* The item of a system that could be read: from *at on the first of its name; *at is then after
+ * it. Such an item exists. */
+struct place spec_find_system(const struct place *list, const char *name, size_t *at);
 /* The native worker knows its models, data sets and exchanges; those of other systems
  * are names that are handed on. */
 bool spec_has_native_system(const struct reading *r);

@@ -179,14 +179,9 @@ static void check_launch(struct reading *r, const struct place *item, const stru
 void spec_check_launches(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    size_t n_read = 0; /* of the systems that could be read, in the order of the list */
-    for (size_t i = 0;
-         list.node != NULL && list.node->kind == NODE_SEQ && i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        const struct node *name = tree_get(item.node, "name");
-        if (n_read < r->spec->systems.len && name != NULL && name->kind == NODE_STRING &&
-            str_eq(name->s, r->spec->systems.items[n_read].name)) {
-            check_launch(r, &item, &r->spec->systems.items[n_read++]);
-        }
+    size_t at = 0;
+    vec_each (const struct system, system, &r->spec->systems) {
+        struct place item = spec_find_system(&list, system->name, &at);
+        check_launch(r, &item, system);
     }
 }

@@ -83,14 +83,12 @@ bool spec_has_native_system(const struct reading *r)
     return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
 }
 
-/* The item of a system that could be read: the next one of its name. */
-static struct place find_system(const struct place *list, const char *name, size_t *at)
+struct place spec_find_system(const struct place *list, const char *name, size_t *at)
 {
-    for (;; (*at)++) {
-        struct place item = place_item(list, *at);
-        const struct node *found = tree_get(item.node, "name");
-        if (found != NULL && found->kind == NODE_STRING && str_eq(found->s, name)) {
-            (*at)++;
+    for (;;) {
+        struct place item = place_item(list, (*at)++);
+        const char *found = tree_get_text(item.node, "name");
+        if (found != NULL && str_eq(found, name)) {
             return item;
         }
     }
@@ -146,7 +144,7 @@ void spec_read_system_exchanges(struct reading *r)
     struct place list = place_get(&r->at, "systems");
     size_t at = 0;
     vec_each (struct system, system, &r->spec->systems) {
-        struct place item = find_system(&list, system->name, &at);
+        struct place item = spec_find_system(&list, system->name, &at);
         struct place own = place_get(&item, "exchange");
         system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
@@ -198,9 +196,8 @@ static void check_launcher(struct reading *r, const struct place *place)
 {
     struct place roles = place_get(place, "roles");
     struct place launcher = place_get(&roles, "launcher");
-    const struct node *profile = tree_get(place->node, "profile");
-    if (launcher.node != NULL && profile != NULL && profile->kind == NODE_STRING &&
-        str_eq(profile->s, PROFILE_NATIVE)) {
+    const char *profile = tree_get_text(place->node, "profile");
+    if (launcher.node != NULL && profile != NULL && str_eq(profile, PROFILE_NATIVE)) {
         reader_complain_key(r->diags, &launcher, "remove it",
                             "a system with profile " PROFILE_NATIVE " has no launcher");
     }
@@ -211,7 +208,7 @@ void spec_check_systems(struct reading *r)
     struct place list = place_get(&r->at, "systems");
     size_t at = 0;
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = find_system(&list, system->name, &at);
+        struct place item = spec_find_system(&list, system->name, &at);
         struct place place = place_get(&item, "profile");
         check_launcher(r, &item);
         const struct profile *profile =
