@@ -27,6 +27,8 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
+/* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
+bool spec_read_confidence(struct reading *r, const struct place *map, const char *fix);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
 void spec_check_launches(struct reading *r);
