@@ -97,12 +97,8 @@ static void read_line_roles(struct diags *d, const struct place *item, struct lo
         }
         return;
     }
-    const char *names[ROLE_COUNT];
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        names[role] = role_to_string(role);
-    }
     int role = 0;
-    if (read_enum(d, &place, names, ROLE_COUNT, NULL, &role)) {
+    if (read_enum(d, &place, role_names, ROLE_COUNT, NULL, &role)) {
         line->roles[role] = true;
     }
 }

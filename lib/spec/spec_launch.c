@@ -80,7 +80,7 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
-    static const struct field role_names[] = {{"pserver", FIELD_OPTIONAL},
+    static const struct field role_fields[] = {{"pserver", FIELD_OPTIONAL},
                                               {"trainer", FIELD_OPTIONAL},
                                               {"worker", FIELD_OPTIONAL},
                                               {"launcher", FIELD_OPTIONAL}};
@@ -90,7 +90,7 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
                                           {"env", FIELD_OPTIONAL}};
     read_launch(r->diags, system_place, &system->all_roles);
     struct place roles = place_get(system_place, "roles");
-    if (read_map(r->diags, &roles, role_names, COUNT_OF(role_names))) {
+    if (read_map(r->diags, &roles, role_fields, COUNT_OF(role_names))) {
         for (int role = 0; role < ROLE_COUNT; role++) {
             struct place place = place_get(&roles, role_to_string((enum role)role));
             if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {

@@ -23,15 +23,20 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
     return false;
 }
 
-void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
+void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
+                     size_t n, bool *flags)
 {
-    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker", "launcher"};
-    read_items (item, diags, list, COUNT_OF(names)) {
-        int role;
-        if (read_enum(diags, &item, names, COUNT_OF(names), NULL, &role)) {
-            ret_roles[role] = true;
+    read_items (item, diags, list, n) {
+        int value;
+        if (read_enum(diags, &item, names, n, NULL, &value)) {
+            flags[value] = true;
         }
     }
+}
+
+void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
+{
+    spec_read_flags(diags, list, role_names, ROLE_COUNT, ret_roles);
 }
 
 bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret)
