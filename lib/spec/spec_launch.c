@@ -81,9 +81,9 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
     static const struct field role_fields[] = {{"pserver", FIELD_OPTIONAL},
-                                              {"trainer", FIELD_OPTIONAL},
-                                              {"worker", FIELD_OPTIONAL},
-                                              {"launcher", FIELD_OPTIONAL}};
+                                               {"trainer", FIELD_OPTIONAL},
+                                               {"worker", FIELD_OPTIONAL},
+                                               {"launcher", FIELD_OPTIONAL}};
     static const struct field fields[] = {{"image", FIELD_OPTIONAL},
                                           {"command", FIELD_OPTIONAL},
                                           {"args", FIELD_OPTIONAL},
