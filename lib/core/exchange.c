@@ -10,11 +10,6 @@ const char *const exchange_kind_names[EXCHANGE_COUNT] = {
     [EXCHANGE_ALL_REDUCE] = "AllReduce",
 };
 
-const char *exchange_kind_to_string(enum exchange_kind kind)
-{
-    return kind == EXCHANGE_OTHER ? NULL : exchange_kind_names[kind];
-}
-
 enum exchange_need exchange_need(enum exchange_kind kind, enum role role)
 {
     static const enum exchange_need needs[][ROLE_COUNT] = {

@@ -12,7 +12,6 @@ enum exchange_kind {
 #define EXCHANGE_COUNT 3 /* those with a name of their own */
 
 extern const char *const exchange_kind_names[EXCHANGE_COUNT]; /* "PServer", "None", "AllReduce" */
-const char *exchange_kind_to_string(enum exchange_kind kind); /* NULL: EXCHANGE_OTHER */
 /* Which roles an exchange connects. One of a foreign name may have any servers, and has trainers or
  * workers. A launcher belongs to a system, not to its exchange. */
 enum exchange_need { EXCHANGE_NEEDS_NONE, EXCHANGE_NEEDS_OPTIONAL, EXCHANGE_NEEDS_SOME };

@@ -53,11 +53,6 @@ const char *trial_phase_to_string(enum trial_phase phase)
     return trial_phases[phase];
 }
 
-int trial_phase_from_string(const char *s)
-{
-    return find(trial_phases, N(trial_phases), s);
-}
-
 const char *run_phase_to_string(enum run_phase phase)
 {
     return run_phases[phase];

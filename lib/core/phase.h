@@ -17,7 +17,6 @@ enum trial_phase {
     TRIAL_METRICS_UNAVAILABLE,
 };
 const char *trial_phase_to_string(enum trial_phase phase); /* "Succeeded", ... */
-int trial_phase_from_string(const char *s);
 
 enum run_phase {
     RUN_PENDING,

@@ -84,18 +84,12 @@ void record_done(struct record *r)
     *r = (struct record){.type = RECORD_STEP};
 }
 
-static int append_chunk(const char *data, size_t len, void *ctx)
-{
-    buf_append(ctx, data, len);
-    return 0;
-}
-
 /* Takes `object`. */
 static void write_line(struct buf *out, json_t *object)
 {
-    int r = json_dump_callback(object, append_chunk, out, JSON_COMPACT);
-    assert(r == 0); /* fails only on values that the functions below never make */
-    (void)r;
+    _cleanup_(freep) char *line = json_dumps(object, JSON_COMPACT);
+    assert(line != NULL); /* fails only on values that the functions below never make */
+    buf_puts(out, line);
     buf_putc(out, '\n');
     json_decref(object);
 }
@@ -335,9 +329,7 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
 
 char *record_environment_canonical(const json_t *environment)
 {
-    struct buf text = BUF_INIT;
-    int r = json_dump_callback(environment, append_chunk, &text, JSON_COMPACT | JSON_SORT_KEYS);
-    assert(r == 0);
-    (void)r;
-    return buf_take(&text);
+    char *text = json_dumps(environment, JSON_COMPACT | JSON_SORT_KEYS);
+    assert(text != NULL);
+    return text;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const names[ROLE_COUNT] = {
+const char *const role_names[ROLE_COUNT] = {
     [ROLE_PSERVER] = "pserver",
     [ROLE_TRAINER] = "trainer",
     [ROLE_WORKER] = "worker",
@@ -14,13 +14,13 @@ static const char *const names[ROLE_COUNT] = {
 
 const char *role_to_string(enum role role)
 {
-    return names[role];
+    return role_names[role];
 }
 
 int role_from_string(const char *s)
 {
     for (int i = 0; i < ROLE_COUNT; i++) {
-        if (strcmp(s, names[i]) == 0) {
+        if (strcmp(s, role_names[i]) == 0) {
             return i;
         }
     }

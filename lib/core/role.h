@@ -16,6 +16,7 @@ enum role {
 };
 #define ROLE_COUNT 4
 
+extern const char *const role_names[ROLE_COUNT];
 const char *role_to_string(enum role role); /* "pserver", "trainer", "worker", "launcher" */
 int role_from_string(const char *s);        /* enum role, or -EINVAL */
 /* Does a role of a gang of these sizes end the attempt and have its figures? */

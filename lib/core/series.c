@@ -5,33 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 
 #define CODES_PER_OCTAVE 2048.0
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void base64_encode(const uint8_t *bytes, size_t len, struct buf *out)
-{
-    for (size_t i = 0; i < len; i += 3) {
-        size_t rest = len - i;
-        uint32_t bits = (uint32_t)bytes[i] << 16;
-        bits |= rest > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
-        bits |= rest > 2 ? bytes[i + 2] : 0;
-        char quad[4] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63], alphabet[bits >> 6 & 63],
-                        alphabet[bits & 63]};
-        if (rest < 3) {
-            quad[3] = '=';
-        }
-        if (rest < 2) {
-            quad[2] = '=';
-        }
-        buf_append(out, quad, sizeof(quad));
-    }
-}
-
 /* clang-format off */
-static const signed char values[128] = { /* of ASCII characters in `alphabet`, or -1 */
+static const signed char values[128] = { /* of ASCII characters in base64, or -1 */
     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 62, -1, -1, -1, 63,
@@ -50,7 +30,7 @@ static int base64_value(char c)
     return at < sizeof(values) ? values[at] : -1;
 }
 
-/* Exactly `want` bytes, in the one spelling that base64_encode has for them, or -EINVAL. */
+/* Exactly `want` bytes, in the one spelling that base64_dup has for them, or -EINVAL. */
 static int base64_decode(const char *text, size_t len, uint8_t *bytes, size_t want)
 {
     if (len != (want + 2) / 3 * 4) {
@@ -113,7 +93,8 @@ void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct se
         bytes[2 * i] = (uint8_t)(entry & 255);
         bytes[2 * i + 1] = (uint8_t)(entry >> 8);
     }
-    base64_encode(bytes, 2 * n, data);
+    _cleanup_(freep) char *text = base64_dup(bytes, 2 * n);
+    buf_puts(data, text);
     *ret = (struct series){.k = (uint32_t)k, .n = (uint32_t)n, .min = min};
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #define MAX_DIGITS 9 /* of an index */
@@ -110,20 +111,14 @@ int json_path_check(const char *template, struct err *err)
 
 /* ---- printing ---- */
 
-static int append_chunk(const char *data, size_t len, void *ctx)
-{
-    buf_append(ctx, data, len);
-    return 0;
-}
-
 static void put_value(const json_t *value, struct buf *out)
 {
     if (json_is_string(value)) {
         buf_append(out, json_string_value(value), json_string_length(value));
         return;
     }
-    (void)json_dump_callback(value, append_chunk, out,
-                             JSON_ENCODE_ANY | JSON_COMPACT); /* to memory */
+    _cleanup_(freep) char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    buf_puts(out, text);
 }
 
 /* What the steps from `at` on say of a value; NULL says nothing. */

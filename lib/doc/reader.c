@@ -21,7 +21,10 @@ struct place place_get(const struct place *map, const char *key)
 
 struct place place_item(const struct place *list, size_t index)
 {
-    return (struct place){.up = list, .index = index, .node = list->node->children[index]};
+    const struct node *up = list->node;
+    const struct node *node = up != NULL && index < up->n_children ? up->children[index] : NULL;
+    const char *key = node != NULL && up->kind == NODE_MAP ? node->key : NULL;
+    return (struct place){.up = list, .key = key, .index = index, .node = node};
 }
 
 static void put_steps(const struct place *place, bool from_local, struct buf *out)
@@ -160,9 +163,7 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
         return false;
     }
     _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place child = place_item(place, i);
-        child.key = child.node->key;
+    place_each (child, place) {
         const struct field *field = find_field(fields, n, child.key);
         if (field == NULL) {
             const char *meant = complain_unknown_key(d, &child, fields, n);
@@ -337,10 +338,7 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
         put_names(&fix, names, n);
     }
-    bool is_later = false;
-    for (; unsupported != NULL && *unsupported != NULL; unsupported++) {
-        is_later |= str_eq(text, *unsupported);
-    }
+    const bool is_later = unsupported != NULL && str_is_one_of(text, unsupported);
     reader_complain(d, place, buf_cstr(&fix),
                     is_later ? "'%s' is not supported by this version" : "unknown value '%s'",
                     text);

@@ -20,7 +20,12 @@ struct place {
 
 struct place place_root(const struct node *root);
 struct place place_get(const struct place *map, const char *key);
+/* An item of a list, or a value of a map; its node is NULL after the last one. */
 struct place place_item(const struct place *list, size_t index);
+/* Runs its body for each of them: place_each (item, &list) { ... }. None has what is absent. */
+#define place_each(item, list)                                                                     \
+    for (struct place item = place_item(list, 0); item.node != NULL;                               \
+         item = place_item(item.up, item.index + 1))
 /* "spec.sweep.grid.pservers[2]", owned. */
 char *place_path(const struct place *place);
 
@@ -47,6 +52,10 @@ const char *suggest_name(const char *word, const char *const *candidates, size_t
 bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
 /* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);
+/* Runs its body for each item of such a list: read_items (item, d, &list, MAX) { ... }. */
+#define read_items(item, d, list, max)                                                             \
+    for (struct place item = read_list(d, list, max) ? place_item(list, 0) : (struct place){0};    \
+         item.node != NULL; item = place_item(item.up, item.index + 1))
 
 /* Each returns true and sets *ret if the value exists and is valid, and reports an invalid one. An
  * absent value is not reported here (read_map reports required ones), and *ret is not changed. */

@@ -8,6 +8,13 @@
 #include "base/parse.h"
 #include "base/str.h"
 
+struct node *tree_new(enum node_kind kind)
+{
+    struct node *node = xnew(struct node);
+    node->kind = kind;
+    return node;
+}
+
 void tree_free(struct node *node)
 {
     if (node == NULL) {
@@ -61,17 +68,29 @@ void tree_measure(const struct node *node, struct tree_size *size)
     size->depth = deepest + 1 > size->depth ? deepest + 1 : size->depth;
 }
 
+/* n_children: `map` has no such key. */
+static size_t index_of(const struct node *map, const char *key)
+{
+    size_t i = 0;
+    while (i < map->n_children && !str_eq(map->children[i]->key, key)) {
+        i++;
+    }
+    return i;
+}
+
 struct node *tree_get(const struct node *map, const char *key)
 {
     if (map == NULL || map->kind != NODE_MAP) {
         return NULL;
     }
-    for (size_t i = 0; i < map->n_children; i++) {
-        if (str_eq(map->children[i]->key, key)) {
-            return map->children[i];
-        }
-    }
-    return NULL;
+    const size_t i = index_of(map, key);
+    return i < map->n_children ? map->children[i] : NULL;
+}
+
+const char *tree_get_text(const struct node *map, const char *key)
+{
+    const struct node *node = tree_get(map, key);
+    return node != NULL && node->kind == NODE_STRING ? node->s : NULL;
 }
 
 struct node *tree_path(const struct node *root, ...)
@@ -149,15 +168,6 @@ void tree_append_take(struct node *parent, struct node *child)
     parent->children[parent->n_children++] = child;
 }
 
-static size_t index_of(const struct node *map, const char *key)
-{
-    size_t i = 0;
-    while (i < map->n_children && !str_eq(map->children[i]->key, key)) {
-        i++;
-    }
-    return i;
-}
-
 void tree_set_take(struct node *map, const char *key, struct node *value)
 {
     if (value->key == NULL || !str_eq(value->key, key)) {
@@ -191,12 +201,25 @@ struct node *tree_take_at(struct node *parent, size_t index)
     return child;
 }
 
+struct node *tree_enter(struct node *map, const char *key)
+{
+    struct node *child = tree_get(map, key);
+    if (child == NULL) {
+        child = tree_new(NODE_MAP);
+        child->mark = map->mark;
+        tree_set_take(map, key, child);
+    }
+    return child;
+}
+
+struct node *tree_take(struct node *map, const char *key)
+{
+    return tree_get(map, key) == NULL ? NULL : tree_take_at(map, index_of(map, key));
+}
+
 void tree_remove(struct node *map, const char *key)
 {
-    size_t i = index_of(map, key);
-    if (i < map->n_children) {
-        tree_free(tree_take_at(map, i));
-    }
+    tree_free(tree_take(map, key));
 }
 
 const char *node_kind_to_string(enum node_kind kind)

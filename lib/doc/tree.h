@@ -45,7 +45,8 @@ struct tree_limits {
 /* 0 and the root, or -EINVAL with at least one diagnostic and no tree. In tree_yaml.c. */
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
                struct diags *diags);
-void tree_free(struct node *node); /* NULL is fine */
+struct node *tree_new(enum node_kind kind); /* empty, without a place */
+void tree_free(struct node *node);          /* NULL is fine */
 struct node *tree_copy(const struct node *node);
 
 struct tree_size {
@@ -58,6 +59,8 @@ void tree_measure(const struct node *node, struct tree_size *size);
 
 /* Borrowed; NULL if `map` is NULL, no map, or has no such key. */
 struct node *tree_get(const struct node *map, const char *key);
+/* The text of a string under that key, borrowed; NULL: none is there. */
+const char *tree_get_text(const struct node *map, const char *key);
 /* Walks keys: tree_path(root, "spec", "sweep", NULL). */
 struct node *tree_path(const struct node *root, ...) __attribute__((sentinel));
 /* The node at a path as place_path() writes it, "spec.volumes[1].name"; where the way ends early,
@@ -65,6 +68,10 @@ struct node *tree_path(const struct node *root, ...) __attribute__((sentinel));
 const struct node *tree_at(const struct node *root, const char *path);
 /* Sets map[key] = value (value is taken; an older one is freed). */
 void tree_set_take(struct node *map, const char *key, struct node *value);
+/* map[key], made as a map at the place of `map` if it is not there; it may be of another kind. */
+struct node *tree_enter(struct node *map, const char *key);
+/* Takes map[key] out of the map; NULL as for tree_get. Owned by the caller. */
+struct node *tree_take(struct node *map, const char *key);
 void tree_remove(struct node *map, const char *key);
 /* Lists: adds a child at the end, or takes the one at `index` out (owned by the caller then). */
 void tree_append_take(struct node *parent, struct node *child);

@@ -17,16 +17,6 @@ static const char fix_truth[] =
 static const char fix_plain_number[] =
     "write a plain decimal number, or put quotes around it to make it a string";
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (str_eq(text, *words)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static size_t span_digits(const char *s)
 {
     return strspn(s, "0123456789");
@@ -110,7 +100,7 @@ static const char *find_trap(const char *text, const char **ret_fix)
     const char *digits = text + is_signed;
     const char *why = NULL;
     *ret_fix = fix_plain_number;
-    if (is_one_of(text, truths)) {
+    if (str_is_one_of(text, truths)) {
         *ret_fix = fix_truth;
         return "is a boolean to some YAML parsers and a string to others";
     }
@@ -118,7 +108,7 @@ static const char *find_trap(const char *text, const char **ret_fix)
         *ret_fix = fix_quote;
         return "is a date to some YAML parsers and a string to others";
     }
-    if (is_one_of(digits, specials)) {
+    if (str_is_one_of(digits, specials)) {
         why = "is not a finite number";
     } else if (is_sexagesimal(digits)) {
         *ret_fix = fix_quote;
@@ -166,13 +156,13 @@ int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"true", "True", "TRUE", NULL};
     static const char *const falses[] = {"false", "False", "FALSE", NULL};
-    if (is_one_of(text, nulls)) {
+    if (str_is_one_of(text, nulls)) {
         ret->kind = NODE_NULL;
         return 0;
     }
-    if (is_one_of(text, trues) || is_one_of(text, falses)) {
+    if (str_is_one_of(text, trues) || str_is_one_of(text, falses)) {
         ret->kind = NODE_BOOL;
-        ret->b = is_one_of(text, trues);
+        ret->b = str_is_one_of(text, trues);
         return 0;
     }
     *ret_why = find_trap(text, ret_fix);

@@ -35,36 +35,17 @@ const char *const log_group_names[LOG_GROUP_COUNT] = {
     [LOG_UNIX_MS] = "unix_ms",
 };
 
+bool log_group_is_count(enum log_group group)
+{
+    return group <= LOG_RANK;
+}
+
 const char *log_group_body(enum log_group group)
 {
-    switch (group) {
-    case LOG_STEP:
-    case LOG_STEPS:
-    case LOG_EPOCH:
-    case LOG_BATCH:
-    case LOG_SAMPLES:
-    case LOG_RANK:
-        return INTEGER;
-    case LOG_STAMP:
-        return STAMP;
-    case LOG_TIME_CLOCK:
-        return CLOCK;
-    case LOG_RATE:
-    case LOG_STEP_RATE:
-    case LOG_STEP_S:
-    case LOG_STEP_MS:
-    case LOG_STEP_US:
-    case LOG_TIME_S:
-    case LOG_TIME_MS:
-    case LOG_LOSS:
-    case LOG_ACCURACY:
-    case LOG_ACCURACY_PERCENT:
-    case LOG_ELAPSED_S:
-    case LOG_UNIX_S:
-    case LOG_UNIX_MS:
-        return NUMBER;
-    }
-    return NUMBER;
+    return log_group_is_count(group) ? INTEGER
+           : group == LOG_STAMP      ? STAMP
+           : group == LOG_TIME_CLOCK ? CLOCK
+                                     : NUMBER;
 }
 
 int log_group_find(const char *name, size_t len)

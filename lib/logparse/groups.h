@@ -1,15 +1,18 @@
 /* The named groups that a pattern may have: what a log line can say. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum log_group {
-    LOG_STEP,             /* number of the step that the line reports, from 0 or 1 */
-    LOG_STEPS,            /* steps that the line covers */
-    LOG_EPOCH,            /* number of the epoch or pass */
-    LOG_BATCH,            /* samples a step */
-    LOG_SAMPLES,          /* units that the line covers; in an Info line: that an epoch has */
-    LOG_RANK,             /* which process of several printed the line */
+    /* whole numbers */
+    LOG_STEP,    /* number of the step that the line reports, from 0 or 1 */
+    LOG_STEPS,   /* steps that the line covers */
+    LOG_EPOCH,   /* number of the epoch or pass */
+    LOG_BATCH,   /* samples a step */
+    LOG_SAMPLES, /* units that the line covers; in an Info line: that an epoch has */
+    LOG_RANK,    /* which process of several printed the line */
+    /* other numbers, but for two texts */
     LOG_RATE,             /* units a second */
     LOG_STEP_RATE,        /* steps a second */
     LOG_STEP_S,           /* time of one step */
@@ -29,6 +32,7 @@ enum log_group {
 #define LOG_GROUP_COUNT 21
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
+bool log_group_is_count(enum log_group group);             /* a whole number */
 /* What a group without a body stands for, a pattern: (?<rate>) is (?<rate>NUMBER). Static. */
 const char *log_group_body(enum log_group group);
 /* -1: no such group. */

@@ -6,12 +6,6 @@
 
 #include "logparse/shipped.h"
 
-struct tried {
-    struct log_guess guess;
-    uint64_t fixed_bytes; /* of the patterns, over all lines that matched */
-    size_t n_forms;       /* lines of the rule */
-};
-
 struct count {
     const struct log_rule *rule;
     uint64_t n_lines, fixed_bytes;
@@ -32,8 +26,8 @@ static void on_figure(void *ctx, const struct log_figure *figure)
     count->n_lines++;
 }
 
-static bool try_rule(const struct log_rule *rule, const char *text, size_t len,
-                     const struct log_parser_params *who, struct tried *ret)
+int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
+                  const struct log_parser_params *who, struct log_guess *ret)
 {
     struct count count = {.rule = rule};
     struct log_parser_params params = *who;
@@ -45,60 +39,49 @@ static bool try_rule(const struct log_rule *rule, const char *text, size_t len,
     log_parser_feed(p, LOG_STDOUT, text, len, 0);
     log_parser_end(p, 0);
     struct log_result result;
-    const bool has_result = log_parser_result(p, &result) == 0;
-    if (has_result) {
-        *ret = (struct tried){
-            .guess = {.rule = rule->name,
-                      .n_lines = count.n_lines,
-                      .rate = result.rate,
-                      .unit = result.line->unit},
+    const int r = log_parser_result(p, &result) < 0 ? -ENOENT : 0;
+    if (r == 0) {
+        *ret = (struct log_guess){
+            .rule = rule->name,
+            .n_lines = count.n_lines,
+            .rate = result.rate,
+            .unit = result.line->unit,
             .fixed_bytes = count.fixed_bytes,
             .n_forms = rule->lines.len,
         };
     }
     log_parser_free(p);
-    return has_result;
+    return r;
 }
 
 /* The time of a whole run is printed by many programs: any other figure says more. */
-static bool is_better(const struct tried *a, const struct tried *b)
+static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
-    const bool a_is_run = a->guess.unit == UNIT_RUNS, b_is_run = b->guess.unit == UNIT_RUNS;
-    return a_is_run != b_is_run                   ? b_is_run
-           : a->guess.n_lines != b->guess.n_lines ? a->guess.n_lines > b->guess.n_lines
-           : a->fixed_bytes != b->fixed_bytes     ? a->fixed_bytes > b->fixed_bytes
-                                                  : a->n_forms > b->n_forms;
-}
-
-int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
-                  const struct log_parser_params *who, struct log_guess *ret)
-{
-    struct tried tried;
-    if (!try_rule(rule, text, len, who, &tried)) {
-        return -ENOENT;
-    }
-    *ret = tried.guess;
-    return 0;
+    const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
+    return a_is_run != b_is_run               ? b_is_run
+           : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
+           : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
+                                              : a->n_forms > b->n_forms;
 }
 
 int log_guess_rule(const char *text, size_t len, const struct log_parser_params *who,
                    struct log_guess *ret)
 {
-    struct tried best = {0};
+    struct log_guess best = {0};
     for (size_t i = 0; i < log_shipped_count; i++) {
         struct log_rule *rule = log_shipped_load(log_shipped[i].name);
-        struct tried tried;
-        if (try_rule(rule, text, len, who, &tried)) {
-            tried.guess.rule = log_shipped[i].name; /* outlives the rule */
-            if (best.guess.rule == NULL || is_better(&tried, &best)) {
-                best = tried;
+        struct log_guess guess;
+        if (log_guess_try(rule, text, len, who, &guess) == 0) {
+            guess.rule = log_shipped[i].name; /* outlives the rule */
+            if (best.rule == NULL || is_better(&guess, &best)) {
+                best = guess;
             }
         }
         log_rule_free(rule);
     }
-    if (best.guess.rule == NULL) {
+    if (best.rule == NULL) {
         return -ENOENT;
     }
-    *ret = best.guess;
+    *ret = best;
     return 0;
 }

@@ -12,6 +12,8 @@ struct log_guess {
     uint64_t n_lines; /* of the output, of which each has a figure */
     double rate;      /* units/s of this replica, nothing left out as warm-up */
     enum summary_unit unit;
+    uint64_t fixed_bytes; /* of the patterns, over all lines that matched */
+    size_t n_forms;       /* lines of the rule */
 };
 /* The rule that reads most lines; of several, the one whose patterns say most of these lines.
  * -ENOENT: none finds a throughput. `who`: of the replica; its rule and on_figure are not read. */

@@ -132,6 +132,15 @@ void log_lines_end(struct log_lines *l)
     feed_piece(l, "", 0, true);
 }
 
+void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx)
+{
+    struct log_lines lines;
+    log_lines_init(&lines, on_line, ctx);
+    log_lines_feed(&lines, text, len);
+    log_lines_end(&lines);
+    log_lines_done(&lines);
+}
+
 /* The number that ends at `end`; -1: none. */
 static int64_t number_before(const char *line, size_t end)
 {

@@ -26,6 +26,8 @@ void log_lines_done(struct log_lines *l);
 void log_lines_feed(struct log_lines *l, const char *data, size_t len);
 /* The stream has ended: an incomplete line is one. */
 void log_lines_end(struct log_lines *l);
+/* The lines of a whole text. */
+void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx);
 
 /* What launchers put before the lines of many processes: "[1,3]<stdout>:", "[host@1,3]<stderr>: ",
  * "[3]<stdout>:" (Open MPI, Horovod), "[default3]:", "[rank3]:" (torchrun), "[rank3] ", "[Rank 3]

@@ -108,11 +108,7 @@ static void on_line(void *ctx, const char *line, size_t len)
 void log_miss_put_tail(const char *text, size_t len, struct buf *out)
 {
     struct last last = {0};
-    struct log_lines lines;
-    log_lines_init(&lines, on_line, &last);
-    log_lines_feed(&lines, text, len);
-    log_lines_end(&lines);
-    log_lines_done(&lines);
+    log_lines_each(text, len, on_line, &last);
     log_miss_put_last(&last.miss, out);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/str.h"
 #include "logparse/number.h"
 
 #define WORD_SIZE 48
@@ -94,22 +95,6 @@ static struct word word_of(const char *line, size_t begin, size_t end)
     return w;
 }
 
-static bool is_one_of(const char *word, const char *const *list)
-{
-    for (; *list != NULL; list++) {
-        if (strcmp(word, *list) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static const char *const seconds[] = {"s", "sec", "secs", "second", "seconds", NULL};
 static const char *const milliseconds[] = {"ms",          "msec",         "msecs",
                                            "millisecond", "milliseconds", NULL};
@@ -125,11 +110,11 @@ static const char *const others[] = {
 /* The time of a word, as a step's. False: it is not a time. */
 static bool time_of(const char *word, enum log_group *ret)
 {
-    if (is_one_of(word, seconds)) {
+    if (str_is_one_of(word, seconds)) {
         *ret = LOG_STEP_S;
-    } else if (is_one_of(word, milliseconds)) {
+    } else if (str_is_one_of(word, milliseconds)) {
         *ret = LOG_STEP_MS;
-    } else if (is_one_of(word, microseconds)) {
+    } else if (str_is_one_of(word, microseconds)) {
         *ret = LOG_STEP_US;
     } else {
         return false;
@@ -140,7 +125,7 @@ static bool time_of(const char *word, enum log_group *ret)
 /* A rate of this noun: "images", "tokens", "steps". */
 static void be_rate(struct number_role *p, const char *noun, unsigned score)
 {
-    if (is_one_of(noun, others)) {
+    if (str_is_one_of(noun, others)) {
         p->score = 0;
         return;
     }
@@ -150,7 +135,7 @@ static void be_rate(struct number_role *p, const char *noun, unsigned score)
               : strncmp(noun, "word", 4) == 0 ? UNIT_WORDS
               : strcmp(noun, "gb") == 0       ? UNIT_GB
                                               : UNIT_SAMPLES;
-    if (is_one_of(noun, steps)) {
+    if (str_is_one_of(noun, steps)) {
         p->group = LOG_STEP_RATE;
     }
 }
@@ -209,7 +194,7 @@ static bool read_unit(const struct behind *b, struct number_role *p)
     static const char *const rates[] = {"fps", "ips", "sps", "qps", NULL};
     enum log_group time;
     if (b->second.text[0] == '\0') {
-        if (!is_one_of(b->first.text, rates)) {
+        if (!str_is_one_of(b->first.text, rates)) {
             return false;
         }
         be_rate(p, "samples", 4);
@@ -217,9 +202,9 @@ static bool read_unit(const struct behind *b, struct number_role *p)
         return true;
     }
     p->end = b->second.end;
-    if (is_one_of(b->second.text, seconds)) {
-        be_rate(p, b->first.text, is_one_of(b->first.text, steps) ? 4 : 5);
-    } else if (is_one_of(b->second.text, steps) && time_of(b->first.text, &time)) {
+    if (str_is_one_of(b->second.text, seconds)) {
+        be_rate(p, b->first.text, str_is_one_of(b->first.text, steps) ? 4 : 5);
+    } else if (str_is_one_of(b->second.text, steps) && time_of(b->first.text, &time)) {
         p->group = time;
         p->score = 4;
     }
@@ -256,7 +241,7 @@ static const char *rate_noun(struct word *w)
     static const char *const ends[] = {"_per_s",  "_per_sec", "_per_second", "/s",           "/sec",
                                        "/second", "/s)",      "/sec)",       "_per_second)", NULL};
     for (size_t i = 0; ends[i] != NULL; i++) {
-        if (ends_with(w->text, ends[i])) {
+        if (str_has_suffix(w->text, ends[i])) {
             w->text[strlen(w->text) - strlen(ends[i])] = '\0';
             char *begin = w->text + strlen(w->text);
             while (begin > w->text && isalpha((unsigned char)begin[-1])) {
@@ -273,9 +258,9 @@ static const char *rate_noun(struct word *w)
 
 static enum log_group time_in_label(const char *label)
 {
-    return ends_with(label, "ms") || ends_with(label, "ms)")    ? LOG_STEP_MS
-           : ends_with(label, "_us") || ends_with(label, "us)") ? LOG_STEP_US
-                                                                : LOG_STEP_S;
+    return str_has_suffix(label, "ms") || str_has_suffix(label, "ms)")    ? LOG_STEP_MS
+           : str_has_suffix(label, "_us") || str_has_suffix(label, "us)") ? LOG_STEP_US
+                                                                          : LOG_STEP_S;
 }
 
 static bool has_any(const char *text, const char *const *parts)
@@ -321,7 +306,7 @@ static void read_named(const char *line, struct word *label, const struct behind
         "step", "steps", "iter", "iters", "iteration", "batch", "global_step", "iterations", NULL};
     enum log_group time;
     const bool is_time = time_of(b->first.text, &time);
-    if (is_one_of(label->text, numbers) && is_whole(line, p) && !is_time) {
+    if (str_is_one_of(label->text, numbers) && is_whole(line, p) && !is_time) {
         p->group = LOG_STEP;
         p->score = 1;
         return;

@@ -30,15 +30,10 @@ struct rank_state {
     double per_epoch;   /* samples of an epoch that an Info line has named; 0: none */
 };
 
-struct input {
-    struct log_lines lines;
-    struct log_parser *owner;
-};
-
 struct log_parser {
     struct log_parser_params params;
     struct log_matcher *matcher;
-    struct input inputs[LOG_STREAM_COUNT];
+    struct log_lines streams[LOG_STREAM_COUNT];
     struct slots *slots; /* one for each line of the rule */
     VEC(struct rank_state) ranks;
     struct log_miss miss;
@@ -66,8 +61,7 @@ struct log_parser *log_parser_new(const struct log_parser_params *params)
     p->slots = xnew_array(struct slots, params->rule->lines.len);
     p->loss_first = p->loss_last = p->accuracy_last = NAN;
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
-        p->inputs[i].owner = p;
-        log_lines_init(&p->inputs[i].lines, on_line, p);
+        log_lines_init(&p->streams[i], on_line, p);
     }
     return p;
 }
@@ -87,7 +81,7 @@ void log_parser_free(struct log_parser *p)
         vec_done(&p->slots[i].list);
     }
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
-        log_lines_done(&p->inputs[i].lines);
+        log_lines_done(&p->streams[i]);
     }
     log_matcher_free(p->matcher);
     vec_done(&p->ranks);
@@ -400,14 +394,14 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
                      int64_t t_ns)
 {
     p->now_ns = t_ns;
-    log_lines_feed(&p->inputs[stream].lines, data, len);
+    log_lines_feed(&p->streams[stream], data, len);
 }
 
 void log_parser_end(struct log_parser *p, int64_t t_ns)
 {
     p->now_ns = t_ns;
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
-        log_lines_end(&p->inputs[i].lines);
+        log_lines_end(&p->streams[i]);
     }
 }
 

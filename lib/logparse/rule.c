@@ -21,16 +21,6 @@ const char *log_kind_to_string(enum log_kind kind)
     return kind_names[kind];
 }
 
-const char *log_scope_to_string(enum log_scope scope)
-{
-    return scope_names[scope];
-}
-
-const char *log_aggregate_to_string(enum log_aggregate aggregate)
-{
-    return aggregate_names[aggregate];
-}
-
 /* ---- what a line can say ---- */
 
 static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
@@ -107,12 +97,8 @@ static void read_line_roles(struct diags *d, const struct place *item, struct lo
         }
         return;
     }
-    const char *names[ROLE_COUNT];
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        names[role] = role_to_string(role);
-    }
     int role = 0;
-    if (read_enum(d, &place, names, ROLE_COUNT, NULL, &role)) {
+    if (read_enum(d, &place, role_names, ROLE_COUNT, NULL, &role)) {
         line->roles[role] = true;
     }
 }
@@ -189,8 +175,7 @@ static void read_lines(struct diags *d, const struct place *root, struct log_rul
         return;
     }
     bool has_figures = false;
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    place_each (item, &list) {
         struct log_line_rule *line = vec_push(&rule->lines);
         read_line(d, &item, line);
         has_figures = has_figures || line->kind != LOG_KIND_INFO;

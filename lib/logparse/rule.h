@@ -71,6 +71,4 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
 struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
 void log_rule_free(struct log_rule *rule);
 
-const char *log_kind_to_string(enum log_kind kind);                /* "Step", ... */
-const char *log_scope_to_string(enum log_scope scope);             /* "Replica", ... */
-const char *log_aggregate_to_string(enum log_aggregate aggregate); /* "Mean", ... */
+const char *log_kind_to_string(enum log_kind kind); /* "Step", ... */

@@ -173,11 +173,7 @@ int log_suggest_rule(const char *text, size_t len, const struct log_parser_param
                      struct log_suggestion *ret, struct buf *out)
 {
     struct best best = {0};
-    struct log_lines lines;
-    log_lines_init(&lines, on_line, &best);
-    log_lines_feed(&lines, text, len);
-    log_lines_end(&lines);
-    log_lines_done(&lines);
+    log_lines_each(text, len, on_line, &best);
     struct log_guess guess;
     int r = -ENOENT;
     if (best.score > 0) {

@@ -27,7 +27,7 @@ struct log_tally {
     double steps_ahead;         /* that the next line adds to steps_seen */
     uint64_t n_seen;
     int64_t begin_ns, now_ns; /* time stamps of the first and the latest line seen */
-    bool has_begin, has_date;
+    bool has_begin;
     /* what is measured */
     uint64_t n; /* lines */
     double steps, units;

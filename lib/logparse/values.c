@@ -12,17 +12,12 @@ static bool is_rate_or_time(enum log_group group)
     return group >= LOG_RATE && group <= LOG_TIME_CLOCK;
 }
 
-static bool is_count(enum log_group group)
-{
-    return group <= LOG_RANK;
-}
-
 static bool is_good(enum log_group group, double v)
 {
     if (is_rate_or_time(group)) {
         return isfinite(v) && v > 0;
     }
-    if (is_count(group)) {
+    if (log_group_is_count(group)) {
         const double least = group == LOG_STEPS || group == LOG_BATCH || group == LOG_SAMPLES;
         return v >= least && v <= COUNT_MAX && floor(v) == v;
     }

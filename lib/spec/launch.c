@@ -3,6 +3,14 @@
 
 #include "base/mem.h"
 
+void command_done(struct command *command)
+{
+    vec_each (char *, word, &command->words) {
+        free(*word);
+    }
+    vec_done(&command->words);
+}
+
 void launch_done(struct launch *launch)
 {
     free(launch->image);

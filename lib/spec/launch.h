@@ -4,7 +4,13 @@
 
 #include <stdbool.h>
 
-#include "spec/command.h"
+#include "base/vec.h"
+
+/* A command line, word by word. */
+struct command {
+    VEC(char *) words; /* owned; none: not known */
+};
+void command_done(struct command *command);
 
 struct env_var { /* owned */
     char *name, *value;

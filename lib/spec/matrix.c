@@ -9,13 +9,6 @@
 #include "base/str.h"
 #include "spec/builtin.h"
 
-/* Text -> number, open addressing; sized once for what will be put in. */
-struct index {
-    char **keys; /* owned; NULL: free */
-    uint32_t *values;
-    size_t cap; /* a power of two, above twice the number of keys */
-};
-
 struct expansion {
     const struct spec *spec;
     struct diags *diags;
@@ -34,44 +27,18 @@ static void complain(struct expansion *e, const char *path, const char *fix, con
     va_end(ap);
 }
 
-static void index_init(struct index *index, size_t n)
+/* The number under that key (taken) in `index`, a map of keys that were put. A new key gets
+ * `value`; *ret_new says whether it is one. */
+static uint32_t index_put(json_t *index, char *key_take, uint32_t value, bool *ret_new)
 {
-    index->cap = 16;
-    while (index->cap < 2 * n + 2) {
-        index->cap *= 2;
+    _cleanup_(freep) char *key = key_take;
+    const json_t *found = json_object_get(index, key);
+    *ret_new = found == NULL;
+    if (found == NULL) {
+        (void)json_object_set_new(index, key, json_integer(value)); /* a key is ASCII */
+        return value;
     }
-    index->keys = xnew_array(char *, index->cap);
-    index->values = xnew_array(uint32_t, index->cap);
-}
-
-static void index_done(struct index *index)
-{
-    for (size_t i = 0; i < index->cap; i++) {
-        free(index->keys[i]);
-    }
-    free(index->keys);
-    free(index->values);
-}
-
-/* The value of that key. A new key (taken either way) gets `value`; *ret_new says which it was. */
-static uint32_t index_put(struct index *index, char *key_take, uint32_t value, bool *ret_new)
-{
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (const char *c = key_take; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    }
-    size_t i = hash & (index->cap - 1);
-    while (index->keys[i] != NULL && !str_eq(index->keys[i], key_take)) {
-        i = (i + 1) & (index->cap - 1);
-    }
-    *ret_new = index->keys[i] == NULL;
-    if (*ret_new) {
-        index->keys[i] = key_take;
-        index->values[i] = value;
-    } else {
-        free(key_take);
-    }
-    return index->values[i];
+    return (uint32_t)json_integer_value(found);
 }
 
 /* Values are printable ASCII: a line break separates, a letter distinguishes 1 from "1". */
@@ -171,13 +138,12 @@ static void list_combinations(struct expansion *e)
 
 static void check_duplicates(struct expansion *e)
 {
-    struct index index;
-    index_init(&index, e->combinations.len);
+    json_t *index = json_object();
     for (size_t i = 0; i < e->combinations.len; i++) {
         struct buf key = BUF_INIT;
         put_params_key(&e->combinations.items[i], &key);
         bool is_new;
-        uint32_t first = index_put(&index, buf_take(&key), (uint32_t)i, &is_new);
+        uint32_t first = index_put(index, buf_take(&key), (uint32_t)i, &is_new);
         if (!is_new) {
             bool is_zip = e->spec->sweep.kind == SWEEP_ZIP;
             _cleanup_(freep) char *path =
@@ -186,7 +152,7 @@ static void check_duplicates(struct expansion *e)
                      first);
         }
     }
-    index_done(&index);
+    json_decref(index);
 }
 
 static void apply_excludes(struct expansion *e)
@@ -344,8 +310,7 @@ static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
 /* Combinations that differ in numbers only that a system does not use are one point of it. */
 static void make_points(struct expansion *e)
 {
-    struct index index;
-    index_init(&index, e->spec->systems.len * e->combinations.len);
+    json_t *index = json_object();
     for (uint32_t system = 0; system < e->spec->systems.len; system++) {
         uint32_t fewest = UINT32_MAX;
         vec_each (const struct params, it, &e->combinations) {
@@ -355,7 +320,7 @@ static void make_points(struct expansion *e)
             const uint32_t trainers = point.replicas[ROLE_TRAINER];
             fewest = trainers < fewest ? trainers : fewest;
             bool is_new;
-            (void)index_put(&index, point_key(&point), 0, &is_new);
+            (void)index_put(index, point_key(&point), 0, &is_new);
             if (is_new) {
                 *vec_push(&e->points) = point;
             } else {
@@ -364,7 +329,7 @@ static void make_points(struct expansion *e)
         }
         check_backups(e, system, fewest);
     }
-    index_done(&index);
+    json_decref(index);
 }
 
 /* One trainer without a server, or one worker, all else as in `p`. */
@@ -417,16 +382,15 @@ static bool refuse_backups_of_baseline(struct expansion *e, const struct point *
 static void find_baselines(struct expansion *e)
 {
     uint32_t n_swept = (uint32_t)e->points.len;
-    struct index index;
-    index_init(&index, 2 * (size_t)n_swept);
+    json_t *index = json_object();
     bool is_new, is_refused = false;
     for (uint32_t i = 0; i < n_swept; i++) {
-        (void)index_put(&index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
+        (void)index_put(index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
     }
     for (uint32_t i = 0; i < n_swept; i++) {
         struct point baseline = baseline_of(e, &e->points.items[i]);
         uint32_t n = (uint32_t)e->points.len;
-        uint32_t at = index_put(&index, point_key(&baseline), n, &is_new);
+        uint32_t at = index_put(index, point_key(&baseline), n, &is_new);
         e->points.items[i].baseline_index = at;
         if (is_new) {
             baseline.is_baseline = true;
@@ -437,7 +401,7 @@ static void find_baselines(struct expansion *e)
             params_done(&baseline.params);
         }
     }
-    index_done(&index);
+    json_decref(index);
     if (e->points.len > MATRIX_MAX_POINTS) {
         complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
                  "the sweep and its baseline have more than %d points", MATRIX_MAX_POINTS);

@@ -12,30 +12,14 @@
 #include "spec/profile_descriptions.h"
 #include "spec/rendezvous.h"
 #include "spec/spec_names.h"
+#include "spec/spec_parts.h"
 
 #define TEXT_MAX 1024
 #define LIST_MAX 64
 
-struct texts {
-    VEC(char *) list;
-};
-
-static void texts_done(struct texts *texts)
+static void read_texts(struct diags *d, const struct place *list, struct command *ret)
 {
-    vec_each (char *, it, &texts->list) {
-        free(*it);
-    }
-    vec_done(&texts->list);
-}
-
-static void read_texts(struct diags *d, const struct place *list, struct texts *ret)
-{
-    *ret = (struct texts){0};
-    if (!read_list(d, list, LIST_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, d, list, LIST_MAX) {
         const char *text;
         if (!read_text(d, &item, TEXT_MAX, &text)) {
             continue;
@@ -44,24 +28,7 @@ static void read_texts(struct diags *d, const struct place *list, struct texts *
             reader_complain(d, &item, "remove it", "the item is empty");
             continue;
         }
-        *vec_push(&ret->list) = xstrdup(text);
-    }
-}
-
-/* A list of words of an enum, as flags. */
-static void read_flags(struct diags *d, const struct place *map, const char *key,
-                       const char *const *names, size_t n, bool *flags)
-{
-    struct place list = place_get(map, key);
-    if (!read_list(d, &list, n)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        int value;
-        if (read_enum(d, &item, names, n, NULL, &value)) {
-            flags[value] = true;
-        }
+        *vec_push(&ret->words) = xstrdup(text);
     }
 }
 
@@ -106,15 +73,15 @@ static void read_python(struct diags *d, const struct place *root, struct profil
         return;
     }
     struct place list = place_get(&place, "packages");
-    struct texts packages;
+    struct command packages = {0};
     read_texts(d, &list, &packages);
-    vec_each (char *, it, &packages.list) {
+    vec_each (char *, it, &packages.words) {
         if (!is_pinned(*it)) {
             reader_complain(d, &list, "write name==version", "package '%s' is not pinned", *it);
         }
         *vec_push(&p->packages) = *it;
     }
-    vec_done(&packages.list); /* its texts were handed over */
+    vec_done(&packages.words); /* its texts were handed over */
     p->requirements = read_optional(d, &place, "requirements");
 }
 
@@ -122,16 +89,16 @@ static void read_python(struct diags *d, const struct place *root, struct profil
 static struct node *read_entrypoint(struct diags *d, const struct place *role)
 {
     struct place place = place_get(role, "entrypoint");
-    struct texts words;
-    read_texts(d, &place, &words);
-    vec_each (char *, it, &words.list) {
+    struct command entrypoint = {0};
+    read_texts(d, &place, &entrypoint);
+    vec_each (char *, it, &entrypoint.words) {
         if (str_has_prefix(*it, "./")) {
             reader_complain(d, &place, "write the text of the script: [sh, -c, '...']",
                             "'%s' is a file of this machine, and an entrypoint runs in pods", *it);
         }
     }
-    const bool is_there = words.list.len > 0;
-    texts_done(&words);
+    const bool is_there = entrypoint.words.len > 0;
+    command_done(&entrypoint);
     return is_there ? tree_copy(place.node) : NULL;
 }
 
@@ -153,12 +120,7 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
             continue;
         }
         struct place command = place_get(&place, "command");
-        struct texts words;
-        read_texts(d, &command, &words);
-        vec_each (char *, it, &words.list) {
-            *vec_push(&p->commands[role].words) = *it;
-        }
-        vec_done(&words.list); /* its texts were handed over */
+        read_texts(d, &command, &p->commands[role]);
         p->entrypoints[role] = read_entrypoint(d, &place);
         if ((command.node == NULL) == (p->entrypoints[role] == NULL)) {
             reader_complain(d, &place, "write a command, or an entrypoint",
@@ -197,14 +159,11 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     p->description = read_optional(d, &place, "description");
     p->install = read_optional(d, &place, "install");
     struct place models = place_get(&place, "models");
-    struct texts names;
-    read_texts(d, &models, &names);
-    vec_each (char *, it, &names.list) {
-        *vec_push(&p->models) = xstrdup(*it);
-    }
-    texts_done(&names);
-    read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
-    read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
+    struct place datasets = place_get(&place, "datasets");
+    struct place exchanges = place_get(&place, "exchanges");
+    read_texts(d, &models, &p->models);
+    spec_read_flags(d, &datasets, dataset_kind_names, DATASET_COUNT, p->datasets);
+    spec_read_flags(d, &exchanges, exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
     read_python(d, &place, p);
     read_rendezvous(d, &place, p);
     read_roles(d, &place, p);
@@ -243,12 +202,12 @@ static bool allows(const bool *flags, size_t n, size_t i)
 
 bool profile_supports_model(const struct profile *profile, const char *model)
 {
-    vec_each (char *const, it, &profile->models) {
+    vec_each (char *const, it, &profile->models.words) {
         if (str_eq(*it, model)) {
             return true;
         }
     }
-    return profile->models.len == 0;
+    return profile->models.words.len == 0;
 }
 
 bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset)
@@ -268,10 +227,7 @@ void profile_free(struct profile *profile)
     }
     free(profile->name);
     free(profile->description);
-    vec_each (char *, it, &profile->models) {
-        free(*it);
-    }
-    vec_done(&profile->models);
+    command_done(&profile->models);
     vec_each (char *, it, &profile->packages) {
         free(*it);
     }

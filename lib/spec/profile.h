@@ -21,7 +21,7 @@
 struct profile { /* all owned */
     char *name;
     char *description;
-    VEC(char *) models;           /* all that it can train; none: any */
+    struct command models;        /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
     VEC(char *) packages;    /* of Python, "torch==2.15.0"; none: it needs no Python */

@@ -23,20 +23,6 @@ static struct profile *load_shipped(const char *name)
     return loaded;
 }
 
-/* The map under `key`, made where none exists; NULL: something else is there, which is
- * noted when it is read. */
-static struct node *map_at(struct node *map, const char *key)
-{
-    struct node *found = tree_get(map, key);
-    if (found == NULL) {
-        found = xnew(struct node);
-        found->kind = NODE_MAP;
-        found->mark = map->mark;
-        tree_set_take(map, key, found);
-    }
-    return found->kind == NODE_MAP ? found : NULL;
-}
-
 static void add_copies(const struct node *list, struct node *out)
 {
     for (size_t i = 0; list != NULL && list->kind == NODE_SEQ && i < list->n_children; i++) {
@@ -48,8 +34,7 @@ static void add_copies(const struct node *list, struct node *out)
 static struct node *words_of(const struct node *system, const struct node *role)
 {
     const struct node *args = tree_get(role, "args");
-    struct node *list = xnew(struct node);
-    list->kind = NODE_SEQ;
+    struct node *list = tree_new(NODE_SEQ);
     list->mark = system->mark;
     add_copies(tree_get(system, "command"), list);
     add_copies(args != NULL ? args : tree_get(system, "args"), list);
@@ -68,10 +53,10 @@ static void merge_entrypoint(const struct node *entrypoint, const char *name, st
         tree_free(words);
         return;
     }
-    struct node *roles = map_at(system, "roles");
-    struct node *role = roles == NULL ? NULL : map_at(roles, name);
-    if (role == NULL) {
-        tree_free(words);
+    struct node *roles = tree_enter(system, "roles");
+    struct node *role = roles->kind == NODE_MAP ? tree_enter(roles, name) : roles;
+    if (role->kind != NODE_MAP) {
+        tree_free(words); /* noted when it is read */
         return;
     }
     tree_set_take(role, "command", tree_copy(entrypoint));
@@ -96,12 +81,12 @@ void profiles_merge(const struct profiles *profiles, struct node *definition)
     for (size_t i = 0; systems != NULL && systems->kind == NODE_SEQ && i < systems->n_children;
          i++) {
         struct node *system = systems->children[i];
-        const struct node *name = tree_get(system, "profile");
-        if (name == NULL || name->kind != NODE_STRING) {
+        const char *name = tree_get_text(system, "profile");
+        if (name == NULL) {
             continue;
         }
-        struct profile *shipped = profiles == NULL ? load_shipped(name->s) : NULL;
-        const struct profile *found = profiles == NULL ? shipped : profiles_find(profiles, name->s);
+        struct profile *shipped = profiles == NULL ? load_shipped(name) : NULL;
+        const struct profile *found = profiles == NULL ? shipped : profiles_find(profiles, name);
         if (found != NULL) {
             merge(found, system);
         }

@@ -186,11 +186,7 @@ void rendezvous_read(struct diags *diags, const struct place *list, struct rende
                                           {"roles", FIELD_OPTIONAL},
                                           {"replicas", FIELD_OPTIONAL},
                                           {"with", FIELD_OPTIONAL}};
-    if (!read_list(diags, list, VARS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, diags, list, VARS_MAX) {
         struct place name_place = place_get(&item, "name");
         if (!read_map(diags, &item, fields, COUNT_OF(fields))) {
             continue;

@@ -176,7 +176,7 @@ const char *workload_dataset_name(const struct workload *workload)
 
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind)
 {
-    return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_to_string(kind);
+    return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_names[kind];
 }
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])

@@ -12,7 +12,6 @@
 #include "core/exchange_mode.h"
 #include "core/link.h"
 #include "core/role.h"
-#include "spec/command.h"
 #include "spec/launch.h"
 #include "spec/rendezvous.h"
 #include "spec/value.h"

@@ -259,9 +259,7 @@ static void check_swept(struct reading *r, const struct place *where)
     if (where->node == NULL || where->node->kind != NODE_MAP) {
         return;
     }
-    for (size_t i = 0; i < where->node->n_children; i++) {
-        struct place child = place_item(where, i);
-        child.key = child.node->key;
+    place_each (child, where) {
         bool is_known = is_known_name(r, child.key); /* else it was noted when it was read */
         if (is_known && !is_swept_in(r, child.key)) {
             _cleanup_(freep) char *fix =
@@ -282,8 +280,7 @@ static void check_wheres(struct reading *r)
         if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
             continue;
         }
-        for (size_t i = 0; i < lists[k].node->n_children; i++) {
-            struct place item = place_item(&lists[k], i);
+        place_each (item, &lists[k]) {
             struct place in_item = place_get(&item, "where");
             check_swept(r, k == 0 ? &in_item : &item);
         }
@@ -341,13 +338,11 @@ static void check_targets(struct reading *r)
         return;
     }
     size_t n_read = 0; /* the parameters that could be read, in the order of the list */
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    place_each (item, &list) {
         struct place targets = place_get(&item, "targets");
-        const struct node *name = tree_get(item.node, "name");
-        const struct parameter *parameter = name != NULL && name->kind == NODE_STRING
-                                                ? spec_find_parameter(r->spec, name->s)
-                                                : NULL;
+        const char *name = tree_get_text(item.node, "name");
+        const struct parameter *parameter =
+            name == NULL ? NULL : spec_find_parameter(r->spec, name);
         if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
             continue; /* not read, or a name for the second time: noted */
         }

@@ -37,19 +37,17 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
         return read_enum(r->diags, place, names, n, NULL, ret);
     }
     char *name = spec_read_free_name(r->diags, place);
-    for (size_t i = 0; r->is_new && name != NULL && i < n; i++) {
-        if (strcasecmp(name, names[i]) == 0 && !str_eq(name, names[i])) {
-            _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", names[i]);
-            reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, names[i]);
-            free(name);
-            return false;
-        }
-    }
     for (size_t i = 0; name != NULL && i < n; i++) {
         if (str_eq(name, names[i])) {
             *ret = (int)i;
             free(name);
             return true;
+        }
+        if (r->is_new && strcasecmp(name, names[i]) == 0) {
+            _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", names[i]);
+            reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, names[i]);
+            free(name);
+            return false;
         }
     }
     *ret = (int)n;

@@ -80,12 +80,6 @@ static const struct foreign_kind {
     {"XGBoostJob", "none"},
 };
 
-static const char *text_of(const struct node *map, const char *key)
-{
-    const struct node *node = tree_get(map, key);
-    return node != NULL && node->kind == NODE_STRING ? node->s : "";
-}
-
 static const struct foreign_kind *find_foreign(const char *kind)
 {
     for (size_t i = 0; i < COUNT_OF(foreign_kinds); i++) {
@@ -98,7 +92,11 @@ static const struct foreign_kind *find_foreign(const char *kind)
 
 bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
 {
-    const char *kind = text_of(root, "kind");
+    const char *kind = tree_get_text(root, "kind");
+    const char *version = tree_get_text(root, "apiVersion");
+    if (kind == NULL) {
+        return false;
+    }
     const struct node *at = tree_get(root, "kind");
     if (str_eq(kind, "BenchmarkRun")) {
         diags_add(
@@ -109,7 +107,7 @@ bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
         return true;
     }
     const struct foreign_kind *foreign = find_foreign(kind);
-    if (foreign == NULL || str_has_prefix(text_of(root, "apiVersion"), "benchd.io/")) {
+    if (foreign == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
         return false;
     }
     _cleanup_(freep) char *fix =

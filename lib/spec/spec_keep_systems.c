@@ -11,19 +11,6 @@
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 
-static struct node *new_node(enum node_kind kind)
-{
-    struct node *node = xnew(struct node);
-    node->kind = kind;
-    return node;
-}
-
-static const char *text_of(const struct node *map, const char *key)
-{
-    const struct node *node = tree_get(map, key);
-    return node != NULL && node->kind == NODE_STRING ? node->s : NULL;
-}
-
 static size_t n_items(const struct node *list)
 {
     return list != NULL && list->kind == NODE_SEQ ? list->n_children : 0;
@@ -39,7 +26,7 @@ static enum exchange_kind exchange_of(const struct node *spec, const struct node
     if (exchange == NULL) {
         return EXCHANGE_PSERVER;
     }
-    const char *name = text_of(exchange, "kind");
+    const char *name = tree_get_text(exchange, "kind");
     int kind = name == NULL ? -1 : exchange_kind_from_string(name);
     return kind < 0 ? EXCHANGE_OTHER : (enum exchange_kind)kind;
 }
@@ -61,9 +48,9 @@ static void drop_role(struct node *spec, enum role role, struct node *gone)
     if (own == NULL) {
         return;
     }
-    const char *from = text_of(tree_get(own, "replicas"), "from");
+    const char *from = tree_get_text(tree_get(own, "replicas"), "from");
     if (from != NULL && builtin_find(from) != NULL) {
-        tree_set_take(gone, from, new_node(NODE_NULL));
+        tree_set_take(gone, from, tree_new(NODE_NULL));
     }
     tree_remove(roles, role_to_string(role));
 }
@@ -88,9 +75,9 @@ static void drop_targets(struct node *spec, enum role role, struct node *gone)
                 tree_free(tree_take_at(targets, k));
             }
         }
-        const char *name = text_of(parameters->children[i], "name");
+        const char *name = tree_get_text(parameters->children[i], "name");
         if (name != NULL && n_before > 0 && n_items(targets) == 0) {
-            tree_set_take(gone, name, new_node(NODE_NULL));
+            tree_set_take(gone, name, tree_new(NODE_NULL));
             tree_free(tree_take_at(parameters, i));
         }
     }
@@ -105,8 +92,8 @@ static void keep_counts(const struct node *spec, struct node *gone)
     const struct node *roles = tree_get(spec, "roles");
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct node *own = tree_get(roles, role_to_string((enum role)role));
-        const char *from = text_of(tree_get(own, "replicas"), "from");
-        if (from != NULL && tree_get(gone, from) != NULL) {
+        const char *from = tree_get_text(tree_get(own, "replicas"), "from");
+        if (from != NULL) {
             tree_remove(gone, from);
         }
     }
@@ -126,10 +113,8 @@ static bool has_any(const struct node *map, const struct node *gone)
 
 static void remove_keys(struct node *map, const struct node *gone)
 {
-    for (size_t i = 0; map != NULL && map->kind == NODE_MAP && i < gone->n_children; i++) {
-        if (tree_get(map, gone->children[i]->key) != NULL) {
-            tree_remove(map, gone->children[i]->key);
-        }
+    for (size_t i = 0; i < gone->n_children; i++) {
+        tree_remove(map, gone->children[i]->key);
     }
 }
 
@@ -218,7 +203,7 @@ static void sweep_batch(const struct node *spec, struct node *sweep)
         while (sweep->n_children > 0) {
             tree_free(tree_take_at(sweep, 0));
         }
-        struct node *grid = new_node(NODE_MAP), *axis = new_node(NODE_SEQ);
+        struct node *grid = tree_new(NODE_MAP), *axis = tree_new(NODE_SEQ);
         tree_append_take(axis, tree_copy(batch));
         tree_set_take(grid, "batch_size", axis);
         tree_set_take(sweep, "grid", grid);
@@ -263,9 +248,8 @@ static void drop_names(struct node *spec, const char *systems, const struct node
 
 static bool has_name(const struct node *system, const char *name, size_t len)
 {
-    const struct node *node = tree_get(system, "name");
-    return node != NULL && node->kind == NODE_STRING && strlen(node->s) == len &&
-           memcmp(node->s, name, len) == 0;
+    const char *own = tree_get_text(system, "name");
+    return own != NULL && strlen(own) == len && memcmp(own, name, len) == 0;
 }
 
 static bool is_listed(const struct node *system, const char *names)
@@ -320,7 +304,7 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
             tree_free(tree_take_at(systems, i));
         }
     }
-    struct node *gone = new_node(NODE_MAP); /* its keys: names that are swept no longer */
+    struct node *gone = tree_new(NODE_MAP); /* its keys: names that are swept no longer */
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         if (was_used[role] && !is_used[role]) {
             drop_role(spec, role, gone);

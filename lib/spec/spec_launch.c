@@ -19,11 +19,7 @@
 static void read_env(struct diags *d, const struct place *list, struct launch *launch)
 {
     static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
-    if (!read_list(d, list, ENV_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, d, list, ENV_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *value = NULL;
@@ -84,17 +80,17 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
-    static const struct field role_names[] = {{"pserver", FIELD_OPTIONAL},
-                                              {"trainer", FIELD_OPTIONAL},
-                                              {"worker", FIELD_OPTIONAL},
-                                              {"launcher", FIELD_OPTIONAL}};
+    static const struct field role_fields[] = {{"pserver", FIELD_OPTIONAL},
+                                               {"trainer", FIELD_OPTIONAL},
+                                               {"worker", FIELD_OPTIONAL},
+                                               {"launcher", FIELD_OPTIONAL}};
     static const struct field fields[] = {{"image", FIELD_OPTIONAL},
                                           {"command", FIELD_OPTIONAL},
                                           {"args", FIELD_OPTIONAL},
                                           {"env", FIELD_OPTIONAL}};
     read_launch(r->diags, system_place, &system->all_roles);
     struct place roles = place_get(system_place, "roles");
-    if (read_map(r->diags, &roles, role_names, COUNT_OF(role_names))) {
+    if (read_map(r->diags, &roles, role_fields, COUNT_OF(role_names))) {
         for (int role = 0; role < ROLE_COUNT; role++) {
             struct place place = place_get(&roles, role_to_string((enum role)role));
             if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {
@@ -104,9 +100,7 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
         }
     }
     struct place patches = place_get(system_place, "patches");
-    for (size_t i = 0; read_list(r->diags, &patches, PATCHES_MAX) && i < patches.node->n_children;
-         i++) {
-        struct place item = place_item(&patches, i);
+    read_items (item, r->diags, &patches, PATCHES_MAX) {
         read_patch(r, &item, system);
     }
 }
@@ -185,14 +179,9 @@ static void check_launch(struct reading *r, const struct place *item, const stru
 void spec_check_launches(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    size_t n_read = 0; /* of the systems that could be read, in the order of the list */
-    for (size_t i = 0;
-         list.node != NULL && list.node->kind == NODE_SEQ && i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        const struct node *name = tree_get(item.node, "name");
-        if (n_read < r->spec->systems.len && name != NULL && name->kind == NODE_STRING &&
-            str_eq(name->s, r->spec->systems.items[n_read].name)) {
-            check_launch(r, &item, &r->spec->systems.items[n_read++]);
-        }
+    size_t at = 0;
+    vec_each (const struct system, system, &r->spec->systems) {
+        struct place item = spec_find_system(&list, system->name, &at);
+        check_launch(r, &item, system);
     }
 }

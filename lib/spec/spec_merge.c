@@ -15,31 +15,10 @@
 
 static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 
-static struct node *new_map(void)
-{
-    struct node *map = xnew(struct node);
-    map->kind = NODE_MAP;
-    return map;
-}
-
-/* map[key], made if it is not there. */
-static struct node *enter(struct node *map, const char *key)
-{
-    struct node *child = tree_get(map, key);
-    if (child == NULL) {
-        child = new_map();
-        child->mark = map->mark;
-        tree_set_take(map, key, child);
-    }
-    return child;
-}
-
 static bool has_other_kind(const struct node *a, const struct node *b)
 {
-    const struct node *x = tree_get(a, "kind");
-    const struct node *y = tree_get(b, "kind");
-    return x != NULL && y != NULL && x->kind == NODE_STRING && y->kind == NODE_STRING &&
-           !str_eq(x->s, y->s);
+    const char *x = tree_get_text(a, "kind"), *y = tree_get_text(b, "kind");
+    return x != NULL && y != NULL && !str_eq(x, y);
 }
 
 /* Puts `over` (taken) on top of map[key]. */
@@ -135,14 +114,10 @@ static void complain_local(const struct node *root, const struct node *child, st
 void spec_merge_local(struct node *root, struct diags *diags)
 {
     struct node *spec = tree_get(root, "spec");
-    if (tree_get(spec, "local") == NULL) {
+    struct node *local = tree_take(spec, "local");
+    if (local == NULL) {
         return;
     }
-    size_t i = 0;
-    while (!str_eq(spec->children[i]->key, "local")) {
-        i++;
-    }
-    struct node *local = tree_take_at(spec, i);
     mark_from_local(local);
     if (local->kind != NODE_MAP) {
         diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
@@ -213,8 +188,7 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
     if (sweep == NULL || sweep->kind != NODE_MAP) {
         return; /* the missing sweep is noted when it is read */
     }
-    struct node *axis = xnew(struct node);
-    axis->kind = NODE_SEQ;
+    struct node *axis = tree_new(NODE_SEQ);
     axis->origin = xstrdup(origin);
     for (const char *value = equals + 1;; value++) {
         size_t len = strcspn(value, ",");
@@ -225,7 +199,7 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         }
     }
     _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
-    struct node *grid = enter(sweep, "grid");
+    struct node *grid = tree_enter(sweep, "grid");
     if (grid->kind != NODE_MAP) {
         tree_free(axis);
         return; /* noted when it is read */
@@ -240,10 +214,9 @@ static void set_number(struct node *root, const char *part, const char *field, i
     if (spec == NULL || spec->kind != NODE_MAP) {
         return; /* noted when it is read */
     }
-    struct node *map = enter(spec, part);
+    struct node *map = tree_enter(spec, part);
     if (map->kind == NODE_MAP) {
-        struct node *node = xnew(struct node);
-        node->kind = NODE_INT;
+        struct node *node = tree_new(NODE_INT);
         node->i = number;
         node->origin = xasprintf("%s %lld", option, (long long)number);
         tree_set_take(map, field, node);

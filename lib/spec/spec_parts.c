@@ -23,19 +23,20 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
     return false;
 }
 
-void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
+void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
+                     size_t n, bool *flags)
 {
-    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker", "launcher"};
-    if (!read_list(diags, list, COUNT_OF(names))) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
-        int role;
-        if (read_enum(diags, &item, names, COUNT_OF(names), NULL, &role)) {
-            ret_roles[role] = true;
+    read_items (item, diags, list, n) {
+        int value;
+        if (read_enum(diags, &item, names, n, NULL, &value)) {
+            flags[value] = true;
         }
     }
+}
+
+void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
+{
+    spec_read_flags(diags, list, role_names, ROLE_COUNT, ret_roles);
 }
 
 bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret)
@@ -48,8 +49,7 @@ bool spec_read_words(struct diags *diags, const struct place *list, struct comma
     if (!read_list(diags, list, WORDS_MAX)) {
         return false;
     }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    place_each (item, list) {
         const char *word;
         if (read_text(diags, &item, WORD_MAX, &word)) {
             *vec_push(&ret->words) = xstrdup(word);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "doc/reader.h"
-#include "spec/command.h"
+#include "spec/launch.h"
 
 /* "/spec/...", a path into a pod template; notes another. */
 bool spec_path_is_valid(struct diags *diags, const struct place *place, const char *path);
@@ -13,7 +13,10 @@ bool spec_read_words(struct diags *diags, const struct place *list, struct comma
 /* A name for an environment variable that is not benchd's own; another is noted. NULL: not there,
  * or noted. Borrowed. */
 const char *spec_read_env_name(struct diags *diags, const struct place *place);
-/* The roles of a list as flags. */
+/* The words of a list as flags: flags[i] is set where it has names[i]. */
+void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
+                     size_t n, bool *flags);
+/* The same for roles. */
 void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles);
 /* Equal whole numbers, or equal texts. */
 bool spec_same_scalar(const struct node *a, const struct node *b);

@@ -188,15 +188,15 @@ static void read_measure(struct reading *r)
     spec->accuracy_after_s = read_only_number(r, &after, "seconds", ACCURACY_AFTER_S_MAX);
 }
 
-static bool read_confidence(struct reading *r, const struct place *place)
+bool spec_read_confidence(struct reading *r, const struct place *map, const char *fix)
 {
+    const struct place place = place_get(map, "confidence");
     double level = 0;
-    if (!read_number(r->diags, place, 0, 1, &level)) {
+    if (!read_number(r->diags, &place, 0, 1, &level)) {
         return false;
     }
     if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
-        reader_complain(r->diags, place, "write 0.95, or remove it to judge the value alone",
-                        "intervals are made for a confidence of 0.95 only");
+        reader_complain(r->diags, &place, fix, "intervals are made for a confidence of 0.95 only");
     }
     return true;
 }
@@ -240,8 +240,8 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     struct place max = place_get(place, "max");
     t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
-    struct place confidence = place_get(place, "confidence");
-    t->judges_interval = read_confidence(r, &confidence);
+    t->judges_interval =
+        spec_read_confidence(r, place, "write 0.95, or remove it to judge the value alone");
     check_is_measured(r, place, t->metric);
     if (t->metric == METRIC_EFFICIENCY) {
         check_ratio(r, &min, t->has_min && t->min > EFFICIENCY_BOUND_MAX, t->min,
@@ -263,11 +263,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
 static void read_thresholds(struct reading *r)
 {
     struct place list = place_get(&r->at, "thresholds");
-    if (!read_list(r->diags, &list, THRESHOLDS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, r->diags, &list, THRESHOLDS_MAX) {
         struct threshold *threshold = vec_push(&r->spec->thresholds);
         *threshold = (struct threshold){0};
         read_threshold(r, &item, threshold);

@@ -23,13 +23,7 @@ static void read_stop_rule(struct reading *r, const struct place *place)
                             "no number of trials makes an interval without a width");
         }
     }
-    struct place confidence = place_get(place, "confidence");
-    double level = THRESHOLD_CONFIDENCE;
-    (void)read_number(r->diags, &confidence, 0, 1, &level); /* noted */
-    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
-        reader_complain(r->diags, &confidence, "write 0.95, or remove it",
-                        "intervals are made for a confidence of 0.95 only");
-    }
+    (void)spec_read_confidence(r, place, "write 0.95, or remove it"); /* there is one level */
 }
 
 /* Both or none of max and stopWhen; and the first stage must give an interval. */

@@ -16,11 +16,7 @@
 
 static void read_paths(struct reading *r, const struct place *list, struct parameter_target *target)
 {
-    if (!read_list(r->diags, list, PATHS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    read_items (item, r->diags, list, PATHS_MAX) {
         const char *path;
         if (read_text(r->diags, &item, 256, &path) && spec_path_is_valid(r->diags, &item, path)) {
             *vec_push(&target->paths) = xstrdup(path);
@@ -34,15 +30,13 @@ static void read_handed_on(struct reading *r, const struct place *place,
 {
     struct place env = place_get(place, "env");
     struct place args = place_get(place, "args");
-    for (size_t i = 0; read_list(r->diags, &env, PATHS_MAX) && i < env.node->n_children; i++) {
-        struct place item = place_item(&env, i);
+    read_items (item, r->diags, &env, PATHS_MAX) {
         const char *name = spec_read_env_name(r->diags, &item);
         if (name != NULL) {
             *vec_push(&target->env) = xstrdup(name);
         }
     }
-    for (size_t i = 0; read_list(r->diags, &args, PATHS_MAX) && i < args.node->n_children; i++) {
-        struct place item = place_item(&args, i);
+    read_items (item, r->diags, &args, PATHS_MAX) {
         const char *option;
         if (read_text(r->diags, &item, 256, &option)) {
             *vec_push(&target->args) = xstrdup(option);
@@ -96,11 +90,7 @@ void spec_read_parameters(struct reading *r)
 {
     static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"targets", FIELD_REQUIRED}};
     struct place list = place_get(&r->at, "parameters");
-    if (!read_list(r->diags, &list, PARAMETERS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, r->diags, &list, PARAMETERS_MAX) {
         struct place name_place = place_get(&item, "name");
         const char *name;
         if (!read_map(r->diags, &item, fields, COUNT_OF(fields)) ||
@@ -111,11 +101,7 @@ void spec_read_parameters(struct reading *r)
         struct parameter *parameter = vec_push(&r->spec->parameters);
         *parameter = (struct parameter){.name = xstrdup(name)};
         struct place targets = place_get(&item, "targets");
-        if (!read_list(r->diags, &targets, TARGETS_MAX)) {
-            continue;
-        }
-        for (size_t k = 0; k < targets.node->n_children; k++) {
-            struct place target_place = place_item(&targets, k);
+        read_items (target_place, r->diags, &targets, TARGETS_MAX) {
             struct parameter_target *target = vec_push(&parameter->targets);
             *target = (struct parameter_target){0};
             read_target(r, &target_place, target);

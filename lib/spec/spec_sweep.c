@@ -137,20 +137,12 @@ static bool check_is_map(struct diags *d, const struct place *place, size_t max)
     return true;
 }
 
-static struct place named_child(const struct place *map, size_t index)
-{
-    struct place child = place_item(map, index);
-    child.key = child.node->key;
-    return child;
-}
-
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret)
 {
     if (!check_is_map(r->diags, place, AXES_MAX)) {
         return;
     }
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place child = named_child(place, i);
+    place_each (child, place) {
         const char *meant;
         struct value value;
         const bool is_known = check_name(r, &child, &meant);
@@ -166,8 +158,7 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
 /* Of a name that is unknown: for what is wrong with them. */
 static void check_values(struct diags *d, const struct place *list, const char *meant)
 {
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
+    place_each (item, list) {
         struct value value;
         if (read_value(d, &item, meant, &value)) {
             free(value.s);
@@ -188,8 +179,7 @@ static void read_axis(struct reading *r, const struct place *place)
     }
     struct axis *axis = vec_push(&r->spec->sweep.axes);
     *axis = (struct axis){.name = xstrdup(place->key)};
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place item = place_item(place, i);
+    place_each (item, place) {
         struct value value;
         if (!read_value(r->diags, &item, place->key, &value)) {
             continue;
@@ -223,8 +213,7 @@ static void read_axes(struct reading *r, const struct place *place)
     if (!check_is_map(r->diags, place, AXES_MAX)) {
         return;
     }
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place axis = named_child(place, i);
+    place_each (axis, place) {
         read_axis(r, &axis);
         const struct node *first = place->node->children[0];
         if (r->spec->sweep.kind == SWEEP_ZIP && axis.node->kind == NODE_SEQ &&
@@ -260,11 +249,7 @@ static void check_names(struct diags *d, const struct place *point, const struct
 
 static void read_points(struct reading *r, const struct place *place)
 {
-    if (!read_list(r->diags, place, POINTS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place item = place_item(place, i);
+    read_items (item, r->diags, place, POINTS_MAX) {
         struct params *point = vec_push(&r->spec->sweep.points);
         *point = (struct params){0};
         spec_read_params(r, &item, point);
@@ -274,11 +259,7 @@ static void read_points(struct reading *r, const struct place *place)
 
 static void read_excludes(struct reading *r, const struct place *place)
 {
-    if (!read_list(r->diags, place, EXCLUDES_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < place->node->n_children; i++) {
-        struct place item = place_item(place, i);
+    read_items (item, r->diags, place, EXCLUDES_MAX) {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
         *exclude = (struct params){0};
         spec_read_params(r, &item, exclude);

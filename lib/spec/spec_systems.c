@@ -42,11 +42,7 @@ void spec_read_systems(struct reading *r)
         {"log", FIELD_OPTIONAL},     {"exchange", FIELD_OPTIONAL},
     };
     struct place list = place_get(&r->at, "systems");
-    if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, r->diags, &list, SYSTEMS_MAX) {
         if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
             continue;
         }
@@ -87,60 +83,56 @@ bool spec_has_native_system(const struct reading *r)
     return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
 }
 
-/* The item of a system that could be read: the next one of its name. */
-static struct place find_system(const struct place *list, const char *name, size_t *at)
+struct place spec_find_system(const struct place *list, const char *name, size_t *at)
 {
-    for (;; (*at)++) {
-        struct place item = place_item(list, *at);
-        const struct node *found = tree_get(item.node, "name");
-        if (found != NULL && found->kind == NODE_STRING && str_eq(found->s, name)) {
-            (*at)++;
+    for (;;) {
+        struct place item = place_item(list, (*at)++);
+        const char *found = tree_get_text(item.node, "name");
+        if (found != NULL && str_eq(found, name)) {
             return item;
         }
     }
 }
 
-/* Another system would send fp32, and its row would say something else. */
-static void check_wire(struct reading *r, const struct place *place, const char *fix,
-                       struct system *system)
+/* Another system would exchange in its own way, and its row would say something else. */
+static void check_foreign(struct reading *r, const struct place *item, struct system *system)
 {
-    const enum exchange_wire wire = system->exchange.wire;
-    if (wire != EXCHANGE_WIRE_FP32 && !str_eq(system->profile, PROFILE_NATIVE)) {
-        reader_complain(r->diags, place, fix,
+    const struct place own = place_get(item, "exchange");
+    const struct place wire = place_get(&own, "wire"), transport = place_get(&own, "transport");
+    const bool is_own = own.node != NULL;
+    struct exchange *exchange = &system->exchange;
+    if (str_eq(system->profile, PROFILE_NATIVE)) {
+        return;
+    }
+    if (exchange->wire != EXCHANGE_WIRE_FP32) {
+        reader_complain(r->diags, is_own ? &wire : item,
+                        is_own ? "leave wire out"
+                               : "give the system an exchange of its own, without wire",
                         "wire %s: only benchworker's parameter servers send it, and system '%s' "
                         "has profile '%s'",
-                        exchange_wire_names[wire], system->name, system->profile);
-        system->exchange.wire = EXCHANGE_WIRE_FP32;
+                        exchange_wire_names[exchange->wire], system->name, system->profile);
+        exchange->wire = EXCHANGE_WIRE_FP32;
     }
-}
-
-/* Likewise. */
-static void check_mode(struct reading *r, const struct place *place, const char *fix,
-                       struct system *system)
-{
-    if (!exchange_mode_eq(&system->exchange.mode, &EXCHANGE_MODE_SYNC) &&
-        !str_eq(system->profile, PROFILE_NATIVE)) {
+    if (!exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC)) {
         char text[EXCHANGE_MODE_TEXT_MAX];
-        exchange_mode_text(&system->exchange.mode, text);
-        reader_complain(r->diags, place, fix,
+        exchange_mode_text(&exchange->mode, text);
+        reader_complain(r->diags, is_own ? &own : item,
+                        is_own ? "leave all but the kind out"
+                               : "give the system an exchange of its own, with a kind only",
                         "only benchworker's trainers and parameter servers exchange by '%s', and "
                         "system '%s' has profile '%s'",
                         text, system->name, system->profile);
-        system->exchange.mode = EXCHANGE_MODE_SYNC;
+        exchange->mode = EXCHANGE_MODE_SYNC;
     }
-}
-
-/* Another system chooses for itself, and its row would say something else. */
-static void check_transport(struct reading *r, const struct place *place, const char *fix,
-                            struct system *system)
-{
-    const enum exchange_transport transport = system->exchange.transport;
-    if (transport != EXCHANGE_TRANSPORT_AUTO && !str_eq(system->profile, PROFILE_NATIVE)) {
-        reader_complain(r->diags, place, fix,
+    if (exchange->transport != EXCHANGE_TRANSPORT_AUTO) {
+        reader_complain(r->diags, is_own ? &transport : item,
+                        is_own ? "leave transport out"
+                               : "give the system an exchange of its own, without transport",
                         "transport %s: only benchworker's replicas choose one, and system '%s' has "
                         "profile '%s'",
-                        exchange_transport_names[transport], system->name, system->profile);
-        system->exchange.transport = EXCHANGE_TRANSPORT_AUTO;
+                        exchange_transport_names[exchange->transport], system->name,
+                        system->profile);
+        exchange->transport = EXCHANGE_TRANSPORT_AUTO;
     }
 }
 
@@ -150,26 +142,17 @@ void spec_read_system_exchanges(struct reading *r)
     struct place list = place_get(&r->at, "systems");
     size_t at = 0;
     vec_each (struct system, system, &r->spec->systems) {
-        struct place item = find_system(&list, system->name, &at);
+        struct place item = spec_find_system(&list, system->name, &at);
         struct place own = place_get(&item, "exchange");
         system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
             system->exchange = *workload;
             system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);
-            check_wire(r, &item, "give the system an exchange of its own, without wire", system);
-            check_mode(r, &item, "give the system an exchange of its own, with a kind only",
-                       system);
-            check_transport(r, &item, "give the system an exchange of its own, without transport",
-                            system);
         } else {
-            const struct place wire = place_get(&own, "wire");
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
-            check_wire(r, &wire, "leave wire out", system);
-            check_mode(r, &own, "leave all but the kind out", system);
-            const struct place transport = place_get(&own, "transport");
-            check_transport(r, &transport, "leave transport out", system);
         }
+        check_foreign(r, &item, system);
     }
 }
 
@@ -202,9 +185,8 @@ static void check_launcher(struct reading *r, const struct place *place)
 {
     struct place roles = place_get(place, "roles");
     struct place launcher = place_get(&roles, "launcher");
-    const struct node *profile = tree_get(place->node, "profile");
-    if (launcher.node != NULL && profile != NULL && profile->kind == NODE_STRING &&
-        str_eq(profile->s, PROFILE_NATIVE)) {
+    const char *profile = tree_get_text(place->node, "profile");
+    if (launcher.node != NULL && profile != NULL && str_eq(profile, PROFILE_NATIVE)) {
         reader_complain_key(r->diags, &launcher, "remove it",
                             "a system with profile " PROFILE_NATIVE " has no launcher");
     }
@@ -215,7 +197,7 @@ void spec_check_systems(struct reading *r)
     struct place list = place_get(&r->at, "systems");
     size_t at = 0;
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = find_system(&list, system->name, &at);
+        struct place item = spec_find_system(&list, system->name, &at);
         struct place place = place_get(&item, "profile");
         check_launcher(r, &item);
         const struct profile *profile =

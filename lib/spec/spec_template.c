@@ -4,39 +4,26 @@
 
 #include "base/parse.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 
 #define WORD_MAX 32768
 #define ITEMS_MAX 1000
 
-/* A list with items that has to be looked at; Kubernetes takes an empty one for none. */
-static bool has_items(struct diags *d, const struct place *list)
-{
-    bool is_empty =
-        list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
-    return !is_empty && read_list(d, list, ITEMS_MAX);
-}
-
 static void check_words(struct diags *d, const struct place *container, const char *key)
 {
     struct place list = place_get(container, key);
-    if (!has_items(d, &list)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        const char *word;
-        (void)read_text(d, &item, WORD_MAX, &word); /* noted */
-    }
+    struct command words = {0};
+    (void)spec_read_words(d, &list, &words); /* noted */
+    command_done(&words);
 }
 
 static void check_env(struct diags *d, const struct place *container)
 {
     struct place list = place_get(container, "env");
-    if (!has_items(d, &list)) {
-        return;
+    if (list.node != NULL && list.node->kind == NODE_SEQ && list.node->n_children == 0) {
+        return; /* Kubernetes takes an empty list for none */
     }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, d, &list, ITEMS_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *text;

@@ -95,8 +95,7 @@ static void read_trace(struct reading *r, const struct place *place)
     if (!read_list(r->diags, &layers, LAYERS_MAX)) {
         return;
     }
-    for (size_t i = 0; i < layers.node->n_children; i++) {
-        struct place item = place_item(&layers, i);
+    place_each (item, &layers) {
         read_layer(r, &item);
     }
     struct place jitter = place_get(place, "jitter");

@@ -43,8 +43,8 @@ static int read_head(struct gzfile *f, uint32_t magic, size_t *ret_n, struct err
 }
 
 /* Reads n_bytes into *ret (owned, also on failure); the file must end after them. */
-static int read_items(struct gzfile *f, size_t n_bytes, const char *what, uint8_t **ret,
-                      struct err *err)
+static int read_items (struct gzfile *f, size_t n_bytes, const char *what, uint8_t * *ret,
+                       struct err * err)
 {
     *ret = malloc(n_bytes);
     if (*ret == NULL) {
@@ -68,7 +68,7 @@ static int load_images(struct dataset *d, struct gzfile *f, struct err *err)
     }
     d->c = 1;
     d->h = d->w = SIDE;
-    return read_items(f, d->n * SIDE * SIDE, "all images", &d->pixels, err);
+    return read_items (f, d->n * SIDE * SIDE, "all images", &d->pixels, err);
 }
 
 static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
@@ -81,7 +81,7 @@ static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
     if (n != d->n) {
         return err_set(err, EBADMSG, "'%s': %zu labels for %zu images", f->path, n, d->n);
     }
-    r = read_items(f, n, "all labels", &d->labels, err);
+    r = read_items (f, n, "all labels", &d->labels, err);
     return r < 0 ? r : labels_check(f->path, d->labels, n, err);
 }
 
