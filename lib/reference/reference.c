@@ -72,9 +72,6 @@ size_t reference_find_column(const struct reference_table *t, double column)
 
 static void row_done(struct reference_row *row)
 {
-    free(row->name);
-    free(row->model);
-    free(row->workload);
     free(row->values);
     for (size_t i = 0; i < REFERENCE_FIGURE_COUNT; i++) {
         free(row->published[i]);
@@ -83,29 +80,13 @@ static void row_done(struct reference_row *row)
 
 static void table_done(struct reference_table *t)
 {
-    free(t->name);
-    free(t->title);
-    free(t->unit);
-    free(t->axis);
-    free(t->model);
-    free(t->hardware);
-    free(t->software);
-    vec_each (struct reference_at, at, &t->at) {
-        free(at->name);
-    }
     vec_done(&t->at);
     vec_each (struct reference_row, row, &t->rows) {
         row_done(row);
     }
     vec_done(&t->rows);
     row_done(&t->median);
-    vec_each (struct reference_erratum, e, &t->errata) {
-        free(e->what);
-    }
     vec_done(&t->errata);
-    vec_each (char *, note, &t->notes) {
-        free(*note);
-    }
     vec_done(&t->notes);
 }
 
@@ -114,27 +95,12 @@ void reference_free(struct reference *r)
     if (r == NULL) {
         return;
     }
-    free(r->name);
-    free(r->title);
-    free(r->description);
-    free(r->model);
-    free(r->hardware);
-    free(r->software);
-    vec_each (struct reference_source, s, &r->sources) {
-        free(s->id);
-        free(s->title);
-        free(s->repository);
-        free(s->file);
-        free(s->commit);
-    }
     vec_done(&r->sources);
     vec_each (struct reference_table, t, &r->tables) {
         table_done(t);
     }
     vec_done(&r->tables);
-    vec_each (char *, note, &r->notes) {
-        free(*note);
-    }
     vec_done(&r->notes);
+    tree_free(r->document);
     free(r);
 }

@@ -1,7 +1,8 @@
 /* Figures that others published, as data (docs/references.md): a set has tables, a table has rows
  * and columns. Sets that ship are YAML files in benchmarks/reference, compiled into the programs
  * (shipped.h). A set is read whole or refused: what the source derived from its own figures must
- * follow from them, or an erratum says that it does not (check.h). Pure: text in, structs out. */
+ * follow from them, or an erratum says that it does not (check.h). All texts of a set are borrowed
+ * from its document. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +10,12 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "doc/diag.h"
+#include "doc/tree.h"
+
+struct reference_notes { /* a vector (base/vec.h) */
+    char **items;
+    size_t len, cap;
+};
 
 /* How a figure came into the file. */
 enum reference_quality {
@@ -35,20 +41,20 @@ enum reference_figure {
 };
 #define REFERENCE_FIGURE_COUNT 5
 
-struct reference_source { /* owned texts; "" where not known */
-    char *id, *title, *repository, *file, *commit;
+struct reference_source { /* "" where not known */
+    const char *id, *title, *repository, *file, *commit;
 };
 
 #define REFERENCE_MAX_COLUMNS 64
 #define REFERENCE_NO_ROW SIZE_MAX
 struct reference_row {
-    char *name;     /* owned */
-    char *model;    /* owned; NULL: its table's */
-    char *workload; /* owned; NULL: none; a model of benchd that trains the same network */
-    double *values; /* one a column, NaN: not given; owned */
-    int digits;     /* decimals that the source prints; -1: as they are */
-    double price;   /* of a worker's hour; NaN: not known */
-    double sum;     /* that the source prints; NaN: none */
+    const char *name;
+    const char *model;    /* NULL: its table's */
+    const char *workload; /* NULL: none; a model of benchd that trains the same network */
+    double *values;       /* one a column, NaN: not given; owned */
+    int digits;           /* decimals that the source prints; -1: as they are */
+    double price;         /* of a worker's hour; NaN: not known */
+    double sum;           /* that the source prints; NaN: none */
     double *published[REFERENCE_FIGURE_COUNT]; /* by column; NULL: none; owned */
     int published_digits;
     size_t of,
@@ -58,7 +64,7 @@ struct reference_row {
 
 /* A coordinate that all figures of a table have: "batch_size" 128. */
 struct reference_at {
-    char *name; /* owned */
+    const char *name;
     double value;
 };
 
@@ -67,20 +73,20 @@ struct reference_erratum {
     size_t column; /* NO_ROW: all of them */
     enum reference_figure figure;
     double printed; /* NaN: not said */
-    char *what;     /* owned */
+    const char *what;
     struct mark mark;
 };
 
 enum reference_base { REFERENCE_NO_BASE, REFERENCE_BASE_COLUMN, REFERENCE_BASE_SAME };
 struct reference_table {
-    char *name, *title; /* owned */
-    size_t source;      /* index */
+    const char *name, *title;
+    size_t source; /* index */
     enum reference_quality quality;
     enum reference_measure measure;
     enum reference_scope scope;
-    char *unit, *axis;                     /* owned; axis: what the columns vary */
-    char *model, *hardware, *software;     /* owned; NULL: the set's */
-    double columns[REFERENCE_MAX_COLUMNS]; /* ascending */
+    const char *unit, *axis;                 /* axis: what the columns vary */
+    const char *model, *hardware, *software; /* NULL: the set's */
+    double columns[REFERENCE_MAX_COLUMNS];   /* ascending */
     size_t n_columns;
     double reading_error; /* 0 unless a Reading */
     VEC(struct reference_at) at;
@@ -98,16 +104,17 @@ struct reference_table {
     double scale; /* efficiency = speedup / scale; 0: scale is the column over the base's column */
     bool has_efficiency;
     VEC(struct reference_erratum) errata;
-    VEC(char *) notes;
+    struct reference_notes notes;
     struct mark mark;
 };
 
 struct reference {
-    char *name, *title, *description, *model, *hardware, *software; /* owned; "" if not given */
+    struct node *document;                                                /* owned */
+    const char *name, *title, *description, *model, *hardware, *software; /* "" if not given */
     int64_t year;
     VEC(struct reference_source) sources;
     VEC(struct reference_table) tables;
-    VEC(char *) notes;
+    struct reference_notes notes;
 };
 
 /* Reads one document (reference_read.c). 0 and an owned set; or -EINVAL with a

@@ -25,23 +25,19 @@ struct reading {
     struct reference *r;
 };
 
-/* Owned; NULL: absent, or wrong, which was reported. */
-static char *read_owned(struct diags *d, const struct place *map, const char *key)
+/* The fallback where it is absent, or wrong, which was reported. */
+static const char *read_text_or(struct diags *d, const struct place *map, const char *key,
+                                const char *fallback)
 {
     struct place place = place_get(map, key);
-    const char *text;
-    return read_text(d, &place, TEXT_MAX, &text) ? xstrdup(text) : NULL;
+    const char *text = fallback;
+    (void)read_text(d, &place, TEXT_MAX, &text);
+    return text;
 }
 
-static char *read_owned_or_empty(struct diags *d, const struct place *map, const char *key)
+static const char *read_name(struct diags *d, const struct place *map, const char *key)
 {
-    char *text = read_owned(d, map, key);
-    return text == NULL ? xstrdup("") : text;
-}
-
-static char *read_name(struct diags *d, const struct place *map, const char *key)
-{
-    char *name = read_owned_or_empty(d, map, key);
+    const char *name = read_text_or(d, map, key, "");
     struct place place = place_get(map, key);
     if (place.node != NULL && (name[0] == '\0' || name[strspn(name, NAME_CHARS)] != '\0')) {
         reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
@@ -162,9 +158,9 @@ static void read_row(const struct reading *in, const struct place *item,
     if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
         return;
     }
-    row->name = read_owned_or_empty(in->d, item, "name");
-    row->model = read_owned(in->d, item, "model");
-    row->workload = read_owned(in->d, item, "workload");
+    row->name = read_text_or(in->d, item, "name", "");
+    row->model = read_text_or(in->d, item, "model", NULL);
+    row->workload = read_text_or(in->d, item, "workload", NULL);
     read_published(in->d, item, row, t->n_columns);
     if (is_ratio) {
         const struct reference_table *from = &in->r->tables.items[t->ratio_of];
@@ -194,7 +190,7 @@ static void read_rows(const struct reading *in, const struct place *map, struct 
                             row.name);
         }
         if (row.name == NULL) {
-            row.name = xstrdup("");
+            row.name = "";
         }
         *vec_push(&t->rows) = row;
     }
@@ -204,7 +200,7 @@ static void read_median(struct diags *d, const struct place *map, struct referen
 {
     static const struct field fields[] = {{"published", FIELD_OPTIONAL}};
     struct place place = place_get(map, "median");
-    t->median = (struct reference_row){.name = xstrdup("median"), .price = NAN, .sum = NAN};
+    t->median = (struct reference_row){.name = "median", .price = NAN, .sum = NAN};
     if (read_map(d, &place, fields, COUNT_OF(fields))) {
         t->has_median = true;
         t->median.mark = place.node->mark;
@@ -246,7 +242,7 @@ static void read_at(struct diags *d, const struct place *map, struct reference_t
         struct place item = place_get(&place, name);
         double value;
         if (read_number(d, &item, 0, NUMBER_MAX, &value)) {
-            *vec_push(&t->at) = (struct reference_at){xstrdup(name), value};
+            *vec_push(&t->at) = (struct reference_at){name, value};
         }
     }
 }
@@ -381,7 +377,7 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     e.figure = (enum reference_figure)read_enum_or(d, item, "figure", names, COUNT_OF(names), NULL,
                                                    REFERENCE_VALUE);
     e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
-    e.what = read_owned_or_empty(d, item, "what");
+    e.what = read_text_or(d, item, "what", "");
     struct place row = place_get(item, "row"), column = place_get(item, "column");
     const char *name;
     if (read_text(d, &row, TEXT_MAX, &name)) {
@@ -413,20 +409,20 @@ static void read_errata(struct diags *d, const struct place *map, struct referen
     }
 }
 
-/* Texts, each owned. */
-#define read_notes(d, map, notes)                                                                  \
-    do {                                                                                           \
-        struct place list_ = place_get(map, "notes");                                              \
-        if (read_list(d, &list_, LIST_MAX)) {                                                      \
-            for (size_t i_ = 0; i_ < list_.node->n_children; i_++) {                               \
-                struct place item_ = place_item(&list_, i_);                                       \
-                const char *text_;                                                                 \
-                if (read_text(d, &item_, TEXT_MAX, &text_)) {                                      \
-                    *vec_push(notes) = xstrdup(text_);                                             \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    } while (0)
+static void read_notes(struct diags *d, const struct place *map, struct reference_notes *notes)
+{
+    struct place list = place_get(map, "notes");
+    if (!read_list(d, &list, LIST_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        const char *text;
+        if (read_text(d, &item, TEXT_MAX, &text)) {
+            *vec_push(notes) = item.node->s;
+        }
+    }
+}
 
 static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
 {
@@ -484,12 +480,12 @@ static void read_table(const struct reading *in, const struct place *item)
     if (find_table(in->r, t.name) != REFERENCE_NO_ROW) {
         reader_complain(in->d, item, "rename one of them", "a table is named '%s' already", t.name);
     }
-    t.title = read_owned_or_empty(in->d, item, "title");
-    t.unit = read_owned_or_empty(in->d, item, "unit");
-    t.axis = read_owned_or_empty(in->d, item, "axis");
-    t.model = read_owned(in->d, item, "model");
-    t.hardware = read_owned(in->d, item, "hardware");
-    t.software = read_owned(in->d, item, "software");
+    t.title = read_text_or(in->d, item, "title", "");
+    t.unit = read_text_or(in->d, item, "unit", "");
+    t.axis = read_text_or(in->d, item, "axis", "");
+    t.model = read_text_or(in->d, item, "model", NULL);
+    t.hardware = read_text_or(in->d, item, "hardware", NULL);
+    t.software = read_text_or(in->d, item, "software", NULL);
     t.source = read_source_of(in, item);
     read_kind(in->d, item, &t);
     read_columns(in->d, item, &t);
@@ -524,10 +520,10 @@ static void read_sources(const struct reading *in, const struct place *root)
         if (read_map(in->d, &item, fields, COUNT_OF(fields))) {
             *vec_push(&in->r->sources) = (struct reference_source){
                 .id = read_name(in->d, &item, "id"),
-                .title = read_owned_or_empty(in->d, &item, "title"),
-                .repository = read_owned_or_empty(in->d, &item, "repository"),
-                .file = read_owned_or_empty(in->d, &item, "file"),
-                .commit = read_owned_or_empty(in->d, &item, "commit"),
+                .title = read_text_or(in->d, &item, "title", ""),
+                .repository = read_text_or(in->d, &item, "repository", ""),
+                .file = read_text_or(in->d, &item, "file", ""),
+                .commit = read_text_or(in->d, &item, "commit", ""),
             };
         }
     }
@@ -545,11 +541,11 @@ static void read_set(const struct reading *in, const struct place *root)
         return;
     }
     in->r->name = read_name(in->d, root, "name");
-    in->r->title = read_owned_or_empty(in->d, root, "title");
-    in->r->description = read_owned_or_empty(in->d, root, "description");
-    in->r->model = read_owned_or_empty(in->d, root, "model");
-    in->r->hardware = read_owned_or_empty(in->d, root, "hardware");
-    in->r->software = read_owned_or_empty(in->d, root, "software");
+    in->r->title = read_text_or(in->d, root, "title", "");
+    in->r->description = read_text_or(in->d, root, "description", "");
+    in->r->model = read_text_or(in->d, root, "model", "");
+    in->r->hardware = read_text_or(in->d, root, "hardware", "");
+    in->r->software = read_text_or(in->d, root, "software", "");
     in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
     read_notes(in->d, root, &in->r->notes);
     read_sources(in, root);
@@ -572,8 +568,8 @@ int reference_load(const char *text, size_t len, struct reference **ret, struct 
     }
     struct place place = place_root(root);
     struct reference *r = xnew(struct reference);
+    r->document = root;
     read_set(&(struct reading){diags, r}, &place);
-    tree_free(root);
     if (diags->list.len + diags->n_dropped == n_before) {
         reference_check(r, diags);
     }

@@ -151,14 +151,12 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(strstr(
         buf_cstr(&out), "Do not compare the throughputs: another year (here 2027, there 2026)."));
     b.year = 2026;
-    free(r->tables.items[1].rows.items[0].workload);
     r->tables.items[1].rows.items[0].workload = NULL;
     buf_clear(&out);
     sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_non_null(
         strstr(buf_cstr(&out), "throughputs: another model (here vgg16-fluid-fc512, there M).\n"));
-    free(r->model);
-    r->model = xstrdup("");
+    r->model = "";
     r->tables.items[0].columns[0] = 2; /* of its baseline */
     b.asked = "./mine.yaml";
     buf_clear(&out);
