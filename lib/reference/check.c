@@ -14,11 +14,17 @@ static double factor_of(enum reference_figure figure)
     return figure == REFERENCE_EFFICIENCY ? 100 : 1;
 }
 
+/* NaN: none. */
+static double printed_of(const struct reference_row *row, enum reference_figure figure,
+                         size_t column)
+{
+    return row->published[figure] == NULL ? NAN : row->published[figure][column];
+}
+
 double reference_published(const struct reference_row *row, enum reference_figure figure,
                            size_t column)
 {
-    return row->published[figure] == NULL ? NAN
-                                          : row->published[figure][column] / factor_of(figure);
+    return printed_of(row, figure, column) / factor_of(figure);
 }
 
 static const char *article_of(enum reference_figure figure)
@@ -37,11 +43,9 @@ bool reference_differs(const struct reference *r, const struct reference_table *
 {
     const struct reference_row *x = reference_row_at(t, row);
     const struct reference_span s = reference_derive(r, t, figure, row, column);
-    if (x->published[figure] == NULL || isnan(x->published[figure][column]) || !s.known) {
-        return false;
-    }
-    const double printed = x->published[figure][column];
-    return fabs(s.value * factor_of(figure) - printed) > half_of(x, printed) + SLACK;
+    const double printed = printed_of(x, figure, column);
+    return s.known && !isnan(printed) &&
+           fabs(s.value * factor_of(figure) - printed) > half_of(x, printed) + SLACK;
 }
 
 static bool is_excused(const struct reference_table *t, enum reference_figure figure, size_t row,
@@ -61,10 +65,10 @@ static void check_figure(const struct reference *r, const struct reference_table
                          struct diags *diags)
 {
     const struct reference_row *x = reference_row_at(t, row);
-    if (x->published[figure] == NULL || isnan(x->published[figure][column])) {
+    const double printed = printed_of(x, figure, column), factor = factor_of(figure);
+    if (isnan(printed)) {
         return;
     }
-    const double printed = x->published[figure][column], factor = factor_of(figure);
     const struct reference_span s = reference_derive(r, t, figure, row, column);
     if (!s.known) {
         diags_add(

@@ -144,38 +144,33 @@ static double median(double *values, size_t n)
     return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-/* Of spans that n cells have. */
-struct medians {
-    double *values, *low, *high;
-    size_t n;
-};
-
-static void medians_add(struct medians *m, struct reference_span s)
+/* Of the spans that all rows have from column `from` to `to`, which it does not include. */
+static struct reference_span median_of(const struct reference *r, const struct reference_table *t,
+                                       enum reference_figure figure, size_t from, size_t to)
 {
-    if (s.known) {
-        m->values[m->n] = s.value;
-        m->low[m->n] = s.low;
-        m->high[m->n++] = s.high;
+    const size_t room = t->rows.len * (to - from);
+    _cleanup_(freep) double *values = xnew_array(double, 3 * room);
+    double *low = values + room, *high = low + room;
+    size_t n = 0;
+    for (size_t row = 0; row < t->rows.len; row++) {
+        for (size_t column = from; column < to; column++) {
+            const struct reference_span s = of_row(r, t, figure, row, column);
+            if (s.known) {
+                values[n] = s.value;
+                low[n] = s.low;
+                high[n++] = s.high;
+            }
+        }
     }
-}
-
-static struct reference_span medians_take(struct medians *m)
-{
-    return m->n == 0 ? unknown
-                     : (struct reference_span){true, median(m->values, m->n), median(m->low, m->n),
-                                               median(m->high, m->n)};
+    return n == 0
+               ? unknown
+               : (struct reference_span){true, median(values, n), median(low, n), median(high, n)};
 }
 
 struct reference_span reference_overall_median(const struct reference *r,
                                                const struct reference_table *t)
 {
-    const size_t n = t->rows.len * t->n_columns;
-    _cleanup_(freep) double *room = xnew_array(double, 3 * n);
-    struct medians m = {room, room + n, room + 2 * n, 0};
-    for (size_t i = 0; i < n; i++) {
-        medians_add(&m, of_row(r, t, REFERENCE_VALUE, i / t->n_columns, i % t->n_columns));
-    }
-    return medians_take(&m);
+    return median_of(r, t, REFERENCE_VALUE, 0, t->n_columns);
 }
 
 struct reference_span reference_derive(const struct reference *r, const struct reference_table *t,
@@ -184,16 +179,7 @@ struct reference_span reference_derive(const struct reference *r, const struct r
     if (row < t->rows.len) {
         return of_row(r, t, figure, row, column);
     }
-    if (!t->has_median) {
-        return unknown;
-    }
-    const size_t n = t->rows.len;
-    _cleanup_(freep) double *room = xnew_array(double, 3 * n);
-    struct medians m = {room, room + n, room + 2 * n, 0};
-    for (size_t i = 0; i < n; i++) {
-        medians_add(&m, of_row(r, t, figure, i, column));
-    }
-    return medians_take(&m);
+    return t->has_median ? median_of(r, t, figure, column, column + 1) : unknown;
 }
 
 bool reference_has(const struct reference *r, const struct reference_table *t,
