@@ -16,21 +16,15 @@
 
 const char *interval_method_to_string(enum interval_method method)
 {
-    switch (method) {
-    case INTERVAL_NONE:
-        return "None";
-    case INTERVAL_T_LOG:
-        return "StudentTLog";
-    case INTERVAL_ORDER_STATISTICS:
-        return "InterpolatedOrderStatistics";
-    case INTERVAL_TWO_STAGE_LOG:
-        return "SteinTwoStageTLog";
-    case INTERVAL_WELCH_LOG:
-        return "WelchLog";
-    case INTERVAL_PAIRED_LOG:
-        return "PairedTLog";
-    }
-    return "None";
+    static const char *const names[] = {
+        [INTERVAL_NONE] = "None",
+        [INTERVAL_T_LOG] = "StudentTLog",
+        [INTERVAL_ORDER_STATISTICS] = "InterpolatedOrderStatistics",
+        [INTERVAL_TWO_STAGE_LOG] = "SteinTwoStageTLog",
+        [INTERVAL_WELCH_LOG] = "WelchLog",
+        [INTERVAL_PAIRED_LOG] = "PairedTLog",
+    };
+    return names[method];
 }
 
 /* P(X = k) of a binomial with n fair coins; through logs, since 2^-n leaves double beyond 1,074. */
