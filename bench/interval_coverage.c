@@ -190,13 +190,13 @@ static void paired_experiment(enum shape shape, double deviation, size_t n, uint
             sums[i] += d[i] / POINTS;
         }
         if (point == 0) {
-            const struct paired p = paired_test(d, n);
+            const struct paired p = paired_test_staged(d, n, n);
             const struct estimate ratio = paired_ratio(&p);
             cell->held[KIND_PAIRED] += holds(&ratio, exp(truth));
             cell->held[KIND_MARGIN] += paired_low_95(&p) <= truth;
         }
     }
-    const struct paired all = paired_test(sums, n);
+    const struct paired all = paired_test_staged(sums, n, n);
     const struct estimate ratio = paired_ratio(&all);
     cell->held[KIND_PAIRED_ALL] += holds(&ratio, exp(truth));
 }

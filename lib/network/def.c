@@ -67,16 +67,6 @@ size_t model_def_n_params(const struct model_def *def)
     return n;
 }
 
-size_t model_def_n_tensors(const struct model_def *def)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < def->n_layers; i++) {
-        n += layer_has_weight(&def->layers[i]) ? 2 : 0;
-        n += layer_has_bn(&def->layers[i]) ? 2 : 0;
-    }
-    return n;
-}
-
 uint32_t model_def_n_layers(const struct model_def *def)
 {
     return def->n_layers;

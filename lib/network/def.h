@@ -53,8 +53,6 @@ struct layer_params {
 };
 struct layer_params layer_params(const struct layer_def *layer, const struct layer_shape *shape);
 size_t layer_params_total(const struct layer_params *p);
-/* Trainable tensors: 60 for vgg16-fluid-fc512. */
-size_t model_def_n_tensors(const struct model_def *def);
 const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
 const char *model_def_names(void);                        /* comma-separated, for messages */
 size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */

@@ -63,11 +63,6 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
     return p;
 }
 
-struct paired paired_test(const double *differences, size_t n)
-{
-    return paired_test_staged(differences, n, n);
-}
-
 struct estimate paired_ratio(const struct paired *p)
 {
     struct estimate e = {.known = p->n > 0, .value = exp(p->mean)};

@@ -22,10 +22,9 @@ struct paired {
     /* the share of signs that give a mean at least as far from 0; NaN: too many pairs */
     double p_signs;
 };
-struct paired paired_test(const double *differences, size_t n);
-/* The same where a stop rule has chosen the number of pairs by the first `n_first` trials of each
- * side (spec/stop_rule.h): only these say how the differences vary, and `mean` is the median, as
- * that of such a point. With fewer pairs as above. */
+/* A stop rule may have chosen the number of pairs by the first `n_first` trials of each side
+ * (spec/stop_rule.h): then only these say how the differences vary, and `mean` is the median, as
+ * that of such a point. With n_first pairs or fewer, all pairs say both. */
 struct paired paired_test_staged(const double *differences, size_t n, size_t n_first);
 
 /* exp(mean) with its 95% interval: the ratio of both sides. Unknown without pairs; no interval

@@ -396,14 +396,6 @@ bool scaling_fit_holds(const struct scaling_fit *f)
     return f->gap == SCALING_FITTED && !(f->misfit_p <= SCALING_MISFIT_ALPHA);
 }
 
-double scaling_predict(const struct scaling_fit *f, double n, double load)
-{
-    double h[MAX];
-    basis_of(f->model, n, load, h);
-    const double m = dot(f->c, h);
-    return m > 0 ? n / m : NAN;
-}
-
 /* ---- what the USL says ---- */
 
 /* X is highest where c0 - c1 = c2 N^2, so the interval is that of a ratio of sums of coefficients,

@@ -68,8 +68,6 @@ struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scal
                                      size_t n_sizes);
 /* Is it fitted, and do the trials not contradict it? */
 bool scaling_fit_holds(const struct scaling_fit *f);
-/* X at so many trainers; NaN where the model has none. */
-double scaling_predict(const struct scaling_fit *f, double n, double load);
 
 /* ---- what the fitted USL says ---- */
 

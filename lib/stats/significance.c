@@ -120,12 +120,6 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
     return c.p > w.p ? c : w;
 }
 
-struct welch significance_welch(const struct sample *a, const struct sample *b)
-{
-    const struct contrast mean_a = significance_mean(a), mean_b = significance_mean(b);
-    return significance_welch_of(&mean_a, &mean_b);
-}
-
 /* ---- many tests ---- */
 
 static int by_pointed_value(const void *a, const void *b)

@@ -170,7 +170,7 @@ static void two_values_in_one_run(const char *page)
         on_the_page(page,
                     xasprintf("| %zu | %.1f | %.1f | %.5f |\n", i, base[i], candidate[i], d[i]));
     }
-    const struct paired p = paired_test(d, 3);
+    const struct paired p = paired_test_staged(d, 3, 3);
     const struct estimate ratio = paired_ratio(&p);
     on_the_page(page, xasprintf("mean d = %.5f, s = %.5f        ratio = exp(%.5f) = %.4f\n", p.mean,
                                 p.sd, p.mean, ratio.value));
@@ -249,7 +249,7 @@ static void how_many_trials(const char *page)
         d[i] = log(candidate[i] / base[i]);
         assert_int_equal(significance_values_needed(i + 1, 0.05), needed[i]);
     }
-    const struct paired p = paired_test(d, 3);
+    const struct paired p = paired_test_staged(d, 3, 3);
     on_the_page(
         page, xasprintf("%.5f - %.5f = %.5f of the mean", -log(0.97), -p.mean, p.mean - log(0.97)));
     on_the_page(page, xasprintf("= %.5f: %zu\n", student_quantile(6, 0.1) * p.sd / sqrt(7),

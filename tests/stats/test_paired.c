@@ -32,7 +32,7 @@ TEST(as_scipy)
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const struct paired p = paired_test(rows[i].d, rows[i].n);
+        const struct paired p = paired_test_staged(rows[i].d, rows[i].n, rows[i].n);
         assert_true(p.known);
         near("mean", rows[i].mean, p.mean);
         near("sd", rows[i].sd, p.sd);
@@ -53,26 +53,26 @@ TEST(as_scipy)
 TEST(few_or_equal)
 {
     static const double d[] = {0.05, 0.05, 0.05, 0.05}, zero[] = {0, 0, 0};
-    struct paired p = paired_test(d, 0);
+    struct paired p = paired_test_staged(d, 0, 0);
     assert_false(p.known || paired_ratio(&p).known);
     assert_true(isnan(p.p_signs));
     near("no pair shows nothing", 1, paired_p_above(&p, -1));
-    p = paired_test(d, 2);
+    p = paired_test_staged(d, 2, 2);
     assert_false(p.known || paired_ratio(&p).has_interval);
     near("two give a ratio", exp(0.05), paired_ratio(&p).value);
     near("two are too few for a margin", 1, paired_p_above(&p, -1));
     assert_int_equal(paired_n_above(&p, -1), 0);
-    p = paired_test(d, 4);
+    p = paired_test_staged(d, 4, 4);
     assert_true(isinf(p.t) && p.p == 0);
     near("all signs alike", 2.0 / 16, p.p_signs);
     near("surely above", 0, paired_p_above(&p, 0.04));
     near("surely not", 1, paired_p_above(&p, 0.06));
-    p = paired_test(zero, 3);
+    p = paired_test_staged(zero, 3, 3);
     near("no difference", 1, p.p);
     near("every arrangement is as far", 1, p.p_signs);
     double many[17] = {1};
-    assert_true(isnan(paired_test(many, 17).p_signs));
-    assert_false(isnan(paired_test(many, 16).p_signs));
+    assert_true(isnan(paired_test_staged(many, 17, 17).p_signs));
+    assert_false(isnan(paired_test_staged(many, 16, 16).p_signs));
 }
 
 /* As SciPy's t.sf says of the formula. */
@@ -122,12 +122,13 @@ TEST(adjusted_by_holm)
 TEST(pairs_of_two_stages)
 {
     const double d[] = {-0.05, -0.045, -0.062, -0.1, -0.2};
-    const struct paired p = paired_test_staged(d, 5, 3), first = paired_test(d, 3);
+    const struct paired p = paired_test_staged(d, 5, 3), first = paired_test_staged(d, 3, 3);
     const double deviation = sqrt(M_PI / (10 + M_PI - 2)); /* of a median of five */
     near("median of all", -0.062, p.mean);
     near("sd of the first", first.sd * deviation * sqrt(5), p.sd);
     near("df of the first", 2, p.df);
     near("t", -0.062 / (first.sd * deviation), p.t);
-    near("all pairs are the first stage", paired_test(d, 3).t, paired_test_staged(d, 3, 5).t);
+    near("all pairs are the first stage", paired_test_staged(d, 3, 3).t,
+         paired_test_staged(d, 3, 5).t);
     assert_false(paired_test_staged(d, 2, 3).known);
 }
