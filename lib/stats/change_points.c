@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/splitmix.h"
+#include "stats/ranked.h"
 
 /* ---- sums of distances ---- */
 
@@ -91,22 +92,10 @@ static double best_split(struct stretch *s, const size_t *ranks, size_t *ret_at)
     return best;
 }
 
-struct ranked {
-    double value;
-    size_t at;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                                : (x->at > y->at) - (x->at < y->at);
-}
-
 /* The p of a stretch's best split. */
 static double test_split(const double *values, size_t n, size_t *ret_at)
 {
-    struct ranked *ranked = xnew_array(struct ranked, n);
+    struct ranked *ranked = ranked_sort(values, n);
     double *sorted = xnew_array(double, 4 * n + 2);
     size_t *ranks = xnew_array(size_t, 2 * n), *drawn = ranks + n;
     struct stretch s = {.sorted = sorted,
@@ -114,10 +103,6 @@ static double test_split(const double *values, size_t n, size_t *ret_at)
                         .n = n,
                         .all_below = sorted + n,
                         .tree = {sorted + 2 * n, sorted + 3 * n + 1, n}};
-    for (size_t i = 0; i < n; i++) {
-        ranked[i] = (struct ranked){values[i], i};
-    }
-    qsort(ranked, n, sizeof(*ranked), by_value);
     double sum = 0;
     for (size_t r = 0; r < n; r++) {
         sorted[r] = ranked[r].value;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "stats/ranked.h"
 #include "stats/student.h"
 #include "stats/significance.h"
 
@@ -107,27 +108,12 @@ size_t paired_n_above(const struct paired *p, double bound)
     return 0;
 }
 
-struct ranked {
-    double p;
-    size_t index;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const double x = ((const struct ranked *)a)->p, y = ((const struct ranked *)b)->p;
-    return (x > y) - (x < y);
-}
-
 void paired_adjust(const double *p, size_t n, double *ret)
 {
-    _cleanup_(freep) struct ranked *ranked = xnew_array(struct ranked, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        ranked[i] = (struct ranked){p[i], i};
-    }
-    qsort(ranked, n, sizeof(*ranked), compare_ranked);
+    _cleanup_(freep) struct ranked *ranked = ranked_sort(p, n);
     double least = 0; /* an adjusted p is never below that of a smaller p */
     for (size_t i = 0; i < n; i++) {
-        least = fmax(least, fmin(1, (double)(n - i) * ranked[i].p));
-        ret[ranked[i].index] = least;
+        least = fmax(least, fmin(1, (double)(n - i) * ranked[i].value));
+        ret[ranked[i].at] = least;
     }
 }

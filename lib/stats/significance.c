@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/splitmix.h"
+#include "stats/ranked.h"
 #include "stats/student.h"
 
 #define ALPHA 0.05 /* of a 95% interval */
@@ -122,26 +123,13 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
 
 /* ---- many tests ---- */
 
-static int by_pointed_value(const void *a, const void *b)
-{
-    const double x = **(const double *const *)a, y = **(const double *const *)b;
-    return (x > y) - (x < y);
-}
-
 void significance_adjust(const double *p, size_t n, double *ret_adjusted)
 {
-    if (n == 0) {
-        return;
-    }
-    _cleanup_(freep) const double **sorted = xnew_array(const double *, n);
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = &p[i];
-    }
-    qsort(sorted, n, sizeof(*sorted), by_pointed_value);
+    _cleanup_(freep) struct ranked *ranked = ranked_sort(p, n);
     double least = 1;
     for (size_t rank = n; rank > 0; rank--) {
-        least = fmin(least, *sorted[rank - 1] * ((double)n / (double)rank));
-        ret_adjusted[sorted[rank - 1] - p] = least;
+        least = fmin(least, ranked[rank - 1].value * ((double)n / (double)rank));
+        ret_adjusted[ranked[rank - 1].at] = least;
     }
 }
 
@@ -160,12 +148,6 @@ struct pool {       /* the values of a stratum, of both groups; owned */
     double *terms; /* of all arrangements; NULL where some are drawn */
     size_t n_terms;
 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* N ln(1 + t^2 / (N - 2)) = -N ln(1 - R^2), R^2 the share of the squares that the groups explain;
  * twice the log-likelihood ratio of "each group has its mean" to "one mean", with normal errors
@@ -200,7 +182,7 @@ static void pool_init(struct pool *pool, const struct stratum *s)
     }
     pool->scale = least < most ? n / (k * (n - k) * squares) : 0;
     pool->observed = term(pool, group);
-    qsort(pool->values, pool->n, sizeof(double), by_value);
+    qsort(pool->values, pool->n, sizeof(double), ranked_compare);
 }
 
 /* A fixed order, independent of the caller's: draws follow one after another. */

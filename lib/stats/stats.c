@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stats/ranked.h"
 #include "stats/student.h"
 
 #define T_LOG_MIN_N 3
@@ -56,12 +57,6 @@ struct median_rank stats_median_rank(size_t n)
     return (struct median_rank){.j = j, .weight = weight, .coverage = 1 - 2 * tail};
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct contrast mean_of_logs(const double *sorted, size_t n)
 {
     if (n < T_LOG_MIN_N || sorted[0] <= 0) {
@@ -106,7 +101,7 @@ struct estimate stats_median(const double *values, size_t n)
     }
     _cleanup_(freep) double *sorted = xnew_array(double, n);
     memcpy(sorted, values, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), compare_doubles);
+    qsort(sorted, n, sizeof(*sorted), ranked_compare);
     e.value = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     e.logs = mean_of_logs(sorted, n);
     if (n >= ORDER_STATISTICS_MIN_N) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stats/ranked.h"
 #include "stats/stats.h"
 
 #define MIN_STRETCH 4 /* fewer have no split that could be significant */
@@ -34,27 +35,12 @@ double warmup_test_normal_quantile(double p)
     return q < 0 ? -x : x;
 }
 
-struct ranked {
-    double value;
-    size_t at;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    return (x->value > y->value) - (x->value < y->value);
-}
-
 /* Adds the standardised sum of the scores left of each split to sums[1..n-1]. Values that are alike
  * share the mean of their scores. */
 static void add_sums(const double *values, size_t n, double *sums)
 {
-    _cleanup_(freep) struct ranked *ranked = xnew_array(struct ranked, n);
+    _cleanup_(freep) struct ranked *ranked = ranked_sort(values, n);
     _cleanup_(freep) double *scores = xnew_array(double, n);
-    for (size_t i = 0; i < n; i++) {
-        ranked[i] = (struct ranked){values[i], i};
-    }
-    qsort(ranked, n, sizeof(*ranked), by_value);
     if (ranked[0].value == ranked[n - 1].value) {
         return; /* all alike: nothing to rank */
     }

@@ -1,0 +1,14 @@
+/* Numbers in ascending order: what tests by rank and corrections of many p have in common. Pure. */
+#pragma once
+
+#include <stddef.h>
+
+struct ranked {
+    double value;
+    size_t at; /* its index among those that were given */
+};
+/* Ascending; values that are alike stay in their order. Owned. */
+struct ranked *ranked_sort(const double *values, size_t n);
+
+/* Two doubles, for qsort. */
+int ranked_compare(const void *a, const void *b);
