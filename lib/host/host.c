@@ -40,14 +40,18 @@ static char *read_text(const char *root, const char *path)
     return text;
 }
 
+static char *first_line(char *text_take)
+{
+    if (text_take != NULL) {
+        text_take[strcspn(text_take, "\n")] = '\0';
+    }
+    return text_take;
+}
+
 /* The first line of a file without its newline, owned; NULL if it cannot be read. */
 static char *read_line(const char *root, const char *path)
 {
-    char *text = read_text(root, path);
-    if (text != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-    }
-    return text;
+    return first_line(read_text(root, path));
 }
 
 /* The rest of the first line of `text` that begins with `key`, without leading characters of
@@ -96,20 +100,22 @@ static void set_cpu(json_t *o, const char *root)
     (void)json_object_set_new(o, "cpu_mhz", is_known ? json_real(mhz) : json_null());
 }
 
+static char *read_cache(const char *root, int index, const char *file)
+{
+    _cleanup_(freep) char *path =
+        xasprintf("/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
+    return read_line(root, path);
+}
+
 /* "L1d 48K, L1i 32K, L2 1024K, L3 32768K" of the first CPU. */
 static void set_caches(json_t *o, const char *root)
 {
     char all[256] = "";
     size_t len = 0;
     for (int i = 0; i < 8 && len < sizeof(all) - 64; i++) {
-        char path[96];
-        static const char base[] = "/sys/devices/system/cpu/cpu0/cache/index";
-        (void)snprintf(path, sizeof(path), "%s%d/level", base, i);
-        _cleanup_(freep) char *level = read_line(root, path);
-        (void)snprintf(path, sizeof(path), "%s%d/type", base, i);
-        _cleanup_(freep) char *type = read_line(root, path);
-        (void)snprintf(path, sizeof(path), "%s%d/size", base, i);
-        _cleanup_(freep) char *size = read_line(root, path);
+        _cleanup_(freep) char *level = read_cache(root, i, "level");
+        _cleanup_(freep) char *type = read_cache(root, i, "type");
+        _cleanup_(freep) char *size = read_cache(root, i, "size");
         if (level == NULL || type == NULL || size == NULL) {
             continue;
         }
@@ -120,18 +126,13 @@ static void set_caches(json_t *o, const char *root)
     set_text(o, "caches", len > 0 ? all : NULL);
 }
 
-/* True if a comma-separated list of `len` bytes contains a name: "cpu,cpuacct" contains cpu,
- * "cpuset" does not. */
-static bool has_name(const char *list, size_t len, const char *name)
+/* "cpu,cpuacct" contains cpu, "cpuset" does not. Takes the list apart. */
+static bool has_name(char *list, const char *name)
 {
-    size_t name_len = strlen(name);
-    for (size_t at = 0; at < len;) {
-        const char *comma = memchr(list + at, ',', len - at);
-        size_t item_len = comma == NULL ? len - at : (size_t)(comma - list) - at;
-        if (item_len == name_len && memcmp(list + at, name, name_len) == 0) {
+    for (const char *item; (item = strsep(&list, ",")) != NULL;) {
+        if (str_eq(item, name)) {
             return true;
         }
-        at += item_len + 1;
     }
     return false;
 }
@@ -144,53 +145,48 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
     _cleanup_(freep) char *groups = read_text(root, "/proc/self/cgroup");
     bool is_v2 = controller[0] == '\0';
     const char *mount = is_v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/";
-    for (const char *line = groups; line != NULL && *line != '\0';) {
-        /* ID:controllers:path */
-        const char *names = strchr(line, ':');
-        const char *path = names == NULL ? NULL : strchr(names + 1, ':');
+    for (char *rest = groups, *path; (path = strsep(&rest, "\n")) != NULL;) {
+        (void)strsep(&path, ":"); /* ID:controllers:path */
+        char *names = strsep(&path, ":");
         if (path == NULL) {
             break;
         }
-        names++;
-        size_t names_len = (size_t)(path - names);
-        if (is_v2 ? names_len == 0 : has_name(names, names_len, controller)) {
-            size_t path_len = strcspn(path + 1, "\n");
-            _cleanup_(freep) char *full =
-                xasprintf("%s%s%.*s/%s", mount, controller, (int)path_len, path + 1, file);
+        if (is_v2 ? names[0] == '\0' : has_name(names, controller)) {
+            _cleanup_(freep) char *full = xasprintf("%s%s%s/%s", mount, controller, path, file);
             char *text = read_text(root, full);
             if (text != NULL) {
                 return text;
             }
         }
-        line = strchr(path, '\n');
-        line = line == NULL ? NULL : line + 1;
     }
     _cleanup_(freep) char *full = xasprintf("%s%s/%s", mount, controller, file);
     return read_text(root, full);
+}
+
+/* Its first line alone. */
+static char *read_cgroup_line(const char *root, const char *controller, const char *file)
+{
+    return first_line(read_cgroup(root, controller, file));
 }
 
 /* The limit in cores, null if none exists. v2: "max 100000" or "150000 100000"; v1: two files, -1
  * for no limit. */
 static void set_cpu_limit(json_t *o, const char *root)
 {
-    _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.max");
-    _cleanup_(freep) char *quota_text = NULL, *period_text = NULL;
-    if (v2 != NULL) {
-        size_t len = strcspn(v2, " ");
-        quota_text = xstrndup(v2, len);
-        period_text = v2[len] == ' ' ? xstrndup(v2 + len + 1, strcspn(v2 + len + 1, "\n")) : NULL;
+    _cleanup_(freep) char *quota = read_cgroup_line(root, "", "cpu.max"), *v1_period = NULL;
+    const char *period;
+    if (quota != NULL) {
+        char *rest = quota;
+        (void)strsep(&rest, " ");
+        period = rest;
     } else {
-        quota_text = read_cgroup(root, "cpu", "cpu.cfs_quota_us");
-        period_text = read_cgroup(root, "cpu", "cpu.cfs_period_us");
+        quota = read_cgroup_line(root, "cpu", "cpu.cfs_quota_us");
+        period = v1_period = read_cgroup_line(root, "cpu", "cpu.cfs_period_us");
     }
-    int64_t quota_us = 0, period_us = 0;
-    bool is_limited = quota_text != NULL && period_text != NULL;
-    if (is_limited) {
-        quota_text[strcspn(quota_text, "\n")] = '\0';
-        period_text[strcspn(period_text, "\n")] = '\0';
-        is_limited = parse_i64_in(quota_text, 1, INT64_MAX, &quota_us) == 0 &&
-                     parse_i64_in(period_text, 1, INT64_MAX, &period_us) == 0;
-    }
+    int64_t quota_us, period_us;
+    const bool is_limited = quota != NULL && period != NULL &&
+                            parse_i64_in(quota, 1, INT64_MAX, &quota_us) == 0 &&
+                            parse_i64_in(period, 1, INT64_MAX, &period_us) == 0;
     (void)json_object_set_new(o, "cgroup_cpu_limit",
                               is_limited ? json_real((double)quota_us / (double)period_us)
                                          : json_null());
@@ -198,17 +194,13 @@ static void set_cpu_limit(json_t *o, const char *root)
 
 int64_t host_memory_limit_bytes(const char *root)
 {
-    _cleanup_(freep) char *text = read_cgroup(root, "", "memory.max");
+    _cleanup_(freep) char *text = read_cgroup_line(root, "", "memory.max");
     if (text == NULL) {
-        text = read_cgroup(root, "memory", "memory.limit_in_bytes");
+        text = read_cgroup_line(root, "memory", "memory.limit_in_bytes");
     }
-    int64_t bytes = 0;
-    if (text != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-    }
+    int64_t bytes;
     /* Without a limit v1 reports the largest number of whole pages. */
-    const bool is_limited = text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0;
-    return is_limited ? bytes : 0;
+    return text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0 ? bytes : 0;
 }
 
 static void set_memory_limit(json_t *o, const char *root)
@@ -290,19 +282,14 @@ static bool find_count(const char *stat, const char *key, int64_t max, int64_t *
 struct host_throttling host_throttling(const char *root)
 {
     _cleanup_(freep) char *stat = read_cgroup(root, "", "cpu.stat");
-    int64_t time = 0, periods = 0;
-    int64_t unit_ns = 1000;
+    int64_t time = 0, periods = 0, unit_ns = 1000; /* 0 where it does not say */
     if (!find_count(stat, "throttled_usec", INT64_MAX / 1000, &time)) { /* v1, or no limit */
         free(stat);
         stat = read_cgroup(root, "cpu", "cpu.stat");
         unit_ns = 1;
-        if (!find_count(stat, "throttled_time", INT64_MAX, &time)) {
-            time = 0;
-        }
+        (void)find_count(stat, "throttled_time", INT64_MAX, &time);
     }
-    if (!find_count(stat, "nr_throttled", INT64_MAX, &periods)) {
-        periods = 0;
-    }
+    (void)find_count(stat, "nr_throttled", INT64_MAX, &periods);
     return (struct host_throttling){.time_ns = time * unit_ns, .periods = (uint64_t)periods};
 }
 
@@ -329,21 +316,18 @@ static bool has_cpu(const char *list, int64_t cpu)
 
 /* Adds a line of /proc/stat, "cpu7 user nice system idle iowait irq softirq steal guest
  * guest_nice", in ticks; guest time is in user and nice. A line about anything but a CPU in
- * `cpus` adds nothing. */
-static void add_cpu_line(const char *line, size_t len, const char *cpus, struct host_cpu_time *sum,
-                         int64_t tick_ns)
+ * `cpus` adds nothing. Takes the line apart. */
+static void add_cpu_line(char *line, const char *cpus, struct host_cpu_time *sum, int64_t tick_ns)
 {
     enum { IDLE = 3, IOWAIT = 4, STEAL = 7, KNOWN = 8 };
-    _cleanup_(freep) char *text = xstrndup(line, len);
-    char *rest = text;
-    const char *name = strsep(&rest, " ");
+    const char *name = strsep(&line, " ");
     int64_t cpu, busy = 0, steal = 0;
     if (strncmp(name, "cpu", 3) != 0 || parse_i64_in(name + 3, 0, INT32_MAX, &cpu) < 0 ||
         !has_cpu(cpus, cpu)) {
         return;
     }
     for (int i = 0; i < KNOWN; i++) {
-        const char *word = strsep(&rest, " ");
+        const char *word = strsep(&line, " ");
         int64_t ticks;
         if (word == NULL || parse_i64_in(word, 0, INT64_MAX / CPUS_MAX / tick_ns, &ticks) < 0) {
             return;
@@ -362,13 +346,11 @@ struct host_cpu_time host_cpu_time(const char *root)
     _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
     _cleanup_(freep) char *cpus = find_line(status, "Cpus_allowed_list:", "\t ");
     _cleanup_(freep) char *stat = read_text(root, "/proc/stat");
-    for (const char *line = stat; line != NULL && *line != '\0' && ticks_per_s > 0;) {
-        const size_t len = strcspn(line, "\n");
+    for (char *rest = stat, *line; ticks_per_s > 0 && (line = strsep(&rest, "\n")) != NULL;) {
         if (strncmp(line, "cpu", 3) != 0) {
             break; /* those of CPUs come first */
         }
-        add_cpu_line(line, len, cpus, &sum, 1000000000 / ticks_per_s);
-        line += len + (line[len] == '\n');
+        add_cpu_line(line, cpus, &sum, 1000000000 / ticks_per_s);
     }
     return sum;
 }
