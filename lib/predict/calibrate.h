@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "predict/gang.h"
-#include "predict/pass.h"
+#include "predict/predict.h"
 #include "result/result.h"
 
 struct calibration {

@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "predict/gang.h"
-#include "predict/pass.h"
 #include "stats/stats.h"
 #include "spec/run_def.h"
 
@@ -23,6 +22,16 @@
  * payload is 1448 bytes. */
 #define PREDICT_ETHERNET_PAYLOAD (1448.0 / 1538)
 #define PREDICT_SHAPED_PAYLOAD (1448.0 / 1514)
+
+/* How long a trainer or worker computes in a step of so many samples, measured. */
+struct pass {
+    int64_t batch_size;
+    double forward_s, backward_s; /* without waiting */
+};
+struct passes { /* a vector (base/vec.h): each batch once */
+    struct pass *items;
+    size_t len, cap;
+};
 
 struct predict_params {
     const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
