@@ -60,15 +60,13 @@ static void sink(struct agenda *a, uint32_t i, uint32_t actor)
 
 void agenda_set(struct agenda *a, uint32_t actor, double time_s)
 {
-    const bool is_new = a->place[actor] == 0;
-    const bool is_later = !is_new && time_s > a->time_s[actor];
+    const uint32_t place = a->place[actor];
+    const bool is_later = place > 0 && time_s > a->time_s[actor];
     a->time_s[actor] = time_s;
-    if (is_new) {
-        rise(a, a->n++, actor);
-    } else if (is_later) {
-        sink(a, a->place[actor] - 1, actor);
+    if (is_later) {
+        sink(a, place - 1, actor);
     } else {
-        rise(a, a->place[actor] - 1, actor);
+        rise(a, place > 0 ? place - 1 : a->n++, actor);
     }
 }
 

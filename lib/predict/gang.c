@@ -229,16 +229,25 @@ static double late_s(const struct gang_params *p)
     return nominal_s(p) * sum / p->n_steps;
 }
 
+/* The longest that one of n workers worked. */
+static double busiest_s(const struct gang *g, uint32_t first, uint32_t n)
+{
+    double most_s = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most_s = fmax(most_s, g->workers[first + i].busy_s);
+    }
+    return most_s;
+}
+
 static void count_servers(const struct gang *g, double span_s, struct gang_result *r)
 {
     const struct gang_params *p = g->p;
     const double bytes = (double)p->n_params * sizeof(float) * p->n_steps;
-    double busiest_s = 0, most = 0;
+    double most = 0;
     for (uint32_t i = 0; i < p->n_servers; i++) {
-        busiest_s = fmax(busiest_s, g->workers[p->n_trainers + i].busy_s);
         most = fmax(most, (double)slices_server_params(&g->slices, i) / (double)p->n_params);
     }
-    r->server_share = busiest_s / span_s;
+    r->server_share = busiest_s(g, p->n_trainers, p->n_servers) / span_s;
     r->server_link_share = bytes * most * p->n_trainers / p->server_bytes_per_s / span_s;
     r->trainer_link_share = bytes / slowest_link(p) / span_s;
 }
@@ -247,11 +256,7 @@ static void count_ring(const struct gang *g, double span_s, struct gang_result *
 {
     const struct gang_params *p = g->p;
     const double n = p->n_trainers, bytes = (double)p->n_params * sizeof(float) * p->n_steps;
-    double busiest_s = 0;
-    for (uint32_t i = 0; i < p->n_trainers; i++) {
-        busiest_s = fmax(busiest_s, g->workers[i].busy_s);
-    }
-    r->worker_share = busiest_s / span_s;
+    r->worker_share = busiest_s(g, 0, p->n_trainers) / span_s;
     r->trainer_link_share = bytes * 2 * (n - 1) / n / slowest_link(p) / span_s;
 }
 

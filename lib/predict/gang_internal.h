@@ -203,6 +203,7 @@ void ring_gone(struct gang *g, uint32_t rank, uint32_t item);
 void ring_finish(struct gang *g, uint32_t worker, const struct task *task);
 
 /* ---- gang_trainer.c ---- */
+/* Its next step. */
 void trainer_begin(struct gang *g, uint32_t t);
 void trainer_act(struct gang *g, uint32_t t);
 /* New parameters are there. */

@@ -113,7 +113,7 @@ static void ready(struct gang *g, uint32_t t, size_t offset)
     }
 }
 
-static void begin_step(struct gang *g, uint32_t t)
+void trainer_begin(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
     r->factor = gang_factor(g->p->seed, t, r->step, g->p->jitter_ratio);
@@ -134,7 +134,7 @@ static void release_all(struct gang *g)
     for (uint32_t t = 0; t < g->p->n_trainers; t++) {
         struct trainer *r = &g->trainers[t];
         r->forward_s = r->backward_s = r->update_s = r->exposed_s = 0;
-        begin_step(g, t);
+        trainer_begin(g, t);
     }
 }
 
@@ -153,7 +153,7 @@ static void end_step(struct gang *g, uint32_t t)
             release_all(g);
         }
     } else {
-        begin_step(g, t);
+        trainer_begin(g, t);
     }
 }
 
@@ -169,11 +169,6 @@ static void end_backward(struct gang *g, uint32_t t)
         r->state = TRAINER_END;
         r->waits_at_s = g->now_s;
     }
-}
-
-void trainer_begin(struct gang *g, uint32_t t)
-{
-    begin_step(g, t);
 }
 
 void trainer_act(struct gang *g, uint32_t t)

@@ -28,6 +28,12 @@ static uint32_t n_pairs(const struct gang *g)
 
 /* ---- connections ---- */
 
+static void plan_end(struct gang *g, uint32_t wire)
+{
+    const struct wire *w = &g->wires[wire];
+    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
+}
+
 static void set_rate(struct gang *g, uint32_t wire, double bytes_per_s)
 {
     struct wire *w = &g->wires[wire];
@@ -36,7 +42,7 @@ static void set_rate(struct gang *g, uint32_t wire, double bytes_per_s)
     }
     w->at_s = g->now_s;
     w->bytes_per_s = bytes_per_s;
-    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / bytes_per_s);
+    plan_end(g, wire);
 }
 
 static void on_rate_up(void *ctx, uint32_t flow, double bytes_per_s)
@@ -66,12 +72,6 @@ static void move_slice(struct gang *g, uint32_t wire)
     struct wire *w = &g->wires[wire];
     w->left_bytes = g->bytes[slice_on(g, wire, w->queue.items[w->head])];
     w->at_s = g->now_s;
-}
-
-static void plan_end(struct gang *g, uint32_t wire)
-{
-    const struct wire *w = &g->wires[wire];
-    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
 }
 
 /* The slice goes as soon as those before it on the same connection have gone. */
