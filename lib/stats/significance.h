@@ -51,10 +51,10 @@ struct welch {
                    varies and they differ, 0 where they do not */
     double df, p;
 };
-/* Do the means of both sides differ? Known where both have a variance. Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
- * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
- * contrast's uncertainty holds 0 exactly where p > 0.05. Of a staged contrast p is the larger one
- * of both hypotheses. */
+/* Do the means of both sides differ? Known where both have a variance. Welch, Biometrika 34 (1947)
+ * 28-35; degrees of freedom by Satterthwaite, Biometrics Bulletin 2 (1946) 110-114. Interval: value
+ * +- quantile * sqrt(variance) of the contrast's uncertainty holds 0 exactly where p > 0.05. Of a
+ * staged contrast p is the larger one of both hypotheses. */
 struct welch significance_welch_of(const struct contrast *a, const struct contrast *b);
 
 /* Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300: ret_adjusted[i] <= q exactly
