@@ -52,7 +52,7 @@ TEST(reads_every_field)
     assert_string_equal(p->description, "a peer");
     assert_string_equal(p->install, "script/bench peers install torch");
     assert_string_equal(p->requirements, "requirements.txt");
-    assert_int_equal(p->models.len, 1);
+    assert_int_equal(p->models.words.len, 1);
     assert_int_equal(p->packages.len, 2);
     assert_string_equal(p->packages.items[0], "torch==2.15.0");
     assert_true(p->datasets[DATASET_SYNTHETIC] && p->datasets[DATASET_IDX]);
