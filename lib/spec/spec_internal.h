@@ -27,17 +27,12 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
-/* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
-bool spec_read_confidence(struct reading *r, const struct place *map, const char *fix);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
 void spec_check_launches(struct reading *r);
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
-/* The item of a system that could be read: from *at on the first of its name; *at is then after
- * it. Such an item exists. */
-struct place spec_find_system(const struct place *list, const char *name, size_t *at);
 /* The native worker knows its models, data sets and exchanges; those of other systems
  * are names that are handed on. */
 bool spec_has_native_system(const struct reading *r);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/role.h"
+#include "spec/spec.h"
 
 #define WORD_MAX 32768
 #define WORDS_MAX 1000
@@ -74,6 +75,30 @@ const char *spec_read_env_name(struct diags *diags, const struct place *place)
         return NULL;
     }
     return name;
+}
+
+bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix)
+{
+    const struct place place = place_get(map, "confidence");
+    double level = 0;
+    if (!read_number(diags, &place, 0, 1, &level)) {
+        return false;
+    }
+    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
+        reader_complain(diags, &place, fix, "intervals are made for a confidence of 0.95 only");
+    }
+    return true;
+}
+
+struct place spec_find_system(const struct place *list, const char *name, size_t *at)
+{
+    for (;;) {
+        struct place item = place_item(list, (*at)++);
+        const char *found = tree_get_text(item.node, "name");
+        if (found != NULL && str_eq(found, name)) {
+            return item;
+        }
+    }
 }
 
 bool spec_same_scalar(const struct node *a, const struct node *b)

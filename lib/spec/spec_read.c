@@ -13,6 +13,7 @@
 #include "spec/profile.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 #include "spec/spec_load.h"
 
 #define ACCURACY_AFTER_S_MAX 8640000 /* 100 days, as core/evaluations.h */
@@ -188,19 +189,6 @@ static void read_measure(struct reading *r)
     spec->accuracy_after_s = read_only_number(r, &after, "seconds", ACCURACY_AFTER_S_MAX);
 }
 
-bool spec_read_confidence(struct reading *r, const struct place *map, const char *fix)
-{
-    const struct place place = place_get(map, "confidence");
-    double level = 0;
-    if (!read_number(r->diags, &place, 0, 1, &level)) {
-        return false;
-    }
-    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
-        reader_complain(r->diags, &place, fix, "intervals are made for a confidence of 0.95 only");
-    }
-    return true;
-}
-
 /* Of a metric that is not measured nothing would ever be known. A wrong field of
  * measure has its own error. */
 static void check_is_measured(struct reading *r, const struct place *threshold, enum metric metric)
@@ -241,7 +229,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
     t->judges_interval =
-        spec_read_confidence(r, place, "write 0.95, or remove it to judge the value alone");
+        spec_read_confidence(r->diags, place, "write 0.95, or remove it to judge the value alone");
     check_is_measured(r, place, t->metric);
     if (t->metric == METRIC_EFFICIENCY) {
         check_ratio(r, &min, t->has_min && t->min > EFFICIENCY_BOUND_MAX, t->min,

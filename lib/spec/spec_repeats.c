@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_names.h"
+#include "spec/spec_parts.h"
 #include "spec/stop_rule.h"
 
 #define REPEATS_MAX 1000
@@ -23,7 +24,8 @@ static void read_stop_rule(struct reading *r, const struct place *place)
                             "no number of trials makes an interval without a width");
         }
     }
-    (void)spec_read_confidence(r, place, "write 0.95, or remove it"); /* there is one level */
+    (void)spec_read_confidence(r->diags, place,
+                               "write 0.95, or remove it"); /* there is one level */
 }
 
 /* Both or none of max and stopWhen; and the first stage must give an interval. */

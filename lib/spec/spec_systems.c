@@ -9,6 +9,7 @@
 #include "spec/profile.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 
 #define SYSTEMS_MAX 16
 
@@ -81,17 +82,6 @@ bool spec_has_native_system(const struct reading *r)
         }
     }
     return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
-}
-
-struct place spec_find_system(const struct place *list, const char *name, size_t *at)
-{
-    for (;;) {
-        struct place item = place_item(list, (*at)++);
-        const char *found = tree_get_text(item.node, "name");
-        if (found != NULL && str_eq(found, name)) {
-            return item;
-        }
-    }
 }
 
 /* Another system would exchange in its own way, and its row would say something else. */
