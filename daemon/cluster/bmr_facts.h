@@ -54,7 +54,7 @@ struct bmr_facts {
     const char *benchmark;       /* benchmarkRef.name; NULL: an inline definition */
     const char *definition_name; /* the benchmark's; of an inline one the label
                                   * benchd.io/benchmark, else the run's own */
-    bool cancel, suspend; /* false if it is settled */
+    bool cancel, suspend;        /* false if it is settled */
 
     /* status */
     enum run_phase phase; /* RUN_PENDING if it has none */
