@@ -146,7 +146,7 @@ static enum exit_code show_archive(const struct cli *cli, const struct archive *
 bool archive_import_is_meant(const struct cli *cli)
 {
     return args_has(&cli->args, "dry-run") ||
-           (cli->args.n_words == 1 && !args_has(&cli->args, "rules") &&
+           (cli->args.n_words <= 2 && !args_has(&cli->args, "rules") &&
             archive_file_looks_like_one(cli->args.words[0]));
 }
 

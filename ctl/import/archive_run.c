@@ -218,7 +218,7 @@ const struct buf *archive_run_next_log(const struct archive *a, const struct rep
     return &a->members.items[i].data;
 }
 
-/* ---- verifying ---- */
+/* ---- checking ---- */
 
 static bool is_of_number(char c)
 {

@@ -10,7 +10,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"dry-run", 0, NULL, "Check ARCHIVE, and DIGEST if it follows; store nothing"},
+    {"dry-run", 0, NULL, "Check ARCHIVE, and store nothing"},
     {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step"},
@@ -24,7 +24,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_import = {
     .name = "import",
-    .args = "ARCHIVE | LOG... --rules RULE [option...]",
+    .args = "ARCHIVE [DIGEST] | LOG... --rules RULE [option...]",
     .summary = "Store an exported run, or the figures of old logs as one",
     .examples = "  benchctl import vgg16.benchd.tar.zst\n"
                 "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
@@ -35,9 +35,9 @@ const struct verb verb_import = {
     .details = "ARCHIVE is what benchctl export wrote. Its members must have the SHA-256 that\n"
                "its manifest gives; the definition, the environments and the tables are made\n"
                "again from the records and must be the same. Then the run is stored on this\n"
-               "machine with its name, its records and its logs. --dry-run stores nothing; -o\n"
-               "json lists the members with their sizes. DIGEST is what export printed, or at\n"
-               "least 8 digits of it: it also detects a change of the manifest.\n"
+               "machine with its name, its records and its logs. --dry-run stores nothing; with\n"
+               "it, -o json lists the members with their sizes. DIGEST is what export printed,\n"
+               "or at least 8 digits of it: it also detects a change of the manifest.\n"
                "\n"
                "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
                "point, the files are the logs of its trainers; one file may have the output of\n"
@@ -45,10 +45,10 @@ const struct verb verb_import = {
                "machine and marked as imported; results, compare, report and the other verbs\n"
                "show it with --local. A file may be compressed by zstd; - is standard input.\n"
                "\n"
-               "Exit codes: 0 stored, 2 wrong arguments or a log without a figure: then nothing\n"
-               "is stored, 3 no such file, 9 disk or store, 16 the archive is damaged, or not\n"
-               "what it says: the error names the first member that differs. Exit code 2 also if\n"
-               "the run of the archive is already stored.",
+               "Exit codes: 0 stored or checked, 2 wrong arguments or a log without a figure:\n"
+               "then nothing is stored, 3 no such file, 9 disk or store, 16 the archive is\n"
+               "damaged, or not what it says: the error names the first member that differs.\n"
+               "Exit code 2 also if the run of the archive is already stored.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

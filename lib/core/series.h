@@ -1,5 +1,5 @@
 /* Step times in few bytes: the `series` of a summary (docs/contracts/summary.md). Pure.
- * Used by record.c only. */
+ * Used by the files of record.h. */
 #pragma once
 
 #include <stddef.h>

@@ -58,7 +58,7 @@ void sheet_reference(struct sheet *s, const struct reference *r);
  * be compared and why. For people alone. reference_beside.c. */
 struct reference_beside {
     const struct reference *reference;
-    const char *asked; /* what benchctl reference finds it by: its name, or the path of its file */
+    const char *asked; /* as for benchctl results --reference: its name, or its file's path */
     const struct result *result;
     int year; /* in which the run was made */
 };

@@ -269,6 +269,15 @@ class Import(Archives):
         self.assertIn(digest, self.there("export", self.name, "-f", "again.zst").stdout)
         self.assertEqual((self.folder / "again.zst").read_bytes(), self.file.read_bytes())
 
+    def test_a_digest_is_checked_first(self):
+        digest = self.export()
+        other = "sha256:" + ("0" if digest[7] != "0" else "1") * 64
+        there = f"sqlite:{self.folder}/there.db"
+        self.assertIn(f"its digest is {digest}, not {other}", self.refused("import", str(self.file), other, "--store", there))
+        self.assertFalse((self.folder / "there.db").exists())
+        self.there("import", str(self.file), digest[7:15])
+        self.there("results", self.name)
+
     def test_twice(self):
         self.export()
         self.there("import", str(self.file))

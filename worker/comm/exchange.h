@@ -1,6 +1,6 @@
 /* The exchange of gradients and parameters, as one interface. A trainer uses only this
- * header and the constructor of the exchange that it wants: exchange_none_new below,
- * exchange_ps_new of exchange_ps.h.
+ * header and the constructor of the exchange that it wants: exchange_none_new below, or
+ * exchange_ps_new, exchange_ring_new or exchange_nccl_new of the headers of these names.
  *
  * With synchronous parameter servers a trainer pushes its gradients; the gradients of all trainers
  * are added (in trainer order, whatever the order of arrival), averaged and applied; and it pulls
