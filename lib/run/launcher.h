@@ -1,8 +1,9 @@
 /* The interface to what starts and ends replicas: processes.c on this machine, pods.c in a cluster.
  *
- * A launcher decides nothing about a run: it creates, observes, collects and removes the
- * replicas it is asked to. Calls do not wait for their effect. When a replica's state has
- * changed, the launcher calls `on_change` from the event loop. */
+ * A launcher creates, observes, collects and removes the replicas it is asked to. It decides
+ * nothing about a run; pods.c also removes what an earlier attempt or run has left. Calls do not
+ * wait for their effect. When a replica's state has changed, the launcher calls `on_change` from
+ * the event loop. */
 #pragma once
 
 #include <stdbool.h>

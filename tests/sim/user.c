@@ -254,7 +254,7 @@ void user_suspend(struct sim_run *r, bool suspend)
 }
 
 /* Who orphans pods looks after them some day, also after those that have ended: while one is there,
- * nobody can use the run's name again. */
+ * no other run can have its run's name. */
 static void remove_orphans(void *ctx)
 {
     const struct sim_run *r = ctx;
