@@ -270,7 +270,7 @@ static void tick(struct daemon *d)
     r = r < 0 ? r : run_queue_drop_deleted(&d->queue, &err);
     r = r < 0 ? r : run_queue_accept(&d->queue, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
-    r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);
+    r = r < 0 || is_first_look ? r : run_queue_advance(&d->queue, &err);
     if (r < 0 && r != -ENOSPC) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;

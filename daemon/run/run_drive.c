@@ -81,8 +81,10 @@ bool run_is_due(const struct run *run)
         run_is_parked(run)) {
         return false;
     }
-    return (!run->asked.suspend && !run->asked.cancel) ||
-           run->status.phase == RUN_RUNNING; /* then its pods must go first */
+    if (run->asked.suspend || run->asked.cancel) {
+        return run->status.phase == RUN_RUNNING; /* its pods must go first */
+    }
+    return !run->env->is_store_full;
 }
 
 static struct launcher *make_launcher(const struct run *run,

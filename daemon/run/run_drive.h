@@ -4,7 +4,8 @@
 #include "base/err.h"
 #include "daemon/run/run.h"
 
-/* There is something to drive: it is accepted, and not suspended already. */
+/* There is something to drive: it is accepted, and not suspended already. On a full disk only what
+ * must end its pods. */
 bool run_is_due(const struct run *run);
 int run_start(struct run *run, struct err *err);
 /* Passes cancel and suspend on to the driver; for a run without one it decides them. */
