@@ -12,7 +12,7 @@
 
 #define MAX_DEPTH 24 /* of fields: no schema of ours is deeper, and none contains itself */
 
-static const struct tree_limits limits = {1024 * 1024, 100000, 64, true};
+static const struct tree_limits limits = {1024 * 1024, 100000, 10000, 64, true};
 
 static int parse(const char *text, size_t len, struct node **ret, struct err *err)
 {

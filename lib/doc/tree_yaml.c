@@ -26,8 +26,9 @@ struct loader {
     const char *text;
     size_t len;
     const struct tree_limits *limits;
-    size_t nodes; /* so far, aliases expanded */
-    size_t bytes; /* of keys and texts so far, aliases expanded */
+    size_t nodes;  /* so far, aliases expanded */
+    size_t copies; /* those that aliases added */
+    size_t bytes;  /* of keys and texts so far, aliases expanded */
     unsigned depth;
     struct buf path;
     VEC(struct anchor) anchors;
@@ -155,6 +156,12 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
     }
     struct tree_size size = {0};
     tree_measure(source, &size);
+    l->copies += size.nodes;
+    if (l->copies > l->limits->copies) {
+        complain(l, mark, "write out the values, or copy smaller anchors",
+                 "aliases copy more than %zu values", l->limits->copies);
+        return NULL;
+    }
     if (spend(l, mark, size.nodes, size.bytes) < 0) {
         return NULL;
     }

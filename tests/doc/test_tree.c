@@ -168,7 +168,7 @@ TEST(finds_all_at_once)
 
 TEST(limits_hold)
 {
-    struct tree_limits small = {.bytes = 60, .nodes = 7, .depth = 3};
+    struct tree_limits small = {.bytes = 60, .nodes = 7, .copies = 4, .depth = 3};
     static const struct {
         const char *yaml, *expected;
     } rows[] = {
@@ -176,6 +176,8 @@ TEST(limits_hold)
         {"[1, 2, 3, 4, 5, 6, 7]", "[6]: the file has more than 7 values"},
         {"[&a [1], *a]", "[[1],[1]]"},
         {"[&a [1, 2, 3], *a]", "f:1:16: error: [1]: the file has more than 7 values"},
+        {"[&a [1], *a, *a]", "[[1],[1],[1]]"},
+        {"[&a [1], *a, *a, *a]", "f:1:18: error: [3]: aliases copy more than 4 values"},
         {"[[[1]]]", "[[[1]]]"},
         {"[[[[1]]]]", "f:1:4: error: [0][0][0]: is nested deeper than 3 levels"},
         {"[&a [1], [[*a]]]", "nested deeper than 3 levels"},
@@ -193,7 +195,7 @@ TEST(limits_hold)
 
 TEST(aliases_are_paid_for_by_the_byte)
 {
-    static const struct tree_limits small = {.bytes = 60, .nodes = 100, .depth = 3};
+    static const struct tree_limits small = {.bytes = 60, .nodes = 100, .copies = 10, .depth = 3};
     static const char five[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a]";
     static const char seven[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a,*a,*a]";
     _cleanup_(freep) char *good = parse_limited(five, strlen(five), &small);
