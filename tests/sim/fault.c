@@ -327,6 +327,9 @@ static void restore(void *ctx)
     const struct fault *f = ctx;
     sim_trace("fault: the backup is restored");
     server_restore(f->n == 1);
+    if (!fault_is_on(FAULT_DROP_KINDS, NULL)) {
+        server_restore_kinds(false); /* a backup without them: people apply them again */
+    }
 }
 
 static void happen(void *ctx)

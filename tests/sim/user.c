@@ -384,6 +384,7 @@ static void write_lease(struct sim_object *lease, const char *holder)
 {
     json_t *spec = json_object_get(lease->json, "spec");
     json_object_set_new(spec, "holderIdentity", json_string(holder));
+    json_object_set_new(spec, "leaseDurationSeconds", json_integer(*holder == '\0' ? 1 : 15));
     json_object_set_new(spec, "leaseTransitions",
                         json_integer(json_integer_value(json_object_get(spec, "leaseTransitions")) +
                                      (rival.is_leading ? 0 : 1)));
