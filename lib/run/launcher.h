@@ -72,6 +72,9 @@ struct launcher_ops {
     /* Some replica was asked for and is not yet known to exist. A status that names the attempt as
      * complete must wait (reconcile.h, missing members). */
     bool (*is_settling)(const struct launcher *l);
+    /* What was asked for and does not exist is not created any more. True: nor is it on its way,
+     * so that nothing can start later; else on_change follows. */
+    bool (*stop_creating)(struct launcher *l);
     /* Some removal is not confirmed: if the launcher were freed now, the replica could stay. */
     bool (*is_removing)(const struct launcher *l);
     /* Why the attempt that was asked for is not started, or why a removal is not confirmed; an

@@ -204,6 +204,12 @@ static void fake_launcher_free(struct launcher *launcher)
     (void)launcher; /* embedded in a test */
 }
 
+static bool fake_stop_creating(struct launcher *launcher)
+{
+    launcher_of(launcher)->n_stopped++;
+    return !launcher_of(launcher)->is_settling;
+}
+
 static bool fake_is_removing(const struct launcher *launcher)
 {
     return ((const struct fake_launcher *)launcher)->is_removing;
@@ -215,8 +221,9 @@ static void fake_wait(const struct launcher *launcher, struct run_wait *ret)
 }
 
 static const struct launcher_ops launcher_ops = {
-    fake_prepare,       fake_create, fake_remove,      fake_observe,     fake_collect,
-    fake_launcher_free, fake_forget, fake_is_settling, fake_is_removing, fake_wait};
+    fake_prepare,       fake_create,        fake_remove, fake_observe,
+    fake_collect,       fake_launcher_free, fake_forget, fake_is_settling,
+    fake_stop_creating, fake_is_removing,   fake_wait};
 
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
                         const struct fake_store *store)

@@ -45,7 +45,7 @@ struct fake_launcher {
     struct run_wait wait;
     double (*throughput)(const struct replica_id *id); /* of a trainer; NULL: its summary is "{}" */
     char summary[512];                                 /* of the one that was collected last */
-    unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;
+    unsigned n_observes, n_created, n_removed, n_forgotten, n_collects, n_stopped;
 };
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
                         const struct fake_store *store);

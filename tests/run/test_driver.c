@@ -198,6 +198,43 @@ TEST(a_driver_that_gives_up_removes_nothing)
     }
 }
 
+static void on_answered(uv_timer_t *timer)
+{
+    struct world *w = timer->data;
+    struct run_status status;
+    assert_int_equal(driver_finish(w->driver, &status, NULL), -ECANCELED); /* it waits */
+    if (w->fake.n_stopped == 0) {
+        return; /* this thread stood still before the driver's turn */
+    }
+    (void)uv_timer_stop(timer); /* never fails */
+    w->fake.is_settling = false;
+    w->launcher->on_change(w->launcher->ctx);
+}
+
+/* Its owner frees the launcher then, and another run may follow: a pod on its way would run beside
+ * that. */
+TEST(a_driver_that_gives_up_waits_for_what_is_being_created)
+{
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    w.faults = (struct fake_faults){.fail_at = 2, .fail_code = EIO}; /* the row */
+    fake_launcher_succeed(&w.fake, w.clock.now_ms);
+    w.fake.is_settling = true;
+    w.fake.base.on_change(w.fake.base.ctx);
+    assert_int_equal(uv_timer_start(&w.timer, on_answered, 50, 50), 0);
+    run_to_end(&w);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), -EIO);
+    assert_int_equal(w.fake.n_stopped, 2);
+    assert_int_equal(w.fake.n_removed, 0);
+    world_close(&w);
+}
+
 static void on_removed(uv_timer_t *timer)
 {
     struct world *w = timer->data;

@@ -349,3 +349,21 @@ TEST(a_refused_look_leaves_no_pod)
     json_decref(pod);
     world_close(&w);
 }
+
+/* A driver has given up: a POST must not have its effect after the launcher was freed. */
+TEST(what_is_being_created_is_known_in_the_end)
+{
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    assert_false(w.launcher->ops->stop_creating(w.launcher));
+    answer(&w, find_open(KUBE_POST), -ECONNRESET, "broken");
+    assert_false(w.launcher->ops->stop_creating(w.launcher)); /* it may exist */
+    pass_ms(&w, 2100);
+    assert_null(find_open(KUBE_POST)); /* none of the gang is posted any more */
+    assert_false(w.launcher->ops->stop_creating(w.launcher));
+    answer(&w, find_open(KUBE_GET), -ENOENT, "no");
+    assert_true(w.launcher->ops->stop_creating(w.launcher));
+    world_close(&w);
+}

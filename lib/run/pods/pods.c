@@ -361,6 +361,20 @@ static bool pods_is_settling(const struct launcher *launcher)
     return count_wanted(l) + count_posting(l) > 0;
 }
 
+static bool pods_stop_creating(struct launcher *launcher)
+{
+    struct pods *l = (struct pods *)launcher;
+    vec_each (struct pod_member *, it, &l->members) {
+        if (pod_member_is_wanted(*it)) {
+            pod_member_remove(*it, false, l->params.now_ns());
+            pod_tick_soon(&l->tick);
+        }
+    }
+    return count_posting(l) + count(l, MEMBER_DYING_POSTING) + count(l, MEMBER_DYING_UNKNOWN) +
+               count(l, MEMBER_DYING_LOOKING) ==
+           0;
+}
+
 static bool take_news(struct pods *l)
 {
     bool has_news = false;
@@ -633,6 +647,7 @@ static const struct launcher_ops ops = {
     .free = pods_free,
     .forget = pods_forget,
     .is_settling = pods_is_settling,
+    .stop_creating = pods_stop_creating,
     .is_removing = pods_is_removing,
     .wait = pods_wait,
     .take_log = pods_take_log,
