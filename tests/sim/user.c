@@ -229,6 +229,14 @@ static void wish(struct sim_run *r, const char *key, bool value)
     server_changed(o);
 }
 
+/* A wish for an object that is gone has no effect, so its spec decides. */
+static bool says(const struct sim_run *r, const char *wish)
+{
+    const struct sim_object *o = user_object_of(r);
+    const json_t *spec = o == NULL ? NULL : json_object_get(o->json, "spec");
+    return json_is_true(json_object_get(spec, wish));
+}
+
 static void shall_stop(struct sim_run *r)
 {
     r->stop_ns = r->stop_ns != 0 ? r->stop_ns : sim.now_ns;
@@ -247,7 +255,7 @@ void user_suspend(struct sim_run *r, bool suspend)
     r->is_suspended = suspend && user_object_of(r) != NULL;
     if (suspend) {
         shall_stop(r);
-    } else if ((r->wishes & (WISH_CANCEL | WISH_DELETE)) == 0) {
+    } else if (!says(r, "cancel") && (r->wishes & WISH_DELETE) == 0) {
         r->stop_ns = 0;
     }
     wish(r, "suspend", suspend);
@@ -335,14 +343,6 @@ void user_object_gone(const char *uid)
     if (r != NULL) {
         r->gone_ns = sim.now_ns;
     }
-}
-
-/* A wish for an object that is gone has no effect, so its spec decides. */
-static bool says(const struct sim_run *r, const char *wish)
-{
-    const struct sim_object *o = user_object_of(r);
-    const json_t *spec = o == NULL ? NULL : json_object_get(o->json, "spec");
-    return json_is_true(json_object_get(spec, wish));
 }
 
 static void resume_again(void *ctx)
