@@ -93,8 +93,8 @@ void __wrap_routes_answer(struct site *site, const struct route *route,
     if (process_is_inside()) {
         sim_broken("benchd's loop makes %s for a reader", req->path);
     }
-    if (thread_use(cpu_ns)) {
-        struct share *s = share_of(thread_current());
+    struct share *s = thread_current() == NULL ? NULL : share_of(thread_current());
+    if (thread_use(cpu_ns)) { /* time passes */
         s->used_ns += cpu_ns;
         check_share(s);
     } else {

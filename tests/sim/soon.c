@@ -274,7 +274,8 @@ bool soon_may_be_late(const struct sim_run *r)
 static void look(void *ctx)
 {
     (void)ctx;
-    if (!process_is_leading()) {
+    const bool is_cut_off = fault_is_on(FAULT_REFUSE, NULL) || fault_is_on(FAULT_SILENCE, NULL);
+    if (is_cut_off || !process_is_leading()) { /* a next one may lead under the old one's name */
         soon.down_ns = sim.now_ns;
     }
     for (size_t i = 0; i < user_count() && process_is_running(); i++) {
