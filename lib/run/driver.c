@@ -51,15 +51,6 @@ static void end(struct driver *d, int result)
     }
 }
 
-/* After an error its pods stay: what they have measured may be nowhere else. But none of them may
- * start later, together with the next run. */
-static bool may_end(struct driver *d)
-{
-    const struct launcher_ops *ops = d->launcher->ops;
-    return d->is_unwanted ? reconcile_pass_abandon(&d->pass)
-                          : ops->stop_creating == NULL || ops->stop_creating(d->launcher);
-}
-
 static void on_timer(uv_timer_t *timer)
 {
     struct driver *d = timer->data;
@@ -67,7 +58,7 @@ static void on_timer(uv_timer_t *timer)
     int r = d->result < 0 ? d->result : reconcile_pass_once(&d->pass, &wait_ms, &d->err);
     if (r < 0) {
         d->result = r;
-        if (may_end(d)) {
+        if (d->is_unwanted ? reconcile_pass_abandon(&d->pass) : reconcile_pass_stop(&d->pass)) {
             end(d, r);
         } else {
             look_after(d, -1);

@@ -554,3 +554,10 @@ bool reconcile_pass_abandon(struct reconcile_pass *p)
     say_late_end(p);
     return !is_removing(p);
 }
+
+bool reconcile_pass_stop(struct reconcile_pass *p)
+{
+    struct launcher *launcher = p->params.launcher;
+    say_late_end(p);
+    return launcher->ops->stop_creating == NULL || launcher->ops->stop_creating(launcher);
+}

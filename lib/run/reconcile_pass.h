@@ -49,3 +49,6 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
 /* Removes every replica of a run whose results are not wanted. False: a removal is not confirmed;
  * call again when something has changed. */
 bool reconcile_pass_abandon(struct reconcile_pass *p);
+/* After an error: what the replicas have measured may be nowhere but in them, so all stay, but none
+ * starts later, together with the next run. False: some may; call it again after a change. */
+bool reconcile_pass_stop(struct reconcile_pass *p);

@@ -225,12 +225,15 @@ TEST(a_driver_that_gives_up_waits_for_what_is_being_created)
     w.faults = (struct fake_faults){.fail_at = 2, .fail_code = EIO}; /* the row */
     fake_launcher_succeed(&w.fake, w.clock.now_ms);
     w.fake.is_settling = true;
+    (void)snprintf(w.fake.wait.reason, sizeof(w.fake.wait.reason), "CreationFails");
+    const unsigned n_statuses = w.n_statuses_heard;
     w.fake.base.on_change(w.fake.base.ctx);
     assert_int_equal(uv_timer_start(&w.timer, on_answered, 50, 50), 0);
     run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), -EIO);
     assert_int_equal(w.fake.n_stopped, 2);
+    assert_int_equal(w.n_statuses_heard, n_statuses + 1); /* people are told, once */
     assert_int_equal(w.fake.n_removed, 0);
     world_close(&w);
 }
