@@ -15,11 +15,20 @@ void history_done(struct history *h)
     vec_done(&h->results);
 }
 
-static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
+static bool is_usable(const struct run_row *row, const char *benchmark)
 {
     return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
-           str_eq(row->benchmark, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
-           !str_eq(row->uid, two[1].row.uid);
+           str_eq(row->benchmark, benchmark);
+}
+
+static enum exit_code add_run(struct backend *b, const char *name, struct history *h)
+{
+    struct loaded_run run = {0};
+    const enum exit_code code = b->ops->load_figures(b, name, FIGURES_OF_POINTS, NULL, &run);
+    if (code == EXIT_OK) {
+        *vec_push(&h->runs) = run;
+    }
+    return code;
 }
 
 static void collect_results(struct history *h)
@@ -37,29 +46,33 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
 {
     _cleanup_(run_list_done) struct run_list list = {0};
     enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    vec_each (const struct listed_run, listed, &list.items) {
-        if (h->runs.len == HISTORY_MAX_RUNS || code != EXIT_OK) {
-            break;
-        }
-        if (may_tell(&listed->row, two)) {
-            struct loaded_run run = {0};
-            code = b->ops->load_figures(b, listed->row.name, FIGURES_OF_POINTS, NULL, &run);
-            if (code == EXIT_OK) {
-                *vec_push(&h->runs) = run;
-            }
+    for (size_t i = 0; i < list.items.len && h->runs.len < HISTORY_MAX_RUNS && code == EXIT_OK;
+         i++) {
+        const struct run_row *row = &list.items.items[i].row;
+        if (is_usable(row, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
+            !str_eq(row->uid, two[1].row.uid)) {
+            code = add_run(b, row->name, h);
         }
     }
     collect_results(h);
     return code;
 }
 
-static bool is_before(const struct run_row *row, const char *benchmark, int64_t before_unix_ms)
+enum exit_code history_compare(struct backend *b, const struct loaded_run two[static 2],
+                               struct compare_params params, struct comparison **ret)
 {
-    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
-           str_eq(row->benchmark, benchmark) && row->created_unix_ms < before_unix_ms;
+    _cleanup_(history_done) struct history h = {0};
+    const enum exit_code code = history_load(b, two, &h);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *fix = NULL;
+    struct err err = {0};
+    params.history = h.results.items;
+    params.n_history = h.results.len;
+    return comparison_new(two[0].result, two[1].result, &params, ret, &fix, &err) < 0
+               ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+               : EXIT_OK;
 }
 
 enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
@@ -69,7 +82,7 @@ enum exit_code history_list_before(struct backend *b, const char *benchmark, int
     const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
     for (size_t i = 0; i < list.items.len && ret->list.len < max; i++) {
         const struct run_row *row = &list.items.items[i].row;
-        if (is_before(row, benchmark, before_unix_ms)) {
+        if (is_usable(row, benchmark) && row->created_unix_ms < before_unix_ms) {
             *vec_push(&ret->list) = xstrdup(row->name);
         }
     }
@@ -82,11 +95,7 @@ enum exit_code history_load_before(struct backend *b, const char *benchmark, int
     _cleanup_(texts_done) struct texts names = {0};
     enum exit_code code = history_list_before(b, benchmark, before_unix_ms, max, &names);
     for (size_t i = names.list.len; i > 0 && code == EXIT_OK; i--) {
-        struct loaded_run run = {0};
-        code = b->ops->load_figures(b, names.list.items[i - 1], FIGURES_OF_POINTS, NULL, &run);
-        if (code == EXIT_OK) {
-            *vec_push(&h->runs) = run;
-        }
+        code = add_run(b, names.list.items[i - 1], h);
     }
     collect_results(h);
     return code;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/texts.h"
+#include "compare/compare.h"
 #include "ctl/runs/backend.h"
 
 struct history {
@@ -12,6 +13,10 @@ struct history {
  * chooses those that are of the base's kind. EXIT_OK, or prints the error. */
 enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
                             struct history *h);
+/* Compares the second run with the first, and both with that history. Only the threshold and
+ * is_strict of `params` are read. EXIT_OK, or prints the error. */
+enum exit_code history_compare(struct backend *b, const struct loaded_run two[static 2],
+                               struct compare_params params, struct comparison **ret);
 /* The newest `max` real runs of a benchmark that succeeded and were made before a date, the oldest
  * first. EXIT_OK, or prints the error. */
 enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,

@@ -79,35 +79,19 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
     return code == EXIT_OK ? take_margin(cli, ret) : code;
 }
 
-static enum exit_code compare(const struct cli *cli, const struct wanted *w,
-                              const struct loaded_run *base, const struct loaded_run *candidate,
-                              const struct history *history)
+static enum exit_code compare_sides(const struct wanted *w, const struct loaded_run *run,
+                                    struct comparison **ret)
 {
-    struct comparison *comparison = NULL;
     const char *fix = NULL;
     struct err err = {0};
-    const struct compare_params two = {
-        .threshold_ratio = w->threshold_ratio,
-        .is_strict = w->is_strict,
-        .history = history->results.items,
-        .n_history = history->results.len,
-    };
-    const struct compare_axis_params one = {
+    const struct compare_axis_params params = {
         .axis = w->axis,
         .threshold_ratio = w->threshold_ratio,
         .margin_ratio = w->margin_ratio,
     };
-    const int r =
-        w->axis == NULL
-            ? comparison_new(base->result, candidate->result, &two, &comparison, &fix, &err)
-            : comparison_new_axis(base->result, &one, &comparison, &fix, &err);
-    if (r < 0) {
-        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
-    }
-    enum exit_code code = show_sheet(cli, sheet_comparison, comparison);
-    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
-    comparison_free(comparison);
-    return code;
+    return comparison_new_axis(run->result, &params, ret, &fix, &err) < 0
+               ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+               : EXIT_OK;
 }
 
 static enum exit_code run(struct cli *cli)
@@ -115,17 +99,23 @@ static enum exit_code run(struct cli *cli)
     struct wanted wanted;
     _cleanup_(backend_freep) struct backend *b = NULL;
     struct loaded_run runs[2] = {0};
+    struct comparison *comparison = NULL;
     enum exit_code code = take_wanted(cli, &wanted);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
         code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, NULL, &runs[i]);
         code = code == EXIT_OK ? loaded_run_check(cli, &runs[i]) : code;
     }
-    _cleanup_(history_done) struct history history = {0};
-    if (code == EXIT_OK && wanted.axis == NULL) {
-        code = history_load(b, runs, &history);
+    if (code == EXIT_OK && wanted.axis != NULL) {
+        code = compare_sides(&wanted, &runs[0], &comparison);
+    } else if (code == EXIT_OK) {
+        const struct compare_params params = {.threshold_ratio = wanted.threshold_ratio,
+                                              .is_strict = wanted.is_strict};
+        code = history_compare(b, runs, params, &comparison);
     }
-    code = code == EXIT_OK ? compare(cli, &wanted, &runs[0], &runs[1], &history) : code;
+    code = code == EXIT_OK ? show_sheet(cli, sheet_comparison, comparison) : code;
+    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
+    comparison_free(comparison);
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
     return code;

@@ -14,14 +14,12 @@
 #include "ctl/verbs/verbs.h"
 #include "report/charts.h"
 #include "report/sheets.h"
-#include "compare/compare.h"
 
 extern char **environ;
 
 struct loaded_runs {
     struct loaded_run runs[2];
     size_t n;
-    struct history history;
     struct comparison *comparison; /* of two; NULL: one run */
     struct reference *reference;   /* --reference; NULL: without */
 };
@@ -30,7 +28,6 @@ static void loaded_runs_done(struct loaded_runs *l)
 {
     reference_free(l->reference);
     comparison_free(l->comparison);
-    history_done(&l->history);
     loaded_run_done(&l->runs[0]);
     loaded_run_done(&l->runs[1]);
 }
@@ -46,22 +43,8 @@ static enum exit_code load(const struct cli *cli, struct backend *b, struct load
     if (code != EXIT_OK || ret->n < 2) {
         return code;
     }
-    code = history_load(b, ret->runs, &ret->history);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    const struct compare_params params = {
-        .threshold_ratio = COMPARE_THRESHOLD_RATIO,
-        .history = ret->history.results.items,
-        .n_history = ret->history.results.len,
-    };
-    const char *fix = NULL;
-    struct err err = {0};
-    if (comparison_new(ret->runs[0].result, ret->runs[1].result, &params, &ret->comparison, &fix,
-                       &err) < 0) {
-        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
-    }
-    return EXIT_OK;
+    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+    return history_compare(b, ret->runs, params, &ret->comparison);
 }
 
 /* The desktop's program for pages; it goes on without us. */

@@ -16,7 +16,6 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
-#include "compare/compare.h"
 
 /* ---- which archive ---- */
 
@@ -148,22 +147,10 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
 static enum exit_code compare(const struct cli *cli, struct backend *b,
                               struct loaded_run two[static 2])
 {
-    _cleanup_(history_done) struct history history = {0};
+    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
     struct comparison *comparison = NULL;
-    const char *fix = NULL;
-    struct err err = {0};
-    enum exit_code code = history_load(b, two, &history);
-    if (code == EXIT_OK) {
-        const struct compare_params params = {
-            .threshold_ratio = COMPARE_THRESHOLD_RATIO,
-            .history = history.results.items,
-            .n_history = history.results.len,
-        };
-        const int r =
-            comparison_new(two[0].result, two[1].result, &params, &comparison, &fix, &err);
-        code = r < 0 ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
-                     : show_sheet(cli, sheet_comparison, comparison);
-    }
+    enum exit_code code = history_compare(b, two, params, &comparison);
+    code = code == EXIT_OK ? show_sheet(cli, sheet_comparison, comparison) : code;
     code = code == EXIT_OK ? show_comparison_code(comparison) : code;
     comparison_free(comparison);
     return code;
