@@ -20,47 +20,18 @@
 #define WIDTH 80 /* of tables, where they can be parted */
 #define INDENT 2 /* of the lines that a line is broken into */
 
-struct point_sum {
-    uint32_t point;
-    uint32_t replicas;          /* all roles */
-    int64_t cpu_millicores;     /* all replicas' requests; 0: none given */
-    int64_t counted_millicores; /* by a budget */
-    int64_t mem_bytes;
-    int64_t busy_threads;
-};
-
-/* -EINVAL when a parameter does not fit its template. */
-static int measure(const struct run_def *def, uint32_t point, struct point_sum *ret,
-                   struct err *err)
+/* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
+static int measure_all(const struct run_def *def, struct point_rate **ret, struct err *err)
 {
-    struct point_rate rate;
-    int r = point_rate_of(def, point, &rate, err);
-    if (r < 0) {
-        return r;
-    }
-    *ret = (struct point_sum){
-        .point = point,
-        .replicas = (uint32_t)rate.n_replicas,
-        .cpu_millicores = rate.cpu_millicores,
-        .counted_millicores = rate.counted_millicores,
-        .mem_bytes = rate.mem_bytes,
-        .busy_threads = point_busy_threads(&def->matrix.points[point]),
-    };
-    return 0;
-}
-
-/* All points' sums, owned. */
-static int measure_all(const struct run_def *def, struct point_sum **ret, struct err *err)
-{
-    struct point_sum *sums = xnew_array(struct point_sum, def->matrix.n_points);
+    struct point_rate *rates = xnew_array(struct point_rate, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        int r = measure(def, i, &sums[i], err);
+        int r = point_rate_of(def, i, &rates[i], err);
         if (r < 0) {
-            free(sums);
+            free(rates);
             return r;
         }
     }
-    *ret = sums;
+    *ret = rates;
     return 0;
 }
 
@@ -110,16 +81,17 @@ static void format_params(const struct run_def *def, const struct point *p, enum
     }
 }
 
-static void add_resources(struct table *t, const struct point_sum *sum, bool is_local)
+static void add_resources(struct table *t, const struct point *p, const struct point_rate *rate,
+                          bool is_local)
 {
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
-    human_millicores(sum->cpu_millicores, cores);
-    human_bytes(sum->mem_bytes, memory);
+    human_millicores(rate->cpu_millicores, cores);
+    human_bytes(rate->mem_bytes, memory);
     if (is_local) {
-        table_cell(t, "%lld", (long long)sum->busy_threads);
+        table_cell(t, "%lld", (long long)point_busy_threads(p));
     } else {
-        table_cell(t, "%s", sum->cpu_millicores > 0 ? cores : "-");
-        table_cell(t, "%s", sum->mem_bytes > 0 ? memory : "-");
+        table_cell(t, "%s", rate->cpu_millicores > 0 ? cores : "-");
+        table_cell(t, "%s", rate->mem_bytes > 0 ? memory : "-");
     }
 }
 
@@ -165,7 +137,7 @@ static void put_trials(const struct spec *spec, struct table *t)
 }
 
 /* The points of one system, or of all. */
-static struct table *make_points(const struct run_def *def, const struct point_sum *sums,
+static struct table *make_points(const struct run_def *def, const struct point_rate *rates,
                                  const struct preview_opts *opts, size_t system,
                                  enum params_shown shown)
 {
@@ -202,7 +174,7 @@ static struct table *make_points(const struct run_def *def, const struct point_s
             table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
         }
         table_cell(t, "%u", point_training_replicas(p));
-        add_resources(t, &sums[i], opts->is_local);
+        add_resources(t, p, &rates[i], opts->is_local);
         put_trials(def->spec, t);
     }
     return t;
@@ -232,14 +204,14 @@ static void format_common(const struct run_def *def, const struct preview_opts *
 
 /* One system, or all in one table. What all points have is said once if there is no
  * room for it in each row. */
-static void format_one_table(const struct run_def *def, const struct point_sum *sums,
+static void format_one_table(const struct run_def *def, const struct point_rate *rates,
                              const struct preview_opts *opts, size_t system, struct buf *out)
 {
     struct table *t =
-        make_points(def, sums, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
+        make_points(def, rates, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
     if (!opts->is_wide && table_width(t) > width_of(opts)) {
         table_free(t);
-        t = make_points(def, sums, opts, system, PARAMS_VARYING);
+        t = make_points(def, rates, opts, system, PARAMS_VARYING);
         format_common(def, opts, out);
         if (table_width(t) > width_of(opts)) {
             table_set_gap(t, 2);
@@ -249,26 +221,26 @@ static void format_one_table(const struct run_def *def, const struct point_sum *
     table_free(t);
 }
 
-static bool is_too_wide(const struct run_def *def, const struct point_sum *sums,
+static bool is_too_wide(const struct run_def *def, const struct point_rate *rates,
                         const struct preview_opts *opts)
 {
     _cleanup_(table_freep) struct table *all =
-        make_points(def, sums, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
+        make_points(def, rates, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
     return table_width(all) > width_of(opts);
 }
 
 /* One table, or where that is too wide one for each system. */
-static void format_points(const struct run_def *def, const struct point_sum *sums,
+static void format_points(const struct run_def *def, const struct point_rate *rates,
                           const struct preview_opts *opts, struct buf *out)
 {
     const size_t n = def->spec->systems.len;
-    if (opts->is_wide || n == 1 || !is_too_wide(def, sums, opts)) {
-        format_one_table(def, sums, opts, ALL_SYSTEMS, out);
+    if (opts->is_wide || n == 1 || !is_too_wide(def, rates, opts)) {
+        format_one_table(def, rates, opts, ALL_SYSTEMS, out);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].name);
-        format_one_table(def, sums, opts, i, out);
+        format_one_table(def, rates, opts, i, out);
     }
 }
 
@@ -330,7 +302,8 @@ static const char *plural(uint64_t n)
 }
 
 /* How long trials may take on average: with as many as there are at most, and at least. */
-static void format_budget(const struct run_def *def, const struct point_sum *sums, struct buf *out)
+static void format_budget(const struct run_def *def, const struct point_rate *rates,
+                          struct buf *out)
 {
     const struct spec *spec = def->spec;
     const struct budget *b = &spec->budget;
@@ -339,10 +312,10 @@ static void format_budget(const struct run_def *def, const struct point_sum *sum
     for (int is_cost = 0; is_cost < 2; is_cost++) {
         per_hour = 0;
         for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-            const double cpus = (double)sums[i].counted_millicores / 1000;
-            per_hour += is_cost == 0
-                            ? cpus
-                            : cpus * b->per_cpu_hour + sums[i].replicas * b->per_replica_hour;
+            const double cpus = (double)rates[i].counted_millicores / 1000;
+            per_hour += is_cost == 0 ? cpus
+                                     : cpus * b->per_cpu_hour +
+                                           (double)rates[i].n_replicas * b->per_replica_hour;
         }
         if (is_cost == 0 && b->cpu_hours > 0) {
             hours = b->cpu_hours / per_hour;
@@ -369,12 +342,12 @@ static void format_budget(const struct run_def *def, const struct point_sum *sum
     buf_puts(out, ".\n");
 }
 
-static void format_totals(const struct run_def *def, const struct point_sum *sums, bool is_local,
+static void format_totals(const struct run_def *def, const struct point_rate *rates, bool is_local,
                           struct buf *out)
 {
-    const struct point_sum *most = &sums[0];
+    const struct point_rate *most = &rates[0];
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
-        most = sums[i].replicas > most->replicas ? &sums[i] : most;
+        most = rates[i].n_replicas > most->n_replicas ? &rates[i] : most;
     }
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(most->cpu_millicores, cores);
@@ -389,8 +362,8 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
                "Largest point: %u replica%s",
                def->n_slots, plural(def->n_slots), (long long)spec->warmup_steps,
                (long long)spec->steps, plural((uint64_t)spec->steps),
-               def->n_slots == 1 ? "" : ", one after another", most->replicas,
-               plural(most->replicas));
+               def->n_slots == 1 ? "" : ", one after another", (uint32_t)most->n_replicas,
+               plural((uint64_t)most->n_replicas));
     if (!is_local && most->cpu_millicores > 0) {
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }
@@ -402,7 +375,7 @@ static void format_totals(const struct run_def *def, const struct point_sum *sum
                    (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
     }
     if (spec_has_budget(spec)) {
-        format_budget(def, sums, out);
+        format_budget(def, rates, out);
     }
 }
 
@@ -454,18 +427,18 @@ static void put_lines(const char *text, size_t columns, struct buf *out)
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
                  struct err *err)
 {
-    struct point_sum *sums = NULL;
-    int r = measure_all(def, &sums, err);
+    struct point_rate *rates = NULL;
+    int r = measure_all(def, &rates, err);
     if (r < 0) {
         return r;
     }
-    format_points(def, sums, opts, out);
+    format_points(def, rates, opts, out);
     _cleanup_(buf_done) struct buf lines = BUF_INIT;
-    format_totals(def, sums, opts->is_local, &lines);
+    format_totals(def, rates, opts->is_local, &lines);
     format_order(def, opts->is_wide, &lines);
     format_first(def, opts->is_wide, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
-    free(sums);
+    free(rates);
     return 0;
 }
 
@@ -479,18 +452,18 @@ static json_t *params_json(const struct params *params)
     return object;
 }
 
-static json_t *point_json(const struct run_def *def, const struct point_sum *sum)
+static json_t *point_json(const struct run_def *def, uint32_t index, const struct point_rate *rate)
 {
-    const struct point *p = &def->matrix.points[sum->point];
+    const struct point *p = &def->matrix.points[index];
     const struct spec *spec = def->spec;
     json_t *o = json_pack(
-        "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
-        (int)sum->point, "system", def->spec->systems.items[p->system].name, "baseline",
-        p->is_baseline, "parameters", params_json(&p->params), "replicas", "pserver",
+        "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point", (int)index,
+        "system", def->spec->systems.items[p->system].name, "baseline", p->is_baseline,
+        "parameters", params_json(&p->params), "replicas", "pserver",
         (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
-        (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)sum->cpu_millicores,
-        "memoryBytes", (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
-        "baselinePoint", (int)p->baseline_index, "trials",
+        (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)rate->cpu_millicores,
+        "memoryBytes", (json_int_t)rate->mem_bytes, "busyThreads",
+        (json_int_t)point_busy_threads(p), "baselinePoint", (int)p->baseline_index, "trials",
         (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
     if (spec->stop.is_set) {
         (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
@@ -522,14 +495,14 @@ static json_t *first_json(const struct run_def *def)
 
 int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
 {
-    struct point_sum *sums = NULL;
-    int r = measure_all(def, &sums, err);
+    struct point_rate *rates = NULL;
+    int r = measure_all(def, &rates, err);
     if (r < 0) {
         return r;
     }
     json_t *points = json_array();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        (void)json_array_append_new(points, point_json(def, &sums[i]));
+        (void)json_array_append_new(points, point_json(def, i, &rates[i]));
     }
     *ret =
         json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
@@ -538,6 +511,6 @@ int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct 
                   "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
                   "steps", (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
                   "first", first_json(def));
-    free(sums);
+    free(rates);
     return 0;
 }
