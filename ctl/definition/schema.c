@@ -14,10 +14,10 @@
 
 static const struct tree_limits limits = {1024 * 1024, 100000, 10000, 64, true};
 
-static int parse(const char *text, size_t len, struct node **ret, struct err *err)
+static int parse(const char *text, struct node **ret, struct err *err)
 {
     _cleanup_(diags_done) struct diags diags = {0};
-    const int r = tree_parse(text, len, &limits, ret, &diags);
+    const int r = tree_parse(text, strlen(text), &limits, ret, &diags);
     if (r < 0) {
         const struct diag *d = &diags.list.items[0];
         (void)err_set(err, EBADMSG, "the schema: line %u: %s", d->mark.line, d->message);
@@ -28,9 +28,9 @@ static int parse(const char *text, size_t len, struct node **ret, struct err *er
 int schema_open(struct schema *ret, struct err *err)
 {
     *ret = (struct schema){0};
-    int r = parse(schema_text_kinds, schema_text_kinds_len, &ret->kinds, err);
+    int r = parse(schema_text_kinds, &ret->kinds, err);
     if (r >= 0) {
-        r = parse(schema_text_rule, schema_text_rule_len, &ret->rule, err);
+        r = parse(schema_text_rule, &ret->rule, err);
     }
     if (r < 0) {
         schema_done(ret);
