@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* What a row is sorted by: its text, or where that is NULL its number. */
 struct order_key {
@@ -11,6 +12,10 @@ struct order_key {
 };
 /* Ascending. All keys have texts, or none has. */
 void order_keys(struct order_key *keys, size_t n);
+/* The same for `n` rows of `size` bytes, by the key of each; its `at` is filled in here. */
+void order_rows(void *rows, size_t n, size_t size,
+                struct order_key (*key_of)(const void *row, int column, int64_t now_unix_ms),
+                int column, int64_t now_unix_ms);
 
 /* COLUMN as users write it: "AGE", "age", or kubectl's ".metadata.name" and
  * "{.metadata.creationTimestamp}". An index into the NULL-terminated `columns`, or -1. */

@@ -2,7 +2,6 @@
 #include "ctl/runs/runs.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 
@@ -40,11 +39,12 @@ enum column {
 const char *const runs_columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
                                     "failed", "created",   "age",       "duration", NULL};
 
-static struct order_key key_of(const struct listed_run *l, enum column column, int64_t now_unix_ms)
+static struct order_key key_of(const void *listed, int column, int64_t now_unix_ms)
 {
+    const struct listed_run *l = listed;
     const struct run_row *row = &l->row;
     const int64_t ms = ran_ms(l, now_unix_ms);
-    switch (column) {
+    switch ((enum column)column) {
     case BY_NAME:
         return (struct order_key){.text = row->name};
     case BY_NAMESPACE:
@@ -69,73 +69,55 @@ static struct order_key key_of(const struct listed_run *l, enum column column, i
 
 void runs_sort(struct run_list *list, int column, int64_t now_unix_ms)
 {
-    const size_t n = list->items.len;
-    _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
-    _cleanup_(freep) struct listed_run *before = xnew_array(struct listed_run, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        before[i] = list->items.items[i];
-        keys[i] = key_of(&before[i], (enum column)column, now_unix_ms);
-        keys[i].at = i;
-    }
-    order_keys(keys, n);
-    for (size_t i = 0; i < n; i++) {
-        list->items.items[i] = before[keys[i].at];
-    }
+    order_rows(list->items.items, list->items.len, sizeof(list->items.items[0]), key_of, column,
+               now_unix_ms);
 }
 
 /* ---- formats ---- */
 
 static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
-                      int64_t now_unix_ms)
+                      const struct runs_format *how)
 {
+    const int64_t now_unix_ms = how->now_unix_ms;
     const struct run_row *row = &l->row;
     char age[HUMAN_SIZE], duration[HUMAN_SIZE] = "-";
     human_duration(now_unix_ms - row->created_unix_ms, age);
     if (ran_ms(l, now_unix_ms) >= 0) {
         human_duration(ran_ms(l, now_unix_ms), duration);
     }
-    table_cell(t, "%s", row->name);
-    table_cell(t, "%s", row->benchmark);
-    table_cell(t, "%s%s", run_phase_to_string(row->status.phase),
+    if (how->with_ns) {
+        table_text(t, "NAMESPACE", "%s", l->ns == NULL ? "-" : l->ns);
+    }
+    table_text(t, "NAME", "%s", row->name);
+    table_text(t, "BENCHMARK", "%s", row->benchmark);
+    table_text(t, "PHASE", "%s%s", run_phase_to_string(row->status.phase),
                l->is_interrupted                      ? " (interrupted)"
                : run_status_is_imported(&row->status) ? " (imported)"
                                                       : "");
-    table_cell(t, "%u/%u", row->status.trials_done, row->status.trials_total);
-    table_cell(t, "%s", age);
-    table_cell(t, "%s", duration);
+    table_text(t, "TRIALS", "%u/%u", row->status.trials_done, row->status.trials_total);
+    table_text(t, "AGE", "%s", age);
+    table_text(t, "DURATION", "%s", duration);
     if (is_wide) {
         char started[CLOCK_RFC3339_SIZE] = "-";
         if (row->status.started_unix_ms > 0) {
             clock_format_rfc3339(row->status.started_unix_ms, started);
         }
-        table_cell(t, "%s", started);
-        table_cell(t, "%u", row->status.trials_failed);
-        table_cell(t, "%lld", (long long)row->cpus);
-        table_cell(t, "%s", row->rehearsal ? "yes" : "no");
-        table_cell(t, "%s", row->uid);
-        table_cell(t, "%s", row->status.reason[0] == '\0' ? "-" : row->status.reason);
+        table_text(t, "STARTED", "%s", started);
+        table_text(t, "FAILED", "%u", row->status.trials_failed);
+        table_text(t, "CPUS", "%lld", (long long)row->cpus);
+        table_text(t, "REHEARSAL", "%s", row->rehearsal ? "yes" : "no");
+        table_text(t, "UID", "%s", row->uid);
+        table_text(t, "REASON", "%s", row->status.reason[0] == '\0' ? "-" : row->status.reason);
     }
+    table_end_row(t);
 }
 
 static void print_table(const struct cli *cli, const struct run_list *list,
                         const struct runs_format *how, struct buf *out)
 {
-    static const char *const titles[] = {"NAME", "BENCHMARK", "PHASE",   "TRIALS",
-                                         "AGE",  "DURATION",  "STARTED", "FAILED",
-                                         "CPUS", "REHEARSAL", "UID",     "REASON"};
-    bool is_wide = cli_output_is(cli, "wide");
     _cleanup_(table_freep) struct table *t = table_new();
-    if (how->with_ns) {
-        table_column(t, "NAMESPACE", TABLE_LEFT);
-    }
-    for (size_t i = 0; i < (is_wide ? 12 : 6); i++) {
-        table_column(t, titles[i], TABLE_LEFT);
-    }
     vec_each (const struct listed_run, l, &list->items) {
-        if (how->with_ns) {
-            table_cell(t, "%s", l->ns == NULL ? "-" : l->ns);
-        }
-        print_row(t, l, is_wide, how->now_unix_ms);
+        print_row(t, l, cli_output_is(cli, "wide"), how);
     }
     table_format_list(t, how->with_ns ? 2 : 1, !cli->no_headers, how->columns, out);
 }
