@@ -49,41 +49,41 @@ static void line(const struct describe_params *p, struct buf *out, const char *k
 
 static void format_identity(const struct describe_params *p, struct buf *out)
 {
-    const struct run_row *row = p->row;
+    const struct run_row *row = &p->run->row;
     char created[CLOCK_RFC3339_SIZE], age[HUMAN_SIZE];
     clock_format_rfc3339(row->created_unix_ms, created);
     human_duration(p->now_unix_ms - row->created_unix_ms, age);
     line(p, out, "Name:", "%s", row->name);
     line(p, out, "UID:", "%s", row->uid);
     line(p, out, "Benchmark:", "%s", row->benchmark);
-    const struct spec *spec = p->result == NULL ? NULL : p->result->def->spec;
+    const struct spec *spec = p->run->result == NULL ? NULL : p->run->result->def->spec;
     if (spec != NULL && spec->description[0] != '\0') {
         line(p, out, "Description:", "%s", spec->description);
     }
     line(p, out, "Created:", "%s (%s ago)", created, age);
     line(p, out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
-         p->is_interrupted ? " (interrupted: no process is running it)" : "");
-    if (p->is_interrupted) {
+         p->run->is_interrupted ? " (interrupted: no process is running it)" : "");
+    if (p->run->is_interrupted) {
         buf_printf(out, "%-*s benchctl run --resume %s %s\n", VALUES_AT - 1, "Resume:", row->name,
                    p->where); /* one line, to be copied */
     }
     line(p, out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
-         p->result == NULL ? row->status.trials_total : result_count_trials(p->result),
+         p->run->result == NULL ? row->status.trials_total : result_count_trials(p->run->result),
          row->status.trials_failed);
-    if (p->result == NULL) {
+    if (p->run->result == NULL) {
         return;
     }
     if (row->cpus > 0) {
         line(p, out, "CPUs:", "%lld", (long long)row->cpus);
     }
     line(p, out, "Rehearsal:", "%s",
-         spec_is_imported(p->result->def->spec) ? "unknown"
-         : row->rehearsal                       ? "yes: compare its figures within this run only"
-                                                : "no");
-    if (p->result->simulated) {
+         spec_is_imported(p->run->result->def->spec) ? "unknown"
+         : row->rehearsal ? "yes: compare its figures within this run only"
+                          : "no");
+    if (p->run->result->simulated) {
         line(p, out, "Simulated:", "yes");
     }
-    if (spec_is_imported(p->result->def->spec)) {
+    if (spec_is_imported(p->run->result->def->spec)) {
         line(p, out, "Imported:", "yes: %s", row->status.message);
     }
 }
@@ -91,7 +91,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
 /* "PServer"; where systems differ, "ours PServer, ddp AllReduce". */
 static void format_exchanges(const struct describe_params *p, struct buf *out)
 {
-    const struct spec *spec = p->result->def->spec;
+    const struct spec *spec = p->run->result->def->spec;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     bool differ = false;
     const struct exchange *first = &spec->systems.items[0].exchange;
@@ -113,7 +113,7 @@ static void format_exchanges(const struct describe_params *p, struct buf *out)
 
 static void format_definition(const struct describe_params *p, struct buf *out)
 {
-    const struct spec *spec = p->result->def->spec;
+    const struct spec *spec = p->run->result->def->spec;
     const struct workload *w = &spec->workload;
     buf_puts(out, "\nDefinition:\n");
     line(p, out, "  Model:", "%s", w->model);
@@ -195,8 +195,8 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
 static void format_environment(const struct describe_params *p, struct buf *out)
 {
     VEC(json_t *) environments = {0};
-    for (size_t i = 0; i < p->n_rows; i++) {
-        vec_each (const struct replica_row, rep, &p->rows[i].replicas) {
+    for (size_t i = 0; i < p->run->n_rows; i++) {
+        vec_each (const struct replica_row, rep, &p->run->rows[i].replicas) {
             json_t *e =
                 rep->environment_json == NULL ? NULL : json_loads(rep->environment_json, 0, NULL);
             if (json_is_object(e)) {
@@ -237,14 +237,14 @@ static void add_condition(struct table *t, const char *type, bool is_true,
  * phase only. */
 static void format_conditions(const struct describe_params *p, struct buf *out)
 {
-    const struct run_status *st = &p->row->status;
+    const struct run_status *st = &p->run->row.status;
     bool unknown_metrics = false;
     size_t n_missed = 0, n_unjudged = 0;
-    const size_t n_skipped = p->result->skipped.len;
-    for (size_t i = 0; i < p->n_rows; i++) {
-        unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
+    const size_t n_skipped = p->run->result->skipped.len;
+    for (size_t i = 0; i < p->run->n_rows; i++) {
+        unknown_metrics = unknown_metrics || p->run->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
     }
-    vec_each (const struct threshold_result, t, &p->result->thresholds) {
+    vec_each (const struct threshold_result, t, &p->run->result->thresholds) {
         n_missed += t->verdict == THRESHOLD_FAILED;
         n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
     }
@@ -253,21 +253,21 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING;
     add_condition(t, "Accepted", true, st, false);
-    add_condition(t, "Running", running && !p->is_interrupted, st, running);
+    add_condition(t, "Running", running && !p->run->is_interrupted, st, running);
     add_condition(t, "Complete", complete, st, complete);
     add_condition(t, "Failed", failed, st, failed);
     add_condition(t, "MetricsUnavailable", unknown_metrics, st, false);
     table_text(t, "  TYPE", "  ThresholdFailed");
-    const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->result);
+    const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->run->result);
     table_text(t, "STATUS", "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
     table_text(t, "REASON", "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
     if (n_missed + n_unjudged > 0) {
         table_text(t, "MESSAGE", "%zu of %zu %s, see benchctl results %s",
-                   n_missed > 0 ? n_missed : n_unjudged, p->result->thresholds.len,
-                   n_missed > 0 ? "missed" : "could not be judged", p->row->name);
+                   n_missed > 0 ? n_missed : n_unjudged, p->run->result->thresholds.len,
+                   n_missed > 0 ? "missed" : "could not be judged", p->run->row.name);
     } else if (n_skipped > 0) {
         table_text(t, "MESSAGE", "%zu of %zu skipped, see benchctl results %s", n_skipped,
-                   n_skipped + p->result->thresholds.len, p->row->name);
+                   n_skipped + p->run->result->thresholds.len, p->run->row.name);
     } else {
         table_text(t, "MESSAGE", "-");
     }
@@ -290,7 +290,7 @@ static void put_text(struct table *t, const char *title, const json_t *condition
 /* As benchd wrote them, where only the object is known. */
 static void format_object_conditions(const struct describe_params *p, struct buf *out)
 {
-    const json_t *list = json_object_get(json_object_get(p->object, "status"), "conditions");
+    const json_t *list = json_object_get(json_object_get(p->run->object, "status"), "conditions");
     if (json_array_size(list) == 0) {
         buf_puts(out, "\nConditions: none yet\n");
         return;
@@ -329,8 +329,8 @@ static bool finds_warmup(const struct result *r)
 
 static void format_points(const struct describe_params *p, struct buf *out)
 {
-    const struct run_def *def = p->result->def;
-    const bool has_warmup = finds_warmup(p->result);
+    const struct run_def *def = p->run->result->def;
+    const bool has_warmup = finds_warmup(p->run->result);
     _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
@@ -340,7 +340,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
         table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
         if (has_warmup) {
             _cleanup_(buf_done) struct buf warmup = BUF_INIT;
-            warmup_format(p->result, &p->result->points[i], &warmup);
+            warmup_format(p->run->result, &p->run->result->points[i], &warmup);
             table_text(t, "WARM-UP", "%s", buf_cstr(&warmup));
         }
         table_text(t, "PARAMETERS", "%s%s", buf_cstr(&params),
@@ -376,14 +376,14 @@ static void format_trials(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
-    _cleanup_(freep) char *title = throughput_title(result_unit(p->result, &is_mixed));
+    _cleanup_(freep) char *title = throughput_title(result_unit(p->run->result, &is_mixed));
     table_column(t, "  POINT", TABLE_LEFT);
     table_column(t, "TRIAL", TABLE_RIGHT);
     table_column(t, "ATTEMPTS", TABLE_RIGHT);
     table_column(t, "PHASE", TABLE_LEFT);
     table_column(t, is_mixed ? "THROUGHPUT" : title, TABLE_RIGHT);
-    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->result->points[i];
+    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->run->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
             const struct trial_result *trial = &point->trials[k];
             _cleanup_(buf_done) struct buf x = BUF_INIT;
@@ -394,7 +394,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             table_cell(t, "  %u", i);
             table_cell(t, "%u", trial->trial);
             table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
-            table_cell(t, "%s", trial_words(p->result, point, trial));
+            table_cell(t, "%s", trial_words(p->run->result, point, trial));
             table_cell(t, "%s", buf_cstr(&x));
         }
     }
@@ -422,8 +422,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
 {
     static const struct noise nothing;
     _cleanup_(table_freep) struct table *t = table_new();
-    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->result->points[i];
+    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->run->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
             const struct replica_result *prober = trial_prober(&point->trials[k]);
             const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
@@ -455,8 +455,8 @@ static void format_noise(const struct describe_params *p, struct buf *out)
 static void format_staleness(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
-    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->result->points[i];
+    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->run->result->points[i];
         double sum = 0, n = 0;
         uint64_t max = 0;
         for (size_t j = 0; j < point->n_trials; j++) {
@@ -485,8 +485,8 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
 static void format_late(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
-    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->result->points[i];
+    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->run->result->points[i];
         const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
         _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
         double slices = 0, dropped = 0;
@@ -523,11 +523,11 @@ static void format_late(const struct describe_params *p, struct buf *out)
 
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
-    if (p->result->slow.len == 0) {
+    if (p->run->result->slow.len == 0) {
         return;
     }
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
-    vec_each (struct slow_replica, s, &p->result->slow) {
+    vec_each (struct slow_replica, s, &p->run->result->slow) {
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         layout_describe_slow(NULL, s, &text);
         buf_puts(out, "  ");
@@ -566,7 +566,7 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
         buf_printf(out,
                    "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
                    "--index %u\n",
-                   p->row->name, p->where, row->id.point, row->id.trial, row->id.number,
+                   p->run->row.name, p->where, row->id.point, row->id.trial, row->id.number,
                    role_to_string(rep->id.role), rep->id.index);
     }
 }
@@ -574,29 +574,29 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
 static void format_failures(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
-    for (size_t i = 0; i < p->n_rows; i++) {
-        if (p->rows[i].outcome != ATTEMPT_SUCCEEDED) {
+    for (size_t i = 0; i < p->run->n_rows; i++) {
+        if (p->run->rows[i].outcome != ATTEMPT_SUCCEEDED) {
             buf_puts(out, any ? "" : "\nFailed attempts:\n");
             any = true;
-            format_failed_attempt(p, &p->rows[i], out);
+            format_failed_attempt(p, &p->run->rows[i], out);
         }
     }
 }
 
 static void format_events(const struct describe_params *p, struct buf *out)
 {
-    if (p->n_events == 0) {
+    if (p->run->n_events == 0) {
         buf_puts(out, "\nEvents: none\n");
         return;
     }
     _cleanup_(table_freep) struct table *t = table_new();
-    for (size_t i = 0; i < p->n_events; i++) {
+    for (size_t i = 0; i < p->run->n_events; i++) {
         char age[HUMAN_SIZE];
-        human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
+        human_duration(p->now_unix_ms - p->run->events[i].unix_ms, age);
         table_text(t, "  AGE", "  %s", age);
-        table_text(t, "TYPE", "%s", p->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
-        table_text(t, "REASON", "%s", p->events[i].reason);
-        table_text(t, "MESSAGE", "%s", p->events[i].note);
+        table_text(t, "TYPE", "%s", p->run->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
+        table_text(t, "REASON", "%s", p->run->events[i].reason);
+        table_text(t, "MESSAGE", "%s", p->run->events[i].note);
         table_end_row(t);
     }
     buf_puts(out, "\nEvents:\n");
@@ -606,7 +606,7 @@ static void format_events(const struct describe_params *p, struct buf *out)
 static void format_all(const struct describe_params *p, struct buf *out)
 {
     format_identity(p, out);
-    if (p->result == NULL) {
+    if (p->run->result == NULL) {
         format_object_conditions(p, out);
         return;
     }

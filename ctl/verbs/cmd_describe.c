@@ -30,15 +30,8 @@ static enum exit_code describe(const struct backend *b, const struct loaded_run 
     }
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct describe_params params = {
-        .row = &run->row,
-        .result = run->result,
-        .rows = run->rows,
-        .n_rows = run->n_rows,
-        .events = run->events,
-        .n_events = run->n_events,
-        .is_interrupted = run->is_interrupted,
+        .run = run,
         .where = b->where,
-        .object = run->object,
         .now_unix_ms = clock_unix_ms(),
         .columns = show_list_columns(),
     };

@@ -43,7 +43,8 @@ static char *describe_exchanges(const char *systems, const char *exchange)
     struct run_def *def = make_def_of(all, 1);
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
     struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
-    struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    const struct loaded_run loaded = {.row = run, .result = result};
+    const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
     describe_format(&params, &out);
     result_free(result);
@@ -92,14 +93,17 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
     if (slow != NULL) {
         *vec_push(&result->slow) = *slow;
     }
-    struct describe_params params = {
-        .row = &run,
+    const struct loaded_run loaded = {
+        .row = run,
         .result = result,
         .rows = rows,
         .n_rows = 2,
         .events = events,
         .n_events = 2,
         .is_interrupted = is_interrupted,
+    };
+    const struct describe_params params = {
+        .run = &loaded,
         .where = "--local",
         .now_unix_ms = 1760000060000,
         .columns = columns,
@@ -197,8 +201,8 @@ static char *describe_server(const char *says)
         };
     }
     struct result *result = result_build(def, RUN_SUCCEEDED, &row, 1);
-    struct describe_params params = {
-        .row = &run, .result = result, .rows = &row, .n_rows = 1, .where = "--local"};
+    const struct loaded_run loaded = {.row = run, .result = result, .rows = &row, .n_rows = 1};
+    const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
     describe_format(&params, &out);
     result_free(result);
@@ -363,7 +367,8 @@ TEST(test_the_warm_up_that_was_found)
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
     struct run_def *def = make_def("{trainers: [1]}", 1);
     struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
-    const struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    const struct loaded_run loaded = {.row = run, .result = result};
+    const struct describe_params params = {.run = &loaded, .where = "--local"};
     for (int is_found = 0; is_found < 2; is_found++) {
         struct buf out = BUF_INIT;
         describe_format(&params, &out);
@@ -387,7 +392,8 @@ TEST(test_skipped_thresholds_are_counted)
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
     struct run_def *def = make_def("{trainers: [1]}", 1);
     struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
-    const struct describe_params params = {.row = &run, .result = result, .where = "--local"};
+    const struct loaded_run loaded = {.row = run, .result = result};
+    const struct describe_params params = {.run = &loaded, .where = "--local"};
     *vec_push(&result->skipped) = &skipped;
     for (int n_judged = 0; n_judged < 2; n_judged++) {
         struct buf out = BUF_INIT;
