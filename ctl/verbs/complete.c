@@ -10,90 +10,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/progress.h"
 #include "ctl/verbs/complete_internal.h"
 
 #define TIME_LIMIT_S 1
-
-struct source {
-    const char *value_name;
-    void (*offer)(struct typing *t); /* NULL: only the person knows, or there are choices */
-    const char *choices;
-};
-
-static const struct source sources[] = {
-    {"ARCHIVE", complete_files},
-    {"AXIS,...", complete_axes},
-    {"BENCHMARK", complete_definitions},
-    {"CHART", complete_charts},
-    {"COLUMN", complete_columns},
-    {"COMMAND", complete_files},
-    {"FIGURE", complete_figures},
-    {"FILE", complete_files},
-    {"FILE|DIGEST", complete_files},
-    {"FORMAT", complete_formats},
-    {"HOW", .choices = PROGRESS_MODES},
-    {"LOG", complete_files},
-    {"NAME", complete_names},
-    {"NAME,..", complete_systems},
-    {"NAME=V1,V2", complete_swept},
-    {"P", complete_points},
-    {"PATH", complete_paths},
-    {"PROFILE", complete_profiles},
-    {"ROLE", complete_roles},
-    {"RULE", complete_rules},
-    {"RUN", complete_runs},
-    {"RUN_A", complete_runs},
-    {"RUN_B", complete_runs},
-    {"SET", complete_references},
-    {"URL", complete_stores},
-    {"VERB", complete_verbs},
-    {"WHEN", .choices = CLI_COLORS},
-    {"A", NULL},
-    {"AGE", NULL},
-    {"AMOUNT/UNIT", NULL},
-    {"AXIS=A/B", NULL},
-    {"CONTEXT", NULL},
-    {"DIGEST", NULL},
-    {"DURATION", NULL},
-    {"I", NULL},
-    {"IMAGE", NULL},
-    {"LABELS", NULL},
-    {"N", NULL},
-    {"NAME=VALUE", NULL},
-    {"NS", NULL},
-    {"RATE", NULL},
-    {"RATIO", NULL},
-    {"T", NULL},
-    {"TEXT", NULL},
-    {"US", NULL},
-};
-
-static const struct source *find_source(const char *value_name)
-{
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-        if (str_eq(sources[i].value_name, value_name)) {
-            return &sources[i];
-        }
-    }
-    return NULL;
-}
-
-bool complete_knows(const char *value_name)
-{
-    return strchr(value_name, '|') != NULL || find_source(value_name) != NULL;
-}
-
-static void offer_of(struct typing *t, const char *value_name)
-{
-    const struct source *source = find_source(value_name);
-    const char *choices = source == NULL ? value_name : source->choices;
-    if (choices != NULL && strchr(choices, '|') != NULL) {
-        complete_choices(t, choices);
-    } else if (source != NULL && source->offer != NULL) {
-        source->offer(t);
-    }
-}
 
 char *complete_word_name(const char *args, size_t i)
 {
@@ -121,7 +40,7 @@ static void offer_word(struct typing *t)
     } else if (t->cli.args.n_words < t->cli.verb->max_words) {
         _cleanup_(freep) char *name = complete_word_name(t->cli.verb->args, t->cli.args.n_words);
         if (name != NULL) {
-            offer_of(t, name);
+            complete_value(t, name);
         }
     }
 }
@@ -133,7 +52,7 @@ static void offer_all(struct typing *t)
         complete_options(t);
         break;
     case ARGS_AT_VALUE:
-        offer_of(t, t->end.opt->value_name);
+        complete_value(t, t->end.opt->value_name);
         break;
     case ARGS_AT_WORD:
         offer_word(t);

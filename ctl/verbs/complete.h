@@ -9,8 +9,6 @@
  * follows from its name there: RUN is a run, FILE a file. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "ctl/cli/cli.h"
 
 enum completion_hint {
@@ -23,6 +21,3 @@ enum completion_hint {
  * EXIT_OK, and nothing is written to stderr: a person is typing there. */
 enum exit_code complete_main(const struct verb *const *verbs, size_t n_verbs, int argc,
                              char **argv);
-
-/* Is there a row for this name of a value or word ("RUN", "FILE")? */
-bool complete_knows(const char *value_name);

@@ -39,7 +39,7 @@ static void offer(struct typing *t, const char *text, const char *help)
 }
 
 /* Each of "a|b|c". */
-void complete_choices(struct typing *t, const char *choices)
+static void complete_choices(struct typing *t, const char *choices)
 {
     while (choices != NULL && choices[0] != '\0') {
         const size_t len = strcspn(choices, "|");
@@ -99,7 +99,7 @@ static void offer_run(struct typing *t, const struct listed_run *l)
     }
 }
 
-void complete_runs(struct typing *t)
+static void complete_runs(struct typing *t)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(run_list_done) struct run_list list = {0};
@@ -138,7 +138,7 @@ static void offer_listed_benchmarks(struct typing *t)
 }
 
 /* A definition to run: a shipped one, one of the cluster, or a file. */
-void complete_definitions(struct typing *t)
+static void complete_definitions(struct typing *t)
 {
     _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
@@ -163,13 +163,18 @@ static void offer_point(struct typing *t, const struct run_def *def, const struc
     offer(t, number, buf_cstr(&help));
 }
 
-/* The points of the run that the line names. */
-void complete_points(struct typing *t)
+/* The run that the line names; false: it names none, or one without a definition. */
+static bool load_run(const struct typing *t, struct loaded_run *ret)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
+    return t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
+           b->ops->load_run(b, t->cli.args.words[0], ret) == EXIT_OK && ret->def != NULL;
+}
+
+static void complete_points(struct typing *t)
+{
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
-        b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
+    if (load_run(t, &run)) {
         for (uint32_t i = 0; i < run.def->matrix.n_points; i++) {
             offer_point(t, run.def, &run.def->matrix.points[i]);
         }
@@ -197,7 +202,7 @@ static struct spec *load_definition(const struct typing *t)
 }
 
 /* "a,b,": what has been typed before the last comma stays. */
-void complete_systems(struct typing *t)
+static void complete_systems(struct typing *t)
 {
     struct spec *spec = load_definition(t);
     const char *comma = strrchr(t->end.text, ',');
@@ -211,7 +216,7 @@ void complete_systems(struct typing *t)
     t->hints |= COMPLETION_NO_SPACE;
 }
 
-void complete_swept(struct typing *t)
+static void complete_swept(struct typing *t)
 {
     struct spec *spec = load_definition(t);
     for (size_t i = 0; spec != NULL && i < spec->sweep.axes.len; i++) {
@@ -222,28 +227,28 @@ void complete_swept(struct typing *t)
     t->hints |= COMPLETION_NO_SPACE;
 }
 
-void complete_charts(struct typing *t)
+static void complete_charts(struct typing *t)
 {
     for (size_t i = 0; charts_name(i) != NULL; i++) {
         offer(t, charts_name(i), "");
     }
 }
 
-void complete_figures(struct typing *t)
+static void complete_figures(struct typing *t)
 {
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
         offer(t, pivot_figure_names[i], "");
     }
 }
 
-void complete_roles(struct typing *t)
+static void complete_roles(struct typing *t)
 {
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         offer(t, role_to_string(role), "");
     }
 }
 
-void complete_formats(struct typing *t)
+static void complete_formats(struct typing *t)
 {
     const struct verb *verb = t->cli.verb;
     const char *formats = verb == NULL ? NULL : verb->formats;
@@ -256,15 +261,20 @@ void complete_formats(struct typing *t)
     complete_choices(t, formats);
 }
 
+static void complete_files(struct typing *t)
+{
+    t->hints &= ~(unsigned)COMPLETION_NO_FILES;
+}
+
 /* Those that bring no program: for the others a definition ships. */
-void complete_profiles(struct typing *t)
+static void complete_profiles(struct typing *t)
 {
     for (size_t i = 0; i < shipped_profiles_count; i++) {
         offer(t, shipped_profiles[i].name, "");
     }
 }
 
-void complete_rules(struct typing *t)
+static void complete_rules(struct typing *t)
 {
     for (size_t i = 0; i < log_shipped_count; i++) {
         offer(t, log_shipped[i].name, "");
@@ -272,7 +282,7 @@ void complete_rules(struct typing *t)
     complete_files(t);
 }
 
-void complete_references(struct typing *t)
+static void complete_references(struct typing *t)
 {
     for (size_t i = 0; i < reference_shipped_count; i++) {
         offer(t, reference_shipped[i].name, "");
@@ -298,7 +308,7 @@ static void offer_path(void *ctx, const char *path, const struct schema_field *f
     }
 }
 
-void complete_paths(struct typing *t)
+static void complete_paths(struct typing *t)
 {
     struct schema s;
     if (schema_open(&s, NULL) < 0) {
@@ -311,7 +321,7 @@ void complete_paths(struct typing *t)
 }
 
 /* What `get` sorts the kind by that the line names. */
-void complete_columns(struct typing *t)
+static void complete_columns(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     const bool is_runs = a->n_words == 0 || cli_is_run_kind(a->words[0]);
@@ -321,12 +331,7 @@ void complete_columns(struct typing *t)
     }
 }
 
-void complete_files(struct typing *t)
-{
-    t->hints &= ~(unsigned)COMPLETION_NO_FILES;
-}
-
-void complete_stores(struct typing *t)
+static void complete_stores(struct typing *t)
 {
     if (!str_has_prefix(t->end.text, "sqlite:")) {
         offer(t, "sqlite:", "");
@@ -336,12 +341,10 @@ void complete_stores(struct typing *t)
 }
 
 /* What the run that the line names has two values of, or more. */
-void complete_axes(struct typing *t)
+static void complete_axes(struct typing *t)
 {
-    _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
-        b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
+    if (load_run(t, &run)) {
         vec_each (const struct axis, axis, &run.def->spec->sweep.axes) {
             if (axis->values.len > 1) {
                 offer(t, axis->name, "");
@@ -354,7 +357,7 @@ void complete_axes(struct typing *t)
 }
 
 /* The names of `get`: of the kind that the line names. */
-void complete_names(struct typing *t)
+static void complete_names(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     if (str_eq(t->cli.verb->name, "compare")) {
@@ -365,5 +368,87 @@ void complete_names(struct typing *t)
         complete_runs(t);
     } else {
         offer_listed_benchmarks(t);
+    }
+}
+
+/* ---- which of them ---- */
+
+struct source {
+    const char *value_name;
+    void (*offer)(struct typing *t); /* NULL: only the person knows, or there are choices */
+    const char *choices;
+};
+
+static const struct source sources[] = {
+    {"ARCHIVE", complete_files},
+    {"AXIS,...", complete_axes},
+    {"BENCHMARK", complete_definitions},
+    {"CHART", complete_charts},
+    {"COLUMN", complete_columns},
+    {"COMMAND", complete_files},
+    {"FIGURE", complete_figures},
+    {"FILE", complete_files},
+    {"FILE|DIGEST", complete_files},
+    {"FORMAT", complete_formats},
+    {"HOW", .choices = PROGRESS_MODES},
+    {"LOG", complete_files},
+    {"NAME", complete_names},
+    {"NAME,..", complete_systems},
+    {"NAME=V1,V2", complete_swept},
+    {"P", complete_points},
+    {"PATH", complete_paths},
+    {"PROFILE", complete_profiles},
+    {"ROLE", complete_roles},
+    {"RULE", complete_rules},
+    {"RUN", complete_runs},
+    {"RUN_A", complete_runs},
+    {"RUN_B", complete_runs},
+    {"SET", complete_references},
+    {"URL", complete_stores},
+    {"VERB", complete_verbs},
+    {"WHEN", .choices = CLI_COLORS},
+    {"A", NULL},
+    {"AGE", NULL},
+    {"AMOUNT/UNIT", NULL},
+    {"AXIS=A/B", NULL},
+    {"CONTEXT", NULL},
+    {"DIGEST", NULL},
+    {"DURATION", NULL},
+    {"I", NULL},
+    {"IMAGE", NULL},
+    {"LABELS", NULL},
+    {"N", NULL},
+    {"NAME=VALUE", NULL},
+    {"NS", NULL},
+    {"RATE", NULL},
+    {"RATIO", NULL},
+    {"T", NULL},
+    {"TEXT", NULL},
+    {"US", NULL},
+};
+
+static const struct source *find_source(const char *value_name)
+{
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        if (str_eq(sources[i].value_name, value_name)) {
+            return &sources[i];
+        }
+    }
+    return NULL;
+}
+
+bool complete_knows(const char *value_name)
+{
+    return strchr(value_name, '|') != NULL || find_source(value_name) != NULL;
+}
+
+void complete_value(struct typing *t, const char *value_name)
+{
+    const struct source *source = find_source(value_name);
+    const char *choices = source == NULL ? value_name : source->choices;
+    if (choices != NULL && strchr(choices, '|') != NULL) {
+        complete_choices(t, choices);
+    } else if (source != NULL && source->offer != NULL) {
+        source->offer(t);
     }
 }

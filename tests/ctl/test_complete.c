@@ -10,7 +10,8 @@ static void check_options(const struct arg_opt *opts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (opts[i].value_name != NULL && !complete_knows(opts[i].value_name)) {
-            fail_msg("--%s: no row of complete.c names %s", opts[i].name, opts[i].value_name);
+            fail_msg("--%s: no row of complete_offers.c names %s", opts[i].name,
+                     opts[i].value_name);
         }
     }
 }
@@ -24,7 +25,7 @@ TEST(every_name_of_the_verb_table_is_known)
         for (size_t k = 0; k < verb->max_words && k < 4; k++) {
             _cleanup_(freep) char *name = complete_word_name(verb->args, k);
             if (name != NULL && !complete_knows(name)) {
-                fail_msg("%s: no row of complete.c names %s", verb->name, name);
+                fail_msg("%s: no row of complete_offers.c names %s", verb->name, name);
             }
         }
     }
