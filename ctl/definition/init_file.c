@@ -47,13 +47,8 @@ static bool has_word(const char *const *words, size_t n_words, const char *word)
 
 static bool is_mpi(const char *program)
 {
-    static const char *const programs[] = {"mpirun", "mpiexec", "orterun", "horovodrun"};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        if (str_eq(program, programs[i])) {
-            return true;
-        }
-    }
-    return false;
+    static const char *const programs[] = {"mpirun", "mpiexec", "orterun", "horovodrun", NULL};
+    return str_is_one_of(program, programs);
 }
 
 /* Where the command says how many processes there are, or where, no profile may. */
@@ -72,9 +67,10 @@ static bool is_plain_mpirun(const char *const *words, size_t n_words)
                                       "--hosts",
                                       "-hosts",
                                       "--oversubscribe",
-                                      "--machinefile"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (has_word(words, n_words, own[i])) {
+                                      "--machinefile",
+                                      NULL};
+    for (size_t i = 0; i < n_words; i++) {
+        if (str_is_one_of(words[i], own)) {
             return false;
         }
     }
@@ -178,20 +174,17 @@ static size_t rendezvous_words(const struct init_params *p, size_t i)
 {
     static const char *const options[] = {"--nnodes",      "--node-rank",   "--rdzv-backend",
                                           "--rdzv-conf",   "--rdzv-id",     "--rdzv-endpoint",
-                                          "--master-addr", "--master-port", "--standalone"};
+                                          "--master-addr", "--master-port", "--standalone", NULL};
     _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
     const bool has_value = strchr(p->words[i], '=') != NULL;
     for (char *c = name + (name[0] == '-' ? 2 : 0); name[0] == '-' && name[1] == '-' && *c != '\0';
          c++) {
         *c = *c == '_' ? '-' : *c; /* --rdzv_id, too */
     }
-    for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
-        if (str_eq(name, options[k])) {
-            const bool is_flag = str_eq(name, "--standalone");
-            return is_flag || has_value || i + 1 == p->n_words ? 1 : 2;
-        }
+    if (!str_is_one_of(name, options)) {
+        return 0;
     }
-    return 0;
+    return str_eq(name, "--standalone") || has_value || i + 1 == p->n_words ? 1 : 2;
 }
 
 /* Of a command that is torchrun: where the script's own words begin; else 0. */
