@@ -1,6 +1,8 @@
 /* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -8,7 +10,6 @@
 #include "base/texts.h"
 #include "ctl/definition/benchmarks.h"
 #include "ctl/runs/list_order.h"
-#include "ctl/runs/list_watch.h"
 #include "ctl/runs/runs.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/backend_open.h"
@@ -169,8 +170,8 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 
 /* ---- --watch ---- */
 
-#define WATCH_LOCAL_MS 1000
-#define WATCH_CLUSTER_MS 2000
+#define WATCH_LOCAL_S 1
+#define WATCH_CLUSTER_S 2
 
 struct watching {
     struct backend *b;
@@ -223,9 +224,8 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
     return code;
 }
 
-static enum exit_code look_again(void *ctx)
+static enum exit_code look_again(struct watching *w)
 {
-    struct watching *w = ctx;
     _cleanup_(run_list_done) struct run_list list = {0};
     enum exit_code code = list_runs(w->b, w->get, &list);
     if (code == EXIT_OK) {
@@ -235,12 +235,22 @@ static enum exit_code look_again(void *ctx)
     return code;
 }
 
+/* The next look is a period after this one has ended: a slow server is asked less often. A signal
+ * that arrives during a look ends the wait after it. */
 static enum exit_code watch_runs(struct backend *b, const struct get *g)
 {
-    struct watching w = {.b = b, .get = g};
     const bool is_here = b->cli->is_local || b->cli->store != NULL;
-    const enum exit_code code =
-        list_watch(look_again, &w, is_here ? WATCH_LOCAL_MS : WATCH_CLUSTER_MS);
+    const struct timespec period = {.tv_sec = is_here ? WATCH_LOCAL_S : WATCH_CLUSTER_S};
+    struct watching w = {.b = b, .get = g};
+    enum exit_code code = EXIT_OK;
+    sigset_t ends;
+    (void)sigemptyset(&ends); /* these fail for wrong numbers only */
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ends, NULL);
+    while (code == EXIT_OK && (code = look_again(&w)) == EXIT_OK) {
+        code = sigtimedwait(&ends, NULL, &period) > 0 ? EXIT_INTERRUPTED : EXIT_OK;
+    }
     texts_done(&w.texts);
     return code;
 }
