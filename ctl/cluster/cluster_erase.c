@@ -1,8 +1,9 @@
 /* benchctl delete for a run whose object is gone: benchd still has its results. Kubernetes decides
  * which users may delete them: benchctl creates a BenchmarkRun that asks for it and deletes that,
  * and benchd acts when it sees the deletion (docs/benchd.md#deleting-results-without-an-object).
- * See cluster_internal.h. Edge file: libuv. */
+ * See cluster_internal.h. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -12,25 +13,6 @@
 
 #define POLL_MS 200
 #define POLLS_MAX 50 /* 10 s and the time of the requests: benchd acts within a second */
-
-static void on_timer(uv_timer_t *timer)
-{
-    *(bool *)timer->data = true;
-}
-
-static void pause_for(struct cluster *c, uint64_t ms)
-{
-    bool is_over = false;
-    uv_timer_t timer;
-    (void)uv_timer_init(&c->loop, &timer); /* always 0 */
-    timer.data = &is_over;
-    (void)uv_timer_start(&timer, on_timer, ms, 0); /* a timer that is initialised */
-    while (!is_over) {
-        (void)uv_run(&c->loop, UV_RUN_ONCE);
-    }
-    uv_close((uv_handle_t *)&timer, NULL);
-    (void)uv_run(&c->loop, UV_RUN_NOWAIT); /* a turn ends with the close callbacks */
-}
 
 char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err)
 {
@@ -90,7 +72,7 @@ static bool wait_until_gone(struct cluster *c, const char *uid)
         if (still == NULL && err.code == ENOENT) {
             return true;
         }
-        pause_for(c, POLL_MS);
+        (void)poll(NULL, 0, POLL_MS); /* nothing else happens in the loop until then */
     }
     return false;
 }
