@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "ctl/cluster/cluster_internal.h"
-#include "ctl/doctor/doctor_cluster.h"
+#include "ctl/doctor/doctor.h"
 #include "kube/json.h"
 #include "pod/body.h"
 

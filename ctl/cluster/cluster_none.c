@@ -1,6 +1,6 @@
 /* Instead of cluster*.c where the program is built without Kubernetes (-Dkube=disabled). */
 #include "ctl/cluster/cluster.h"
-#include "ctl/doctor/doctor_cluster.h"
+#include "ctl/doctor/doctor.h"
 
 enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
 {

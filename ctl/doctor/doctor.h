@@ -1,4 +1,5 @@
-/* The findings of `benchctl doctor`: a list of checks, each with what was found and a fix. Pure. */
+/* The findings of `benchctl doctor`: a list of checks, each with what was found and a fix. Pure, but
+ * for the two functions at the end. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/exit_code.h"
 #include "base/vec.h"
+#include "ctl/cli/cli.h"
 
 enum check_outcome {
     CHECK_OK,
@@ -63,3 +65,10 @@ struct machine_seen {
     struct cpu_times before, now; /* while this program waited */
 };
 void machine_check(const struct machine_seen *seen, struct checks *c);
+
+/* --- What is looked at --- */
+
+/* This machine: worker, CPUs, store. In doctor_local.c. */
+void doctor_local(const struct cli *cli, struct checks *c);
+/* In ctl/cluster/cluster_doctor.c, or cluster_none.c in a build without Kubernetes. */
+void doctor_cluster(const struct cli *cli, struct checks *c);

@@ -1,5 +1,5 @@
-/* See doctor_local.h. Edge file: reads /proc and /sys, starts the worker, opens the store. */
-#include "ctl/doctor/doctor_local.h"
+/* See doctor.h. Edge file: reads /proc and /sys, starts the worker, opens the store. */
+#include "ctl/doctor/doctor.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include "ctl/doctor/doctor.h"
-#include "ctl/doctor/doctor_cluster.h"
-#include "ctl/doctor/doctor_local.h"
 #include "ctl/cli/terminal.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
