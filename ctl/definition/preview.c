@@ -442,16 +442,6 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
     return 0;
 }
 
-static json_t *params_json(const struct params *params)
-{
-    json_t *object = json_object();
-    vec_each (const struct param, p, &params->list) {
-        json_t *value = p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s);
-        (void)json_object_set_new(object, p->name, value); /* grows in memory only */
-    }
-    return object;
-}
-
 static json_t *point_json(const struct run_def *def, uint32_t index, const struct point_rate *rate)
 {
     const struct point *p = &def->matrix.points[index];
@@ -459,7 +449,7 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
     json_t *o = json_pack(
         "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point", (int)index,
         "system", def->spec->systems.items[p->system].name, "baseline", p->is_baseline,
-        "parameters", params_json(&p->params), "replicas", "pserver",
+        "parameters", params_to_json(&p->params), "replicas", "pserver",
         (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
         (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)rate->cpu_millicores,
         "memoryBytes", (json_int_t)rate->mem_bytes, "busyThreads",
