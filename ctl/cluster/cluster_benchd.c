@@ -36,11 +36,19 @@ static int connect_directly(struct cluster *c, struct err *err)
     return kube_client_new(&params, &c->direct, err);
 }
 
-static void learn_read_key(struct cluster *c, const json_t *lease)
+/* Takes the read key, too. */
+static int read_lease(struct cluster *c, const char *body, size_t len, int64_t date_unix_ms,
+                      char **ret_address, struct err *err)
 {
-    const char *key = kube_lease_read_key(lease);
-    free(c->read_key);
-    c->read_key = key == NULL ? NULL : xstrdup(key);
+    json_auto_t *lease = NULL;
+    int r = kube_json_load(body, len, &lease, err);
+    r = r < 0 ? r : kube_lease_read(lease, date_unix_ms, ret_address, err);
+    if (r >= 0) {
+        const char *key = kube_lease_read_key(lease);
+        free(c->read_key);
+        c->read_key = key == NULL ? NULL : xstrdup(key);
+    }
+    return r;
 }
 
 /* benchd's address from its Lease. 0, or -Exxx; is_dead: the API server says that no benchd is
@@ -49,7 +57,6 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
 {
     struct kube_request req;
     _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
-    json_auto_t *lease = NULL;
     kube_request_get(&kube_leases, c->ns, LEASE, &req);
     int r = cluster_call(c, c->client, &req, &a);
     *ret_is_dead = r >= 0 || r == -ENOENT;
@@ -58,11 +65,7 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
     } else if (r < 0) {
         *err = a.err;
     } else {
-        r = kube_json_load(buf_cstr(&a.body), a.body.len, &lease, err);
-        r = r < 0 ? r : kube_lease_read(lease, a.date_unix_ms, ret_address, err);
-        if (r >= 0) {
-            learn_read_key(c, lease);
-        }
+        r = read_lease(c, buf_cstr(&a.body), a.body.len, a.date_unix_ms, ret_address, err);
     }
     return r;
 }
@@ -113,13 +116,8 @@ void cluster_lease_request(const struct cluster *c, struct kube_request *ret)
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
 {
     _cleanup_(freep) char *address = NULL;
-    json_auto_t *lease = NULL;
-    int r = kube_json_load(res->body, res->body_len, &lease, NULL);
-    r = r < 0 ? r : kube_lease_read(lease, res->date_unix_ms, &address, NULL);
-    if (r >= 0) {
-        learn_read_key(c, lease);
-    }
-    if (r < 0 || str_eq(address, c->address)) {
+    if (read_lease(c, res->body, res->body_len, res->date_unix_ms, &address, NULL) < 0 ||
+        str_eq(address, c->address)) {
         return false;
     }
     struct kube_client *before = take_ptr(c->direct);
