@@ -184,27 +184,23 @@ static void check_benchd(struct cluster *c, struct checks *checks)
 /* "image 'x': ImagePullBackOff"; false: the container has its image. */
 static bool put_image(const json_t *container, struct buf *out)
 {
-    static const char *const reasons[] = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName",
-                                          "ErrImageNeverPull", "RegistryUnavailable"};
+    static const char *const reasons[] = {"ErrImagePull",        "ImagePullBackOff",
+                                          "InvalidImageName",    "ErrImageNeverPull",
+                                          "RegistryUnavailable", NULL};
     const json_t *waiting = path(container, "state", "waiting");
     const char *reason = text_of(json_object_get(waiting, "reason"));
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-        if (str_eq(reason, reasons[i])) {
-            buf_printf(out, "%s: %s", text_of(json_object_get(container, "image")), reason);
-            return true;
-        }
+    if (!str_is_one_of(reason, reasons)) {
+        return false;
     }
-    return false;
+    buf_printf(out, "%s: %s", text_of(json_object_get(container, "image")), reason);
+    return true;
 }
 
 static void check_images(struct cluster *c, struct checks *checks)
 {
-    const struct kube_list_options options = {.label_selector = POD_SELECTOR};
-    struct kube_request req;
     struct err err = {0};
     json_auto_t *list = NULL;
-    kube_request_list(&kube_pods, c->ns, &options, &req);
-    const int r = cluster_get(c, &req, &list, &err);
+    const int r = cluster_get_list(c, &kube_pods, c->ns, POD_SELECTOR, &list, &err);
     _cleanup_(buf_done) struct buf first = BUF_INIT;
     size_t n_waiting = 0, i, k;
     const json_t *pod, *container;
@@ -241,13 +237,10 @@ static bool is_ready(const json_t *endpoint)
 static void check_dns(struct cluster *c, struct checks *checks)
 {
     static const char fix[] = "kubectl -n " DNS_NS " get pods -l k8s-app=" DNS_SERVICE;
-    const struct kube_list_options options = {.label_selector =
-                                                  "kubernetes.io/service-name=" DNS_SERVICE};
-    struct kube_request req;
     struct err err = {0};
     json_auto_t *list = NULL;
-    kube_request_list(&kube_endpoint_slices, DNS_NS, &options, &req);
-    const int r = cluster_get(c, &req, &list, &err);
+    const int r = cluster_get_list(c, &kube_endpoint_slices, DNS_NS,
+                                   "kubernetes.io/service-name=" DNS_SERVICE, &list, &err);
     const json_t *items = json_object_get(list, "items");
     size_t n_ready = 0, i, k;
     const json_t *slice, *endpoint;
@@ -296,12 +289,9 @@ static void read_quota(const json_t *quota, struct buf *full, struct buf *all)
 static void check_quota(struct cluster *c, struct checks *checks)
 {
     static const struct kube_resource quotas = {"", "v1", "resourcequotas", "resource quota"};
-    const struct kube_list_options options = {0};
-    struct kube_request req;
     struct err err = {0};
     json_auto_t *list = NULL;
-    kube_request_list(&quotas, c->ns, &options, &req);
-    const int r = cluster_get(c, &req, &list, &err);
+    const int r = cluster_get_list(c, &quotas, c->ns, NULL, &list, &err);
     _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
     size_t i;
     const json_t *quota;

@@ -53,6 +53,18 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
                  struct cluster_answer *ret);
 /* The same for a JSON document from the API server: owned, in *ret. */
 int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
+/* The same for an object of the namespace, by its name. */
+int cluster_get_object(struct cluster *c, const struct kube_resource *res, const char *name,
+                       json_t **ret, struct err *err);
+/* The same for the objects of a namespace (NULL: of all) that have these labels (NULL: any). */
+int cluster_get_list(struct cluster *c, const struct kube_resource *res, const char *ns,
+                     const char *selector, json_t **ret, struct err *err);
+/* From now on `on_signal` gets Ctrl-C and what else ends a program, with `data` in the handle. */
+#define CLUSTER_N_SIGNALS 3
+void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS],
+                           uv_signal_cb on_signal, void *data);
+/* The close callbacks need two turns of the loop. */
+void cluster_signals_close(uv_signal_t handles[static CLUSTER_N_SIGNALS]);
 /* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
 /* The exit code for an error; cluster_error prints it, too. */

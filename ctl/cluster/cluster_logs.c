@@ -4,7 +4,6 @@
  * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that
  * --point, --trial and --attempt select. It ends with the run, or with the attempt if
  * exactly one is selected. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +18,12 @@
 #include "kube/json.h"
 #include "pod/facts.h"
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
-
 struct following {
     struct cluster *c;
     const char *run_name, *run_uid;
     bool of_any_role; /* no role is selected: follow whoever trains */
     bool is_one;      /* exactly one attempt is selected: stop when it ends */
-    uv_signal_t signals[N_SIGNALS];
+    uv_signal_t signals[CLUSTER_N_SIGNALS];
     uv_timer_t timer; /* frees follows, which must not be freed in their own callbacks */
     struct kube_informer *pods, *runs;
     struct kube_follow *follow; /* NULL: no log is being printed */
@@ -280,11 +276,7 @@ static char *pod_selector(const char *run, const struct log_wanted *w)
 static void start(struct following *f, const char *pods, const char *run)
 {
     uv_loop_t *loop = &f->c->loop;
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        (void)uv_signal_init(loop, &f->signals[i]); /* fails only without a signal pipe */
-        f->signals[i].data = f;
-        (void)uv_signal_start(&f->signals[i], on_signal, signals[i]);
-    }
+    cluster_signals_start(f->c, f->signals, on_signal, f);
     (void)uv_timer_init(loop, &f->timer); /* always 0 */
     f->timer.data = f;
     wake(f);
@@ -312,9 +304,7 @@ static void end(struct following *f)
     }
     kube_informer_free(f->pods);
     kube_informer_free(f->runs);
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&f->signals[i], NULL);
-    }
+    cluster_signals_close(f->signals);
     uv_close((uv_handle_t *)&f->timer, NULL);
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
     (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);

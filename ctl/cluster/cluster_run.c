@@ -147,10 +147,8 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
  * lost, and 0 if it is not. */
 static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
-    struct kube_request req;
     json_auto_t *object = NULL;
-    kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
-    const int r = cluster_get(c, &req, &object, err);
+    const int r = cluster_get_object(c, &kube_benchmark_runs, name, &object, err);
     const bool is = r >= 0 && object_is_of_request(object, request);
     return r >= 0 || r == -ENOENT ? is : r;
 }

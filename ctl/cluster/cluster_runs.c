@@ -13,10 +13,8 @@
 static int list_objects(struct cluster *c, const struct kube_resource *res,
                         const struct list_wanted *wanted, json_t **ret, struct err *err)
 {
-    const struct kube_list_options options = {.label_selector = wanted->selector};
-    struct kube_request req;
-    kube_request_list(res, wanted->is_all_namespaces ? NULL : c->ns, &options, &req);
-    return cluster_get(c, &req, ret, err);
+    return cluster_get_list(c, res, wanted->is_all_namespaces ? NULL : c->ns, wanted->selector, ret,
+                            err);
 }
 
 /* The index of the object that was created last; -1 if none exists. */
@@ -169,10 +167,8 @@ enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_want
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
     for (size_t i = 0; i < wanted->n_names; i++) {
-        struct kube_request req;
         json_auto_t *object = NULL;
-        kube_request_get(&kube_benchmarks, c->ns, wanted->names[i], &req);
-        int r = cluster_get(c, &req, &object, &err);
+        int r = cluster_get_object(c, &kube_benchmarks, wanted->names[i], &object, &err);
         if (r < 0) {
             return cluster_error(r, &err);
         }

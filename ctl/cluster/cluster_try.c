@@ -2,7 +2,6 @@
  * the smallest point and reads the logs of its pods until they have a figure. It is deleted then,
  * whatever came of it. See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -27,13 +26,10 @@
 #define ORPHAN_DEADLINE_S 120
 #define ORPHAN_TTL_S 60
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
-
 struct trying {
     struct cluster *c;
     struct try_options options;
-    uv_signal_t signals[N_SIGNALS];
+    uv_signal_t signals[CLUSTER_N_SIGNALS];
     uv_timer_t timer;
     bool is_due, is_interrupted;
     /* of one system */
@@ -64,20 +60,14 @@ static void on_due(uv_timer_t *timer)
 static void start_handles(struct trying *t)
 {
     uv_loop_t *loop = &t->c->loop;
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        (void)uv_signal_init(loop, &t->signals[i]); /* fails only without a signal pipe */
-        t->signals[i].data = t;
-        (void)uv_signal_start(&t->signals[i], on_signal, signals[i]);
-    }
+    cluster_signals_start(t->c, t->signals, on_signal, t);
     (void)uv_timer_init(loop, &t->timer); /* always 0 */
     t->timer.data = t;
 }
 
 static void end_handles(struct trying *t)
 {
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&t->signals[i], NULL);
-    }
+    cluster_signals_close(t->signals);
     uv_close((uv_handle_t *)&t->timer, NULL);
     (void)uv_run(&t->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
     (void)uv_run(&t->c->loop, UV_RUN_NOWAIT);
@@ -184,11 +174,8 @@ static int look_at_logs(struct trying *t, struct err *err)
     _cleanup_(freep) char *selector =
         xasprintf("benchd.io/run=%s,benchd.io/role=%s", t->name,
                   role_to_string(point_leading_role(&t->def->matrix.points[0])));
-    const struct kube_list_options options = {.label_selector = selector};
-    struct kube_request req;
     json_auto_t *list = NULL;
-    kube_request_list(&kube_pods, t->c->ns, &options, &req);
-    int r = cluster_get(t->c, &req, &list, err);
+    int r = cluster_get_list(t->c, &kube_pods, t->c->ns, selector, &list, err);
     if (r < 0) {
         return r == -EACCES ? r : 0; /* the next look may succeed */
     }
@@ -208,10 +195,8 @@ static int look_at_logs(struct trying *t, struct err *err)
 /* -ENOENT: it is gone. */
 static int look_at_run(struct trying *t, struct err *err)
 {
-    struct kube_request req;
     json_auto_t *object = NULL;
-    kube_request_get(&kube_benchmark_runs, t->c->ns, t->name, &req);
-    const int r = cluster_get(t->c, &req, &object, err);
+    const int r = cluster_get_object(t->c, &kube_benchmark_runs, t->name, &object, err);
     if (r >= 0) {
         object_read_status(object, &t->status);
     }

@@ -5,7 +5,6 @@
  *
  * The API server and benchd may go away and come back during that time: of their failures only a
  * refusal to let us watch ends it. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +23,13 @@
 #define LAST_WAIT_MS 30000    /* without an answer after the run's end: benchd may be restarting */
 #define CANCEL_GRACE_MS 30000 /* for benchd to end a run after --timeout */
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
-
 struct watch {
     struct cluster *c;
     const char *name, *uid;
     const struct run_opts *opts;
     struct watch_machine machine;
     uv_timer_t tick, timeout, patience;
-    uv_signal_t signals[N_SIGNALS];
+    uv_signal_t signals[CLUSTER_N_SIGNALS];
     struct kube_informer *informer;
     struct kube_call *call;         /* to benchd or for its Lease; NULL: none is under way */
     struct kube_call *cancellation; /* after --timeout; NULL: none is under way */
@@ -386,11 +382,7 @@ static void on_signal(uv_signal_t *handle, int signum)
 static void start_handles(struct watch *w)
 {
     uv_loop_t *loop = &w->c->loop;
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        (void)uv_signal_init(loop, &w->signals[i]); /* fails only without a signal pipe */
-        w->signals[i].data = w;
-        (void)uv_signal_start(&w->signals[i], on_signal, signals[i]);
-    }
+    cluster_signals_start(w->c, w->signals, on_signal, w);
     (void)uv_timer_init(loop, &w->tick); /* always 0, as all of these */
     (void)uv_timer_init(loop, &w->timeout);
     (void)uv_timer_init(loop, &w->patience);
@@ -414,9 +406,7 @@ static void end_handles(struct watch *w)
     if (w->progress != NULL) {
         progress_end(w->progress);
     }
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&w->signals[i], NULL);
-    }
+    cluster_signals_close(w->signals);
     uv_close((uv_handle_t *)&w->tick, NULL);
     uv_close((uv_handle_t *)&w->timeout, NULL);
     uv_close((uv_handle_t *)&w->patience, NULL);
