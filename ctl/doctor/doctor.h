@@ -1,5 +1,5 @@
-/* The findings of `benchctl doctor`: a list of checks, each with what was found and a fix. Pure, but
- * for the two functions at the end. */
+/* The findings of `benchctl doctor`: a list of checks, each with what was found and a fix. Pure,
+ * but for the two functions at the end. */
 #pragma once
 
 #include <stdbool.h>

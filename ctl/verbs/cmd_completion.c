@@ -1,6 +1,6 @@
 /* benchctl completion SHELL: prints the script with which a shell completes benchctl. The scripts
- * (completion.bash, .zsh, .fish) ask `benchctl __complete` (complete.h) and know nothing of verbs or
- * options themselves.
+ * (completion.bash, .zsh, .fish) ask `benchctl __complete` (complete.h) and know nothing of verbs
+ * or options themselves.
  *
  * Bash breaks words at = and : too. Its script splits the line at blanks, as benchctl sees it, and
  * cuts the part before the last break of the word off the candidates. */

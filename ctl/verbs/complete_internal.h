@@ -18,6 +18,6 @@ void complete_value(struct typing *t, const char *value_name);
 /* Is there a row for this name? */
 bool complete_knows(const char *value_name);
 
-/* In complete.c: the name of the i-th word in a verb's `args`: "RUN_B" for 1 in "RUN_A RUN_B [option...]", "FILE"
- * for any in "FILE...". Owned; NULL: there is no such word. */
+/* In complete.c: the name of the i-th word in a verb's `args`, "RUN_B" for 1 in
+ * "RUN_A RUN_B [option...]", "FILE" for any in "FILE...". Owned; NULL: there is no such word. */
 char *complete_word_name(const char *args, size_t i);
