@@ -1,7 +1,8 @@
-/* Makes and writes archives, see archive.h; archive_read.c reads them. */
+/* See archive.h. What is read may come from anybody. */
 #include "store/archive.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "store/archive_internal.h"
+#include "base/text.h"
+#include "base/texts.h"
+#include "core/json_field.h"
 #include "store/archive_tar.h"
 
+#define ARCHIVE_FORMAT "benchd.io/archive"
 /* Fixed: the same run is the same bytes. */
 #define LEVEL 9
 
@@ -71,8 +75,9 @@ bool archive_name_is_good(const char *name)
     return false;
 }
 
-int archive_sha256(const void *data, size_t len, char ret[static ARCHIVE_SHA256_SIZE],
-                   struct err *err)
+/* In hex. -ENOSYS. */
+static int sha256_of(const void *data, size_t len, char ret[static ARCHIVE_SHA256_SIZE],
+                     struct err *err)
 {
     unsigned char digest[ARCHIVE_SHA256_SIZE / 2];
     if (SHA256(data, len, digest) == NULL) {
@@ -84,6 +89,8 @@ int archive_sha256(const void *data, size_t len, char ret[static ARCHIVE_SHA256_
     return 0;
 }
 
+/* ---- writing ---- */
+
 /* As text, with its final newline. */
 static int make_manifest(const struct archive *a, struct buf *out, struct err *err)
 {
@@ -91,7 +98,7 @@ static int make_manifest(const struct archive *a, struct buf *out, struct err *e
     int r = 0;
     vec_each (const struct archive_member, m, &a->members) {
         char sha256[ARCHIVE_SHA256_SIZE];
-        r = r < 0 ? r : archive_sha256(buf_cstr(&m->data), m->data.len, sha256, err);
+        r = r < 0 ? r : sha256_of(buf_cstr(&m->data), m->data.len, sha256, err);
         if (r >= 0) {
             (void)json_array_append_new(members,
                                         json_pack("{s:s, s:I, s:s}", "name", m->name, "bytes",
@@ -108,7 +115,8 @@ static int make_manifest(const struct archive *a, struct buf *out, struct err *e
     return r;
 }
 
-int archive_check_size(const char *name, size_t len, struct err *err)
+/* -E2BIG: the member of that name may not have so many bytes. */
+static int check_size(const char *name, size_t len, struct err *err)
 {
     const size_t most = str_eq(name, ARCHIVE_MANIFEST)  ? ARCHIVE_MAX_MANIFEST_BYTES
                         : str_has_suffix(name, ".json") ? ARCHIVE_MAX_JSON_BYTES
@@ -148,10 +156,10 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
     _cleanup_(buf_done) struct buf manifest = BUF_INIT, tar = BUF_INIT;
     int r = 0;
     vec_each (const struct archive_member, m, &a->members) {
-        r = r < 0 ? r : archive_check_size(m->name, m->data.len, err);
+        r = r < 0 ? r : check_size(m->name, m->data.len, err);
     }
     r = r < 0 ? r : make_manifest(a, &manifest, err);
-    r = r < 0 ? r : archive_check_size(ARCHIVE_MANIFEST, manifest.len, err);
+    r = r < 0 ? r : check_size(ARCHIVE_MANIFEST, manifest.len, err);
     if (r >= 0) {
         tar_put(&tar, ARCHIVE_MANIFEST, manifest.data, manifest.len);
         vec_each (const struct archive_member, m, &a->members) {
@@ -160,6 +168,220 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
         tar_put_end(&tar);
         r = compress(&tar, out, err);
     }
-    r = r < 0 ? r : archive_sha256(manifest.data, manifest.len, a->digest, err);
+    r = r < 0 ? r : sha256_of(manifest.data, manifest.len, a->digest, err);
     return r < 0 ? r : 0;
+}
+
+/* ---- reading ---- */
+
+static const char not_ours[] = "it is not an archive of benchctl export";
+
+static int inflate(ZSTD_DCtx *ctx, ZSTD_inBuffer *in, struct buf *tar, struct err *err)
+{
+    const size_t cap = ZSTD_DStreamOutSize();
+    _cleanup_(freep) char *chunk = xmalloc(cap);
+    size_t left = 1; /* 0: the frame has ended */
+    while (left != 0) {
+        ZSTD_outBuffer out = {chunk, cap, 0};
+        left = ZSTD_decompressStream(ctx, &out, in);
+        if (ZSTD_isError(left)) {
+            return err_set(err, EPROTO, "it cannot be unpacked: %s", ZSTD_getErrorName(left));
+        }
+        if (buf_try_append(tar, chunk, out.pos) < 0) {
+            return err_set(err, E2BIG, "it unpacks to more than %zu bytes", tar->max);
+        }
+        if (left != 0 && in->pos == in->size && out.pos < cap) {
+            return err_set(err, EPROTO, "it is cut short");
+        }
+    }
+    return in->pos == in->size ? 0 : err_set(err, EPROTO, "something is behind its end");
+}
+
+static int unpack(const void *data, size_t len, struct buf *tar, struct err *err)
+{
+    const unsigned long long says = ZSTD_getFrameContentSize(data, len);
+    if (says == ZSTD_CONTENTSIZE_ERROR) {
+        return err_set(err, EPROTO, "%s", not_ours);
+    }
+    if (says != ZSTD_CONTENTSIZE_UNKNOWN && says > tar->max) {
+        return err_set(err, E2BIG, "it unpacks to %llu bytes, more than %zu", says, tar->max);
+    }
+    ZSTD_DCtx *ctx = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {data, len, 0};
+    const int r = inflate(ctx, &in, tar, err);
+    ZSTD_freeDCtx(ctx);
+    return r;
+}
+
+/* Sorted, since there may be very many. */
+static int check_names(const struct archive *a, struct err *err)
+{
+    const size_t n = a->members.len;
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = a->members.items[i].name;
+    }
+    qsort(names, n, sizeof(*names), texts_compare);
+    for (size_t i = 1; i < n; i++) {
+        if (str_eq(names[i - 1], names[i])) {
+            return err_set(err, EPROTO, "member '%s' is there twice", names[i]);
+        }
+    }
+    return 0;
+}
+
+static int take_file(const struct tar_file *file, struct archive *a, struct err *err)
+{
+    if (!archive_name_is_good(file->name)) {
+        return err_set(err, EPROTO,
+                       "member '%s' has a name that leads out of the archive or that "
+                       "no member has",
+                       file->name);
+    }
+    const int r = check_size(file->name, file->len, err);
+    if (r < 0) {
+        return r;
+    }
+    if (a->members.len >= ARCHIVE_MAX_MEMBERS) {
+        return err_set(err, E2BIG, "it has more than %d members", ARCHIVE_MAX_MEMBERS);
+    }
+    struct archive_member *m = vec_push(&a->members);
+    *m = (struct archive_member){.name = xstrdup(file->name)};
+    buf_append(&m->data, file->data, file->len);
+    return 0;
+}
+
+/* All files; the first is the manifest. */
+static int take_files(const struct buf *tar, struct archive *a, struct err *err)
+{
+    struct tar_reader reader = {buf_cstr(tar), tar->len};
+    struct tar_file file;
+    int r;
+    while ((r = tar_next(&reader, &file, err)) > 0) {
+        if ((r = take_file(&file, a, err)) < 0) {
+            return r;
+        }
+    }
+    if (r >= 0 && (a->members.len == 0 || !str_eq(a->members.items[0].name, ARCHIVE_MANIFEST))) {
+        return err_set(err, EPROTO, "%s: its first member is not " ARCHIVE_MANIFEST, not_ours);
+    }
+    return r < 0 ? r : check_names(a, err);
+}
+
+static int check_member(const json_t *says, const struct archive_member *m, struct err *err)
+{
+    const char *name, *sha256;
+    char own[ARCHIVE_SHA256_SIZE];
+    int64_t bytes;
+    int r;
+    if ((r = json_field_text(says, "name", &name, err)) < 0 ||
+        (r = json_field_text(says, "sha256", &sha256, err)) < 0 ||
+        (r = json_field_int(says, "bytes", 0, INT64_MAX, &bytes, err)) < 0) {
+        return r;
+    }
+    if (m == NULL) {
+        return err_set(err, EPROTO, "member '%s' is missing", name);
+    }
+    if (!str_eq(name, m->name)) {
+        return err_set(err, EPROTO, "member '%s' stands where '%s' was written", m->name, name);
+    }
+    if ((uint64_t)bytes != m->data.len) {
+        return err_set(err, EPROTO, "member '%s' has %zu bytes, the manifest says %lld", m->name,
+                       m->data.len, (long long)bytes);
+    }
+    if ((r = sha256_of(buf_cstr(&m->data), m->data.len, own, err)) < 0) {
+        return r;
+    }
+    return str_eq(own, sha256) ? 0
+                               : err_set(err, EPROTO,
+                                         "member '%s' is not what was written: its SHA-256 is %s, "
+                                         "the manifest says %s",
+                                         m->name, own, sha256);
+}
+
+/* One line, as long as such a text ever is; owned. */
+static char *printable(const char *text)
+{
+    char clean[256];
+    text_put(clean, sizeof(clean), "%s", text);
+    return xstrdup(clean);
+}
+
+static int check_head(const json_t *manifest, struct archive *a, struct err *err)
+{
+    const char *format, *program, *run;
+    int64_t version;
+    int r;
+    if ((r = json_field_text(manifest, "format", &format, err)) < 0 ||
+        (r = json_field_int(manifest, "version", 1, INT64_MAX, &version, err)) < 0) {
+        return r;
+    }
+    if (!str_eq(format, ARCHIVE_FORMAT)) {
+        return err_set(err, EPROTO, "%s: its format is '%.64s'", not_ours, format);
+    }
+    if (version > ARCHIVE_VERSION) {
+        return err_set(err, EPROTONOSUPPORT,
+                       "it has version %lld, this benchctl reads up to version %d",
+                       (long long)version, ARCHIVE_VERSION);
+    }
+    if ((r = json_field_text(manifest, "program", &program, err)) < 0 ||
+        (r = json_field_text(manifest, "run", &run, err)) < 0) {
+        return r;
+    }
+    a->program = printable(program);
+    a->run = printable(run);
+    return 0;
+}
+
+/* Members[0] is the manifest, and leaves the list. */
+static int take_manifest(struct archive *a, struct err *err)
+{
+    struct archive_member own = a->members.items[0];
+    a->members.len--;
+    memmove(a->members.items, a->members.items + 1, a->members.len * sizeof(own));
+    json_error_t where;
+    json_t *manifest =
+        json_loadb(buf_cstr(&own.data), own.data.len, JSON_REJECT_DUPLICATES, &where);
+    int r = 0;
+    if (manifest == NULL) {
+        r = err_set(err, EPROTO, "line %d: %s", where.line, where.text);
+    } else {
+        r = check_head(manifest, a, err);
+    }
+    const json_t *members = json_object_get(manifest, "members");
+    if (r >= 0 && !json_is_array(members)) {
+        r = err_set(err, EPROTO, "'members' must be a list");
+    }
+    r = r < 0 ? err_wrap(err, r, ARCHIVE_MANIFEST) : r;
+    const size_t n = json_array_size(members);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        r = check_member(json_array_get(members, i),
+                         i < a->members.len ? &a->members.items[i] : NULL, err);
+    }
+    if (r >= 0 && a->members.len > n) {
+        r = err_set(err, EPROTO, "member '%s' is not in the manifest", a->members.items[n].name);
+    }
+    r = r < 0 ? r : sha256_of(buf_cstr(&own.data), own.data.len, a->digest, err);
+    json_decref(manifest);
+    free(own.name);
+    buf_done(&own.data);
+    return r;
+}
+
+int archive_read(const void *data, size_t len, size_t max_bytes, struct archive *ret,
+                 struct err *err)
+{
+    struct archive a = {0};
+    struct buf tar;
+    buf_init(&tar, max_bytes + ARCHIVE_OVERHEAD_BYTES);
+    int r = unpack(data, len, &tar, err);
+    r = r < 0 ? r : take_files(&tar, &a, err);
+    buf_done(&tar);
+    r = r < 0 ? r : take_manifest(&a, err);
+    if (r < 0) {
+        archive_done(&a);
+        return r;
+    }
+    *ret = a;
+    return 0;
 }

@@ -50,6 +50,6 @@ int archive_write(struct archive *a, struct buf *out, struct err *err);
 /* Reads it whole and checks everything; *ret is written only on success. -EPROTO: no archive,
  * damaged, or not what its manifest says (the text names the first member that differs);
  * -E2BIG: more than `max_bytes` unpacked, whatever the file says; -EPROTONOSUPPORT: a newer
- * version. In archive_read.c. */
+ * version. */
 int archive_read(const void *data, size_t len, size_t max_bytes, struct archive *ret,
                  struct err *err);

@@ -1,5 +1,5 @@
 /* The tar inside an archive (archive.h): plain files, one canonical header for each name and size.
- * Pure; called by archive.c and archive_read.c. */
+ * Pure; called by archive.c. */
 #pragma once
 
 #include <stddef.h>
