@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/vec.h"
+#include "base/texts.h"
 #include "kube/config_exec.h"
 
 /* The token becomes part of a header. */
@@ -29,12 +29,8 @@ static int read_token(const struct config_reader *r, const struct node *user)
 
 /* --- impersonation --- */
 
-struct lines {
-    VEC(char *) list; /* owned texts */
-};
-
 /* `value` is a text of the file that becomes the value of a header. */
-static int add_line(const struct config_reader *r, struct lines *lines, const char *header,
+static int add_line(const struct config_reader *r, struct texts *lines, const char *header,
                     const struct node *value)
 {
     if (value->kind != NODE_STRING) {
@@ -51,7 +47,7 @@ static int add_line(const struct config_reader *r, struct lines *lines, const ch
     return 0;
 }
 
-static int add_list(const struct config_reader *r, struct lines *lines, const char *header,
+static int add_list(const struct config_reader *r, struct texts *lines, const char *header,
                     const struct node *list, const char *key)
 {
     if (list->kind != NODE_SEQ) {
@@ -81,7 +77,7 @@ static char *extra_header(const char *key)
     return buf_take(&name);
 }
 
-static int add_extra(const struct config_reader *r, struct lines *lines, const struct node *extra)
+static int add_extra(const struct config_reader *r, struct texts *lines, const struct node *extra)
 {
     if (extra->kind != NODE_MAP) {
         return config_fail_at(r, extra->mark, "as-user-extra must be a map of lists");
@@ -102,7 +98,7 @@ static bool is_there(const struct node *node)
            !((node->kind == NODE_SEQ || node->kind == NODE_MAP) && node->n_children == 0);
 }
 
-static int read_lines(const struct config_reader *r, const struct node *user, struct lines *lines)
+static int read_lines(const struct config_reader *r, const struct node *user, struct texts *lines)
 {
     const struct node *as = tree_get(user, "as"), *uid = tree_get(user, "as-uid"),
                       *groups = tree_get(user, "as-groups"),
@@ -132,7 +128,7 @@ static int read_lines(const struct config_reader *r, const struct node *user, st
 
 static int read_impersonation(const struct config_reader *r, const struct node *user)
 {
-    struct lines lines = {0};
+    struct texts lines = {0};
     const int code = read_lines(r, user, &lines);
     if (lines.list.len > 0) {
         *vec_push(&lines.list) = NULL;

@@ -262,10 +262,6 @@ static bool names_same(const char *a, const char *b)
     return strncmp(a, b, len) == 0 && b[len] == '=';
 }
 
-struct strings {
-    VEC(char *) list;
-};
-
 static bool is_overridden(const struct kube_exec *exec, const char *variable)
 {
     if (str_has_prefix(variable, "KUBERNETES_EXEC_INFO=")) {
@@ -279,21 +275,21 @@ static bool is_overridden(const struct kube_exec *exec, const char *variable)
     return false;
 }
 
-/* Borrowed texts; *info is owned by the caller. */
-static struct strings environment_of(const struct kube_plugin_params *params, char *info)
+/* An owned list of borrowed texts; *info is owned by the caller. */
+static char **environment_of(const struct kube_plugin_params *params, char *info)
 {
-    struct strings env = {0};
+    VEC(char *) env = {0};
     for (char *const *v = params->environment; v != NULL && *v != NULL; v++) {
         if (!is_overridden(params->exec, *v)) {
-            *vec_push(&env.list) = *v;
+            *vec_push(&env) = *v;
         }
     }
     for (char *const *v = params->exec->env; *v != NULL; v++) {
-        *vec_push(&env.list) = *v;
+        *vec_push(&env) = *v;
     }
-    *vec_push(&env.list) = info;
-    *vec_push(&env.list) = NULL;
-    return env;
+    *vec_push(&env) = info;
+    *vec_push(&env) = NULL;
+    return env.items;
 }
 
 static int open_pipe(struct kube_plugin *p, uv_pipe_t *pipe, bool *is_open, uv_file *ret_write_end)
@@ -334,7 +330,7 @@ static int spawn(struct kube_plugin *p, const char *info)
         r = open_pipe(p, &p->err_pipe, &p->is_err_open, &err);
     }
     _cleanup_(freep) char *variable = xasprintf("KUBERNETES_EXEC_INFO=%s", info);
-    struct strings env = environment_of(&p->params, variable);
+    _cleanup_(freep) char **env = environment_of(&p->params, variable);
     const bool has_person = p->params.is_interactive;
     uv_stdio_container_t stdio[] = {
         {.flags = has_person ? UV_INHERIT_FD : UV_IGNORE, .data.fd = STDIN_FILENO},
@@ -345,7 +341,7 @@ static int spawn(struct kube_plugin *p, const char *info)
         .exit_cb = on_process_exit,
         .file = p->params.exec->argv[0],
         .args = p->params.exec->argv,
-        .env = env.list.items,
+        .env = env,
         .flags = has_person ? 0 : UV_PROCESS_DETACHED,
         .stdio_count = 3,
         .stdio = stdio,
@@ -356,7 +352,6 @@ static int spawn(struct kube_plugin *p, const char *info)
         hide_descriptors();
         r = uv_spawn(p->params.loop, &p->process, &options);
     }
-    vec_done(&env.list);
     if (out >= 0) {
         (void)close(out); /* the child has its copy */
     }

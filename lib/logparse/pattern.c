@@ -33,7 +33,7 @@ struct numbered { /* groups of one name may have several numbers: alternatives *
 struct log_pattern {
     pcre2_code *code;
     VEC(struct numbered) groups;
-    struct log_literals literals;
+    struct texts literals;
     const char *probe; /* the longest literal; NULL: none */
     size_t probe_len;
     bool has[LOG_GROUP_COUNT];
@@ -159,7 +159,7 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
         return r;
     }
     scan_literals(text, &p->literals);
-    p->probe = log_literals_longest(&p->literals);
+    p->probe = scan_longest(&p->literals);
     p->probe_len = p->probe == NULL ? 0 : strlen(p->probe);
     *ret = p;
     return 0;
@@ -172,7 +172,7 @@ void log_pattern_free(struct log_pattern *p)
     }
     pcre2_code_free(p->code);
     vec_done(&p->groups);
-    log_literals_done(&p->literals);
+    texts_done(&p->literals);
     free(p);
 }
 

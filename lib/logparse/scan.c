@@ -131,7 +131,7 @@ static size_t skip_quantifier(const char *text, size_t at, bool *ret_may_be_none
     return at + (text[at] == '?' || text[at] == '+' ? 1 : 0); /* lazy, possessive */
 }
 
-static void flush(struct buf *run, struct log_literals *ret)
+static void flush(struct buf *run, struct texts *ret)
 {
     if (run->len > 0) {
         *vec_push(&ret->list) = xstrdup(buf_cstr(run));
@@ -158,9 +158,9 @@ static bool has_argument(const char *text, size_t at)
            isalnum((unsigned char)next);
 }
 
-void scan_literals(const char *text, struct log_literals *ret)
+void scan_literals(const char *text, struct texts *ret)
 {
-    *ret = (struct log_literals){0};
+    *ret = (struct texts){0};
     struct buf run = BUF_INIT;
     bool is_sure = !is_beyond_us(text);
     for (size_t at = 0; text[at] != '\0' && is_sure;) {
@@ -180,19 +180,11 @@ void scan_literals(const char *text, struct log_literals *ret)
     flush(&run, ret);
     buf_done(&run);
     if (!is_sure) {
-        log_literals_done(ret);
+        texts_done(ret);
     }
 }
 
-void log_literals_done(struct log_literals *literals)
-{
-    vec_each (char *, it, &literals->list) {
-        free(*it);
-    }
-    vec_done(&literals->list);
-}
-
-const char *log_literals_longest(const struct log_literals *literals)
+const char *scan_longest(const struct texts *literals)
 {
     const char *longest = NULL;
     vec_each (char *const, it, &literals->list) {

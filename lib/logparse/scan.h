@@ -5,19 +5,15 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "base/vec.h"
+#include "base/texts.h"
 
 /* Appends the pattern with a body in each group of the vocabulary that has none. */
 void scan_fill_groups(const char *text, struct buf *out);
 /* A place in the filled pattern as one in the text that was written. */
 size_t scan_written_offset(const char *text, size_t filled_offset);
 
-struct log_literals {
-    VEC(char *) list; /* owned; each match contains them in this order, one after the other */
-};
-/* Careful: what is not surely required is left out, so the list may be empty. `text` is a pattern,
- * filled or not. */
-void scan_literals(const char *text, struct log_literals *ret);
-void log_literals_done(struct log_literals *literals);
+/* Each match contains them in this order, one after the other. Careful: what is not surely required
+ * is left out, so the list may be empty. `text` is a pattern, filled or not. */
+void scan_literals(const char *text, struct texts *ret);
 /* The longest one; NULL: none. */
-const char *log_literals_longest(const struct log_literals *literals);
+const char *scan_longest(const struct texts *literals);

@@ -5,10 +5,7 @@
 
 void command_done(struct command *command)
 {
-    vec_each (char *, word, &command->words) {
-        free(*word);
-    }
-    vec_done(&command->words);
+    vec_free(&command->words);
 }
 
 void launch_done(struct launch *launch)

@@ -228,10 +228,7 @@ void profile_free(struct profile *profile)
     free(profile->name);
     free(profile->description);
     command_done(&profile->models);
-    vec_each (char *, it, &profile->packages) {
-        free(*it);
-    }
-    vec_done(&profile->packages);
+    vec_free(&profile->packages);
     free(profile->requirements);
     free(profile->folder);
     free(profile->interpreter);

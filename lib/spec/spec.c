@@ -86,18 +86,9 @@ static void parameter_done(struct parameter *parameter)
 {
     free(parameter->name);
     vec_each (struct parameter_target, target, &parameter->targets) {
-        vec_each (char *, path, &target->paths) {
-            free(*path);
-        }
-        vec_done(&target->paths);
-        vec_each (char *, name, &target->env) {
-            free(*name);
-        }
-        vec_done(&target->env);
-        vec_each (char *, option, &target->args) {
-            free(*option);
-        }
-        vec_done(&target->args);
+        vec_free(&target->paths);
+        vec_free(&target->env);
+        vec_free(&target->args);
     }
     vec_done(&parameter->targets);
 }

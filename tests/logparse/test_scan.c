@@ -40,7 +40,7 @@ TEST(literals)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].pattern);
-        struct log_literals l;
+        struct texts l;
         scan_literals(rows[i].pattern, &l);
         struct buf out = BUF_INIT;
         vec_each (char *const, it, &l.list) {
@@ -48,7 +48,7 @@ TEST(literals)
         }
         assert_string_equal(buf_cstr(&out), rows[i].literals);
         buf_done(&out);
-        log_literals_done(&l);
+        texts_done(&l);
     }
 }
 
