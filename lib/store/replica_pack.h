@@ -1,6 +1,6 @@
 /* The replicas of an attempt as the bytes that the store keeps, compressed, in one row: most of
  * them repeat each other (keys, environments), so that one row of all is a small part of a row
- * each. Used by sqlite_replicas.c alone. Pure.
+ * each. Used by sqlite_attempts.c alone. Pure.
  *
  * Numbers are little-endian. A text is its length plus 1 as u32 and its bytes; 0: none (NULL).
  *   u8  1, the version of this format

@@ -1,13 +1,33 @@
-/* Attempts in the SQLite store; their replicas are in sqlite_replicas.c, their logs in
- * sqlite_logs.c. An attempt is written once, completely; it is compressed before the transaction
- * begins, so that the write lock is held only to write. */
+/* Attempts in the SQLite store, each with a row of its replicas, packed (replica_pack.h); their
+ * logs are in sqlite_logs.c. An attempt is written once, completely; it is compressed before the
+ * transaction begins, so that the write lock is held only to write. */
 #include "store/sqlite_store.h"
 
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/replica_pack.h"
 
-#define KEY "run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4"
+int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)
+{
+    _cleanup_(buf_done) struct buf raw = BUF_INIT;
+    int r = replica_pack(row, &raw, err);
+    if (r >= 0 && raw.len > BLOB_MAX_BYTES) {
+        r = err_set(err, E2BIG, "its replicas: %zu bytes are more than %zu", raw.len,
+                    BLOB_MAX_BYTES);
+    }
+    return r < 0 ? r : blob_pack(raw.data, raw.len, ret, err);
+}
+
+int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                    const struct packed *packed, struct err *err)
+{
+    return sql_run(s, err,
+                   "INSERT INTO replicas (run_uid, point, trial, attempt, zstd) "
+                   "VALUES (?, ?, ?, ?, ?)",
+                   "siiib", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
+                   packed->data, packed->len);
+}
 
 static int insert_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
                           struct err *err)
@@ -171,6 +191,22 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid,
     return r;
 }
 
+/* Adds them to row->replicas. */
+static int read_replicas(struct sqlite_store *s, sqlite3_stmt *q, int column,
+                         struct attempt_row *row, struct err *err)
+{
+    char *raw = NULL;
+    size_t len = 0;
+    int r = blob_unpack(s, q, column, "the replicas of an attempt", &raw, &len, err);
+    if (r < 0) {
+        return r;
+    }
+    struct err fault = {0};
+    r = replica_unpack(raw, len, row, &fault);
+    free(raw);
+    return r < 0 ? sql_damaged(s, err, fault.msg) : 0;
+}
+
 /* Both lists have the same order: one walk puts the replicas into their attempts. */
 static int list_replica_rows(struct sqlite_store *s, const char *uid,
                              const struct attempt_wanted *wanted, struct attempts *rows,
@@ -190,7 +226,7 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid,
             i++;
         }
         r = i == rows->list.len ? sql_damaged(s, err, "replicas without their attempt")
-                                : replicas_read(s, q, 3, &rows->list.items[i], err);
+                                : read_replicas(s, q, 3, &rows->list.items[i], err);
     }
     return r;
 }

@@ -4,8 +4,7 @@
  *   sqlite_status.c    the columns of a run's status
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_space.c     a disk that is full: the reserve for deletions
- *   sqlite_attempts.c  attempts
- *   sqlite_replicas.c  the replicas of an attempt, compressed
+ *   sqlite_attempts.c  attempts, with their replicas
  *   sqlite_logs.c      the logs of an attempt, compressed
  *   sqlite_blobs.c     columns that are compressed
  *   sqlite_figures.c   what the records of attempts say
@@ -166,6 +165,11 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
 int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
                       struct err *err);
 
+/* All replicas of the row. */
+int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err);
+int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                    const struct packed *packed, struct err *err);
+
 /* --- sqlite_blobs.c --- */
 
 #define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
@@ -202,16 +206,6 @@ int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id
 int logs_get(struct store *base, const char *uid, const struct replica_id *id, char **ret,
              size_t *ret_len, struct err *err);
 void log_cache_done(struct log_cache *cache);
-
-/* --- sqlite_replicas.c --- */
-
-/* All replicas of the row. */
-int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err);
-int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
-                    const struct packed *packed, struct err *err);
-/* Adds them to row->replicas. */
-int replicas_read(struct sqlite_store *s, sqlite3_stmt *q, int column, struct attempt_row *row,
-                  struct err *err);
 
 /* --- sqlite_figures.c --- */
 
