@@ -16,7 +16,7 @@ void log_row_done(struct log_row *row)
     *row = (struct log_row){0};
 }
 
-static void put_number(struct buf *out, uint64_t value, size_t n_bytes)
+void number_write(struct buf *out, uint64_t value, size_t n_bytes)
 {
     for (size_t i = 0; i < n_bytes; i++) {
         buf_putc(out, (char)(unsigned char)(value >> (8 * i)));
@@ -25,28 +25,28 @@ static void put_number(struct buf *out, uint64_t value, size_t n_bytes)
 
 void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out)
 {
-    put_number(out, n, COUNT_BYTES);
+    number_write(out, n, COUNT_BYTES);
     for (size_t i = 0; i < n; i++) {
-        put_number(out, pieces[i].index, 4);
-        put_number(out, pieces[i].len, 8);
+        number_write(out, pieces[i].index, 4);
+        number_write(out, pieces[i].len, 8);
     }
     for (size_t i = 0; i < n; i++) {
         buf_append(out, pieces[i].data, pieces[i].len);
     }
 }
 
-static uint64_t number_at(const char *at, size_t n_bytes)
+uint64_t number_read(const void *at, size_t n_bytes)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < n_bytes; i++) {
-        value |= (uint64_t)(unsigned char)at[i] << (8 * i);
+        value |= (uint64_t)((const unsigned char *)at)[i] << (8 * i);
     }
     return value;
 }
 
 int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *err)
 {
-    const uint64_t n = len < COUNT_BYTES ? UINT64_MAX : number_at(bytes_take, COUNT_BYTES);
+    const uint64_t n = len < COUNT_BYTES ? UINT64_MAX : number_read(bytes_take, COUNT_BYTES);
     if (n > (len - COUNT_BYTES) / PIECE_BYTES) {
         return err_set(err, EBADMSG, "the number of logs that share a row");
     }
@@ -54,9 +54,9 @@ int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *
     size_t at = COUNT_BYTES + (size_t)n * PIECE_BYTES;
     for (size_t i = 0; i < n && at <= len; i++) {
         const char *entry = bytes_take + COUNT_BYTES + i * PIECE_BYTES;
-        const uint64_t piece_len = number_at(entry + 4, 8);
+        const uint64_t piece_len = number_read(entry + 4, 8);
         pieces[i] =
-            (struct log_piece){(uint32_t)number_at(entry, 4), bytes_take + at, (size_t)piece_len};
+            (struct log_piece){(uint32_t)number_read(entry, 4), bytes_take + at, (size_t)piece_len};
         at = piece_len > len - at ? len + 1 : at + (size_t)piece_len;
     }
     if (at != len) {

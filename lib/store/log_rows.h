@@ -2,7 +2,7 @@
  *
  *   u32 n; n x (index of the replica u32, length u64); the logs, one after another
  *
- * Numbers are little-endian. Used by sqlite_logs.c and old_rows.c. Pure. */
+ * Used by sqlite_logs.c and old_rows.c. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -10,6 +10,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+
+/* Little-endian, as replica_pack.c writes them, too. */
+void number_write(struct buf *out, uint64_t value, size_t n_bytes);
+uint64_t number_read(const void *at, size_t n_bytes);
 
 /* Its bytes are borrowed. */
 struct log_piece {

@@ -6,22 +6,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/log_rows.h"
 
 #define VERSION 1
 #define FIXED_BYTES (4 + 4 + 4 + 8)
 #define TEXTS 4 /* role, failure, summary, environment */
 
-static void put_number(struct buf *out, uint64_t value, size_t n_bytes)
-{
-    for (size_t i = 0; i < n_bytes; i++) {
-        buf_putc(out, (char)(unsigned char)(value >> (8 * i)));
-    }
-}
-
 static void put_text(struct buf *out, const char *text)
 {
     const size_t len = text == NULL ? 0 : strlen(text);
-    put_number(out, text == NULL ? 0 : len + 1, 4);
+    number_write(out, text == NULL ? 0 : len + 1, 4);
     if (len > 0) {
         buf_append(out, text, len);
     }
@@ -57,13 +51,13 @@ int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err
                            role_to_string(sorted[i]->id.role), sorted[i]->id.index);
         }
     }
-    put_number(out, VERSION, 1);
-    put_number(out, n, 4);
+    number_write(out, VERSION, 1);
+    number_write(out, n, 4);
     for (size_t i = 0; i < n; i++) {
-        put_number(out, sorted[i]->id.index, 4);
-        put_number(out, (uint32_t)sorted[i]->exit_code, 4);
-        put_number(out, (uint32_t)sorted[i]->signal, 4);
-        put_number(out, sorted[i]->log_bytes, 8);
+        number_write(out, sorted[i]->id.index, 4);
+        number_write(out, (uint32_t)sorted[i]->exit_code, 4);
+        number_write(out, (uint32_t)sorted[i]->signal, 4);
+        number_write(out, sorted[i]->log_bytes, 8);
     }
     for (int text = 0; text < TEXTS; text++) {
         for (size_t i = 0; i < n; i++) {
@@ -82,10 +76,7 @@ static bool get_number(struct reader *r, size_t n_bytes, uint64_t *ret)
     if ((size_t)(r->end - r->at) < n_bytes) {
         return false;
     }
-    *ret = 0;
-    for (size_t i = 0; i < n_bytes; i++) {
-        *ret |= (uint64_t)r->at[i] << (8 * i);
-    }
+    *ret = number_read(r->at, n_bytes);
     r->at += n_bytes;
     return true;
 }
@@ -137,19 +128,13 @@ static bool get_role(struct reader *r, enum role *ret)
 
 static bool get_texts(struct reader *r, struct replica_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!get_text(r, &rows[i].failure)) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!get_text(r, &rows[i].summary_json)) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!get_text(r, &rows[i].environment_json)) {
-            return false;
+    for (int text = 1; text < TEXTS; text++) {
+        for (size_t i = 0; i < n; i++) {
+            struct replica_row *row = &rows[i];
+            char **to[TEXTS] = {NULL, &row->failure, &row->summary_json, &row->environment_json};
+            if (!get_text(r, to[text])) {
+                return false;
+            }
         }
     }
     return r->at == r->end;
