@@ -7,9 +7,7 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/vec.h"
-#include "kube/config_exec.h"
 #include "kube/config_read.h"
-#include "kube/config_user.h"
 
 /* The texts of a configuration, which are owned. */
 static const size_t text_offsets[] = {

@@ -1,5 +1,5 @@
-/* The exec section of a user, see config_exec.h. */
-#include "kube/config_exec.h"
+/* The exec section of a user, see config_read.h. */
+#include "kube/config_read.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Reading fields of a kubeconfig's tree, for config.c and config_user.c only. Pure. Every function
- * returns 0, or -EINVAL with file:line:column in *r->err. */
+/* Reading the parts of a kubeconfig's tree, for config.c only. Pure. Every function that takes a
+ * reader returns 0, or -EINVAL with file:line:column in *r->err. */
 #pragma once
 
 #include "doc/tree.h"
@@ -10,6 +10,21 @@ struct config_reader {
     struct kube_config *config;
     struct err *err;
 };
+
+/* --- config_user.c: the user: certificate, token, impersonation --- */
+
+/* Fills r->config. */
+int config_read_user(const struct config_reader *r, const struct node *user);
+
+/* --- config_exec.c: the exec section of a user --- */
+
+/* *ret: owned, NULL if the user has none. */
+int config_read_exec(const struct config_reader *r, const struct node *user,
+                     struct kube_exec **ret);
+void config_exec_free(struct kube_exec *exec); /* NULL is fine */
+struct kube_exec *config_exec_copy(const struct kube_exec *exec);
+
+/* --- config_read.c: fields --- */
 
 /* mark.line 0: the file as a whole. */
 int config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)

@@ -1,5 +1,5 @@
-/* The user of a kubeconfig, see config_user.h. */
-#include "kube/config_user.h"
+/* The user of a kubeconfig, see config_read.h. */
+#include "kube/config_read.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/texts.h"
-#include "kube/config_exec.h"
 
 /* The token becomes part of a header. */
 static int read_token(const struct config_reader *r, const struct node *user)
