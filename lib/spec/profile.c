@@ -104,14 +104,10 @@ static struct node *read_entrypoint(struct diags *d, const struct place *role)
 
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
 {
-    static const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
-                                          {"trainer", FIELD_OPTIONAL},
-                                          {"worker", FIELD_OPTIONAL},
-                                          {"launcher", FIELD_OPTIONAL}};
     static const struct field role_fields[] = {{"command", FIELD_OPTIONAL},
                                                {"entrypoint", FIELD_OPTIONAL}};
     struct place roles = place_get(root, "roles");
-    if (!read_map(d, &roles, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &roles, spec_role_fields, ROLE_COUNT)) {
         return;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {

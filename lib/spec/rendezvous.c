@@ -170,10 +170,10 @@ static void read_var(struct diags *d, const struct place *place, struct rendezvo
     if (roles.node == NULL) {
         memset(var->roles, true, sizeof(var->roles));
     } else {
-        spec_read_role_names(d, &roles, var->roles);
+        spec_read_flags(d, &roles, role_names, ROLE_COUNT, var->roles);
     }
     if (with.node != NULL) {
-        spec_read_role_names(d, &with, var->with);
+        spec_read_flags(d, &with, role_names, ROLE_COUNT, var->with);
     }
     var->replicas = (enum rendezvous_replicas)read_enum_or(d, place, "replicas", words,
                                                            COUNT_OF(words), NULL, RENDEZVOUS_ALL);

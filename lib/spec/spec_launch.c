@@ -74,23 +74,19 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
     if (roles.node == NULL) {
         memset(patch->roles, true, sizeof(patch->roles));
     } else {
-        spec_read_role_names(r->diags, &roles, patch->roles);
+        spec_read_flags(r->diags, &roles, role_names, ROLE_COUNT, patch->roles);
     }
 }
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
-    static const struct field role_fields[] = {{"pserver", FIELD_OPTIONAL},
-                                               {"trainer", FIELD_OPTIONAL},
-                                               {"worker", FIELD_OPTIONAL},
-                                               {"launcher", FIELD_OPTIONAL}};
     static const struct field fields[] = {{"image", FIELD_OPTIONAL},
                                           {"command", FIELD_OPTIONAL},
                                           {"args", FIELD_OPTIONAL},
                                           {"env", FIELD_OPTIONAL}};
     read_launch(r->diags, system_place, &system->all_roles);
     struct place roles = place_get(system_place, "roles");
-    if (read_map(r->diags, &roles, role_fields, COUNT_OF(role_names))) {
+    if (read_map(r->diags, &roles, spec_role_fields, ROLE_COUNT)) {
         for (int role = 0; role < ROLE_COUNT; role++) {
             struct place place = place_get(&roles, role_to_string((enum role)role));
             if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/role.h"
 #include "spec/spec.h"
 
 #define WORD_MAX 32768
@@ -35,10 +34,12 @@ void spec_read_flags(struct diags *diags, const struct place *list, const char *
     }
 }
 
-void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
-{
-    spec_read_flags(diags, list, role_names, ROLE_COUNT, ret_roles);
-}
+const struct field spec_role_fields[ROLE_COUNT] = {
+    {"pserver", FIELD_OPTIONAL},
+    {"trainer", FIELD_OPTIONAL},
+    {"worker", FIELD_OPTIONAL},
+    {"launcher", FIELD_OPTIONAL},
+};
 
 bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret)
 {

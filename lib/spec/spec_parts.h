@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "core/role.h"
 #include "doc/reader.h"
 #include "spec/launch.h"
 
@@ -16,8 +17,8 @@ const char *spec_read_env_name(struct diags *diags, const struct place *place);
 /* The words of a list as flags: flags[i] is set where it has names[i]. */
 void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
                      size_t n, bool *flags);
-/* The same for roles. */
-void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles);
+/* Of a map with something for each role that it names. */
+extern const struct field spec_role_fields[ROLE_COUNT];
 /* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
 bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix);
 /* The item of a system that could be read: from *at on the first of its name; *at is then after

@@ -55,7 +55,7 @@ static void read_target(struct reading *r, const struct place *place,
         return;
     }
     struct place roles = place_get(place, "roles");
-    spec_read_role_names(r->diags, &roles, target->roles);
+    spec_read_flags(r->diags, &roles, role_names, ROLE_COUNT, target->roles);
     struct place paths = place_get(place, "paths");
     read_paths(r, &paths, target);
     read_handed_on(r, place, target);
