@@ -48,12 +48,12 @@ static int64_t fraction_ns(struct cursor *c)
     return value;
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March. */
-static int64_t days_of(int year, int month, int day)
+/* Counted in years that begin in March. */
+int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 {
-    const int y = month <= 2 ? year - 1 : year;
-    const int m = month <= 2 ? month + 9 : month - 3;
-    return 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
+    const int64_t y = month <= 2 ? year - 1 : year;
+    const int64_t m = month <= 2 ? month + 9 : month - 3;
+    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
 }
 
 int rfc3339_parse(const char *s, size_t len, int64_t *ret_unix_ns)
@@ -92,7 +92,7 @@ int rfc3339_parse(const char *s, size_t len, int64_t *ret_unix_ns)
         return -ERANGE;
     }
     const int64_t seconds =
-        days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
+        days_since_1970(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
     *ret_unix_ns = seconds * NS_PER_S + ns;
     return 0;
 }

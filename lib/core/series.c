@@ -10,26 +10,6 @@
 
 #define CODES_PER_OCTAVE 2048.0
 
-/* clang-format off */
-static const signed char values[128] = { /* of ASCII characters in base64, or -1 */
-    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 62, -1, -1, -1, 63,
-    52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1, -1,
-    -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
-    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, -1,
-    -1, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
-    41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, -1, -1, -1, -1, -1,
-};
-/* clang-format on */
-
-/* The value of one character, or -1. */
-static int base64_value(char c)
-{
-    const unsigned char at = (unsigned char)c;
-    return at < sizeof(values) ? values[at] : -1;
-}
-
 /* Exactly `want` bytes, in the one spelling that base64_dup has for them, or -EINVAL. */
 static int base64_decode(const char *text, size_t len, uint8_t *bytes, size_t want)
 {

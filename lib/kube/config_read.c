@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -73,13 +74,6 @@ int config_get_bool(const struct config_reader *r, const struct node *map, const
     }
     *ret = node != NULL && node->b;
     return 0;
-}
-
-static int base64_value(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-    return at == NULL ? -1 : (int)(at - digits);
 }
 
 /* White space is skipped. -EINVAL. */

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/parse.h"
+#include "base/rfc3339.h"
 
 #define NUMBER_MAX_CHARS 48
 #define EXACT_DIGITS 15 /* so many decimal digits are a whole number in a double, exactly */
@@ -142,16 +143,6 @@ bool log_clock(const char *text, size_t len, double *ret_s)
     return at == len;
 }
 
-/* Days since 1970-01-01 of a date of the Gregorian calendar. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
-{
-    const int64_t y = month > 2 ? year : year - 1;
-    const int64_t era = y / 400, year_of_era = y % 400;
-    const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-           719468;
-}
-
 /* The date before the time, if there is one. False: it has another form. */
 static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, int64_t *ret_days)
 {
@@ -179,7 +170,7 @@ static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, i
     }
     *at = p + 1;
     *ret_has = true;
-    *ret_days = days_of(year, month, day);
+    *ret_days = days_since_1970(year, month, day);
     return true;
 }
 
