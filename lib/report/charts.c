@@ -44,8 +44,7 @@ static char *name_of(const struct point_words *words, const struct point *p, con
 
 char *charts_point_name(const struct layout *l, const struct point_result *p)
 {
-    const struct point_words words = layout_words(l);
-    return name_of(&words, p->point, "the point");
+    return name_of(&l->words, p->point, "the point");
 }
 
 /* "2 pservers, 4 trainers: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
@@ -80,7 +79,7 @@ static bool is_number(const struct layout *l, const char *name)
 static const char *x_name(const struct layout *l)
 {
     const char *number = NULL, *first = NULL;
-    vec_each (const char *, name, &l->names) {
+    vec_each (const char *, name, &l->words.names) {
         if (layout_follows_system(l, *name)) {
             continue;
         }
@@ -99,7 +98,7 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
     if (a->system != b->system) {
         return false;
     }
-    vec_each (const char *, name, &l->names) {
+    vec_each (const char *, name, &l->words.names) {
         if (!str_eq(*name, x) &&
             !value_eq(params_get(&a->params, *name), params_get(&b->params, *name))) {
             return false;
@@ -111,7 +110,7 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
 /* "fluid, 2 pservers": everything that varies but x. Owned. */
 static char *line_name(const struct layout *l, const struct point *p, const char *x)
 {
-    struct point_words words = layout_words(l);
+    struct point_words words = l->words;
     words.without = x;
     return name_of(&words, p, "");
 }
@@ -223,7 +222,7 @@ static const char *servers_name(const struct layout *l)
     if (x == NULL) {
         return NULL;
     }
-    vec_each (const char *, name, &l->names) {
+    vec_each (const char *, name, &l->words.names) {
         if (str_eq(*name, "pservers") && !str_eq(x, "pservers") && is_number(l, *name)) {
             return *name;
         }
@@ -399,9 +398,7 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
     struct dot_chart *dots = &ret->dots;
     *ret = (struct chart){CHART_DOTS,
                           .dots = {.id = "comparison", .unit = CHART_CHANGE, .reference = 1}};
-    struct compare_identity id;
-    compare_identity_init(&id, c);
-    const struct point_words words = compare_identity_words(&id, c);
+    struct point_words words = compare_words_of(c);
     vec_each (const struct compared_point, p, &c->points) {
         if (!p->ratio.estimate.known) {
             continue;
@@ -413,7 +410,7 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
         add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
         *vec_push(&dots->rows) = row;
     }
-    compare_identity_done(&id);
+    vec_done(&words.names);
     if (dots->rows.len == 0) {
         return false;
     }

@@ -33,15 +33,14 @@ static void put_table(struct sheet *s, const struct comparison *c)
     /* Too many parameters vary: an index, and a list of what each point is. */
     sheet_table(s, NULL, compare_layout_table(c, COMPARE_MARKS | COMPARE_BY_INDEX), 1);
     sheet_block(s, NULL);
-    struct compare_identity id;
-    compare_identity_init(&id, c);
+    struct point_words words = compare_words_of(c);
     vec_each (const struct compared_point, p, &c->points) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "Point %u: ", p->base->point->index);
-        compare_identity_describe(&id, c, p, &text);
+        words_describe_point(&words, p->base->point, WORDS_FULL, &text);
         sheet_put_line(s, NULL, &text);
     }
-    compare_identity_done(&id);
+    vec_done(&words.names);
 }
 
 /* What was asked decides. */

@@ -7,36 +7,13 @@
 
 /* ---- which points are they ---- */
 
-void compare_identity_init(struct compare_identity *id, const struct comparison *c)
+struct point_words compare_words_of(const struct comparison *c)
 {
-    *id = (struct compare_identity){0};
+    struct point_words words = {.spec = c->base->def->spec};
     vec_each (const struct compared_point, p, &c->points) {
-        words_add_differences(c->points.items[0].base->point, p->base->point, &id->names,
-                              &id->systems);
+        words_add_differences(&words, c->points.items[0].base->point, p->base->point);
     }
-}
-
-void compare_identity_done(struct compare_identity *id)
-{
-    vec_done(&id->names);
-}
-
-struct point_words compare_identity_words(const struct compare_identity *id,
-                                          const struct comparison *c)
-{
-    return (struct point_words){
-        .spec = c->base->def->spec,
-        .names = id->names.items,
-        .n_names = id->names.len,
-        .systems = id->systems,
-    };
-}
-
-void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
-                               const struct compared_point *p, struct buf *out)
-{
-    const struct point_words words = compare_identity_words(id, c);
-    words_describe_point(&words, p->base->point, WORDS_FULL, out);
+    return words;
 }
 
 /* ---- the table ---- */
@@ -140,16 +117,15 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
 
 struct table *compare_layout_table(const struct comparison *c, unsigned parts)
 {
-    struct compare_identity id;
-    compare_identity_init(&id, c);
-    const bool numbered = (parts & COMPARE_BY_INDEX) != 0 || (!id.systems && id.names.len == 0);
+    struct point_words words = compare_words_of(c);
+    const size_t n_words = words.systems + words.names.len;
+    const bool numbered = (parts & COMPARE_BY_INDEX) != 0 || n_words == 0;
     size_t n_base, n_candidate;
     const struct extras with = {
         .interval = any_interval(c),
         .trials = !compare_layout_trials(c, &n_base, &n_candidate),
         .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
-    const struct point_words words = compare_identity_words(&id, c);
     struct table *t = table_new();
     if ((parts & COMPARE_BY_INDEX) != 0) {
         table_set_gap(t, TABLE_TIGHT_GAP);
@@ -163,8 +139,8 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts)
         put_point(t, p, &with);
     }
     if (c->n_measured > 1) {
-        put_geomean(t, c, numbered ? 1 : id.systems + id.names.len, &with);
+        put_geomean(t, c, numbered ? 1 : n_words, &with);
     }
-    compare_identity_done(&id);
+    vec_done(&words.names);
     return t;
 }

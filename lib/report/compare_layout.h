@@ -15,15 +15,5 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts);
 /* Have all points these numbers of trials? Then the table has no column of them. */
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
 
-struct compare_identity { /* what varies over the common points, and so needs columns */
-    struct words_names names;
-    bool systems;
-};
-void compare_identity_init(struct compare_identity *id, const struct comparison *c);
-void compare_identity_done(struct compare_identity *id);
-/* What varies of a common point: "pservers 1, trainers 2"; "all" if nothing does. */
-void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
-                               const struct compared_point *p, struct buf *out);
-/* The same for words.h; valid as long as the identity. */
-struct point_words compare_identity_words(const struct compare_identity *id,
-                                          const struct comparison *c);
+/* What varies over the common points, and so needs columns; its names are for vec_done. */
+struct point_words compare_words_of(const struct comparison *c);

@@ -22,7 +22,7 @@ struct gate_words {
     const struct gate *gate;
     struct layout layout;
     struct notes notes;
-    struct compare_identity identity; /* if there is a comparison */
+    struct point_words points; /* if there is a comparison */
     struct prose_compare lines;
 };
 
@@ -32,7 +32,7 @@ static void words_init(struct gate_words *w, const struct gate *g)
     layout_init(&w->layout, g->candidate);
     notes_init(&w->notes, &w->layout);
     if (g->comparison != NULL) {
-        compare_identity_init(&w->identity, g->comparison);
+        w->points = compare_words_of(g->comparison);
         prose_compare_init(&w->lines, g->comparison);
     }
 }
@@ -40,7 +40,7 @@ static void words_init(struct gate_words *w, const struct gate *g)
 static void words_done(struct gate_words *w)
 {
     if (w->gate->comparison != NULL) {
-        compare_identity_done(&w->identity);
+        vec_done(&w->points.names);
         prose_compare_done(&w->lines);
     }
     notes_done(&w->notes);
@@ -79,7 +79,7 @@ static void put_name(const struct gate_words *w, const struct gate_check *check,
         return;
     case GATE_OF_POINT:
         buf_printf(out, "point %u (", check->point->base->point->index);
-        compare_identity_describe(&w->identity, w->gate->comparison, check->point, out);
+        words_describe_point(&w->points, check->point->base->point, WORDS_FULL, out);
         buf_putc(out, ')');
         return;
     case GATE_OF_MISSING:

@@ -20,18 +20,18 @@ static bool same_value(const struct params *a, const struct params *b, const cha
 
 void layout_init(struct layout *l, const struct result *r)
 {
-    *l = (struct layout){.result = r, .own_baselines = true};
+    *l = (struct layout){.result = r, .words.spec = r->def->spec, .own_baselines = true};
     l->unit = result_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
     result_each_swept (p, r) {
-        words_add_differences(first, p->point, &l->names, &l->systems);
+        words_add_differences(&l->words, first, p->point);
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
     }
 }
 
 void layout_done(struct layout *l)
 {
-    vec_done(&l->names);
+    vec_done(&l->words.names);
 }
 
 static const char *system_name(const struct layout *l, const struct point *p)
@@ -95,12 +95,12 @@ struct heads {
 static bool same_row(const struct layout *l, const struct point *a, const struct point *b)
 {
     return a->system == b->system &&
-           (l->names.len == 1 || same_value(&a->params, &b->params, l->names.items[0]));
+           (l->words.names.len == 1 || same_value(&a->params, &b->params, l->words.names.items[0]));
 }
 
 static bool same_column(const struct layout *l, const struct point *a, const struct point *b)
 {
-    return same_value(&a->params, &b->params, l->names.items[l->names.len - 1]);
+    return same_value(&a->params, &b->params, l->words.names.items[l->words.names.len - 1]);
 }
 
 static void collect_heads(const struct layout *l, struct heads *heads,
@@ -131,7 +131,7 @@ static const struct point_result *find_cell(const struct layout *l, const struct
 
 bool layout_shades_efficiency(const struct layout *l)
 {
-    return !l->own_baselines && !l->systems;
+    return !l->own_baselines && !l->words.systems;
 }
 
 /* What a grid's cell is shaded by. */
@@ -185,17 +185,17 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
                              const struct heads *columns)
 {
     const struct shading shading = shading_of(l);
-    const bool row_name = l->names.len == 2, row_system = l->systems || !row_name;
+    const bool row_name = l->words.names.len == 2, row_system = l->words.systems || !row_name;
     struct table *t = table_new();
     if (row_system) {
         table_column(t, "SYSTEM", TABLE_LEFT);
     }
     if (row_name) {
-        table_named_column(t, l->names.items[0], TABLE_RIGHT);
+        table_named_column(t, l->words.names.items[0], TABLE_RIGHT);
     }
     vec_each (const struct point_result *const, column, &columns->list) {
         _cleanup_(freep) char *title =
-            head_text(l, (*column)->point, l->names.items[l->names.len - 1]);
+            head_text(l, (*column)->point, l->words.names.items[l->words.names.len - 1]);
         table_column(t, title, TABLE_RIGHT);
     }
     vec_each (const struct point_result *const, row, &rows->list) {
@@ -204,7 +204,7 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
             table_cell(t, "%s", system_name(l, like));
         }
         if (row_name) {
-            _cleanup_(freep) char *text = value_text(like, l->names.items[0]);
+            _cleanup_(freep) char *text = value_text(like, l->words.names.items[0]);
             table_cell(t, "%s", text);
         }
         vec_each (const struct point_result *const, column, &columns->list) {
@@ -217,8 +217,9 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
 struct table *layout_grid(const struct layout *l)
 {
     const uint32_t n_swept = l->result->def->matrix.n_swept;
-    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS || l->mixed_units ||
-        (l->names.len == 1 && layout_follows_system(l, l->names.items[0]))) {
+    if (l->words.names.len < 1 || l->words.names.len > 2 || n_swept > GRID_MAX_POINTS ||
+        l->mixed_units ||
+        (l->words.names.len == 1 && layout_follows_system(l, l->words.names.items[0]))) {
         return NULL; /* the table of points has it, a row each */
     }
     struct heads rows = {0}, columns = {0};
@@ -239,10 +240,11 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
     if (word != NULL) {
         buf_printf(out, ", %s", word);
     }
-    if (l->names.len == 2) {
-        buf_printf(out, ", by %s (rows) and %s (columns)", l->names.items[0], l->names.items[1]);
+    if (l->words.names.len == 2) {
+        buf_printf(out, ", by %s (rows) and %s (columns)", l->words.names.items[0],
+                   l->words.names.items[1]);
     } else {
-        buf_printf(out, ", by %s (columns)", l->names.items[0]);
+        buf_printf(out, ", by %s (columns)", l->words.names.items[0]);
     }
 }
 
@@ -302,13 +304,13 @@ void layout_put_words(struct table *t, const struct point_words *words, const st
     if (words->systems) {
         table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].name);
     }
-    for (size_t i = 0; i < words->n_names; i++) {
-        const struct value *v = params_get(&p->params, words->names[i]);
+    vec_each (const char *const, name, &words->names) {
+        const struct value *v = params_get(&p->params, *name);
         struct buf text = BUF_INIT;
         if (v != NULL) {
             value_format(v, &text);
         }
-        table_named(t, words->names[i], "%s", v == NULL ? "-" : buf_cstr(&text));
+        table_named(t, *name, "%s", v == NULL ? "-" : buf_cstr(&text));
         buf_done(&text);
     }
 }
@@ -320,8 +322,7 @@ void layout_put_identity(struct table *t, const struct layout *l, const struct p
         table_number(t, "POINT", "%u", p->index);
         return;
     }
-    const struct point_words words = layout_words(l);
-    layout_put_words(t, &words, p);
+    layout_put_words(t, &l->words, p);
 }
 
 /* What a table of points has columns for, besides what its parts say. */
@@ -337,13 +338,14 @@ struct point_columns {
 static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
     struct point_columns c = {
-        .by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0),
+        .by_index =
+            (parts & LAYOUT_BY_INDEX) != 0 || (!l->words.systems && l->words.names.len == 0),
         .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
         .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
         /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
          * papers of 2018 have. */
         .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
-                   strcmp(l->unit, "samples/s") == 0 && words_has_name(&l->names, BATCH_SIZE),
+                   strcmp(l->unit, "samples/s") == 0 && words_has_name(&l->words.names, BATCH_SIZE),
         .word = run_word(l),
     };
     c.parts = l->own_baselines ? parts & ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES) : parts;
@@ -431,20 +433,10 @@ struct table *layout_points(const struct layout *l, unsigned parts)
 
 /* ---- in words ---- */
 
-struct point_words layout_words(const struct layout *l)
-{
-    return (struct point_words){
-        .spec = l->result->def->spec,
-        .names = l->names.items,
-        .n_names = l->names.len,
-        .systems = l->systems,
-    };
-}
-
 bool layout_has_systems_alone(const struct layout *l)
 {
-    bool alone = l->systems;
-    vec_each (const char *, name, &l->names) {
+    bool alone = l->words.systems;
+    vec_each (const char *, name, &l->words.names) {
         alone = alone && layout_follows_system(l, *name);
     }
     return alone;
@@ -452,7 +444,7 @@ bool layout_has_systems_alone(const struct layout *l)
 
 bool layout_has_words(const struct layout *l)
 {
-    return l->systems || l->names.len > 0;
+    return l->words.systems || l->words.names.len > 0;
 }
 
 enum words_form layout_form(const struct layout *l)
@@ -462,8 +454,7 @@ enum words_form layout_form(const struct layout *l)
 
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    const struct point_words words = layout_words(l);
-    words_describe_point(&words, l->result->points[point].point, layout_form(l), out);
+    words_describe_point(&l->words, l->result->points[point].point, layout_form(l), out);
 }
 
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)
@@ -531,11 +522,11 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     if (l->is_page && layout_has_systems_alone(l)) {
         buf_puts(out, "only the system varies; ");
     }
-    if (!l->systems) {
+    if (!l->words.systems) {
         buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
-        if (!words_has_name(&l->names, p->name)) {
+        if (!words_has_name(&l->words.names, p->name)) {
             put_shared(l, p, out);
         }
     }

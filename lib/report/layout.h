@@ -7,8 +7,7 @@
 /* What varies over the swept points, and so needs columns. */
 struct layout {
     const struct result *result; /* borrowed */
-    struct words_names names;    /* sweep names with more than one value */
-    bool systems;                /* more than one system */
+    struct point_words words;    /* sweep names with more than one value, and the systems */
     const char *unit;            /* of throughputs, as result_unit says; static */
     bool mixed_units;            /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
@@ -68,8 +67,6 @@ struct table *layout_nodes(const struct result *r);
 extern const char layout_nodes_method[];
 void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out);
 
-/* What varies, for words.h; valid as long as the layout. */
-struct point_words layout_words(const struct layout *l);
 /* Do the points differ only in their systems? */
 bool layout_has_systems_alone(const struct layout *l);
 /* Do the points differ in anything? */

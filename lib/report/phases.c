@@ -107,7 +107,7 @@ static void describe_point(const struct layout *l, const struct point_result *p,
     const struct limit_facts facts = limit_facts_of(p);
     const struct limit limit = limit_find(&facts);
     const bool is_limited = limit.kind != LIMIT_UNKNOWN;
-    const bool has_words = l->names.len > 0 || l->systems || p->point->is_baseline;
+    const bool has_words = l->words.names.len > 0 || l->words.systems || p->point->is_baseline;
     buf_printf(out, "Point %" PRIu32, p->point->index);
     if (has_words || !is_limited) {
         buf_puts(out, is_limited ? " (" : ": ");

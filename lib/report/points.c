@@ -129,7 +129,7 @@ static void put_accuracy(struct sheet *s, const struct layout *l)
 {
     struct table *t = layout_accuracy(l);
     if (t != NULL) {
-        const size_t n_heads = l->names.len + (l->systems ? 1 : 0);
+        const size_t n_heads = l->words.names.len + (l->words.systems ? 1 : 0);
         struct buf caption = BUF_INIT;
         layout_accuracy_caption(l, &caption);
         sheet_table(s, &caption, t, n_heads == 0 ? 1 : n_heads);

@@ -26,9 +26,8 @@ static char *curve_name(const struct layout *l, const struct curve *c)
     struct buf name = BUF_INIT;
     const struct point_words words = {
         .spec = l->result->def->spec,
-        .names = l->result->curves.names.items,
-        .n_names = l->result->curves.names.len,
-        .systems = l->systems,
+        .names = {l->result->curves.names.items, l->result->curves.names.len, 0},
+        .systems = l->words.systems,
     };
     words_put_point(&words, c->points.items[0]->point, layout_form(l), &name);
     return buf_take(&name);

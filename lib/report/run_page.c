@@ -51,14 +51,14 @@ static void put_names(struct buf *out, const struct layout *l)
         buf_puts(out, "a system");
         return;
     }
-    if (!l->systems && l->names.len == 1) {
-        buf_printf(out, "a value of %s", l->names.items[0]);
+    if (!l->words.systems && l->words.names.len == 1) {
+        buf_printf(out, "a value of %s", l->words.names.items[0]);
         return;
     }
-    buf_printf(out, "a combination of %s", l->systems ? "system" : "");
-    for (size_t i = 0; i < l->names.len; i++) {
-        const char *and = i + 1 == l->names.len ? " and " : ", ";
-        buf_printf(out, "%s%s", !l->systems && i == 0 ? "" : and, l->names.items[i]);
+    buf_printf(out, "a combination of %s", l->words.systems ? "system" : "");
+    for (size_t i = 0; i < l->words.names.len; i++) {
+        const char *and = i + 1 == l->words.names.len ? " and " : ", ";
+        buf_printf(out, "%s%s", !l->words.systems && i == 0 ? "" : and, l->words.names.items[i]);
     }
 }
 
@@ -119,7 +119,7 @@ static const struct point_result *baseline_of(const struct result *r, uint32_t p
 /* Where all points share it, the head says which points it belongs to. */
 static void define_batch(struct sheet *s, const struct layout *l)
 {
-    if (words_has_name(&l->names, "batch_size")) {
+    if (words_has_name(&l->words.names, "batch_size")) {
         define(s, " A ", "batch_size", " is the number of samples that one ");
         sheet_span(s, SHEET_PLAIN, "%s takes in a step.",
                    matrix_training_words(&l->result->def->matrix).one);
@@ -174,7 +174,7 @@ static void put_words(struct sheet *s, const struct layout *l)
     if (!l->own_baselines) {
         define(s, " ", "Efficiency",
                " is the share of the throughput that ideal scaling from the baseline would give.");
-        if (l->systems) {
+        if (l->words.systems) {
             put_baselines_differ(s, l);
         }
     }

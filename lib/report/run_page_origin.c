@@ -31,8 +31,8 @@ static void put_silent(struct sheet *s, const struct layout *l)
     if (n > 0) {
         sheet_line(s, &sheet_paragraph,
                    "%zu replica%s of succeeded trials did not report CPU, kernel and build%s%s.", n,
-                   n == 1 ? "" : "s", l->systems ? ": those of " : "",
-                   l->systems ? buf_cstr(&systems) : "");
+                   n == 1 ? "" : "s", l->words.systems ? ": those of " : "",
+                   l->words.systems ? buf_cstr(&systems) : "");
     }
     buf_done(&systems);
 }
@@ -82,7 +82,7 @@ static bool is_common(const struct result *r, const struct fact *fact)
 static void put_common(struct sheet *s, const struct layout *l)
 {
     const struct result *r = l->result;
-    if (r->hardware.len == 1 && l->systems) {
+    if (r->hardware.len == 1 && l->words.systems) {
         struct buf users = BUF_INIT;
         prose_systems_put_users(l, 0, &users);
         sheet_term(s, SHEET_PLAIN, "System", "%s", buf_cstr(&users));
@@ -107,7 +107,7 @@ static void put_kinds(struct sheet *s, const struct layout *l)
     struct table *t = table_new();
     for (size_t i = 0; i < r->hardware.len; i++) {
         struct buf users = BUF_INIT;
-        if (l->systems) {
+        if (l->words.systems) {
             prose_systems_put_users(l, i, &users);
             table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }

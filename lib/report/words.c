@@ -30,14 +30,14 @@ void words_add_name(struct words_names *names, const char *name)
     names->items[at] = name;
 }
 
-void words_add_differences(const struct point *first, const struct point *p,
-                           struct words_names *names, bool *ret_systems)
+void words_add_differences(struct point_words *words, const struct point *first,
+                           const struct point *p)
 {
-    *ret_systems = *ret_systems || p->system != first->system;
+    words->systems = words->systems || p->system != first->system;
     vec_each (const struct param, param, &p->params.list) {
         const struct value *v = params_get(&first->params, param->name);
         if (v == NULL || !value_eq(v, &param->value)) {
-            words_add_name(names, param->name);
+            words_add_name(&words->names, param->name);
         }
     }
 }
@@ -76,8 +76,8 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
         buf_puts(out, words->spec->systems.items[p->system].name);
         separator = ", ";
     }
-    for (size_t i = 0; i < words->n_names; i++) {
-        const char *name = words->names[i];
+    vec_each (const char *const, it, &words->names) {
+        const char *name = *it;
         if (words->without != NULL && str_eq(name, words->without)) {
             continue;
         }

@@ -16,19 +16,18 @@ struct words_names {
 bool words_has_name(const struct words_names *names, const char *name);
 /* Where it is not there yet. */
 void words_add_name(struct words_names *names, const char *name);
-/* Adds the parameters of a point that the first one lacks or has with another value; sets
- * *ret_systems if their systems differ. */
-void words_add_differences(const struct point *first, const struct point *p,
-                           struct words_names *names, bool *ret_systems);
 
-/* The words that distinguish points. All borrowed. */
+/* The words that distinguish points. All are borrowed except the vector of the names. */
 struct point_words {
     const struct spec *spec;
-    const char *const *names; /* of parameters */
-    size_t n_names;
-    bool systems;        /* their systems differ, too */
-    const char *without; /* one of the names, to be left out; NULL: none */
+    struct words_names names; /* of parameters */
+    bool systems;             /* their systems differ, too */
+    const char *without;      /* one of the names, to be left out; NULL: none */
 };
+/* Adds the parameters of a point that the first one lacks or has with another value, and the
+ * systems if theirs differ. */
+void words_add_differences(struct point_words *words, const struct point *first,
+                           const struct point *p);
 enum words_form {
     WORDS_FULL, /* "fluid, batch_size 16, pservers 2" */
     /* "fluid, batch_size 16, 2 pservers": for readers who do not know the definition; a system
