@@ -48,18 +48,6 @@ bool reference_differs(const struct reference *r, const struct reference_table *
            fabs(s.value * factor_of(figure) - printed) > half_of(x, printed) + SLACK;
 }
 
-static bool is_excused(const struct reference_table *t, enum reference_figure figure, size_t row,
-                       size_t column)
-{
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-            (e->column == column || e->column == REFERENCE_NO_ROW)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void check_figure(const struct reference *r, const struct reference_table *t,
                          enum reference_figure figure, size_t row, size_t column,
                          struct diags *diags)
@@ -74,18 +62,18 @@ static void check_figure(const struct reference *r, const struct reference_table
         diags_add(
             diags, x->mark, t->name, "remove it, or give what it is derived from",
             "row '%s' prints %s %s of %g at %g, and the set has no figures that it follows from",
-            x->name, article_of(figure), reference_figure_to_string(figure), printed,
+            x->name, article_of(figure), reference_figure_names[figure], printed,
             t->columns[column]);
         return;
     }
     const double half = half_of(x, printed) + SLACK;
     if ((printed + half < s.low * factor || printed - half > s.high * factor) &&
-        !is_excused(t, figure, row, column)) {
+        reference_find_erratum(t, figure, row, column) == NULL) {
         diags_add(diags, x->mark, t->name,
                   "correct the number, or add an erratum that names row, column and figure",
                   "row '%s' prints %s %s of %g at %g, but its own figures give %.6g", x->name,
-                  article_of(figure), reference_figure_to_string(figure), printed,
-                  t->columns[column], s.value * factor);
+                  article_of(figure), reference_figure_names[figure], printed, t->columns[column],
+                  s.value * factor);
     }
 }
 

@@ -4,30 +4,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-static const char *const quality_names[] = {"Table", "Label", "Reading", "Raw"};
-static const char *const measure_names[] = {"Throughput", "Time", "Ratio", "Other"};
-static const char *const scope_names[] = {"Job", "Worker", "Thread"};
-static const char *const figure_names[] = {"value", "speedup", "efficiency", "priceIndex", "cost"};
-
-const char *reference_quality_to_string(enum reference_quality quality)
-{
-    return quality_names[quality];
-}
-
-const char *reference_measure_to_string(enum reference_measure measure)
-{
-    return measure_names[measure];
-}
-
-const char *reference_scope_to_string(enum reference_scope scope)
-{
-    return scope_names[scope];
-}
-
-const char *reference_figure_to_string(enum reference_figure figure)
-{
-    return figure_names[figure];
-}
+const char *const reference_quality_names[] = {"Table", "Label", "Reading", "Raw"};
+const char *const reference_measure_names[] = {"Throughput", "Time", "Ratio", "Other"};
+const char *const reference_scope_names[] = {"Job", "Worker", "Thread"};
+const char *const reference_figure_names[] = {"value", "speedup", "efficiency", "priceIndex",
+                                              "cost"};
 
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row)
@@ -68,6 +49,19 @@ size_t reference_find_column(const struct reference_table *t, double column)
         }
     }
     return REFERENCE_NO_ROW;
+}
+
+const struct reference_erratum *reference_find_erratum(const struct reference_table *t,
+                                                       enum reference_figure figure, size_t row,
+                                                       size_t column)
+{
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+            (e->column == column || e->column == REFERENCE_NO_ROW)) {
+            return e;
+        }
+    }
+    return NULL;
 }
 
 static void row_done(struct reference_row *row)

@@ -122,10 +122,10 @@ struct reference {
 int reference_load(const char *text, size_t len, struct reference **ret, struct diags *diags);
 void reference_free(struct reference *r); /* NULL is fine */
 
-const char *reference_quality_to_string(enum reference_quality quality); /* "Table", ... */
-const char *reference_measure_to_string(enum reference_measure measure); /* "Throughput", ... */
-const char *reference_scope_to_string(enum reference_scope scope);       /* "Job", ... */
-const char *reference_figure_to_string(enum reference_figure figure);    /* "value", ... */
+extern const char *const reference_quality_names[REFERENCE_RAW + 1];     /* "Table", ... */
+extern const char *const reference_measure_names[REFERENCE_OTHER + 1];   /* "Throughput", ... */
+extern const char *const reference_scope_names[REFERENCE_THREAD + 1];    /* "Job", ... */
+extern const char *const reference_figure_names[REFERENCE_FIGURE_COUNT]; /* "value", ... */
 /* Its own, or else the set's; "" where neither says it. Borrowed. */
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row);
@@ -133,6 +133,10 @@ const char *reference_hardware(const struct reference *r, const struct reference
 const char *reference_software(const struct reference *r, const struct reference_table *t);
 /* Its row, or the median's for n_rows. */
 const struct reference_row *reference_row_at(const struct reference_table *t, size_t row);
+/* The first erratum of this figure at that row and column; NULL: none. */
+const struct reference_erratum *reference_find_erratum(const struct reference_table *t,
+                                                       enum reference_figure figure, size_t row,
+                                                       size_t column);
 /* SIZE_MAX if none exists. */
 size_t reference_find_row(const struct reference_table *t, const char *name);
 size_t reference_find_column(const struct reference_table *t, double column);

@@ -81,11 +81,10 @@ static double *read_cells(struct diags *d, const struct place *map, const char *
         return NULL;
     }
     double *values = xnew_array(double, n);
-    for (size_t i = 0; i < n; i++) {
-        struct place item = place_item(&list, i);
-        values[i] = NAN;
-        if (item.node->kind != NODE_NULL) {
-            (void)read_number(d, &item, -NUMBER_MAX, NUMBER_MAX, &values[i]); /* reported */
+    place_each (item, &list) {
+        values[item.index] = NAN;
+        if (item.node->kind != NODE_NULL) { /* what is wrong was reported */
+            (void)read_number(d, &item, -NUMBER_MAX, NUMBER_MAX, &values[item.index]);
         }
     }
     return values;
@@ -96,8 +95,7 @@ static void read_published(struct diags *d, const struct place *map, struct refe
 {
     struct field fields[REFERENCE_FIGURE_COUNT + 1] = {{"digits", FIELD_OPTIONAL}};
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        fields[f + 1] =
-            (struct field){reference_figure_to_string((enum reference_figure)f), FIELD_OPTIONAL};
+        fields[f + 1] = (struct field){reference_figure_names[f], FIELD_OPTIONAL};
     }
     struct place place = place_get(map, "published");
     row->published_digits = -1;
@@ -106,8 +104,7 @@ static void read_published(struct diags *d, const struct place *map, struct refe
     }
     row->published_digits = (int)read_int_or(d, &place, "digits", 0, DIGITS_MAX, -1);
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        row->published[f] =
-            read_cells(d, &place, reference_figure_to_string((enum reference_figure)f), n_columns);
+        row->published[f] = read_cells(d, &place, reference_figure_names[f], n_columns);
     }
 }
 
@@ -178,11 +175,7 @@ static void read_rows(const struct reading *in, const struct place *map, struct 
 {
     const int digits = (int)read_int_or(in->d, map, "digits", 0, DIGITS_MAX, -1);
     struct place list = place_get(map, "rows");
-    if (!read_list(in->d, &list, ROWS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, in->d, &list, ROWS_MAX) {
         struct reference_row row;
         read_row(in, &item, t, digits, &row);
         if (row.name != NULL && reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
@@ -213,14 +206,10 @@ static void read_median(struct diags *d, const struct place *map, struct referen
 static void read_columns(struct diags *d, const struct place *map, struct reference_table *t)
 {
     struct place list = place_get(map, "columns");
-    if (!read_list(d, &list, REFERENCE_MAX_COLUMNS)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        double value = (double)i;
+    read_items (item, d, &list, REFERENCE_MAX_COLUMNS) {
+        double value = (double)item.index;
         (void)read_number(d, &item, 0, NUMBER_MAX, &value); /* a wrong one was reported */
-        if (i > 0 && value <= t->columns[i - 1]) {
+        if (item.index > 0 && value <= t->columns[item.index - 1]) {
             reader_complain(d, &item, "sort them", "columns must ascend");
         }
         t->columns[t->n_columns++] = value;
@@ -237,12 +226,10 @@ static void read_at(struct diags *d, const struct place *map, struct reference_t
         reader_complain(d, &place, "write {batch_size: 128}", "it must be a map");
         return;
     }
-    for (size_t i = 0; i < place.node->n_children; i++) {
-        const char *name = place.node->children[i]->key;
-        struct place item = place_get(&place, name);
+    place_each (item, &place) {
         double value;
         if (read_number(d, &item, 0, NUMBER_MAX, &value)) {
-            *vec_push(&t->at) = (struct reference_at){name, value};
+            *vec_push(&t->at) = (struct reference_at){item.key, value};
         }
     }
 }
@@ -368,14 +355,10 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     if (!read_map(d, item, fields, COUNT_OF(fields))) {
         return;
     }
-    const char *names[REFERENCE_FIGURE_COUNT];
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        names[f] = reference_figure_to_string((enum reference_figure)f);
-    }
     struct reference_erratum e = {
         .row = REFERENCE_NO_ROW, .column = REFERENCE_NO_ROW, .mark = item->node->mark};
-    e.figure = (enum reference_figure)read_enum_or(d, item, "figure", names, COUNT_OF(names), NULL,
-                                                   REFERENCE_VALUE);
+    e.figure = (enum reference_figure)read_enum_or(d, item, "figure", reference_figure_names,
+                                                   REFERENCE_FIGURE_COUNT, NULL, REFERENCE_VALUE);
     e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
     e.what = read_text_or(d, item, "what", "");
     struct place row = place_get(item, "row"), column = place_get(item, "column");
@@ -401,22 +384,15 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
 static void read_errata(struct diags *d, const struct place *map, struct reference_table *t)
 {
     struct place list = place_get(map, "errata");
-    if (read_list(d, &list, LIST_MAX)) {
-        for (size_t i = 0; i < list.node->n_children; i++) {
-            struct place item = place_item(&list, i);
-            read_erratum(d, &item, t);
-        }
+    read_items (item, d, &list, LIST_MAX) {
+        read_erratum(d, &item, t);
     }
 }
 
 static void read_notes(struct diags *d, const struct place *map, struct reference_notes *notes)
 {
     struct place list = place_get(map, "notes");
-    if (!read_list(d, &list, LIST_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, d, &list, LIST_MAX) {
         const char *text;
         if (read_text(d, &item, TEXT_MAX, &text)) {
             *vec_push(notes) = item.node->s;
@@ -426,15 +402,15 @@ static void read_notes(struct diags *d, const struct place *map, struct referenc
 
 static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
 {
-    const char *quality[] = {"Table", "Label", "Reading", "Raw"};
-    const char *measure[] = {"Throughput", "Time", "Ratio", "Other"};
-    const char *scope[] = {"Job", "Worker", "Thread"};
-    t->quality = (enum reference_quality)read_enum_or(d, map, "quality", quality, COUNT_OF(quality),
-                                                      NULL, REFERENCE_TABLE);
-    t->measure = (enum reference_measure)read_enum_or(d, map, "measure", measure, COUNT_OF(measure),
-                                                      NULL, REFERENCE_THROUGHPUT);
-    t->scope = (enum reference_scope)read_enum_or(d, map, "scope", scope, COUNT_OF(scope), NULL,
-                                                  REFERENCE_JOB);
+    t->quality = (enum reference_quality)read_enum_or(d, map, "quality", reference_quality_names,
+                                                      COUNT_OF(reference_quality_names), NULL,
+                                                      REFERENCE_TABLE);
+    t->measure = (enum reference_measure)read_enum_or(d, map, "measure", reference_measure_names,
+                                                      COUNT_OF(reference_measure_names), NULL,
+                                                      REFERENCE_THROUGHPUT);
+    t->scope =
+        (enum reference_scope)read_enum_or(d, map, "scope", reference_scope_names,
+                                           COUNT_OF(reference_scope_names), NULL, REFERENCE_JOB);
     struct place error = place_get(map, "readingError");
     t->reading_error = read_number_or(d, map, "readingError", 0, NUMBER_MAX, 0);
     if ((t->quality == REFERENCE_READING) != (error.node != NULL)) {
@@ -512,11 +488,7 @@ static void read_sources(const struct reading *in, const struct place *root)
                                           {"file", FIELD_OPTIONAL},
                                           {"commit", FIELD_OPTIONAL}};
     struct place list = place_get(root, "sources");
-    if (!read_list(in->d, &list, SOURCES_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    read_items (item, in->d, &list, SOURCES_MAX) {
         if (read_map(in->d, &item, fields, COUNT_OF(fields))) {
             *vec_push(&in->r->sources) = (struct reference_source){
                 .id = read_name(in->d, &item, "id"),
@@ -550,11 +522,8 @@ static void read_set(const struct reading *in, const struct place *root)
     read_notes(in->d, root, &in->r->notes);
     read_sources(in, root);
     struct place list = place_get(root, "tables");
-    if (read_list(in->d, &list, TABLES_MAX)) {
-        for (size_t i = 0; i < list.node->n_children; i++) {
-            struct place item = place_item(&list, i);
-            read_table(in, &item);
-        }
+    read_items (item, in->d, &list, TABLES_MAX) {
+        read_table(in, &item);
     }
 }
 

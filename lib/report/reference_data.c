@@ -4,28 +4,16 @@
 #include "reference/check.h"
 #include "reference/derive.h"
 #include "report/reference_layout.h"
+#include "result/result_json.h"
 
 /* ---- CSV ---- */
-
-static const struct reference_erratum *erratum_of(const struct reference_table *t,
-                                                  enum reference_figure figure, size_t row,
-                                                  size_t column)
-{
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-            (e->column == column || e->column == REFERENCE_NO_ROW)) {
-            return e;
-        }
-    }
-    return NULL;
-}
 
 /* What the source prints: its own derived figure, or the number that an erratum corrects. */
 static double printed_of(const struct reference_table *t, enum reference_figure figure, size_t row,
                          size_t column)
 {
     const double published = reference_published(reference_row_at(t, row), figure, column);
-    const struct reference_erratum *e = erratum_of(t, figure, row, column);
+    const struct reference_erratum *e = reference_find_erratum(t, figure, row, column);
     if (!isnan(published) || e == NULL || e->column == REFERENCE_NO_ROW) {
         return published;
     }
@@ -49,8 +37,8 @@ static void put_row(struct sheet *s, const struct reference *r, const struct ref
     sheet_word(s, "axis", t->axis);
     sheet_number(s, "column", t->columns[column]);
     sheet_word(s, "unit", t->unit);
-    sheet_word(s, "scope", reference_scope_to_string(t->scope));
-    sheet_word(s, "quality", reference_quality_to_string(t->quality));
+    sheet_word(s, "scope", reference_scope_names[t->scope]);
+    sheet_word(s, "quality", reference_quality_names[t->quality]);
     sheet_number(s, "reading_error", t->quality == REFERENCE_READING ? t->reading_error : NAN);
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
         const struct reference_span span =
@@ -61,7 +49,7 @@ static void put_row(struct sheet *s, const struct reference *r, const struct ref
         sheet_number(s, printed[f], printed_of(t, (enum reference_figure)f, row, column));
     }
     for (int f = 0; f < REFERENCE_FIGURE_COUNT && e == NULL; f++) {
-        e = erratum_of(t, (enum reference_figure)f, row, column);
+        e = reference_find_erratum(t, (enum reference_figure)f, row, column);
     }
     sheet_word(s, "erratum", e == NULL ? NULL : e->what);
     sheet_word(s, "source", source->title);
@@ -91,11 +79,6 @@ static json_t *text_or_null(const char *text)
     return text == NULL || text[0] == '\0' ? json_null() : json_string(text);
 }
 
-static json_t *number_or_null(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
 static void put_figures(json_t *object, const struct reference *r, const struct reference_table *t,
                         size_t row, size_t column)
 {
@@ -105,11 +88,10 @@ static void put_figures(json_t *object, const struct reference *r, const struct 
         const struct reference_span s = reference_derive(r, t, figure, row, column);
         const double p = printed_of(t, figure, row, column);
         if (s.known) {
-            (void)json_object_set_new(object, reference_figure_to_string(figure),
-                                      json_real(s.value));
+            (void)json_object_set_new(object, reference_figure_names[figure], json_real(s.value));
         }
         if (!isnan(p)) {
-            (void)json_object_set_new(printed, reference_figure_to_string(figure), json_real(p));
+            (void)json_object_set_new(printed, reference_figure_names[figure], json_real(p));
         }
     }
     if (json_object_size(printed) > 0) {
@@ -140,11 +122,11 @@ static json_t *errata_to_json(const struct reference_table *t)
         json_t *row = e->row == REFERENCE_NO_ROW ? json_null()
                                                  : json_string(reference_row_at(t, e->row)->name);
         (void)json_array_append_new(
-            list,
-            json_pack("{s:o, s:o, s:s, s:o, s:s}", "row", row, "column",
-                      number_or_null(e->column == REFERENCE_NO_ROW ? NAN : t->columns[e->column]),
-                      "figure", reference_figure_to_string(e->figure), "printed",
-                      number_or_null(e->printed), "what", e->what));
+            list, json_pack("{s:o, s:o, s:s, s:o, s:s}", "row", row, "column",
+                            json_number_or_null(
+                                e->column == REFERENCE_NO_ROW ? NAN : t->columns[e->column]),
+                            "figure", reference_figure_names[e->figure], "printed",
+                            json_number_or_null(e->printed), "what", e->what));
     }
     return list;
 }
@@ -157,7 +139,7 @@ static json_t *base_to_json(const struct reference *r, const struct reference_ta
     const struct reference_table *b = &r->tables.items[t->base_table];
     return json_pack(
         "{s:s, s:o}", "table", b->name, "column",
-        number_or_null(t->base == REFERENCE_BASE_SAME ? NAN : b->columns[t->base_column]));
+        json_number_or_null(t->base == REFERENCE_BASE_SAME ? NAN : b->columns[t->base_column]));
 }
 
 static json_t *table_to_json(const struct reference *r, const struct reference_table *t)
@@ -179,12 +161,11 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
         "s:o}",
         "name", t->name, "title", t->title, "source", r->sources.items[t->source].id, "quality",
-        reference_quality_to_string(t->quality), "measure", reference_measure_to_string(t->measure),
-        "scope", reference_scope_to_string(t->scope), "unit", t->unit, "axis", t->axis,
-        "readingError", number_or_null(t->quality == REFERENCE_READING ? t->reading_error : NAN),
-        "hardware", text_or_null(reference_hardware(r, t)), "software",
-        text_or_null(reference_software(r, t)), "at", at, "baseline", base_to_json(r, t),
-        "efficiency", efficiency, "rows", rows, "median",
+        reference_quality_names[t->quality], "measure", reference_measure_names[t->measure],
+        "scope", reference_scope_names[t->scope], "unit", t->unit, "axis", t->axis, "readingError",
+        json_number_or_null(t->quality == REFERENCE_READING ? t->reading_error : NAN), "hardware",
+        text_or_null(reference_hardware(r, t)), "software", text_or_null(reference_software(r, t)),
+        "at", at, "baseline", base_to_json(r, t), "efficiency", efficiency, "rows", rows, "median",
         t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata", errata_to_json(t),
         "notes", notes);
 }

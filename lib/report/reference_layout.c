@@ -121,7 +121,7 @@ void reference_layout_caption(const struct reference_table *t, enum reference_fi
         return;
     }
     buf_printf(out, "%s in %s, %s",
-               t->measure == REFERENCE_OTHER ? "Figure" : reference_measure_to_string(t->measure),
+               t->measure == REFERENCE_OTHER ? "Figure" : reference_measure_names[t->measure],
                t->unit, of_scope[t->scope]);
 }
 
@@ -233,7 +233,7 @@ static void add_erratum(const struct reference_table *t, const struct reference_
         column_text(t->columns[e->column], &where);
         buf_puts(&where, ", ");
     }
-    buf_puts(&where, reference_figure_to_string(e->figure));
+    buf_puts(&where, reference_figure_names[e->figure]);
     if (!isnan(e->printed)) {
         buf_printf(&where, " (printed %.*f%s)", reference_decimals(e->printed, -1), e->printed,
                    e->figure == REFERENCE_EFFICIENCY ? "%" : "");
