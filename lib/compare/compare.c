@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "compare/compare_busy.h"
 #include "compare/compare_history.h"
-#include "compare/compare_internal.h"
 #include "compare/compare_runs.h"
 #include "result/transport.h"
 
@@ -168,9 +167,7 @@ static enum change judge(const struct comparison *c, const struct compared_point
     return p->ratio.estimate.has_interval ? CHANGE_NONE : CHANGE_TOO_FEW;
 }
 
-/* What is known comes before what is not; a point without an answer comes before the rest. A point
- * that the candidate alone has asks nothing of the base. */
-static enum change judge_whole(const struct comparison *c)
+enum change compare_judge_whole(const struct comparison *c)
 {
     const size_t n_busy = c->counts[CHANGE_MACHINE_BUSY] + (c->whole_change == CHANGE_MACHINE_BUSY);
     const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
@@ -372,7 +369,7 @@ int comparison_new(const struct result *base, const struct result *candidate,
     judge_points(c);
     compare_take_means(c);
     judge_together(c);
-    c->change = judge_whole(c);
+    c->change = compare_judge_whole(c);
     *ret = c;
     return 0;
 }

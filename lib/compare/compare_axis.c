@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "compare/compare_internal.h"
+#include "base/texts.h"
 #include "compare/compare_runs.h"
 
 #define MAX_NAMED 8 /* axes or values that an error lists */
@@ -33,11 +33,8 @@ static char *value_of(const struct comparison *c, const struct point *point)
     return v == NULL ? NULL : buf_take(&text);
 }
 
-struct names {
-    VEC(char *) list; /* owned, no duplicates, in the order in which they were met */
-};
-
-static void names_add(struct names *names, char *name_take)
+/* Each name once, in the order in which they were met. */
+static void names_add(struct texts *names, char *name_take)
 {
     vec_each (char *, seen, &names->list) {
         if (str_eq(*seen, name_take)) {
@@ -48,16 +45,8 @@ static void names_add(struct names *names, char *name_take)
     *vec_push(&names->list) = name_take;
 }
 
-static void names_done(struct names *names)
-{
-    vec_each (char *, name, &names->list) {
-        free(*name);
-    }
-    vec_done(&names->list);
-}
-
 /* "a, b and 3 more" */
-static void names_put(const struct names *names, struct buf *out)
+static void names_put(const struct texts *names, struct buf *out)
 {
     for (size_t i = 0; i < names->list.len && i < MAX_NAMED; i++) {
         buf_printf(out, "%s%s", i == 0 ? "" : ", ", names->list.items[i]);
@@ -68,7 +57,7 @@ static void names_put(const struct names *names, struct buf *out)
 }
 
 /* Of the swept points; a baseline may have a value of its own, such as 0 servers. */
-static void collect_values(const struct comparison *c, struct names *ret)
+static void collect_values(const struct comparison *c, struct texts *ret)
 {
     const struct matrix *m = &c->base->def->matrix;
     for (uint32_t i = 0; i < m->n_swept; i++) {
@@ -82,7 +71,7 @@ static void collect_values(const struct comparison *c, struct names *ret)
 static int refuse_axis(const struct comparison *c, struct err *err)
 {
     const struct matrix *m = &c->base->def->matrix;
-    struct names axes = {0};
+    struct texts axes = {0};
     if (c->base->def->spec->systems.len > 1) {
         names_add(&axes, xstrdup("system"));
     }
@@ -96,14 +85,14 @@ static int refuse_axis(const struct comparison *c, struct err *err)
     const int r = err_set(err, EINVAL, "run/%s did not sweep '%s'; it swept %s", c->base->def->name,
                           c->axis, text.len == 0 ? "nothing" : buf_cstr(&text));
     buf_done(&text);
-    names_done(&axes);
+    texts_done(&axes);
     return r;
 }
 
 /* The first value that the sweep names is the base. */
 static int take_values(struct comparison *c, const char **ret_fix, struct err *err)
 {
-    struct names values = {0};
+    struct texts values = {0};
     collect_values(c, &values);
     int r = 0;
     if (values.list.len == 2) {
@@ -123,7 +112,7 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
                     c->base->def->name, values.list.len, buf_cstr(&text));
         buf_done(&text);
     }
-    names_done(&values);
+    texts_done(&values);
     return r;
 }
 
@@ -148,48 +137,20 @@ static bool is_pair(const struct comparison *c, const struct point *a, const str
            has_all_but_axis(c, &b->params, &a->params);
 }
 
-/* Points of one side by their index; the other side's are looked for from where the last one was
- * found, because a sweep lists both sides in the same order. */
 static void match(struct comparison *c)
 {
-    const struct matrix *m = &c->base->def->matrix;
-    VEC(uint32_t) sides[2] = {0};
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        _cleanup_(freep) char *value = value_of(c, &m->points[i]);
+    struct compare_side base = {0}, candidate = {0};
+    result_each_point (p, c->base) {
+        _cleanup_(freep) char *value = value_of(c, p->point);
         if (value != NULL && str_eq(value, c->axis_base)) {
-            *vec_push(&sides[0]) = i;
+            *vec_push(&base.list) = p;
         } else if (value != NULL && str_eq(value, c->axis_candidate)) {
-            *vec_push(&sides[1]) = i;
+            *vec_push(&candidate.list) = p;
         }
     }
-    const size_t n = sides[1].len;
-    _cleanup_(freep) bool *taken = xnew_array(bool, n + 1);
-    size_t next = 0;
-    vec_each (const uint32_t, a, &sides[0]) {
-        size_t tried = 0, at = next;
-        while (tried < n &&
-               (taken[at] || !is_pair(c, &m->points[*a], &m->points[sides[1].items[at]]))) {
-            at = (at + 1) % n;
-            tried++;
-        }
-        if (tried == n) {
-            *vec_push(&c->only_base) = &c->base->points[*a];
-            continue;
-        }
-        taken[at] = true;
-        next = (at + 1) % n;
-        *vec_push(&c->points) = (struct compared_point){
-            .base = &c->base->points[*a],
-            .candidate = &c->base->points[sides[1].items[at]],
-        };
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!taken[i]) {
-            *vec_push(&c->only_candidate) = &c->base->points[sides[1].items[i]];
-        }
-    }
-    vec_done(&sides[0]);
-    vec_done(&sides[1]);
+    compare_pair(c, &base, &candidate, is_pair);
+    vec_done(&base.list);
+    vec_done(&candidate.list);
 }
 
 /* ---- the tests ---- */
@@ -303,16 +264,7 @@ static void judge_points(struct comparison *c)
     }
     c->whole_change =
         isnan(c->whole_p_adjusted) ? CHANGE_NONE : judge(c, &c->whole, c->whole_p_adjusted);
-    const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
-    const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
-    const bool is_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
-                                 c->counts[CHANGE_NOT_MEASURED] + c->only_base.len >
-                             0 ||
-                         c->whole_change == CHANGE_INCONCLUSIVE;
-    c->change = is_slower   ? CHANGE_SLOWER
-                : is_open   ? CHANGE_INCONCLUSIVE
-                : is_faster ? CHANGE_FASTER
-                            : CHANGE_NONE;
+    c->change = compare_judge_whole(c);
 }
 
 /* Every point must show it, so none needs an adjustment; that one point is slower than the margin

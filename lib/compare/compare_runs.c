@@ -140,34 +140,47 @@ bool compare_is_measured(const struct compared_point *p)
     return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
 }
 
-void compare_match(struct comparison *c)
+void compare_pair(struct comparison *c, const struct compare_side *base,
+                  const struct compare_side *candidate, compare_is_pair_fn *is_pair)
 {
-    const struct matrix *a = &c->base->def->matrix, *b = &c->candidate->def->matrix;
-    _cleanup_(freep) bool *taken = xnew_array(bool, b->n_points + 1);
-    uint32_t next = 0; /* the same sweep lists its points in the same order: look there first */
-    for (uint32_t i = 0; i < a->n_points; i++) {
-        uint32_t tried = 0, at = next;
-        while (tried < b->n_points &&
-               (taken[at] || !is_same_point(c, &a->points[i], &b->points[at]))) {
-            at = (at + 1) % b->n_points;
+    const size_t n = candidate->list.len;
+    _cleanup_(freep) bool *taken = xnew_array(bool, n + 1);
+    size_t next = 0; /* a sweep lists both sides in the same order: look there first */
+    vec_each (const struct point_result *const, a, &base->list) {
+        size_t tried = 0, at = next;
+        while (tried < n &&
+               (taken[at] || !is_pair(c, (*a)->point, candidate->list.items[at]->point))) {
+            at = (at + 1) % n;
             tried++;
         }
-        if (tried == b->n_points) {
-            *vec_push(&c->only_base) = &c->base->points[i];
+        if (tried == n) {
+            *vec_push(&c->only_base) = *a;
             continue;
         }
         taken[at] = true;
-        next = (at + 1) % b->n_points;
-        *vec_push(&c->points) = (struct compared_point){
-            .base = &c->base->points[i],
-            .candidate = &c->candidate->points[at],
-        };
+        next = (at + 1) % n;
+        *vec_push(&c->points) =
+            (struct compared_point){.base = *a, .candidate = candidate->list.items[at]};
     }
-    for (uint32_t i = 0; i < b->n_points; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!taken[i]) {
-            *vec_push(&c->only_candidate) = &c->candidate->points[i];
+            *vec_push(&c->only_candidate) = candidate->list.items[i];
         }
     }
+}
+
+void compare_match(struct comparison *c)
+{
+    struct compare_side base = {0}, candidate = {0};
+    result_each_point (p, c->base) {
+        *vec_push(&base.list) = p;
+    }
+    result_each_point (p, c->candidate) {
+        *vec_push(&candidate.list) = p;
+    }
+    compare_pair(c, &base, &candidate, is_same_point);
+    vec_done(&base.list);
+    vec_done(&candidate.list);
 }
 
 /* ---- differences ---- */
@@ -226,23 +239,13 @@ static char *trace_difference(const struct workload *w)
                      (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio, hash);
 }
 
-static const char *profile_of(const struct spec *spec, const char *system)
-{
-    vec_each (const struct system, s, &spec->systems) {
-        if (str_eq(s->name, system)) {
-            return s->profile;
-        }
-    }
-    return NULL;
-}
-
 static void compare_profiles(struct comparison *c)
 {
     vec_each (const struct system, s, &c->base->def->spec->systems) {
-        const char *other = profile_of(c->candidate->def->spec, s->name);
-        if (other != NULL && !str_eq(s->profile, other)) {
+        const struct system *other = system_of_name(c->candidate->def->spec, s->name);
+        if (other != NULL) {
             add_difference(c, "profile", xasprintf("%s by %s", s->name, s->profile),
-                           xasprintf("%s by %s", s->name, other));
+                           xasprintf("%s by %s", s->name, other->profile));
         }
     }
 }

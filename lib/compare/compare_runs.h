@@ -10,10 +10,26 @@ int compare_check_kind(const struct result *base, const struct result *candidate
                        const char **ret_fix, struct err *err);
 /* A throughput on both sides. */
 bool compare_is_measured(const struct compared_point *p);
-/* Fills points, only_base and only_candidate: points of one system are the same where what ran is,
+/* The points of one side; borrowed. */
+struct compare_side {
+    VEC(const struct point_result *) list;
+};
+typedef bool compare_is_pair_fn(const struct comparison *c, const struct point *base,
+                                const struct point *candidate);
+/* Fills points, only_base and only_candidate: each point of the base gets the first pair that is
+ * left. */
+void compare_pair(struct comparison *c, const struct compare_side *base,
+                  const struct compare_side *candidate, compare_is_pair_fn *is_pair);
+/* The same with all points of two runs: points of one system are the same where what ran is,
  * however the sweeps were written. */
 void compare_match(struct comparison *c);
 /* Fills differences: what was trained, how long, on which machines. */
 void compare_differences(struct comparison *c);
 /* Of these only what the start records of both sides say. */
 void compare_machines(struct comparison *c);
+
+/* Both in compare.c. Geometric means over the measured points, after setting their number. */
+void compare_take_means(struct comparison *c);
+/* The verdict over all points. What is known comes before what is not; a point without an answer
+ * comes before the rest. A point that the candidate alone has asks nothing of the base. */
+enum change compare_judge_whole(const struct comparison *c);
