@@ -12,7 +12,6 @@
 #include "core/attempt_json.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
-#include "result/curves_json.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"

@@ -9,13 +9,8 @@
 
 static json_t *run_to_json(const struct result *r)
 {
-    const struct run_def *def = r->def;
     json_t *o = json_object();
-    json_object_set_new(o, "run", json_string(def->name));
-    json_object_set_new(o, "uid", json_string(def->uid));
-    json_object_set_new(o, "benchmark", json_string(def->spec->name));
-    json_object_set_new(o, "phase", json_string(run_phase_to_string(r->phase)));
-    json_object_set_new(o, "createdUnixMs", json_integer(def->created_unix_ms));
+    result_json_put_run(o, r);
     return o;
 }
 
@@ -40,16 +35,6 @@ static json_t *gate_to_json(const struct comparison *c)
     json_object_set_new(o, "seed", json_integer(COMPARE_SEED));
     json_object_set_new(o, "rejects", json_boolean(c->gate_rejects));
     return o;
-}
-
-static void put_identity(json_t *o, const struct result *r, const struct point *point)
-{
-    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
-    json_object_set_new(o, "parameters", params_to_json(&point->params));
-    json_object_set_new(o, "replicas", counts_to_json(point->replicas));
-    json_object_set_new(o, "batchSize", json_integer(point->batch_size));
-    json_object_set_new(o, "threads", json_integer(point->threads));
-    json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
 }
 
 static void put_figures(json_t *o, const struct point_result *p)
@@ -188,7 +173,7 @@ static json_t *whole_to_json(const struct comparison *c)
 static json_t *point_to_json(const struct comparison *c, const struct compared_point *p)
 {
     json_t *o = json_object();
-    put_identity(o, c->base, p->base->point);
+    result_json_put_point(o, c->base, p->base->point);
     json_object_set_new(o, "base", side_to_json(p->base));
     json_object_set_new(o, "candidate", side_to_json(p->candidate));
     json_object_set_new(o, "ratio", figure_to_json(&p->ratio));
@@ -205,7 +190,7 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
 static json_t *lone_to_json(const struct result *r, const struct point_result *p)
 {
     json_t *o = json_object();
-    put_identity(o, r, p->point);
+    result_json_put_point(o, r, p->point);
     put_figures(o, p);
     return o;
 }

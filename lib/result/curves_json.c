@@ -1,9 +1,7 @@
-/* See curves_json.h. Keys have the contract's order. */
-#include "result/curves_json.h"
+/* See result_json.h. Keys have the contract's order. */
+#include "result/result_json.h"
 
 #include "core/json_field.h"
-#include "result/figure_json.h"
-#include "result/result.h"
 
 static json_t *count(uint64_t n)
 {

@@ -7,7 +7,6 @@
 #include "core/json_field.h"
 #include "core/placement.h"
 #include "core/summary.h"
-#include "result/curves_json.h"
 #include "result/lint.h"
 #include "result/resources.h"
 #include "result/threshold.h"
@@ -27,7 +26,7 @@ static json_t *plain_figure(double value, const struct figure *like)
     return figure_to_json(&f);
 }
 
-json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
+static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 {
     json_t *o = json_object();
     for (int i = 0; i < ROLE_COUNT; i++) {
@@ -227,6 +226,16 @@ static json_t *warmup_to_json(const struct result *r, const struct point_result 
     return o;
 }
 
+void result_json_put_point(json_t *o, const struct result *r, const struct point *point)
+{
+    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
+    json_object_set_new(o, "parameters", params_to_json(&point->params));
+    json_object_set_new(o, "replicas", counts_to_json(point->replicas));
+    json_object_set_new(o, "batchSize", json_integer(point->batch_size));
+    json_object_set_new(o, "threads", json_integer(point->threads));
+    json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
+}
+
 static json_t *point_to_json(const struct result *r, const struct point_result *p)
 {
     const struct point *point = p->point;
@@ -236,12 +245,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     }
     json_t *o = json_object();
     json_object_set_new(o, "point", count(point->index));
-    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
-    json_object_set_new(o, "parameters", params_to_json(&point->params));
-    json_object_set_new(o, "replicas", counts_to_json(point->replicas));
-    json_object_set_new(o, "batchSize", json_integer(point->batch_size));
-    json_object_set_new(o, "threads", json_integer(point->threads));
-    json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
+    result_json_put_point(o, r, point);
     const enum exchange_wire wire = point_wire(r->def->spec, point);
     if (wire != EXCHANGE_WIRE_FP32) {
         json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
@@ -413,6 +417,15 @@ json_t *result_to_json(const struct result *r)
     return o;
 }
 
+void result_json_put_run(json_t *o, const struct result *r)
+{
+    json_object_set_new(o, "run", json_string(r->def->name));
+    json_object_set_new(o, "uid", json_string(r->def->uid));
+    json_object_set_new(o, "benchmark", json_string(r->def->spec->name));
+    json_object_set_new(o, "phase", json_string(run_phase_to_string(r->phase)));
+    json_object_set_new(o, "createdUnixMs", json_integer(r->def->created_unix_ms));
+}
+
 json_t *result_frame_to_json(const struct result *r)
 {
     const struct run_def *def = r->def;
@@ -436,11 +449,7 @@ json_t *result_frame_to_json(const struct result *r)
     json_t *o = json_object();
     json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
     json_object_set_new(o, "kind", json_string("BenchmarkResult"));
-    json_object_set_new(o, "run", json_string(def->name));
-    json_object_set_new(o, "uid", json_string(def->uid));
-    json_object_set_new(o, "benchmark", json_string(def->spec->name));
-    json_object_set_new(o, "phase", json_string(run_phase_to_string(r->phase)));
-    json_object_set_new(o, "createdUnixMs", json_integer(def->created_unix_ms));
+    result_json_put_run(o, r);
     json_object_set_new(o, "cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus));
     json_object_set_new(o, "rehearsal", json_boolean(def->rehearsal));
     json_object_set_new(o, "simulated", json_boolean(r->simulated));

@@ -10,8 +10,12 @@
 /* All owned by the caller. The first is the document of docs/contracts/result.md. */
 json_t *result_to_json(const struct result *r);
 /* The same in parts, for callers that do not have it in memory as a whole: the document with empty
- * lists of points and curves (curves_json.h), and point `i` of the result; those before
+ * lists of points and curves, and point `i` of the result; those before
  * matrix.n_swept are `points`, the others `baselines`. */
 json_t *result_frame_to_json(const struct result *r);
 json_t *result_point_to_json(const struct result *r, uint32_t i);
-json_t *counts_to_json(const uint32_t counts[ROLE_COUNT]);
+/* What documents say of a run and of a point, each as the next members of an object. */
+void result_json_put_run(json_t *o, const struct result *r);
+void result_json_put_point(json_t *o, const struct result *r, const struct point *point);
+/* A curve of the result (docs/contracts/result.md, "Curves"); curves_json.c. */
+json_t *curve_to_json(const struct result *r, const struct curve *c);
