@@ -13,32 +13,24 @@
 #include "compare/compare_runs.h"
 #include "result/transport.h"
 
-const char *change_to_string(enum change change)
-{
-    static const char *const names[] = {
-        [CHANGE_SLOWER] = "Slower",
-        [CHANGE_FASTER] = "Faster",
-        [CHANGE_INCONCLUSIVE] = "Inconclusive",
-        [CHANGE_SPREAD_UNKNOWN] = "SpreadUnknown",
-        [CHANGE_USUAL] = "UsualSpread",
-        [CHANGE_NONE] = "NoneShown",
-        [CHANGE_TOO_FEW] = "TooFewTrials",
-        [CHANGE_NOT_MEASURED] = "NotMeasured",
-        [CHANGE_MACHINE_BUSY] = "MachineBusy",
-    };
-    return names[change];
-}
+const char *const change_names[] = {
+    [CHANGE_SLOWER] = "Slower",
+    [CHANGE_FASTER] = "Faster",
+    [CHANGE_INCONCLUSIVE] = "Inconclusive",
+    [CHANGE_SPREAD_UNKNOWN] = "SpreadUnknown",
+    [CHANGE_USUAL] = "UsualSpread",
+    [CHANGE_NONE] = "NoneShown",
+    [CHANGE_TOO_FEW] = "TooFewTrials",
+    [CHANGE_NOT_MEASURED] = "NotMeasured",
+    [CHANGE_MACHINE_BUSY] = "MachineBusy",
+};
 
-const char *margin_verdict_to_string(enum margin_verdict verdict)
-{
-    static const char *const names[] = {
-        [MARGIN_NOT_ASKED] = "NotAsked",
-        [MARGIN_NOT_SLOWER] = "NotSlower",
-        [MARGIN_SLOWER] = "Slower",
-        [MARGIN_INCONCLUSIVE] = "Inconclusive",
-    };
-    return names[verdict];
-}
+const char *const margin_verdict_names[] = {
+    [MARGIN_NOT_ASKED] = "NotAsked",
+    [MARGIN_NOT_SLOWER] = "NotSlower",
+    [MARGIN_SLOWER] = "Slower",
+    [MARGIN_INCONCLUSIVE] = "Inconclusive",
+};
 
 void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out)
 {

@@ -35,7 +35,7 @@ enum change {
     CHANGE_MACHINE_BUSY,
 };
 #define CHANGE_COUNT 9
-const char *change_to_string(enum change change); /* "Slower", ... */
+extern const char *const change_names[CHANGE_COUNT]; /* "Slower", ... */
 
 /* Of one run by an axis: is the candidate shown not to be slower than a margin? */
 enum margin_verdict {
@@ -44,7 +44,7 @@ enum margin_verdict {
     MARGIN_SLOWER,       /* shown to be slower than the margin */
     MARGIN_INCONCLUSIVE, /* neither */
 };
-const char *margin_verdict_to_string(enum margin_verdict verdict); /* "NotSlower", ... */
+extern const char *const margin_verdict_names[]; /* "NotSlower", ... */
 
 /* Of two runs: what remains of a difference once the speed that other programs took is given back
  * (compare_busy.h). */

@@ -101,7 +101,7 @@ static json_t *margin_to_json(const struct comparison *c, enum margin_verdict ve
     json_t *o = json_object();
     json_object_set_new(o, "ratio", json_real(c->margin_ratio));
     json_object_set_new(o, "low", json_number_or_null(low));
-    json_object_set_new(o, "verdict", json_string(margin_verdict_to_string(verdict)));
+    json_object_set_new(o, "verdict", json_string(margin_verdict_names[verdict]));
     return o;
 }
 
@@ -147,7 +147,7 @@ static json_t *history_to_json(const struct comparison *c)
     json_object_set_new(o, "baseRuns", json_integer((json_int_t)c->n_base_runs));
     json_object_set_new(o, "together", between_to_json(&c->between, c->between_p_adjusted));
     json_object_set_new(o, "others", busy_to_json(&c->busy));
-    json_object_set_new(o, "verdict", json_string(change_to_string(c->whole_change)));
+    json_object_set_new(o, "verdict", json_string(change_names[c->whole_change]));
     return o;
 }
 
@@ -165,7 +165,7 @@ static json_t *whole_to_json(const struct comparison *c)
         low = isnan(low) || isnan(of_point) ? NAN : fmin(low, of_point);
     }
     json_object_set_new(o, "paired", paired_to_json(&c->whole, c->whole_p_adjusted));
-    json_object_set_new(o, "verdict", json_string(change_to_string(c->whole_change)));
+    json_object_set_new(o, "verdict", json_string(change_names[c->whole_change]));
     json_object_set_new(o, "margin", margin_to_json(c, c->margin, low));
     return o;
 }
@@ -182,7 +182,7 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
     json_object_set_new(o, "others", busy_to_json(&p->busy));
     json_object_set_new(o, "paired", paired_to_json(&p->paired, p->p_adjusted));
     json_object_set_new(o, "margin", margin_to_json(c, p->margin, margin_low(&p->paired)));
-    json_object_set_new(o, "verdict", json_string(change_to_string(p->change)));
+    json_object_set_new(o, "verdict", json_string(change_names[p->change]));
     return o;
 }
 
@@ -284,6 +284,6 @@ json_t *comparison_to_json(const struct comparison *c)
     json_object_set_new(o, "differs", differences_to_json(c));
     json_object_set_new(o, "repeatsNeeded", repeats_to_json(c));
     json_object_set_new(o, "counts", counts_of_changes(c));
-    json_object_set_new(o, "verdict", json_string(change_to_string(c->change)));
+    json_object_set_new(o, "verdict", json_string(change_names[c->change]));
     return o;
 }

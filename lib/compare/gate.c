@@ -5,26 +5,16 @@
 #include "compare/compare_history.h"
 #include "result/threshold.h"
 
-static const char *const verdict_names[] = {
+const char *const gate_verdict_names[] = {
     [GATE_RUN_FAILED] = "RunFailed",      [GATE_THRESHOLD] = "Threshold", [GATE_SLOWER] = "Slower",
     [GATE_INCONCLUSIVE] = "Inconclusive", [GATE_PASSED] = "Passed",
 };
-static const char *const outcome_names[] = {
+const char *const gate_outcome_names[] = {
     [GATE_CHECK_PASSED] = "Passed",
     [GATE_CHECK_FAILED] = "Failed",
     [GATE_CHECK_UNKNOWN] = "Unknown",
     [GATE_CHECK_SKIPPED] = "Skipped",
 };
-
-const char *gate_verdict_to_string(enum gate_verdict verdict)
-{
-    return verdict_names[verdict];
-}
-
-const char *gate_outcome_to_string(enum gate_outcome outcome)
-{
-    return outcome_names[outcome];
-}
 
 /* ---- the checks ---- */
 

@@ -19,7 +19,7 @@ enum gate_verdict {
     GATE_INCONCLUSIVE,
     GATE_PASSED,
 };
-const char *gate_verdict_to_string(enum gate_verdict verdict); /* "RunFailed", ... */
+extern const char *const gate_verdict_names[]; /* "RunFailed", ... */
 
 enum gate_outcome {
     GATE_CHECK_PASSED,
@@ -27,7 +27,7 @@ enum gate_outcome {
     GATE_CHECK_UNKNOWN,
     GATE_CHECK_SKIPPED, /* the run has no point of it, so nothing was judged */
 };
-const char *gate_outcome_to_string(enum gate_outcome outcome); /* "Passed", ... */
+extern const char *const gate_outcome_names[]; /* "Passed", ... */
 
 enum gate_kind {
     GATE_OF_RUN,        /* every trial of every point gave a number */

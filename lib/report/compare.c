@@ -125,7 +125,7 @@ static void put_row(struct sheet *s, const struct comparison *c, const struct wo
     sheet_number(s, "p", p->welch.known ? p->welch.p : p->paired.known ? p->paired.p : NAN);
     sheet_number(s, "p_adjusted", is_tested ? p->p_adjusted : NAN);
     sheet_number(s, "gate_p", c->gate.known ? c->gate.p : NAN);
-    sheet_word(s, "verdict", is_common ? change_to_string(p->change) : NULL);
+    sheet_word(s, "verdict", is_common ? change_names[p->change] : NULL);
     sheet_bool(s, "rehearsal", c->base->def->rehearsal);
     sheet_end_row(s);
 }

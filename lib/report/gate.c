@@ -114,7 +114,7 @@ static void put_point(const struct compared_point *p, bool by_margin, struct buf
         words_put_estimate(&p->ratio.estimate, "", out);
         buf_puts(out, ": ");
     }
-    buf_puts(out, by_margin ? margin_verdict_to_string(p->margin) : change_to_string(p->change));
+    buf_puts(out, by_margin ? margin_verdict_names[p->margin] : change_names[p->change]);
 }
 
 static void put_comparison(const struct gate_words *w, struct buf *out)
@@ -141,7 +141,7 @@ static void put_message(const struct gate_words *w, const struct gate_check *che
         if (check->skipped != NULL) {
             threshold_format_skip(check->skipped, out);
         } else {
-            buf_puts(out, gate_outcome_to_string(check->outcome));
+            buf_puts(out, gate_outcome_names[check->outcome]);
         }
         return;
     case GATE_OF_POINT:
@@ -185,7 +185,7 @@ static void put_checks(struct sheet *s, const struct gate_words *w)
     vec_each (const struct gate_check, check, &w->gate->checks) {
         struct buf name = BUF_INIT;
         put_name(w, check, &name);
-        table_text(t, "OUTCOME", "%s", gate_outcome_to_string(check->outcome));
+        table_text(t, "OUTCOME", "%s", gate_outcome_names[check->outcome]);
         table_text(t, "CHECK", "%s", buf_cstr(&name));
         table_end_row(t);
         buf_done(&name);
@@ -253,7 +253,7 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
     if (g->comparison != NULL) {
         sheet_term(s, SHEET_PLAIN, "base", "%s", g->comparison->base->def->name);
     }
-    sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_to_string(g->verdict));
+    sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_names[g->verdict]);
     sheet_put_line(s, NULL, sentence_take);
     vec_each (const struct gate_check, check, &g->checks) {
         struct buf name = BUF_INIT, text = BUF_INIT;
@@ -261,7 +261,7 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
         put_message(w, check, &text);
         sheet_word(s, "kind", kind_names[check->kind]);
         sheet_word(s, "name", buf_cstr(&name));
-        sheet_word(s, "outcome", gate_outcome_to_string(check->outcome));
+        sheet_word(s, "outcome", gate_outcome_names[check->outcome]);
         sheet_word(s, "message", buf_cstr(&text));
         sheet_end_row(s);
         buf_done(&name);
@@ -282,7 +282,7 @@ static json_t *gate_to_json(const struct gate_words *w)
                                     checks,
                                     json_pack("{s:s, s:s, s:s, s:s}", "kind",
                                               kind_names[check->kind], "name", buf_cstr(&name),
-                                              "outcome", gate_outcome_to_string(check->outcome),
+                                              "outcome", gate_outcome_names[check->outcome],
                                               "message", buf_cstr(&text)));
         buf_done(&name);
         buf_done(&text);
@@ -291,7 +291,7 @@ static json_t *gate_to_json(const struct gate_words *w)
                      "kind", "Gate", "run", g->candidate->def->name, "benchmark",
                      g->candidate->def->spec->name, "base",
                      c == NULL ? json_null() : json_string(c->base->def->name), "verdict",
-                     gate_verdict_to_string(g->verdict), "checks", checks, "comparison",
+                     gate_verdict_names[g->verdict], "checks", checks, "comparison",
                      c == NULL ? json_null() : comparison_to_json(c));
 }
 

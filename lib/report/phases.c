@@ -171,7 +171,7 @@ static void put_row(struct sheet *s, const struct result *r, uint32_t point, enu
     sheet_number(s, "cpu_s", t->cpu_s);
     sheet_number(s, "bytes_tx", t->bytes_tx);
     sheet_number(s, "bytes_rx", t->bytes_rx);
-    sheet_word(s, "limit", limit_kind_to_string(limit.kind));
+    sheet_word(s, "limit", limit_kind_names[limit.kind]);
     sheet_number(s, "limit_share", limit.share);
     sheet_number(s, "advice", limit.advice);
     sheet_end_row(s);

@@ -12,16 +12,11 @@
 #define RELAXED 0.25 /* a server that works so much of a step is not */
 #define USED_UP 0.8  /* more than that no server can work */
 
-static const char *const kinds[] = {
+const char *const limit_kind_names[] = {
     [LIMIT_UNKNOWN] = "Unknown",        [LIMIT_COMPUTE] = "Compute",
     [LIMIT_STRAGGLER] = "Straggler",    [LIMIT_SERVER_CPU] = "ServerCpu",
     [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
 };
-
-const char *limit_kind_to_string(enum limit_kind kind)
-{
-    return kinds[kind];
-}
 
 static int64_t exposed_ns(const struct summary *s)
 {

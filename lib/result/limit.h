@@ -32,7 +32,7 @@ enum limit_kind {
     LIMIT_SERVER_LINK,  /* neither, and a server's link carries more than a trainer's */
     LIMIT_TRAINER_LINK, /* neither, and it does not */
 };
-const char *limit_kind_to_string(enum limit_kind kind); /* "Compute", ... */
+extern const char *const limit_kind_names[]; /* "Compute", ... */
 
 /* What the rule needs to know, a step each; times are means over the trials, a server's and a late
  * trainer's, too. */

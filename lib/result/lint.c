@@ -24,29 +24,25 @@
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
 
-const char *warning_code_to_string(enum warning_code code)
-{
-    static const char *const names[] = {
-        [WARNING_REHEARSAL] = "Rehearsal",
-        [WARNING_SIMULATED] = "Simulated",
-        [WARNING_ONE_TRIAL] = "OneTrial",
-        [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
-        [WARNING_THROTTLED] = "Throttled",
-        [WARNING_MIXED_HARDWARE] = "MixedHardware",
-        [WARNING_EFFICIENCY_UNPROVEN] = "EfficiencyUnproven",
-        [WARNING_WIDE_SPREAD] = "WideSpread",
-        [WARNING_SHORT_WARMUP] = "ShortWarmup",
-        [WARNING_NO_STEADY_STATE] = "NoSteadyState",
-        [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
-        [WARNING_SLOW_NODE] = "SlowNode",
-        [WARNING_MIXED_UNITS] = "MixedUnits",
-        [WARNING_NOISY_TRIAL] = "NoisyTrial",
-        [WARNING_IMPORTED] = "Imported",
-        [WARNING_INVALID_TRIAL] = "InvalidTrial",
-        [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
-    };
-    return names[code];
-}
+const char *const warning_code_names[] = {
+    [WARNING_REHEARSAL] = "Rehearsal",
+    [WARNING_SIMULATED] = "Simulated",
+    [WARNING_ONE_TRIAL] = "OneTrial",
+    [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
+    [WARNING_THROTTLED] = "Throttled",
+    [WARNING_MIXED_HARDWARE] = "MixedHardware",
+    [WARNING_EFFICIENCY_UNPROVEN] = "EfficiencyUnproven",
+    [WARNING_WIDE_SPREAD] = "WideSpread",
+    [WARNING_SHORT_WARMUP] = "ShortWarmup",
+    [WARNING_NO_STEADY_STATE] = "NoSteadyState",
+    [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
+    [WARNING_SLOW_NODE] = "SlowNode",
+    [WARNING_MIXED_UNITS] = "MixedUnits",
+    [WARNING_NOISY_TRIAL] = "NoisyTrial",
+    [WARNING_IMPORTED] = "Imported",
+    [WARNING_INVALID_TRIAL] = "InvalidTrial",
+    [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
+};
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
                                                        const char *fmt, ...)

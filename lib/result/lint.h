@@ -6,4 +6,4 @@
 
 /* Appends to r->warnings, in the order of enum warning_code. */
 void result_lint(struct result *r);
-const char *warning_code_to_string(enum warning_code code); /* "OneTrial", ... */
+extern const char *const warning_code_names[]; /* "OneTrial", ... */

@@ -221,7 +221,7 @@ static json_t *warmup_to_json(const struct result *r, const struct point_result 
 {
     const int64_t found = warmup_found(r, p);
     json_t *o = json_object();
-    json_object_set_new(o, "state", json_string(warmup_state_to_string(p->warmup.state)));
+    json_object_set_new(o, "state", json_string(warmup_state_names[p->warmup.state]));
     json_object_set_new(o, "found", found < 0 ? json_null() : json_integer((json_int_t)found));
     return o;
 }
@@ -397,7 +397,7 @@ static json_t *warnings_to_json(const struct result *r)
     json_t *list = json_array();
     vec_each (struct warning, w, &r->warnings) {
         json_t *o = json_object();
-        json_object_set_new(o, "code", json_string(warning_code_to_string(w->code)));
+        json_object_set_new(o, "code", json_string(warning_code_names[w->code]));
         json_object_set_new(o, "message", json_text_or_null(w->message));
         json_array_append_new(list, o);
     }

@@ -5,7 +5,7 @@
 
 #include "result/result.h"
 
-const char *warmup_state_to_string(enum warmup_state state); /* "Unknown", "Enough", ... */
+extern const char *const warmup_state_names[]; /* "Unknown", "Enough", ... */
 /* Fills `warmup` of every point, by warmup_test.h: a change is chance in at most 1% of all
  * runs, and 2% or more. */
 void warmup_find(struct result *r);

@@ -84,7 +84,7 @@ TEST(skipped_thresholds)
     gate_judge(r, &c, NULL, &g);
     assert_int_equal(gate_count(&g, GATE_CHECK_SKIPPED), 1);
     assert_true(gate_judges(&g));
-    assert_string_equal(gate_outcome_to_string(GATE_CHECK_SKIPPED), "Skipped");
+    assert_string_equal(gate_outcome_names[GATE_CHECK_SKIPPED], "Skipped");
     gate_done(&g);
     r->phase = RUN_SUCCEEDED;
     r->skipped.len = 0; /* no thresholds at all, and no base */

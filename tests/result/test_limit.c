@@ -30,9 +30,9 @@ TEST(rule)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct limit got = limit_find(&rows[i].facts);
-        print_message("# %s: %s %g %g\n", rows[i].name, limit_kind_to_string(got.kind), got.share,
+        print_message("# %s: %s %g %g\n", rows[i].name, limit_kind_names[got.kind], got.share,
                       got.advice);
-        assert_string_equal(limit_kind_to_string(got.kind), rows[i].kind);
+        assert_string_equal(limit_kind_names[got.kind], rows[i].kind);
         assert_true(isnan(rows[i].share) ? isnan(got.share)
                                          : fabs(got.share - rows[i].share) < 1e-12);
         assert_true(isnan(rows[i].advice) ? isnan(got.advice)

@@ -31,7 +31,7 @@ static void check(const struct result *r, enum warning_code code, const char *ex
     const char *actual = warning_text(r, code);
     if ((actual == NULL) != (expected == NULL) ||
         (actual != NULL && strcmp(actual, expected) != 0)) {
-        fail_msg("%s: expected '%s', got '%s'", warning_code_to_string(code),
+        fail_msg("%s: expected '%s', got '%s'", warning_code_names[code],
                  expected == NULL ? "(none)" : expected, actual == NULL ? "(none)" : actual);
     }
 }
