@@ -71,23 +71,20 @@ static void put_lines(struct sheet *s, const struct comparison *c)
     static const struct sheet_mark warning = {
         .word = "!", .color = TERMINAL_YELLOW, .markdown = "**Warning:** "};
     const struct sheet_mark *const marks[] = {
-        [COMPARE_LINE_INFO] = NULL,
-        [COMPARE_LINE_DIFFERS] = &differs,
-        [COMPARE_LINE_ONLY] = &warning,
-        [COMPARE_LINE_WARNING] = &warning,
-        [COMPARE_LINE_VERDICT] = mark_of_verdict(c),
+        [NOTE_INFO] = NULL,        [NOTE_DIFFERS] = &differs,           [NOTE_ONLY] = &warning,
+        [NOTE_WARNING] = &warning, [NOTE_VERDICT] = mark_of_verdict(c),
     };
-    struct prose_compare lines;
+    struct notes lines;
     prose_compare_init(&lines, c);
-    enum compare_line_kind last = COMPARE_LINE_VERDICT;
-    vec_each (const struct compare_line, line, &lines.list) {
+    enum note_kind last = NOTE_VERDICT;
+    vec_each (const struct note, line, &lines.list) {
         if (line->kind != last) {
             sheet_block(s, NULL);
             last = line->kind;
         }
         sheet_line(s, marks[line->kind], "%s", line->text);
     }
-    prose_compare_done(&lines);
+    notes_done(&lines);
 }
 
 /* ---- for programs ---- */

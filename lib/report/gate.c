@@ -23,7 +23,7 @@ struct gate_words {
     struct layout layout;
     struct notes notes;
     struct point_words points; /* if there is a comparison */
-    struct prose_compare lines;
+    struct notes lines;
 };
 
 static void words_init(struct gate_words *w, const struct gate *g)
@@ -41,7 +41,7 @@ static void words_done(struct gate_words *w)
 {
     if (w->gate->comparison != NULL) {
         vec_done(&w->points.names);
-        prose_compare_done(&w->lines);
+        notes_done(&w->lines);
     }
     notes_done(&w->notes);
     layout_done(&w->layout);
@@ -123,9 +123,8 @@ static void put_comparison(const struct gate_words *w, struct buf *out)
         buf_puts(out, w->gate->refusal);
         return;
     }
-    vec_each (const struct compare_line, line, &w->lines.list) {
-        if (line->kind == COMPARE_LINE_VERDICT || line->kind == COMPARE_LINE_WARNING ||
-            line->kind == COMPARE_LINE_ONLY) {
+    vec_each (const struct note, line, &w->lines.list) {
+        if (line->kind == NOTE_VERDICT || line->kind == NOTE_WARNING || line->kind == NOTE_ONLY) {
             put_line(out, line->text);
         }
     }

@@ -18,14 +18,13 @@
 #define MAX_WIDE 6
 #define ROUNDING 1e-9 /* a width is no wider than itself */
 
-__attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum note_kind kind,
-                                                      const char *fmt, ...)
+void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     struct note note = {.kind = kind, .text = xvasprintf(fmt, ap)};
     va_end(ap);
-    (void)text_replace_control(note.text, "", ' '); /* a cause quotes the output of processes */
+    (void)text_replace_control(note.text, "", ' '); /* they may quote processes and machines */
     *vec_push(&notes->list) = note;
 }
 
@@ -49,7 +48,8 @@ static void note_student(struct notes *notes, const struct layout *l)
     }
     struct buf trials = BUF_INIT;
     buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
-    add(notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
+    notes_add(
+        notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
         l->is_page
             ? "" /* the words below the box say it */
             : " Its center is the geometric mean of the trials, so the median may differ from it.");
@@ -66,26 +66,29 @@ static void note_throughput(struct notes *notes, const struct layout *l)
             methods[e->method] = true;
         }
     }
-    add(notes, NOTE_INFO, "Throughput X: %s of the whole %s (all %s together), median over trials.",
-        l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
-        training_words(r).many);
+    notes_add(notes, NOTE_INFO,
+              "Throughput X: %s of the whole %s (all %s together), median over trials.",
+              l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
+              training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
         note_student(notes, l);
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
-        add(notes, NOTE_INFO,
+        notes_add(
+            notes, NOTE_INFO,
             "95%% interval: interpolated order statistics of the median (6 trials or more), for "
             "any distribution.");
     }
     if (methods[INTERVAL_TWO_STAGE_LOG]) {
-        add(notes, NOTE_INFO,
+        notes_add(
+            notes, NOTE_INFO,
             "95%% interval: Stein's two stages on log throughput; the deviation is that of the "
             "first "
             "%lld trials.",
             (long long)r->def->spec->min_repeats);
     }
     if (methods[INTERVAL_NONE]) {
-        add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
+        notes_add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
     }
 }
 
@@ -113,14 +116,14 @@ static void note_logs(struct notes *notes, const struct result *r)
             const struct summary *s = &replica->summary;
             const enum role role = replica->row->id.role;
             const bool is_own = log_rule_is_unnamed(r->def->spec->systems.items[i].log);
-            add(notes, NOTE_INFO, "System %s: %s/s of its log, by %s%s: %s, of %s%s.",
-                r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
-                is_own ? "a rule in the definition" : "the rule ", is_own ? "" : s->source.rule,
-                s->source.method,
-                s->source.is_job        ? "the whole job"
-                : role == ROLE_LAUNCHER ? "the "
-                                        : "each ",
-                s->source.is_job ? "" : role_to_string(role));
+            notes_add(notes, NOTE_INFO, "System %s: %s/s of its log, by %s%s: %s, of %s%s.",
+                      r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
+                      is_own ? "a rule in the definition" : "the rule ",
+                      is_own ? "" : s->source.rule, s->source.method,
+                      s->source.is_job        ? "the whole job"
+                      : role == ROLE_LAUNCHER ? "the "
+                                              : "each ",
+                      s->source.is_job ? "" : role_to_string(role));
         }
     }
 }
@@ -148,8 +151,8 @@ static void note_transports(struct notes *notes, const struct result *r)
                 others |= transports_are_known(&own);
             }
         }
-        add(notes, NOTE_INFO, "Gradients travelled over %s%s%s.", exchange_transport_names[t],
-            others ? ": point " : "", others ? buf_cstr(&points) : "");
+        notes_add(notes, NOTE_INFO, "Gradients travelled over %s%s%s.", exchange_transport_names[t],
+                  others ? ": point " : "", others ? buf_cstr(&points) : "");
         buf_done(&points);
     }
 }
@@ -164,12 +167,12 @@ static void note_scaling(struct notes *notes, const struct result *r)
     const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
     const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
     if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE) {
-        add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %s; X_1: one %s%s.%s",
-            words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
+        notes_add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %s; X_1: one %s%s.%s",
+                  words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
     } else {
-        add(notes, NOTE_INFO,
-            "Speedup S = X / X_base, efficiency E = S x %s of the baseline / %s.%s", words.many,
-            words.many, intervals);
+        notes_add(notes, NOTE_INFO,
+                  "Speedup S = X / X_base, efficiency E = S x %s of the baseline / %s.%s",
+                  words.many, words.many, intervals);
     }
 }
 
@@ -193,24 +196,28 @@ static void note_accuracy(struct notes *notes, const struct result *r)
             }
         }
     }
-    add(notes, NOTE_INFO,
+    notes_add(
+        notes, NOTE_INFO,
         "Accuracy: that of the evaluations in the logs, by the time since training began; median "
         "over trials. If a trial never reached it, the point has no time, and BEST is the highest "
         "accuracy of the trial that reached least.");
     if (every > 1) {
-        add(notes, NOTE_INFO,
+        notes_add(
+            notes, NOTE_INFO,
             "Only every %uth of the many evaluations is stored: a time is that of the first stored "
             "one.",
             every);
     }
     if (n_unknown > 0) {
-        add(notes, NOTE_INFO,
+        notes_add(
+            notes, NOTE_INFO,
             "%zu succeeded trial%s logged no evaluation with a time; docs/log-rules.md shows the "
             "lines that are needed.",
             n_unknown, n_unknown == 1 ? "" : "s");
     }
     if (why != NULL && spec->accuracy_after_s > 0) {
-        add(notes, NOTE_INFO, "No accuracy after %.6g s where %s.", spec->accuracy_after_s, why);
+        notes_add(notes, NOTE_INFO, "No accuracy after %.6g s where %s.", spec->accuracy_after_s,
+                  why);
     }
 }
 
@@ -228,7 +235,7 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
         buf_puts(&text, ", ");
     }
     buf_printf(&text, "%zu/%zu trials)", base->n_succeeded, base->n_trials);
-    add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
+    notes_add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
     buf_done(&text);
 }
 
@@ -246,7 +253,7 @@ static void note_baselines(struct notes *notes, const struct result *r)
         }
     }
     if (n > MAX_BASELINES) {
-        add(notes, NOTE_INFO, "%zu more baselines: see -o json.", n - MAX_BASELINES);
+        notes_add(notes, NOTE_INFO, "%zu more baselines: see -o json.", n - MAX_BASELINES);
     }
 }
 
@@ -275,7 +282,7 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
 {
     struct buf text = BUF_INIT;
     describe_trial(l, p, t, &text);
-    add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
+    notes_add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
     buf_done(&text);
     if (with_details) {
         notes->list.items[notes->list.len - 1].details = clean_lines(t->details);
@@ -306,16 +313,16 @@ static void note_failures(struct notes *notes, const struct layout *l)
         }
     }
     if (failed > MAX_FAILED) {
-        add(notes, NOTE_FAILED, "%zu more: see -o json", failed - MAX_FAILED);
+        notes_add(notes, NOTE_FAILED, "%zu more: see -o json", failed - MAX_FAILED);
     }
     if (not_run > 0) {
-        add(notes, NOTE_FAILED, "%zu trial%s not run, because %zu point%s failed", not_run,
-            not_run == 1 ? "" : "s", given_up, given_up == 1 ? "" : "s");
+        notes_add(notes, NOTE_FAILED, "%zu trial%s not run, because %zu point%s failed", not_run,
+                  not_run == 1 ? "" : "s", given_up, given_up == 1 ? "" : "s");
     }
     if (pending > 0) {
-        add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",
-            run_phase_is_final(r->phase) ? "did not finish"
-                                         : "pending; the figures are preliminary");
+        notes_add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",
+                  run_phase_is_final(r->phase) ? "did not finish"
+                                               : "pending; the figures are preliminary");
     }
 }
 
@@ -366,11 +373,12 @@ static void note_wide(struct notes *notes, const struct layout *l)
             buf_printf(&text, "; its interval is within %.3g%%, not %.3g%%",
                        100 * half_width_ratio(e), 100 * asked);
         }
-        add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
+        notes_add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
         buf_done(&text);
     }
     if (n > MAX_WIDE) {
-        add(notes, NOTE_WARNING, "%zu more points have fewer trials than they need", n - MAX_WIDE);
+        notes_add(notes, NOTE_WARNING, "%zu more points have fewer trials than they need",
+                  n - MAX_WIDE);
     }
 }
 
@@ -405,11 +413,11 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
         layout_describe_place(l, t->point, &text);
         buf_puts(&text, ": ");
         put_judged(t, &text);
-        add(notes,
-            t->verdict == THRESHOLD_PASSED   ? NOTE_PASSED_THRESHOLD
-            : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD
-                                             : NOTE_UNKNOWN_THRESHOLD,
-            "%s", buf_cstr(&text));
+        notes_add(notes,
+                  t->verdict == THRESHOLD_PASSED   ? NOTE_PASSED_THRESHOLD
+                  : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD
+                                                   : NOTE_UNKNOWN_THRESHOLD,
+                  "%s", buf_cstr(&text));
         buf_done(&text);
     }
     vec_each (const struct threshold *, t, &l->result->skipped) {
@@ -417,7 +425,7 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
         threshold_format(*t, &text);
         buf_puts(&text, ": ");
         threshold_format_skip(*t, &text);
-        add(notes, NOTE_SKIPPED_THRESHOLD, "%s", buf_cstr(&text));
+        notes_add(notes, NOTE_SKIPPED_THRESHOLD, "%s", buf_cstr(&text));
         buf_done(&text);
     }
 }
@@ -429,8 +437,8 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_logs(notes, l->result);
     note_transports(notes, l->result);
     if (l->own_baselines) {
-        add(notes, NOTE_INFO,
-            "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
+        notes_add(notes, NOTE_INFO,
+                  "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
         note_scaling(notes, l->result);
         if (!l->is_page) { /* which has a table of them */
@@ -444,7 +452,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     size_t n = 0;
     vec_each (struct warning, w, &l->result->warnings) {
         if (!l->is_page || (!prose_verdict_say(w) && n++ >= NOTES_IN_BOX)) {
-            add(notes, NOTE_WARNING, "%s", w->message);
+            notes_add(notes, NOTE_WARNING, "%s", w->message);
         }
     }
 }

@@ -16,7 +16,10 @@ enum note_kind {
     NOTE_FAILED_THRESHOLD,
     NOTE_UNKNOWN_THRESHOLD,
     NOTE_SKIPPED_THRESHOLD, /* the run has no point of it */
+    NOTE_DIFFERS,           /* of a comparison: "kernel a -> b" */
+    NOTE_ONLY,              /* of a comparison: points that one side has alone */
     NOTE_WARNING,
+    NOTE_VERDICT, /* of a comparison */
 };
 
 struct note {
@@ -31,6 +34,8 @@ struct notes {
 };
 
 void notes_init(struct notes *notes, const struct layout *l);
+void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void notes_done(struct notes *notes);
 
 /* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */

@@ -28,24 +28,16 @@ static const struct sheet_mark marks[] = {
                       "Warning: ", SHEET_BAD},
 };
 
-static const char *section_of(enum note_kind kind)
-{
-    switch (kind) {
-    case NOTE_INFO:
-        return NULL;
-    case NOTE_FAILED:
-    case NOTE_PENDING:
-        return "Trials without a result";
-    case NOTE_PASSED_THRESHOLD:
-    case NOTE_FAILED_THRESHOLD:
-    case NOTE_UNKNOWN_THRESHOLD:
-    case NOTE_SKIPPED_THRESHOLD:
-        return "Thresholds";
-    case NOTE_WARNING:
-        return "Warnings";
-    }
-    return NULL;
-}
+static const char no_result[] = "Trials without a result", thresholds[] = "Thresholds";
+static const char *const sections[] = {
+    [NOTE_FAILED] = no_result,
+    [NOTE_PENDING] = no_result,
+    [NOTE_PASSED_THRESHOLD] = thresholds,
+    [NOTE_FAILED_THRESHOLD] = thresholds,
+    [NOTE_UNKNOWN_THRESHOLD] = thresholds,
+    [NOTE_SKIPPED_THRESHOLD] = thresholds,
+    [NOTE_WARNING] = "Warnings",
+};
 
 static void put_head(struct sheet *s, const struct layout *l)
 {
@@ -142,10 +134,9 @@ void sheet_notes(struct sheet *s, const struct layout *l)
     const char *last = "";
     notes_init(&notes, l);
     vec_each (struct note, n, &notes.list) {
-        const char *section = section_of(n->kind);
-        if (section != last) {
-            sheet_block(s, section);
-            last = section;
+        if (sections[n->kind] != last) {
+            last = sections[n->kind];
+            sheet_block(s, last);
         }
         sheet_line(s, &marks[n->kind], "%s", n->text);
         sheet_details(s, n->details);

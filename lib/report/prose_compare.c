@@ -2,28 +2,14 @@
 #include "report/prose_compare.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "report/compare_layout.h"
 #include "compare/compare_axis.h"
 #include "compare/compare_history.h"
 #include "result/number.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
-
-__attribute__((format(printf, 3, 4))) static void add(struct prose_compare *lines,
-                                                      enum compare_line_kind kind, const char *fmt,
-                                                      ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    struct compare_line line = {.kind = kind, .text = xvasprintf(fmt, ap)};
-    va_end(ap);
-    (void)text_replace_control(line.text, "", ' '); /* the texts come from the machines */
-    *vec_push(&lines->list) = line;
-}
 
 static const char *plural(size_t n)
 {
@@ -50,7 +36,7 @@ static double largest(const struct comparison *c, enum change change)
 
 /* ---- how it was done ---- */
 
-static void say_figures(struct prose_compare *lines, const struct comparison *c)
+static void say_figures(struct notes *lines, const struct comparison *c)
 {
     const struct figure *f = &c->points.items[0].base->throughput;
     bool has_interval = false;
@@ -63,7 +49,8 @@ static void say_figures(struct prose_compare *lines, const struct comparison *c)
         buf_printf(&text, " %zu+%zu", n_base, n_candidate);
     }
     const bool one_run = c->axis != NULL;
-    add(lines, COMPARE_LINE_INFO,
+    notes_add(
+        lines, NOTE_INFO,
         "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s; %s.",
         f->unit, f->scope, buf_cstr(&text),
         one_run ? ", geometric mean over the pairs of blocks" : "",
@@ -74,7 +61,7 @@ static void say_figures(struct prose_compare *lines, const struct comparison *c)
     buf_done(&text);
 }
 
-static void say_gate(struct prose_compare *lines, const struct comparison *c)
+static void say_gate(struct notes *lines, const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
     struct buf text = BUF_INIT;
@@ -90,13 +77,13 @@ static void say_gate(struct prose_compare *lines, const struct comparison *c)
         buf_printf(&text, "%llu arrangements drawn, seed %d", (unsigned long long)g->n_arrangements,
                    COMPARE_SEED);
     }
-    add(lines, COMPARE_LINE_INFO, "%s): %s.", buf_cstr(&text),
-        c->gate_rejects ? "the runs differ" : "no difference shown");
+    notes_add(lines, NOTE_INFO, "%s): %s.", buf_cstr(&text),
+              c->gate_rejects ? "the runs differ" : "no difference shown");
     buf_done(&text);
 }
 
 /* The interval of a point is that of its own test; the rule asks for more. */
-static void say_apart(struct prose_compare *lines, const struct comparison *c)
+static void say_apart(struct notes *lines, const struct comparison *c)
 {
     size_t n = 0;
     vec_each (const struct compared_point, p, &c->points) {
@@ -105,7 +92,8 @@ static void say_apart(struct prose_compare *lines, const struct comparison *c)
              fmax(e->value, 1 / e->value) >= 1 + c->threshold_ratio;
     }
     if (n > 0) {
-        add(lines, COMPARE_LINE_INFO,
+        notes_add(
+            lines, NOTE_INFO,
             "An interval considers its point alone: at %zu point%s it excludes 1, although P or "
             "the test of all points shows no change.",
             n, plural(n));
@@ -113,7 +101,7 @@ static void say_apart(struct prose_compare *lines, const struct comparison *c)
 }
 
 /* "No change shown" is no statement about its size: the intervals are. */
-static void say_allowed_loss(struct prose_compare *lines, const struct comparison *c)
+static void say_allowed_loss(struct notes *lines, const struct comparison *c)
 {
     double most = c->threshold_ratio;
     vec_each (const struct compared_point, p, &c->points) {
@@ -124,9 +112,9 @@ static void say_allowed_loss(struct prose_compare *lines, const struct compariso
     if (most > c->threshold_ratio) {
         struct buf share = BUF_INIT;
         put_percent(most, &share);
-        add(lines, COMPARE_LINE_INFO,
-            "Where no change is shown, the intervals still allow a loss of up to %s.",
-            buf_cstr(&share));
+        notes_add(lines, NOTE_INFO,
+                  "Where no change is shown, the intervals still allow a loss of up to %s.",
+                  buf_cstr(&share));
         buf_done(&share);
     }
 }
@@ -141,7 +129,7 @@ static void put_p(double p, struct buf *out)
 }
 
 /* What all points together say, and their signs, which need no assumption about the noise. */
-static void say_whole(struct prose_compare *lines, const struct comparison *c)
+static void say_whole(struct notes *lines, const struct comparison *c)
 {
     const struct paired *p = &c->whole;
     if (!p->known) {
@@ -160,12 +148,12 @@ static void say_whole(struct prose_compare *lines, const struct comparison *c)
                    p->p_signs, ldexp(1, 1 - (int)p->n));
     }
     if (text.len > 0) {
-        add(lines, COMPARE_LINE_INFO, "%s", buf_cstr(&text));
+        notes_add(lines, NOTE_INFO, "%s", buf_cstr(&text));
     }
     buf_done(&text);
 }
 
-static void say_margin(struct prose_compare *lines, const struct comparison *c)
+static void say_margin(struct notes *lines, const struct comparison *c)
 {
     if (c->margin == MARGIN_NOT_ASKED) {
         return;
@@ -181,20 +169,22 @@ static void say_margin(struct prose_compare *lines, const struct comparison *c)
     if (low > 0) {
         buf_printf(&limit, "; the lowest limit is a ratio of %.4g", low);
     }
-    add(lines, COMPARE_LINE_INFO,
+    notes_add(
+        lines, NOTE_INFO,
         "Not slower than %s: shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
         buf_cstr(&share), n, c->points.len, plural(c->points.len), buf_cstr(&limit));
     buf_done(&share);
     buf_done(&limit);
 }
 
-static void say_axis_rule(struct prose_compare *lines, const struct comparison *c)
+static void say_axis_rule(struct notes *lines, const struct comparison *c)
 {
     size_t tested = 0;
     vec_each (const struct compared_point, p, &c->points) {
         tested += p->paired.known;
     }
-    add(lines, COMPARE_LINE_INFO,
+    notes_add(
+        lines, NOTE_INFO,
         "A block is one of %zu rounds of repeats: both sides of a pair ran in it, in random order.",
         c->n_blocks);
     if (tested == 0) {
@@ -202,7 +192,8 @@ static void say_axis_rule(struct prose_compare *lines, const struct comparison *
     }
     struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
-    add(lines, COMPARE_LINE_INFO,
+    notes_add(
+        lines, NOTE_INFO,
         "P: Student's t test on the pairs, adjusted for %zu point%s%s. Slower or faster: P is at "
         "most "
         "%g and the change at least %s.",
@@ -215,7 +206,7 @@ static void say_axis_rule(struct prose_compare *lines, const struct comparison *
 }
 
 /* The trials of two runs do not show how far runs differ; other runs do. */
-static void say_history(struct prose_compare *lines, const struct comparison *c)
+static void say_history(struct notes *lines, const struct comparison *c)
 {
     if (!c->between.known) {
         return;
@@ -226,12 +217,11 @@ static void say_history(struct prose_compare *lines, const struct comparison *c)
                c->between.n_runs);
     put_percent(expm1(c->between.sd), &text);
     buf_puts(&text, " (standard deviation, all points together). A change counts from ");
-    add(lines, COMPARE_LINE_INFO, "%sP = %g against these.", buf_cstr(&text),
-        COMPARE_HISTORY_ALPHA);
+    notes_add(lines, NOTE_INFO, "%sP = %g against these.", buf_cstr(&text), COMPARE_HISTORY_ALPHA);
     buf_done(&text);
 }
 
-static void say_rule(struct prose_compare *lines, const struct comparison *c)
+static void say_rule(struct notes *lines, const struct comparison *c)
 {
     size_t tested = 0;
     vec_each (const struct compared_point, p, &c->points) {
@@ -240,17 +230,17 @@ static void say_rule(struct prose_compare *lines, const struct comparison *c)
     if (tested == 0) {
         return;
     }
-    add(lines, COMPARE_LINE_INFO,
-        "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.", tested,
-        plural(tested));
+    notes_add(lines, NOTE_INFO,
+              "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.",
+              tested, plural(tested));
     say_gate(lines, c);
     struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
-    add(lines, COMPARE_LINE_INFO,
-        "A point is slower or faster if P and the test of all points are at most %g and the "
-        "change is at least "
-        "%s.",
-        COMPARE_ALPHA, buf_cstr(&threshold));
+    notes_add(lines, NOTE_INFO,
+              "A point is slower or faster if P and the test of all points are at most %g and the "
+              "change is at least "
+              "%s.",
+              COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);
     say_history(lines, c);
     say_apart(lines, c);
@@ -259,7 +249,7 @@ static void say_rule(struct prose_compare *lines, const struct comparison *c)
 
 /* ---- what is not alike ---- */
 
-static void say_only(struct prose_compare *lines, const struct result *r,
+static void say_only(struct notes *lines, const struct result *r,
                      const struct point_result *const *points, size_t n)
 {
     for (size_t i = 0; i < n && i < MAX_ONLY; i++) {
@@ -278,12 +268,12 @@ static void say_only(struct prose_compare *lines, const struct result *r,
             buf_printf(&text, ", threads %lld", (long long)point->threads);
         }
         buf_putc(&text, ')');
-        add(lines, COMPARE_LINE_ONLY, "%s", buf_cstr(&text));
+        notes_add(lines, NOTE_ONLY, "%s", buf_cstr(&text));
         buf_done(&text);
     }
     if (n > MAX_ONLY) {
-        add(lines, COMPARE_LINE_ONLY, "%zu more points only in %s: see -o json", n - MAX_ONLY,
-            r->def->name);
+        notes_add(lines, NOTE_ONLY, "%zu more points only in %s: see -o json", n - MAX_ONLY,
+                  r->def->name);
     }
 }
 
@@ -301,7 +291,7 @@ static size_t fewest_trials(const struct comparison *c)
     return least;
 }
 
-static void say_few(struct prose_compare *lines, const struct comparison *c)
+static void say_few(struct notes *lines, const struct comparison *c)
 {
     const size_t n = c->counts[CHANGE_TOO_FEW], least = fewest_trials(c);
     if (n == 0) {
@@ -322,11 +312,11 @@ static void say_few(struct prose_compare *lines, const struct comparison *c)
                        c->repeats_for_one);
         }
     }
-    add(lines, COMPARE_LINE_WARNING, "%s", buf_cstr(&text));
+    notes_add(lines, NOTE_WARNING, "%s", buf_cstr(&text));
     buf_done(&text);
 }
 
-static void say_spread_unknown(struct prose_compare *lines, const struct comparison *c)
+static void say_spread_unknown(struct notes *lines, const struct comparison *c)
 {
     const size_t n = c->counts[CHANGE_SPREAD_UNKNOWN];
     if (n == 0) {
@@ -334,7 +324,8 @@ static void say_spread_unknown(struct prose_compare *lines, const struct compari
     }
     struct buf share = BUF_INIT;
     put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
-    add(lines, COMPARE_LINE_WARNING,
+    notes_add(
+        lines, NOTE_WARNING,
         "the trials differ at %zu point%s (by %s%s), but all trials of a run share the time and "
         "the machine, and how much two equal runs differ here is unknown: %zu run%s found of the "
         "base's definition, machine and build, but %d are needed; run the base again, or sweep "
@@ -357,7 +348,7 @@ static const struct compared_busy *busiest(const struct comparison *c)
     return most == NULL && c->whole_change == CHANGE_MACHINE_BUSY ? &c->busy : most;
 }
 
-static void say_machine_busy(struct prose_compare *lines, const struct comparison *c)
+static void say_machine_busy(struct notes *lines, const struct comparison *c)
 {
     const struct compared_busy *busy = busiest(c);
     if (busy == NULL) {
@@ -370,7 +361,8 @@ static void say_machine_busy(struct prose_compare *lines, const struct compariso
     } else {
         buf_puts(&text, "the change of all points together");
     }
-    add(lines, COMPARE_LINE_WARNING,
+    notes_add(
+        lines, NOTE_WARNING,
         "%s may come from other programs on the machine: while threads waited for CPUs, others "
         "took "
         "%.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which explains a "
@@ -383,10 +375,11 @@ static void say_machine_busy(struct prose_compare *lines, const struct compariso
     buf_done(&text);
 }
 
-static void say_not_measured(struct prose_compare *lines, const struct comparison *c)
+static void say_not_measured(struct notes *lines, const struct comparison *c)
 {
     if (c->counts[CHANGE_NOT_MEASURED] > 0) {
-        add(lines, COMPARE_LINE_WARNING,
+        notes_add(
+            lines, NOTE_WARNING,
             "no answer at %zu point%s without a throughput on one side; benchctl results RUN shows "
             "why",
             c->counts[CHANGE_NOT_MEASURED], plural(c->counts[CHANGE_NOT_MEASURED]));
@@ -394,7 +387,7 @@ static void say_not_measured(struct prose_compare *lines, const struct compariso
 }
 
 /* Which points have no answer though they were measured, and what gives them one. */
-static void say_undecided(struct prose_compare *lines, const struct comparison *c)
+static void say_undecided(struct notes *lines, const struct comparison *c)
 {
     const size_t n = c->counts[CHANGE_INCONCLUSIVE], least = fewest_trials(c);
     say_few(lines, c);
@@ -403,63 +396,64 @@ static void say_undecided(struct prose_compare *lines, const struct comparison *
     if (n > 0) {
         struct buf share = BUF_INIT;
         put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
-        add(lines, COMPARE_LINE_WARNING,
+        notes_add(
+            lines, NOTE_WARNING,
             "only one of the two tests shows a change at %zu point%s (by %s%s); run both with "
             "--repeats %zu",
             n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->repeats_to_decide);
         buf_done(&share);
     }
     if (c->repeats_to_decide == 0 && c->repeats_for_one > 0 && c->n_measured > 1) {
-        add(lines, COMPARE_LINE_WARNING,
-            "%zu trial%s per side can hardly show a change of a single point; run both with "
-            "--repeats %zu",
-            least, plural(least), c->repeats_for_one);
+        notes_add(lines, NOTE_WARNING,
+                  "%zu trial%s per side can hardly show a change of a single point; run both with "
+                  "--repeats %zu",
+                  least, plural(least), c->repeats_for_one);
     }
     say_not_measured(lines, c);
 }
 
-static void say_axis_undecided(struct prose_compare *lines, const struct comparison *c)
+static void say_axis_undecided(struct notes *lines, const struct comparison *c)
 {
     const size_t n_few = c->counts[CHANGE_TOO_FEW], n = c->counts[CHANGE_INCONCLUSIVE];
     if (n_few > 0) {
-        add(lines, COMPARE_LINE_WARNING, "too few pairs at %zu point%s: 3 are needed", n_few,
-            plural(n_few));
+        notes_add(lines, NOTE_WARNING, "too few pairs at %zu point%s: 3 are needed", n_few,
+                  plural(n_few));
     }
     if (n > 0 || c->whole_change == CHANGE_INCONCLUSIVE) {
-        add(lines, COMPARE_LINE_WARNING,
-            "a change %s%s is likely (P at most %g), but not shown (at most %g)",
-            n > 0 ? "of single points" : "of all points together",
-            n > 0 && c->whole_change == CHANGE_INCONCLUSIVE ? " and of all together" : "",
-            COMPARE_ALPHA, COMPARE_AXIS_ALPHA);
+        notes_add(lines, NOTE_WARNING,
+                  "a change %s%s is likely (P at most %g), but not shown (at most %g)",
+                  n > 0 ? "of single points" : "of all points together",
+                  n > 0 && c->whole_change == CHANGE_INCONCLUSIVE ? " and of all together" : "",
+                  COMPARE_ALPHA, COMPARE_AXIS_ALPHA);
     }
     if (c->repeats_to_decide > 0) {
-        add(lines, COMPARE_LINE_WARNING, "--repeats %zu would likely give the answer",
-            c->repeats_to_decide);
+        notes_add(lines, NOTE_WARNING, "--repeats %zu would likely give the answer",
+                  c->repeats_to_decide);
     }
     say_not_measured(lines, c);
 }
 
-static void say_kind(struct prose_compare *lines, const struct comparison *c)
+static void say_kind(struct notes *lines, const struct comparison *c)
 {
     if (c->base->def->spec->workload.compute == COMPUTE_EMULATED) {
-        add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: %s slept instead of computing; the ratios hold for such runs only",
-            matrix_training_words(&c->base->def->matrix).many);
+        notes_add(lines, NOTE_WARNING,
+                  "rehearsal: %s slept instead of computing; the ratios hold for such runs only",
+                  matrix_training_words(&c->base->def->matrix).many);
     } else if (c->base->def->rehearsal) {
-        add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
-            c->axis == NULL ? " in both runs" : "");
+        notes_add(lines, NOTE_WARNING,
+                  "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
+                  c->axis == NULL ? " in both runs" : "");
     }
     const struct result *sides[] = {c->base, c->candidate};
     for (size_t i = 0; i < (c->axis == NULL ? 2 : 1); i++) {
         if (spec_is_imported(sides[i]->def->spec)) {
-            add(lines, COMPARE_LINE_WARNING,
-                "run/%s was read from old logs: its machine and its build are unknown",
-                sides[i]->def->name);
+            notes_add(lines, NOTE_WARNING,
+                      "run/%s was read from old logs: its machine and its build are unknown",
+                      sides[i]->def->name);
         }
     }
     if (c->axis == NULL && strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
-        add(lines, COMPARE_LINE_WARNING, "both sides are the same run");
+        notes_add(lines, NOTE_WARNING, "both sides are the same run");
     }
 }
 
@@ -523,7 +517,7 @@ static void put_margin(const struct comparison *c, struct buf *out)
     }
 }
 
-static void say_verdict(struct prose_compare *lines, const struct comparison *c)
+static void say_verdict(struct notes *lines, const struct comparison *c)
 {
     struct buf text = BUF_INIT;
     comparison_describe_side(c, false, &text);
@@ -558,13 +552,13 @@ static void say_verdict(struct prose_compare *lines, const struct comparison *c)
         buf_puts(&text, ", but over all points together the runs differ");
     }
     buf_putc(&text, '.');
-    add(lines, COMPARE_LINE_VERDICT, "%s", buf_cstr(&text));
+    notes_add(lines, NOTE_VERDICT, "%s", buf_cstr(&text));
     buf_done(&text);
 }
 
-void prose_compare_init(struct prose_compare *lines, const struct comparison *c)
+void prose_compare_init(struct notes *lines, const struct comparison *c)
 {
-    *lines = (struct prose_compare){0};
+    *lines = (struct notes){0};
     say_figures(lines, c);
     if (c->axis == NULL) {
         say_rule(lines, c);
@@ -572,7 +566,7 @@ void prose_compare_init(struct prose_compare *lines, const struct comparison *c)
         say_axis_rule(lines, c);
     }
     vec_each (const struct difference, d, &c->differences) {
-        add(lines, COMPARE_LINE_DIFFERS, "%s %s -> %s", d->what, d->base, d->candidate);
+        notes_add(lines, NOTE_DIFFERS, "%s %s -> %s", d->what, d->base, d->candidate);
     }
     say_only(lines, c->base, c->only_base.items, c->only_base.len);
     say_only(lines, c->candidate, c->only_candidate.items, c->only_candidate.len);
@@ -583,12 +577,4 @@ void prose_compare_init(struct prose_compare *lines, const struct comparison *c)
     }
     say_kind(lines, c);
     say_verdict(lines, c);
-}
-
-void prose_compare_done(struct prose_compare *lines)
-{
-    vec_each (struct compare_line, l, &lines->list) {
-        free(l->text);
-    }
-    vec_done(&lines->list);
 }

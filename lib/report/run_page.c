@@ -243,7 +243,7 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
 {
     static const struct sheet_mark differs = {.page = "Differs: "};
     struct buf text = BUF_INIT;
-    struct prose_compare lines;
+    struct notes lines;
     struct chart chart;
     prose_compare_init(&lines, c);
     sheet_open(s, SHEET_PLAIN, "Comparison");
@@ -261,11 +261,11 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
     sheet_table(s, NULL, compare_layout_table(c, 0), 1);
     sheet_name_table(s, "Comparison by point");
     for (size_t i = 0; i + 1 < lines.list.len; i++) {
-        const struct compare_line *line = &lines.list.items[i];
-        sheet_line(s, line->kind == COMPARE_LINE_DIFFERS ? &differs : NULL, "%s", line->text);
+        const struct note *line = &lines.list.items[i];
+        sheet_line(s, line->kind == NOTE_DIFFERS ? &differs : NULL, "%s", line->text);
     }
     sheet_close(s);
-    prose_compare_done(&lines);
+    notes_done(&lines);
 }
 
 /* ---- charts ---- */

@@ -21,10 +21,10 @@ static void make_run(struct fixture *f, const char *name, double x, double share
     }
 }
 
-static const char *line_of(const struct prose_compare *lines, enum compare_line_kind kind)
+static const char *line_of(const struct notes *lines, enum note_kind kind)
 {
     const char *text = "";
-    vec_each (const struct compare_line, l, &lines->list) {
+    vec_each (const struct note, l, &lines->list) {
         text = l->kind == kind ? l->text : text;
     }
     return text;
@@ -65,11 +65,11 @@ TEST(says_why_and_what_to_do)
         const char *fix;
         struct err err;
         assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, &err), 0);
-        struct prose_compare lines;
+        struct notes lines;
         prose_compare_init(&lines, c);
-        assert_string_equal(line_of(&lines, COMPARE_LINE_WARNING), rows[i].warning);
-        assert_string_equal(line_of(&lines, COMPARE_LINE_VERDICT), rows[i].verdict);
-        prose_compare_done(&lines);
+        assert_string_equal(line_of(&lines, NOTE_WARNING), rows[i].warning);
+        assert_string_equal(line_of(&lines, NOTE_VERDICT), rows[i].verdict);
+        notes_done(&lines);
         comparison_free(c);
         fixture_history_done(&history);
         fixture_done(&a);
