@@ -161,15 +161,14 @@ static void put_figure(struct buf *out, const char *name, const struct estimate 
 /* Each trial next to the median. */
 static void put_trials_chart(struct buf *out, const struct point_result *p)
 {
-    struct chart chart = {.kind = CHART_DOTS};
-    struct dot_chart *dots = &chart.dots;
-    *dots = (struct dot_chart){
+    struct chart chart = {
+        CHART_DOTS,
         .id = "trials",
         .title = xstrdup("Throughput by trial"),
         .x_title = xstrdup(p->throughput.unit),
-        .unit = CHART_NUMBER,
-        .reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
+        .dots.reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
     };
+    struct dot_chart *dots = &chart.dots;
     *vec_push(&dots->series) = xstrdup("throughput");
     for (size_t i = 0; i < p->n_trials && i < PAGE_MAX_ROWS; i++) {
         const struct trial_result *t = &p->trials[i];

@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-#define free_strings(vec)                                                                          \
-    do {                                                                                           \
-        vec_each (char *, s_, vec) {                                                               \
-            free(*s_);                                                                             \
-        }                                                                                          \
-        vec_done(vec);                                                                             \
-    } while (0)
-
 static void line_chart_done(struct line_chart *c)
 {
     vec_each (struct chart_series, s, &c->series) {
@@ -21,9 +13,7 @@ static void line_chart_done(struct line_chart *c)
         free(s->name);
     }
     vec_done(&c->series);
-    free_strings(&c->x_names);
-    free(c->title);
-    free(c->x_title);
+    vec_free(&c->x_names);
     free(c->y_title);
 }
 
@@ -37,21 +27,17 @@ static void dot_chart_done(struct dot_chart *c)
         free(row->name);
     }
     vec_done(&c->rows);
-    free_strings(&c->series);
-    free(c->title);
-    free(c->x_title);
+    vec_free(&c->series);
 }
 
 static void bar_chart_done(struct bar_chart *c)
 {
-    for (size_t i = 0; i < c->n_rows; i++) {
-        free(c->rows[i].name);
+    vec_each (struct bar_row, row, &c->rows) {
+        free(row->name);
     }
-    free(c->rows);
-    free_strings(&c->parts);
+    vec_done(&c->rows);
+    vec_free(&c->parts);
     free(c->missing);
-    free(c->title);
-    free(c->x_title);
 }
 
 static void spark_done(struct spark *s)
@@ -63,6 +49,8 @@ static void spark_done(struct spark *s)
 
 void chart_done(struct chart *c)
 {
+    free(c->title);
+    free(c->x_title);
     switch (c->kind) {
     case CHART_NONE:
         break;

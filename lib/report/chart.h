@@ -29,8 +29,7 @@ struct chart_series {
 
 /* y over x, a line a series. */
 struct line_chart {
-    const char *id; /* a word, unique in a page; static */
-    char *title, *x_title, *y_title;
+    char *y_title;
     enum chart_unit y_unit;
     VEC(char *) x_names; /* x is an index into these; empty: x is a number */
     VEC(struct chart_series) series;
@@ -50,8 +49,6 @@ struct chart_row {
 
 /* A row a point, values along x. */
 struct dot_chart {
-    const char *id;
-    char *title, *x_title;
     enum chart_unit unit;
     VEC(char *) series; /* one: no legend; of more, those with a dot */
     VEC(struct chart_row) rows;
@@ -60,15 +57,13 @@ struct dot_chart {
 
 /* A row a point, parts of a whole after each other. */
 struct bar_chart {
-    const char *id;
-    char *title, *x_title;
     VEC(char *) parts; /* at most CHART_MAX_SERIES */
-    struct bar_row {
+    VEC(struct bar_row {
         char *name;
         double parts[CHART_MAX_SERIES];
         double whole; /* marked with a line; NaN: not known */
-    } * rows;
-    size_t n_rows;
+    })
+    rows;
     const char *subtitle; /* static */
     char *missing;        /* a sentence: which points have no row; NULL: none */
 };
@@ -83,6 +78,8 @@ struct spark {
 /* Any of them. */
 struct chart {
     enum chart_kind { CHART_NONE, CHART_LINES, CHART_DOTS, CHART_BARS, CHART_SPARK } kind;
+    const char *id; /* a word, unique in a page; static; a spark has none of these three */
+    char *title, *x_title;
     union {
         struct line_chart lines;
         struct dot_chart dots;

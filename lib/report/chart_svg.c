@@ -8,6 +8,7 @@
 #include "report/style.h"
 #include "report/table.h"
 #include "result/number.h"
+#include "stats/ranked.h"
 
 /* A phone of 360 px shows a chart in 334: so narrow, its text is not scaled down there. */
 #define WIDTH_PX 330.0
@@ -29,16 +30,15 @@
 
 /* ---- pieces ---- */
 
-static void put_open(struct buf *out, const char *id, const char *title, double height_px,
-                     bool is_file)
+static void put_open(struct buf *out, const struct chart *c, double height_px, bool is_file)
 {
     buf_printf(out, "<svg %sviewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"%s-title\">",
-               is_file ? "xmlns=\"http://www.w3.org/2000/svg\" " : "", WIDTH_PX, height_px, id);
+               is_file ? "xmlns=\"http://www.w3.org/2000/svg\" " : "", WIDTH_PX, height_px, c->id);
     if (is_file) {
         buf_printf(out, "<style>%s</style>", chart_style);
     }
-    buf_printf(out, "\n<title id=\"%s-title\">", id);
-    html_escape(title, out);
+    buf_printf(out, "\n<title id=\"%s-title\">", c->id);
+    html_escape(c->title, out);
     buf_puts(out, "</title>\n");
 }
 
@@ -192,12 +192,6 @@ struct line_plot {
     double dodge_px; /* from a series to the next */
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Each x that was measured, sorted, with those that are equal. */
 struct x_values {
     VEC(double) list; /* owned */
@@ -212,7 +206,7 @@ static struct x_values x_values_of(const struct line_chart *c)
         }
     }
     if (values.list.len > 1) {
-        qsort(values.list.items, values.list.len, sizeof(*values.list.items), compare_doubles);
+        qsort(values.list.items, values.list.len, sizeof(*values.list.items), ranked_compare);
     }
     return values;
 }
@@ -361,8 +355,9 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     }
 }
 
-static void put_lines(const struct line_chart *c, bool is_file, struct buf *out)
+static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
 {
+    const struct line_chart *c = &chart->lines;
     const struct line_plot p = line_plot_of(c);
     const bool has_legend = c->series.len > 1;
     bool with_ideal = false;
@@ -371,7 +366,7 @@ static void put_lines(const struct line_chart *c, bool is_file, struct buf *out)
     }
     const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
     double y = p.bottom_px + 34;
-    put_open(out, c->id, c->title, y + ROW_PX * (double)n_rows + 8, is_file);
+    put_open(out, chart, y + ROW_PX * (double)n_rows + 8, is_file);
     put_y_axis(out, &p);
     put_x_axis(out, &p);
     if (isfinite(c->reference)) {
@@ -381,7 +376,7 @@ static void put_lines(const struct line_chart *c, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->series.len; i++) {
         put_series(out, &p, i);
     }
-    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
+    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", chart->x_title);
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
         put_legend(out, y, i, c->series.items[i].name);
@@ -468,8 +463,9 @@ static double dot_dodge_px(const struct dot_chart *c, unsigned series)
     return DODGE_PX * ((double)series - (double)(c->series.len - 1) / 2);
 }
 
-static void put_dots(const struct dot_chart *c, bool is_file, struct buf *out)
+static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
 {
+    const struct dot_chart *c = &chart->dots;
     size_t longest = 0;
     vec_each (const struct chart_row, row, &c->rows) {
         longest = longer(longest, row->name);
@@ -478,7 +474,7 @@ static void put_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     const struct chart_axis a = dot_axis(c, &s);
     const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
     double y = s.bottom_px + 32;
-    put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
+    put_open(out, chart, y + ROW_PX * (double)n_legend + 8, is_file);
     put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&a, c->reference);
@@ -499,7 +495,7 @@ static void put_dots(const struct dot_chart *c, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
         put_row_name(out, &s, i, c->rows.items[i].name);
     }
-    put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
+    put_text(out, WIDTH_PX / 2, y, "n m", chart->x_title);
     for (size_t i = 0; i < n_legend; i++) {
         y += ROW_PX;
         put_legend(out, y, i, c->series.items[i]);
@@ -540,8 +536,8 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
 /* Is there anything of it to be seen? */
 static bool has_part(const struct bar_chart *c, size_t part)
 {
-    for (size_t i = 0; i < c->n_rows; i++) {
-        if (c->rows[i].parts[part] > 0) {
+    vec_each (const struct bar_row, row, &c->rows) {
+        if (row->parts[part] > 0) {
             return true;
         }
     }
@@ -557,30 +553,31 @@ static size_t count_parts(const struct bar_chart *c)
     return n;
 }
 
-static void put_bars(const struct bar_chart *c, bool is_file, struct buf *out)
+static void put_bars(const struct chart *chart, bool is_file, struct buf *out)
 {
+    const struct bar_chart *c = &chart->bars;
     double high = 0;
     size_t longest = 0;
-    for (size_t i = 0; i < c->n_rows; i++) {
-        longest = longer(longest, c->rows[i].name);
+    vec_each (const struct bar_row, row, &c->rows) {
+        longest = longer(longest, row->name);
         double sum = 0;
         for (size_t k = 0; k < c->parts.len; k++) {
-            sum += c->rows[i].parts[k] > 0 ? c->rows[i].parts[k] : 0;
+            sum += row->parts[k] > 0 ? row->parts[k] : 0;
         }
-        high = fmax(high, fmax(sum, isfinite(c->rows[i].whole) ? c->rows[i].whole : 0));
+        high = fmax(high, fmax(sum, isfinite(row->whole) ? row->whole : 0));
     }
-    const struct row_space s = row_space_of(longest, c->n_rows, 1);
+    const struct row_space s = row_space_of(longest, c->rows.len, 1);
     const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
     double y = s.bottom_px + 32;
-    put_open(out, c->id, c->title, y + ROW_PX * (double)(count_parts(c) + 1) + 8, is_file);
+    put_open(out, chart, y + ROW_PX * (double)(count_parts(c) + 1) + 8, is_file);
     put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
-    for (size_t i = 0; i < c->n_rows; i++) {
-        put_bar(out, c, &c->rows[i], &a, row_y_px(&s, i));
+    for (size_t i = 0; i < c->rows.len; i++) {
+        put_bar(out, c, &c->rows.items[i], &a, row_y_px(&s, i));
     }
-    for (size_t i = 0; i < c->n_rows; i++) { /* over the lines of the axis */
-        put_row_name(out, &s, i, c->rows[i].name);
+    for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
+        put_row_name(out, &s, i, c->rows.items[i].name);
     }
-    put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
+    put_text(out, WIDTH_PX / 2, y, "n m", chart->x_title);
     for (size_t k = 0; k < c->parts.len; k++) {
         if (!has_part(c, k)) {
             continue;
@@ -647,13 +644,13 @@ void chart_svg(const struct chart *c, bool is_file, struct buf *out)
     case CHART_NONE:
         break;
     case CHART_LINES:
-        put_lines(&c->lines, is_file, out);
+        put_lines(c, is_file, out);
         break;
     case CHART_DOTS:
-        put_dots(&c->dots, is_file, out);
+        put_dots(c, is_file, out);
         break;
     case CHART_BARS:
-        put_bars(&c->bars, is_file, out);
+        put_bars(c, is_file, out);
         break;
     case CHART_SPARK:
         put_spark(&c->spark, out);

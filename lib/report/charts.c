@@ -195,9 +195,10 @@ static bool is_first_of_line(const struct layout *l, const struct point_result *
 }
 
 /* x: a name that varies; NULL if none exists. */
-static bool make_lines(struct line_chart *c, const struct layout *l, const char *x,
+static bool make_lines(struct chart *ret, const struct layout *l, const char *x,
                        figure_of_fn *figure_of)
 {
+    struct line_chart *c = &ret->lines;
     if (x == NULL) {
         return false;
     }
@@ -211,7 +212,7 @@ static bool make_lines(struct line_chart *c, const struct layout *l, const char 
             c->n_left_out++;
         }
     }
-    c->x_title = c->series.len == 0 ? NULL : xstrdup(x);
+    ret->x_title = c->series.len == 0 ? NULL : xstrdup(x);
     return c->series.len > 0;
 }
 
@@ -246,14 +247,14 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
     const bool is_efficiency = m->figure_of == efficiency_of;
     const char *x = m->x_of(l);
     struct line_chart *c = &ret->lines;
-    *ret = (struct chart){CHART_LINES,
-                          .lines = {.id = m->name,
-                                    .reference = is_efficiency ? 1 : NAN,
+    *ret = (struct chart){CHART_LINES, .id = m->name,
+                          .lines = {.reference = is_efficiency ? 1 : NAN,
                                     .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
-    if ((is_efficiency ? l->own_baselines : l->mixed_units) || !make_lines(c, l, x, m->figure_of)) {
+    if ((is_efficiency ? l->own_baselines : l->mixed_units) ||
+        !make_lines(ret, l, x, m->figure_of)) {
         return false;
     }
-    c->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
+    ret->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
     c->y_title = is_efficiency ? xasprintf("of the ideal, per %s", training_role(l->result))
                                : xstrdup(l->unit);
     return m->x_of != servers_name || has_line(c);
@@ -289,7 +290,7 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
 {
     struct dot_chart *c = &ret->dots;
     *ret =
-        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_NUMBER, .reference = NAN}};
+        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_NUMBER, .reference = NAN}};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
@@ -309,8 +310,8 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
         *vec_push(&c->series) = xasprintf("ideal: baseline times %s",
                                           matrix_training_words(&l->result->def->matrix).many);
     }
-    c->title = xstrdup("Throughput by point");
-    c->x_title = xstrdup(l->unit);
+    ret->title = xstrdup("Throughput by point");
+    ret->x_title = xstrdup(l->unit);
     return true;
 }
 
@@ -318,7 +319,7 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
 {
     struct dot_chart *c = &ret->dots;
     *ret =
-        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_PERCENT, .reference = 1}};
+        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_PERCENT, .reference = 1}};
     if (l->own_baselines) {
         return false;
     }
@@ -352,8 +353,8 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
     if (has[2]) {
         *vec_push(&c->series) = xstrdup("per CPU");
     }
-    c->title = xasprintf("Efficiency per %s and per pod", role);
-    c->x_title = xstrdup("of the ideal");
+    ret->title = xasprintf("Efficiency per %s and per pod", role);
+    ret->x_title = xstrdup("of the ideal");
     return true;
 }
 
@@ -361,7 +362,7 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
 {
     struct dot_chart *c = &ret->dots;
     *ret =
-        (struct chart){CHART_DOTS, .dots = {.id = m->name, .unit = CHART_CHANGE, .reference = 1}};
+        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_CHANGE, .reference = 1}};
     result_each_swept (p, l->result) {
         struct chart_row row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
@@ -388,16 +389,16 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
         return false;
     }
     *vec_push(&c->series) = xstrdup("a trial");
-    c->title = xstrdup("Spread of trials");
-    c->x_title = xstrdup("from the median of the point");
+    ret->title = xstrdup("Spread of trials");
+    ret->x_title = xstrdup("from the median of the point");
     return true;
 }
 
 bool charts_comparison(const struct comparison *c, struct chart *ret)
 {
     struct dot_chart *dots = &ret->dots;
-    *ret = (struct chart){CHART_DOTS,
-                          .dots = {.id = "comparison", .unit = CHART_CHANGE, .reference = 1}};
+    *ret = (struct chart){CHART_DOTS, .id = "comparison",
+                          .dots = {.unit = CHART_CHANGE, .reference = 1}};
     struct point_words words = compare_words_of(c);
     vec_each (const struct compared_point, p, &c->points) {
         if (!p->ratio.estimate.known) {
@@ -415,8 +416,8 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
         return false;
     }
     *vec_push(&dots->series) = xstrdup("the candidate");
-    dots->title = xstrdup("The candidate's throughput against the base's");
-    dots->x_title = xstrdup("change of throughput, with its 95% interval");
+    ret->title = xstrdup("The candidate's throughput against the base's");
+    ret->x_title = xstrdup("change of throughput, with its 95% interval");
     return true;
 }
 
@@ -467,21 +468,20 @@ static const char shared_phases[] =
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     struct bar_chart *c = &ret->bars;
-    *ret = (struct chart){CHART_BARS, .bars = {.id = m->name}};
-    c->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
+    *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
         const struct step_means means = phases_of(p);
         if (means.n_replicas == 0) {
             continue;
         }
-        struct bar_row *row = &c->rows[c->n_rows++];
-        row->name = charts_point_name(l, p);
+        struct bar_row *row = vec_push(&c->rows);
+        *row = (struct bar_row){.name = charts_point_name(l, p)};
         for (int k = 0; k < PHASE_COUNT; k++) {
             row->parts[k] = MS_PER_NS * means.phase_ns[k];
         }
         row->whole = MS_PER_NS * means.step_ns;
     }
-    if (c->n_rows == 0) {
+    if (c->rows.len == 0) {
         return false;
     }
     for (int k = 0; k < PHASE_COUNT; k++) {
@@ -489,8 +489,8 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     }
     c->missing = missing_phases(l);
     c->subtitle = prose_cpus_any(l->result->def) ? shared_phases : own_phases;
-    c->title = xasprintf("What a %s's step consists of", training_role(l->result));
-    c->x_title = xstrdup("ms a step");
+    ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
+    ret->x_title = xstrdup("ms a step");
     return true;
 }
 

@@ -133,14 +133,14 @@ static void put_people(struct sheet *s, const struct run_history *h)
     put_lines(s, h);
 }
 
-static struct line_chart chart_of(const struct run_history *h)
+static struct chart chart_of(const struct run_history *h)
 {
-    struct line_chart chart = {
+    struct chart chart = {
+        CHART_LINES,
         .id = "history",
         .title = xstrdup("Throughput by run"),
         .x_title = xstrdup("run, the oldest is 1"),
-        .y_title = xstrdup(h->unit),
-        .reference = NAN,
+        .lines = {.y_title = xstrdup(h->unit), .reference = NAN},
     };
     struct chart_series series = {.name = xstrdup("throughput")};
     for (size_t i = 0; i < h->entries.len; i++) {
@@ -156,7 +156,7 @@ static struct line_chart chart_of(const struct run_history *h)
             xasprintf("%s, %s: %s %s", h->entries.items[i].name, date, buf_cstr(&value), h->unit)};
         buf_done(&value);
     }
-    *vec_push(&chart.series) = series;
+    *vec_push(&chart.lines.series) = series;
     return chart;
 }
 
@@ -167,7 +167,8 @@ static void put_page(struct sheet *s, const struct run_history *h)
     put_what(h, &what);
     sheet_put_line(s, &sheet_paragraph, &what);
     sheet_heading(s, "Throughput by run");
-    sheet_figure(s, &(struct chart){CHART_LINES, .lines = chart_of(h)});
+    const struct chart chart = chart_of(h);
+    sheet_figure(s, &chart);
     put_lines(s, h);
     put_runs(s, h);
 }

@@ -219,15 +219,12 @@ static void put_spark(const struct chart *c, struct buf *out)
 
 static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
 {
-    const char *title = c->kind == CHART_LINES  ? c->lines.title
-                        : c->kind == CHART_DOTS ? c->dots.title
-                                                : c->bars.title;
     const char *subtitle = c->kind == CHART_LINES  ? c->lines.y_title
                            : c->kind == CHART_BARS ? c->bars.subtitle
                                                    : NULL;
     buf_puts(out, "<figure><figcaption>");
     if (!is_titled) {
-        put_element(out, &(struct element){"<h3>", "</h3>"}, title);
+        put_element(out, &(struct element){"<h3>", "</h3>"}, c->title);
     }
     if (subtitle != NULL) {
         put_element(out, &spans[SHEET_SOFT], subtitle);

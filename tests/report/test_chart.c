@@ -45,7 +45,7 @@ TEST(lines_of_a_sweep)
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
-    assert_string_equal(c.lines.x_title, "trainers");
+    assert_string_equal(c.x_title, "trainers");
     assert_int_equal(c.lines.series.len, 2);
     assert_string_equal(c.lines.series.items[1].name, "2 pservers");
     const struct chart_series *s = &c.lines.series.items[1];
@@ -70,8 +70,8 @@ TEST(lines_over_servers)
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput-by-pservers", &c));
-    assert_string_equal(c.lines.x_title, "pservers");
-    assert_string_equal(c.lines.title, "Throughput by pservers");
+    assert_string_equal(c.x_title, "pservers");
+    assert_string_equal(c.title, "Throughput by pservers");
     assert_int_equal(c.lines.series.len, 2);
     assert_string_equal(c.lines.series.items[0].name, "1 trainer");
     const struct chart_series *s = &c.lines.series.items[1];
@@ -269,7 +269,7 @@ TEST(systems_have_rows)
     assert_string_equal(d.dots.rows.items[1].dots.items[1].text, "ddp: ideal 47.40 samples/s");
     chart_done(&d);
     assert_true(charts_make(&l, "phases", &b));
-    assert_int_equal(b.bars.n_rows, 1);
+    assert_int_equal(b.bars.rows.len, 1);
     assert_non_null(b.bars.missing);
     chart_done(&b);
     layout_done(&l);
@@ -327,11 +327,11 @@ TEST(phases_are_those_of_one_step)
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "phases", &c));
-    assert_int_equal(c.bars.n_rows, 4);
+    assert_int_equal(c.bars.rows.len, 4);
     assert_int_equal(c.bars.parts.len, PHASE_COUNT);
     assert_string_equal(c.bars.parts.items[1], "forward");
-    assert_true(fabs(c.bars.rows[0].parts[1] - 2.0 / 8) < 1e-9);
-    assert_true(fabs(c.bars.rows[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
+    assert_true(fabs(c.bars.rows.items[0].parts[1] - 2.0 / 8) < 1e-9);
+    assert_true(fabs(c.bars.rows.items[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
     chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
