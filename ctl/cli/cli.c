@@ -16,7 +16,7 @@
 #include "ctl/cli/terminal.h"
 #include "ctl/cli/usage.h"
 #include "doc/json_path.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 #define NOTE_INDENT 2 /* of a note's lines after the first */
 

@@ -12,7 +12,7 @@
 #include "decide/reconcile.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12

@@ -63,15 +63,14 @@ static char *plain_dup(const char *text)
 
 void checks_format(const struct checks *c, unsigned columns, struct buf *out)
 {
-    const struct terminal t = {.columns = columns};
     vec_each (const struct check, check, &c->list) {
         _cleanup_(freep) char *found = plain_dup(check->found);
         buf_printf(out, "%-4s  %-10s  ", check_outcome_to_string(check->outcome), check->name);
-        terminal_wrapped(out, &t, found, FOUND_AT, FOUND_AT);
+        wrap_text(out, found, columns, FOUND_AT, FOUND_AT);
         if (check->fix != NULL) {
             _cleanup_(freep) char *fix = plain_dup(check->fix);
             buf_printf(out, "%*sfix: ", FOUND_AT, "");
-            terminal_wrapped(out, &t, fix, FOUND_AT + strlen("fix: "), FOUND_AT + 2);
+            wrap_text(out, fix, columns, FOUND_AT + strlen("fix: "), FOUND_AT + 2);
         }
     }
 }

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "ctl/cli/terminal.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 #define FRAME_MS 100
 #define TICK_MS 1000

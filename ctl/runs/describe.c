@@ -14,7 +14,7 @@
 #include "ctl/cli/human.h"
 #include "report/layout.h"
 #include "report/table.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 #include "result/noise.h"
 #include "result/threshold.h"
 #include "result/warmup.h"

@@ -19,11 +19,9 @@
 static void put_wrapped(const char *text, unsigned indent, struct buf *out)
 {
     const unsigned columns = show_list_columns();
-    const struct terminal t = {
-        .columns = columns > 0 && columns < COLUMNS_MAX ? columns : COLUMNS_MAX,
-    };
+    const bool is_narrow = columns > 0 && columns < COLUMNS_MAX;
     buf_printf(out, "%*s", (int)indent, "");
-    terminal_wrapped(out, &t, text, indent, indent);
+    wrap_text(out, text, is_narrow ? columns : COLUMNS_MAX, indent, indent);
 }
 
 /* Prints "  name   <string>   required   one of A, B"; on a terminal that is too narrow, the bounds

@@ -85,12 +85,11 @@ static struct table *make_table(const struct prediction *p)
 __attribute__((format(printf, 3, 4))) static void put_line(const struct cli *cli, struct buf *out,
                                                            const char *fmt, ...)
 {
-    const struct terminal t = show_terminal(cli);
     va_list args;
     va_start(args, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, args);
     va_end(args);
-    terminal_wrapped(out, &t, text, 0, 2);
+    wrap_text(out, text, show_terminal(cli).columns, 0, 2);
 }
 
 static void put_servers(const struct cli *cli, const struct prediction *p, struct buf *out)

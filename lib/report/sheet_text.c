@@ -5,21 +5,15 @@
 #include "report/run_labels.h"
 #include "report/notes.h"
 #include "report/sheet_formats.h"
-#include "report/wrap.h"
-
-static size_t width_of(const char *text)
-{
-    return text == NULL ? 0 : wrap_width(text, strlen(text));
-}
 
 /* On the next line where it does not fit after what is `used`. Returns what is used then. */
 static size_t put_word(const struct terminal *term, const char *blanks, const char *color,
                        const char *word, size_t used, struct buf *out)
 {
-    const bool fits = used + strlen(blanks) + width_of(word) <= term->columns;
+    const bool fits = used + strlen(blanks) + text_width(word) <= term->columns;
     buf_puts(out, fits ? blanks : "\n  ");
     terminal_colored(out, term, color, word);
-    return (fits ? used + strlen(blanks) : 2) + width_of(word);
+    return (fits ? used + strlen(blanks) : 2) + text_width(word);
 }
 
 static void put_marks(const struct terminal *term, const struct result *r, size_t used,
@@ -40,18 +34,18 @@ static void put_marks(const struct terminal *term, const struct result *r, size_
 
 static void put_head(const struct terminal *term, const struct sheet_head *h, struct buf *out)
 {
-    size_t used = width_of(h->before) + width_of(h->name);
+    size_t used = text_width(h->before) + text_width(h->name);
     buf_puts(out, h->before == NULL ? "" : h->before);
     terminal_colored(out, term, TERMINAL_BOLD, h->name);
     if (h->other != NULL) {
         buf_puts(out, h->link);
-        used = put_word(term, " ", TERMINAL_BOLD, h->other, used + width_of(h->link), out);
+        used = put_word(term, " ", TERMINAL_BOLD, h->other, used + text_width(h->link), out);
     }
     if (h->status != NULL) {
         buf_puts(out, "   ");
-        terminal_wrapped(out, term, h->status, used + 3, 2);
+        wrap_text(out, h->status, term->columns, used + 3, 2);
         out->len--; /* the end of the line */
-        used += 3 + width_of(h->status);
+        used += 3 + text_width(h->status);
     }
     if (h->marked != NULL) {
         put_marks(term, h->marked, used, out);
@@ -59,14 +53,14 @@ static void put_head(const struct terminal *term, const struct sheet_head *h, st
         buf_putc(out, '\n');
     }
     if (h->description != NULL) {
-        terminal_wrapped(out, term, h->description, 0, 2);
+        wrap_text(out, h->description, term->columns, 0, 2);
     }
 }
 
 static void put_table(const struct terminal *term, const struct sheet_part *p, struct buf *out)
 {
     if (p->text != NULL) {
-        terminal_wrapped(out, term, p->text, 0, 2);
+        wrap_text(out, p->text, term->columns, 0, 2);
     }
     const size_t columns = term->wide ? 0 : term->columns;
     if (p->n_heads == SHEET_PROSE) {
@@ -85,9 +79,9 @@ static void put_line(const struct terminal *term, const struct sheet_part *p, st
         buf_printf(out, "%*s", (int)mark->indent, "");
         terminal_colored(out, term, mark->color, word);
         buf_putc(out, ' ');
-        used = mark->indent + width_of(word) + 1;
+        used = mark->indent + text_width(word) + 1;
     }
-    terminal_wrapped(out, term, p->text, used, mark->indent + 2);
+    wrap_text(out, p->text, term->columns, used, mark->indent + 2);
     note_put_details(p->details, out);
 }
 
@@ -107,7 +101,7 @@ void sheet_write_text(const struct sheet *s, struct buf *out)
         case SHEET_TITLE:
             terminal_colored(out, &s->term, TERMINAL_BOLD, p->name);
             buf_puts(out, ": ");
-            terminal_wrapped(out, &s->term, p->text, width_of(p->name) + 2, 2);
+            wrap_text(out, p->text, s->term.columns, text_width(p->name) + 2, 2);
             break;
         case SHEET_TABLE:
             put_table(&s->term, p, out);

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 #include "result/number.h"
 
 #define DEFAULT_GAP 3
@@ -205,21 +205,16 @@ void table_set_gap(struct table *t, unsigned gap)
     t->gap = gap;
 }
 
-static size_t width_of(const char *s)
-{
-    return wrap_width(s, strlen(s));
-}
-
 /* Owned: the width of each column. */
 static size_t *column_widths(const struct table *t, bool with_header)
 {
     const size_t n = t->columns.len;
     size_t *widths = xnew_array(size_t, n);
     for (size_t i = 0; i < n; i++) {
-        widths[i] = with_header ? width_of(t->columns.items[i].title) : 0;
+        widths[i] = with_header ? text_width(t->columns.items[i].title) : 0;
     }
     for (size_t i = 0; i < t->cells.len; i++) {
-        size_t w = width_of(t->cells.items[i].text);
+        size_t w = text_width(t->cells.items[i].text);
         widths[i % n] = w > widths[i % n] ? w : widths[i % n];
     }
     return widths;
@@ -254,7 +249,7 @@ static void put_blanks(struct buf *out, size_t n)
 static void put_aligned(struct buf *out, const char *text, size_t width, enum table_align align,
                         size_t *owed)
 {
-    const size_t pad = width - width_of(text);
+    const size_t pad = width - text_width(text);
     if (*text == '\0') {
         *owed += pad;
         return;

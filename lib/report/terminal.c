@@ -1,7 +1,7 @@
 /* See terminal.h. */
 #include "report/terminal.h"
 
-#include "report/wrap.h"
+#include <string.h>
 
 #define PLAIN "\033[0m"
 
@@ -17,8 +17,39 @@ void terminal_colored(struct buf *out, const struct terminal *t, const char *col
     }
 }
 
-void terminal_wrapped(struct buf *out, const struct terminal *t, const char *text, size_t used,
-                      unsigned indent)
+static size_t width_of(const char *text, size_t bytes)
 {
-    wrap_text(out, text, t->columns, used, indent);
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+size_t text_width(const char *text)
+{
+    return text == NULL ? 0 : width_of(text, strlen(text));
+}
+
+void wrap_text(struct buf *out, const char *text, size_t columns, size_t used, size_t indent)
+{
+    size_t at = used;
+    bool first_word = true;
+    while (*text != '\0') {
+        const size_t bytes = strcspn(text, " ");
+        const size_t width = width_of(text, bytes);
+        if (!first_word && at + 1 + width > columns) {
+            buf_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first_word) {
+            buf_putc(out, ' ');
+            at++;
+        }
+        buf_append(out, text, bytes);
+        at += width;
+        text += bytes;
+        text += strspn(text, " ");
+        first_word = false;
+    }
+    buf_putc(out, '\n');
 }

@@ -20,6 +20,8 @@ struct terminal {
 
 void terminal_colored(struct buf *out, const struct terminal *t, const char *color,
                       const char *text);
-/* wrap_text (wrap.h) at the terminal's width. */
-void terminal_wrapped(struct buf *out, const struct terminal *t, const char *text, size_t used,
-                      unsigned indent);
+/* Breaks text at blanks so that no line has more than `columns` characters where words allow, and
+ * ends it; lines after the first are indented. `used`: characters already on the first line. */
+void wrap_text(struct buf *out, const char *text, size_t columns, size_t used, size_t indent);
+/* Characters of UTF-8: every byte but those that continue one. NULL has none. */
+size_t text_width(const char *text);
