@@ -56,10 +56,8 @@ static void put_after(struct table *t, const char *title, const struct point_res
 {
     const struct estimate *e = &p->accuracy_after_time.estimate;
     put_percent(t, title, e->known ? e->value : NAN);
-    if (with_interval && e->known && e->has_interval) {
-        table_number(t, "95% INTERVAL", "%.2f..%.2f%%", 100 * e->low, 100 * e->high);
-    } else if (with_interval) {
-        table_number(t, "95% INTERVAL", "-");
+    if (with_interval) {
+        layout_put_percents(t, e, 2);
     }
     table_number(t, "KNOWN", "%zu/%zu", p->n_after, p->n_succeeded);
 }

@@ -250,53 +250,38 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
 
 /* ---- one row a point ---- */
 
+static const struct estimate *estimate_at(const struct point_result *p, size_t offset)
+{
+    return &((const struct figure *)((const char *)p + offset))->estimate;
+}
+
 bool layout_any_interval(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
-        const struct figure *f = (const struct figure *)((const char *)p + offset);
-        if (f->estimate.known && f->estimate.has_interval) {
+        const struct estimate *e = estimate_at(p, offset);
+        if (e->known && e->has_interval) {
             return true;
         }
     }
     return false;
-}
-
-static const struct estimate *per_pod(const struct point_result *p)
-{
-    return &p->efficiency_per_pod.estimate;
-}
-
-static const struct estimate *per_cpu(const struct point_result *p)
-{
-    return &p->efficiency_per_cpu.estimate;
 }
 
 static const struct resource_column {
     const char *title;
-    const struct estimate *(*of)(const struct point_result *p);
-} resource_columns[] = {{"EFF/POD", per_pod}, {"EFF/CPU", per_cpu}};
+    size_t offset;
+} resource_columns[] = {{"EFF/POD", offsetof(struct point_result, efficiency_per_pod)},
+                        {"EFF/CPU", offsetof(struct point_result, efficiency_per_cpu)}};
 #define N_RESOURCE_COLUMNS (sizeof(resource_columns) / sizeof(resource_columns[0]))
 
-/* Does a swept point have another value in this column than its efficiency per trainer? */
-static bool says_more(const struct layout *l, const struct resource_column *column)
+bool layout_says_more(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
-        const struct estimate *e = column->of(p);
-        if (e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
+        const struct estimate *e = estimate_at(p, offset);
+        if (!l->own_baselines && e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
             return true;
         }
     }
     return false;
-}
-
-bool layout_says_per_pod(const struct layout *l)
-{
-    return !l->own_baselines && says_more(l, &resource_columns[0]);
-}
-
-bool layout_says_per_cpu(const struct layout *l)
-{
-    return !l->own_baselines && says_more(l, &resource_columns[1]);
 }
 
 void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
@@ -354,7 +339,8 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
      * highest trial. */
     c.range = (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && c.word == NULL);
     for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
-        c.resources[i] = (c.parts & LAYOUT_RESOURCES) != 0 && says_more(l, &resource_columns[i]);
+        c.resources[i] =
+            (c.parts & LAYOUT_RESOURCES) != 0 && layout_says_more(l, resource_columns[i].offset);
     }
     return c;
 }
@@ -386,6 +372,16 @@ static void put_efficiency(struct table *t, const char *title, const struct esti
     table_percent(t, title, e->known ? e->value : NAN, false);
 }
 
+void layout_put_percents(struct table *t, const struct estimate *e, int decimals)
+{
+    if (e->known && e->has_interval) {
+        table_number(t, "95% INTERVAL", "%.*f..%.*f%%", decimals, 100 * e->low, decimals,
+                     100 * e->high);
+    } else {
+        table_number(t, "95% INTERVAL", "-");
+    }
+}
+
 static void put_row(struct table *t, const struct layout *l, const struct point_columns *with,
                     const struct point_result *p)
 {
@@ -400,15 +396,14 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
     if ((with->parts & LAYOUT_SCALING) != 0) {
         table_figure(t, "SPEEDUP", &p->speedup);
         put_efficiency(t, "EFFICIENCY", e);
-        if (with->e_interval && e->known && e->has_interval) {
-            table_number(t, "95% INTERVAL", "%.1f..%.1f%%", 100 * e->low, 100 * e->high);
-        } else if (with->e_interval) {
-            table_number(t, "95% INTERVAL", "-");
+        if (with->e_interval) {
+            layout_put_percents(t, e, 1);
         }
     }
     for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
         if (with->resources[i]) {
-            put_efficiency(t, resource_columns[i].title, resource_columns[i].of(p));
+            put_efficiency(t, resource_columns[i].title,
+                           estimate_at(p, resource_columns[i].offset));
         }
     }
     if (with->word != NULL) {
@@ -467,11 +462,6 @@ void layout_describe_place(const struct layout *l, uint32_t point, struct buf *o
         layout_describe_point(l, point, out);
         buf_putc(out, ')');
     }
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 /* Does some system count its steps in records? A system whose log is read runs as many as its

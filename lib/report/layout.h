@@ -42,9 +42,11 @@ enum layout_part {
 struct table *layout_points(const struct layout *l, unsigned parts);
 /* Has a swept point an interval of the figure at this offset of struct point_result? */
 bool layout_any_interval(const struct layout *l, size_t offset);
-/* Does it have EFF/POD, EFF/CPU? */
-bool layout_says_per_pod(const struct layout *l);
-bool layout_says_per_cpu(const struct layout *l);
+/* Has a swept point another value of that figure than its efficiency per trainer? Then the table
+ * has a column of it (EFF/POD, EFF/CPU). */
+bool layout_says_more(const struct layout *l, size_t offset);
+/* The cell of an interval in percent; "-" where none exists. */
+void layout_put_percents(struct table *t, const struct estimate *e, int decimals);
 
 /* The cells that say which point a row is: its index, or the system and what varies. */
 void layout_put_words(struct table *t, const struct point_words *words, const struct point *p);

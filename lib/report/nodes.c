@@ -52,8 +52,8 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
     buf_printf(out,
                " needs %.1f%% more time a step than the median of %zu other%s, which differ by "
                "%.1f%%; slowest in %zu of %zu trials",
-               100 * s->excess, s->n_others, s->n_others == 1 ? "" : "s", 100 * s->spread,
-               s->n_slow, s->n_trials);
+               100 * s->excess, s->n_others, plural(s->n_others), 100 * s->spread, s->n_slow,
+               s->n_trials);
 }
 
 static void put_people(struct sheet *s, const struct result *r)

@@ -213,7 +213,7 @@ static void note_accuracy(struct notes *notes, const struct result *r)
             notes, NOTE_INFO,
             "%zu succeeded trial%s logged no evaluation with a time; docs/log-rules.md shows the "
             "lines that are needed.",
-            n_unknown, n_unknown == 1 ? "" : "s");
+            n_unknown, plural(n_unknown));
     }
     if (why != NULL && spec->accuracy_after_s > 0) {
         notes_add(notes, NOTE_INFO, "No accuracy after %.6g s where %s.", spec->accuracy_after_s,
@@ -317,10 +317,10 @@ static void note_failures(struct notes *notes, const struct layout *l)
     }
     if (not_run > 0) {
         notes_add(notes, NOTE_FAILED, "%zu trial%s not run, because %zu point%s failed", not_run,
-                  not_run == 1 ? "" : "s", given_up, given_up == 1 ? "" : "s");
+                  plural(not_run), given_up, plural(given_up));
     }
     if (pending > 0) {
-        notes_add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",
+        notes_add(notes, NOTE_PENDING, "%zu trial%s %s", pending, plural(pending),
                   run_phase_is_final(r->phase) ? "did not finish"
                                                : "pending; the figures are preliminary");
     }

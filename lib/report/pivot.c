@@ -124,7 +124,7 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
         return;
     }
     buf_printf(out, "The CPUs of %u of %u point%s are unknown: %s. The pods are known: use %s.",
-               unknown, n, n == 1 ? "" : "s",
+               unknown, n, plural(n),
                p->result->def->rehearsal ? "the threads of a rehearsal share them"
                                          : "a replica has no CPU limit or did not report one",
                is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");

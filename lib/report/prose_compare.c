@@ -11,11 +11,6 @@
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* "2%", "1.5%": a ratio for people, with no more digits than it has. */
 static void put_percent(double ratio, struct buf *out)
 {

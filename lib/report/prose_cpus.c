@@ -18,18 +18,30 @@ static bool is_starved(const struct run_def *def, const struct point *p)
     return point_busy_threads(p) > def->cpus;
 }
 
-static uint32_t count_starved(const struct run_def *def)
+/* Of the swept points that were starved: their number, how many divide by another point (their own
+ * figure is 1 in any case), and by one that was starved, too. */
+struct starved {
+    uint32_t n, n_divided, n_by_starved;
+};
+
+static struct starved count_starved(const struct run_def *def)
 {
-    uint32_t n = 0;
+    struct starved s = {0};
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        n += is_starved(def, &def->matrix.points[i]);
+        const struct point *p = &def->matrix.points[i];
+        if (is_starved(def, p)) {
+            s.n++;
+            s.n_divided += p->baseline_index != i;
+            s.n_by_starved +=
+                p->baseline_index != i && is_starved(def, &def->matrix.points[p->baseline_index]);
+        }
     }
-    return n;
+    return s;
 }
 
 bool prose_cpus_any(const struct run_def *def)
 {
-    return def->cpus > 0 && count_starved(def) > 0;
+    return def->cpus > 0 && count_starved(def).n > 0;
 }
 
 /* Of all replicas of a trial, while they measured; NaN: one does not say. */
@@ -90,31 +102,6 @@ void prose_cpus_list(const struct layout *l, struct buf *out)
     }
 }
 
-/* Does a point that was starved divide by another one that was? */
-static bool has_starved_baseline(const struct run_def *def)
-{
-    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (p->baseline_index != i && is_starved(def, p) &&
-            is_starved(def, &def->matrix.points[p->baseline_index])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Does a starved point divide by another one? Its own is 1 in any case. */
-static bool divides_by_another(const struct run_def *def)
-{
-    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (is_starved(def, p) && p->baseline_index != i) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ", but point 0 (1 trainer); point 1 (2 trainers) have baselines that lacked CPUs, so ...": the
  * points that had enough CPUs themselves. Nothing if there is no such point. */
 static void put_lifted(const struct layout *l, struct buf *out)
@@ -140,18 +127,18 @@ static void put_lifted(const struct layout *l, struct buf *out)
     }
 }
 
-static void put_bend(const struct layout *l, uint32_t n, struct buf *out)
+static void put_bend(const struct layout *l, const struct starved *s, struct buf *out)
 {
-    const struct run_def *def = l->result->def;
-    const char *whose = n == 1 ? "its" : "their";
+    const char *whose = s->n == 1 ? "its" : "their";
     buf_printf(out, ", so %s throughput is lower than with enough CPUs", whose);
-    if (!l->own_baselines && has_starved_baseline(def)) {
+    if (!l->own_baselines && s->n_by_starved > 0) {
         buf_printf(out, "; %s efficiency is unreliable too, because baselines also lacked CPUs",
                    whose);
-    } else if (!l->own_baselines && divides_by_another(def)) {
+    } else if (!l->own_baselines && s->n_divided > 0) {
         buf_printf(out, ", and so is %s efficiency", whose);
     }
-    buf_puts(out, n < def->matrix.n_swept ? "; the other points had enough CPUs" : "");
+    buf_puts(out,
+             s->n < l->result->def->matrix.n_swept ? "; the other points had enough CPUs" : "");
     put_lifted(l, out);
     buf_puts(out, ". ");
 }
@@ -222,7 +209,8 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
                          struct buf *out)
 {
     const struct run_def *def = l->result->def;
-    const uint32_t n = count_starved(def);
+    const struct starved starved = count_starved(def);
+    const uint32_t n = starved.n;
     const char *cpus = def->cpus == 1 ? "CPU" : "CPUs";
     if (n == 0) { /* only a baseline that was added */
         buf_printf(out,
@@ -234,7 +222,7 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
                    "%" PRIu32 " of %" PRIu32
                    " points had more computing threads than the %lld %s of this machine",
                    n, def->matrix.n_swept, (long long)def->cpus, cpus);
-        put_bend(l, n, out);
+        put_bend(l, &starved, out);
         put_ranking(l, fastest, n, out);
     }
     buf_printf(out, "With %lld CPUs, each thread would have one.", (long long)most_busy(def));

@@ -63,7 +63,7 @@ static void put_threads(const struct result *r, uint32_t system, struct buf *out
     }
     if (first != NULL) {
         const long long n = (long long)first->point->threads;
-        buf_printf(out, "; %lld thread%s a %s", n, n == 1 ? "" : "s",
+        buf_printf(out, "; %lld thread%s a %s", n, plural(n),
                    role_to_string(point_training_role(first->point)));
     }
 }

@@ -66,11 +66,6 @@ static bool baseline_may_be_as_fast(const struct layout *l, const struct choice 
            speedup->value >= 1 && speedup->low < PRINTS_AS_1;
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ", with 1 replica instead of 3". */
 static void put_fewer_replicas(const struct layout *l, const struct choice *c, struct buf *out)
 {

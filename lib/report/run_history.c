@@ -66,7 +66,7 @@ static void put_what(const struct run_history *h, struct buf *out)
     if (!h->has_point) {
         const uint32_t n = h->newest->def->matrix.n_points;
         buf_printf(out, "%s, geometric mean of %u point%s, including baselines", h->unit, n,
-                   n == 1 ? "" : "s");
+                   plural(n));
         return;
     }
     buf_printf(out, "%s of point %u", h->unit, h->point);
@@ -105,11 +105,10 @@ static void put_lines(struct sheet *s, const struct run_history *h)
         sheet_put_line(s, NULL, &text);
     }
     if (h->changes.len == 0) {
-        sheet_line(s, NULL, "No change is shown in %zu run%s%s.", h->entries.len,
-                   h->entries.len == 1 ? "" : "s",
-                   h->entries.len < 10
-                       ? "; few runs show large changes only, fewer than 10 hardly any"
-                       : "");
+        sheet_line(
+            s, NULL, "No change is shown in %zu run%s%s.", h->entries.len, plural(h->entries.len),
+            h->entries.len < 10 ? "; few runs show large changes only, fewer than 10 hardly any"
+                                : "");
     }
     if (h->skipped.len > 0) {
         sheet_line(s, NULL,

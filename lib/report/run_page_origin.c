@@ -31,7 +31,7 @@ static void put_silent(struct sheet *s, const struct layout *l)
     if (n > 0) {
         sheet_line(s, &sheet_paragraph,
                    "%zu replica%s of succeeded trials did not report CPU, kernel and build%s%s.", n,
-                   n == 1 ? "" : "s", l->words.systems ? ": those of " : "",
+                   plural(n), l->words.systems ? ": those of " : "",
                    l->words.systems ? buf_cstr(&systems) : "");
     }
     buf_done(&systems);
@@ -47,7 +47,7 @@ static void put_only_node(struct sheet *s, const struct result *r)
     const struct node_result *node = &r->nodes.items[0];
     const double throttled = node_result_throttled_ratio(node);
     buf_printf(&text, "%zu replica%s of succeeded trials ran on node %s", node->n_replicas,
-               node->n_replicas == 1 ? "" : "s", node->name);
+               plural(node->n_replicas), node->name);
     if (!isnan(throttled)) {
         buf_printf(&text, ", which throttled them for %.1f%% of their time", 100 * throttled);
     }
@@ -132,7 +132,7 @@ void run_page_put_environment(struct sheet *s, const struct layout *l)
     if (r->def->cpus > 0) {
         sheet_line(s, &sheet_paragraph,
                    "All replicas ran on one machine, with %lld CPU%s for them.",
-                   (long long)r->def->cpus, r->def->cpus == 1 ? "" : "s");
+                   (long long)r->def->cpus, plural(r->def->cpus));
     }
     put_only_node(s, r);
     if (r->hardware.len == 0) {

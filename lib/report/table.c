@@ -505,9 +505,5 @@ void table_format_html_scrolled(const struct table *t, const char *label, struct
 
 void figure_format(const struct figure *f, struct buf *out)
 {
-    if (f->estimate.known) {
-        number_format(f->estimate.value, out);
-    } else {
-        buf_puts(out, "-");
-    }
+    number_format(f->estimate.known ? f->estimate.value : NAN, out);
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "stats/stats.h"
@@ -44,6 +45,12 @@ void words_describe_point(const struct point_words *words, const struct point *p
 /* One parameter of it: "pservers 2", "1 pserver"; `v` NULL: "-" in place of the value. */
 void words_put_value(const char *name, const struct value *v, enum words_form form,
                      struct buf *out);
+
+/* "point", "points": the end of a word for n of them. */
+static inline const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 /* "120.7 samples/s (95%: 118.1..122.9)"; without an interval, or with a `unit` "", without that. */
 void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out);
