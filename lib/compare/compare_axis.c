@@ -183,7 +183,6 @@ static void test_point(struct comparison *c, struct compared_point *p, double *s
         }
     }
     p->paired = paired_test_staged(scratch, n, first_stage(c, n));
-    p->p_adjusted = NAN;
     p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
     p->ratio.estimate = paired_ratio(&p->paired);
 }
@@ -209,26 +208,18 @@ static void test_whole(struct comparison *c, double *scratch)
     c->whole = paired_test_staged(scratch, n, first_stage(c, n));
 }
 
-/* One half of alpha for the whole, one half for the points by Holm: a p is adjusted by twice its
- * own. A single point is the whole. */
 static void adjust(struct comparison *c)
 {
-    _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
-    size_t n = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->paired.known) {
-            p_values[n++] = p->paired.p;
-        }
+    const size_t n = c->points.len;
+    _cleanup_(freep) double *p_values = xnew_array(double, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct paired *paired = &c->points.items[i].paired;
+        p_values[i] = paired->known ? paired->p : NAN;
     }
-    const double share = n > 1 ? 2 : 1;
-    paired_adjust(p_values, n, p_values);
-    n = 0;
-    vec_each (struct compared_point, p, &c->points) {
-        if (p->paired.known) {
-            p->p_adjusted = fmin(1, share * p_values[n++]);
-        }
+    c->whole_p_adjusted = compare_adjust(p_values, n, c->whole.known ? c->whole.p : NAN);
+    for (size_t i = 0; i < n; i++) {
+        c->points.items[i].p_adjusted = p_values[i];
     }
-    c->whole_p_adjusted = c->whole.known && n > 1 ? fmin(1, share * c->whole.p) : NAN;
 }
 
 /* ---- what they mean ---- */

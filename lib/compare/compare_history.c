@@ -117,46 +117,27 @@ static void test_whole(struct comparison *c, struct tested *sums, size_t n_point
     test_both(sums, &c->between, &c->busy);
 }
 
-/* As in compare_axis.c: one half of alpha for the whole, one half for the points by Holm. `test_of`
- * and `p_of` choose one of both kinds. */
-static void adjust(struct comparison *c, struct run_spread *(*test_of)(struct compared_point *),
-                   double *(*p_of)(struct compared_point *), const struct run_spread *whole,
-                   double *ret_whole)
+/* NaN: it was not tested. */
+static double p_of(const struct run_spread *test)
 {
-    _cleanup_(freep) double *p_values = xnew_array(double, c->points.len + 1);
-    size_t n = 0;
-    vec_each (struct compared_point, p, &c->points) {
-        if (test_of(p)->known) {
-            p_values[n++] = test_of(p)->p;
-        }
+    return test->known ? test->p : NAN;
+}
+
+static void adjust(struct comparison *c)
+{
+    const size_t n = c->points.len;
+    _cleanup_(freep) double *measured = xnew_array(double, n + 1);
+    _cleanup_(freep) double *alone = xnew_array(double, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        measured[i] = p_of(&c->points.items[i].between);
+        alone[i] = p_of(&c->points.items[i].busy.alone);
     }
-    const double share = n > 1 ? 2 : 1;
-    paired_adjust(p_values, n, p_values);
-    n = 0;
-    vec_each (struct compared_point, p, &c->points) {
-        *p_of(p) = test_of(p)->known ? fmin(1, share * p_values[n++]) : NAN;
+    c->between_p_adjusted = compare_adjust(measured, n, p_of(&c->between));
+    c->busy.p_adjusted = compare_adjust(alone, n, p_of(&c->busy.alone));
+    for (size_t i = 0; i < n; i++) {
+        c->points.items[i].between_p_adjusted = measured[i];
+        c->points.items[i].busy.p_adjusted = alone[i];
     }
-    *ret_whole = whole->known && n > 1 ? fmin(1, share * whole->p) : NAN;
-}
-
-static struct run_spread *measured_test(struct compared_point *p)
-{
-    return &p->between;
-}
-
-static double *measured_p(struct compared_point *p)
-{
-    return &p->between_p_adjusted;
-}
-
-static struct run_spread *alone_test(struct compared_point *p)
-{
-    return &p->busy.alone;
-}
-
-static double *alone_p(struct compared_point *p)
-{
-    return &p->busy.p_adjusted;
 }
 
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n)
@@ -187,8 +168,7 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
     for (int k = 0; k < KINDS; k++) {
         free(sums.base[k]);
     }
-    adjust(c, measured_test, measured_p, &c->between, &c->between_p_adjusted);
-    adjust(c, alone_test, alone_p, &c->busy.alone, &c->busy.p_adjusted);
+    adjust(c);
 }
 
 enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,

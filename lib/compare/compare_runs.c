@@ -2,6 +2,7 @@
 #include "compare/compare_runs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -181,6 +182,23 @@ void compare_match(struct comparison *c)
     compare_pair(c, &base, &candidate, is_same_point);
     vec_done(&base.list);
     vec_done(&candidate.list);
+}
+
+double compare_adjust(double *p, size_t n, double whole)
+{
+    _cleanup_(freep) double *tested = xnew_array(double, n + 1);
+    size_t n_tested = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(p[i])) {
+            tested[n_tested++] = p[i];
+        }
+    }
+    const double share = n_tested > 1 ? 2 : 1;
+    paired_adjust(tested, n_tested, tested);
+    for (size_t i = 0, k = 0; i < n; i++) {
+        p[i] = isnan(p[i]) ? NAN : fmin(1, share * tested[k++]);
+    }
+    return n_tested > 1 && !isnan(whole) ? fmin(1, share * whole) : NAN;
 }
 
 /* ---- differences ---- */

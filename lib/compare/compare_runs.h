@@ -28,6 +28,11 @@ void compare_differences(struct comparison *c);
 /* Of these only what the start records of both sides say. */
 void compare_machines(struct comparison *c);
 
+/* Adjusts the p of n points and that of all points together, which it returns; NaN is one that was
+ * not tested. One half of alpha is for the whole, one half for the points by Holm, so that a p is
+ * adjusted by twice its own. A single point is the whole, which is then not tested. */
+double compare_adjust(double *p, size_t n, double whole);
+
 /* Both in compare.c. Geometric means over the measured points, after setting their number. */
 void compare_take_means(struct comparison *c);
 /* The verdict over all points. What is known comes before what is not; a point without an answer
