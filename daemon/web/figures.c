@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "report/trial_export.h"
+#include "report/export.h"
 
 static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
 {

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "report/export.h"
-#include "report/trial_export.h"
 #include "result/number.h"
 
 /* A value in a name; it is printable ASCII. A blank ends a name, "/" and "=" begin a part of it,

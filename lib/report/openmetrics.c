@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "report/export.h"
-#include "report/trial_export.h"
 #include "result/number.h"
 
 /* A family by the unit that throughputs have; its samples are in base units. */

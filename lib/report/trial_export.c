@@ -1,5 +1,5 @@
-/* See trial_export.h. */
-#include "report/trial_export.h"
+/* See export.h. */
+#include "report/export.h"
 
 #include "base/buf.h"
 #include "base/str.h"

@@ -41,11 +41,12 @@ static size_t collect(const struct point_result *p, struct logged ret[static MAX
     return n;
 }
 
-int outlier_side(const double *sorted, size_t n)
+/* Dixon's test (Ann. Math. Statist. 21 (1950) 488-506), r10, the distance of the extreme value from
+ * its neighbour over the whole range: above the critical value, which chance exceeds in 2% of all
+ * normal samples (two-sided: Rorabacher, Anal. Chem. 63 (1991) 139-146). -1: the lowest of `sorted`
+ * lies outside, 1: the highest; 0: neither. */
+static int side_of(const double sorted[static MIN_TRIALS], size_t n)
 {
-    if (n < MIN_TRIALS || n > MAX_TRIALS) {
-        return 0;
-    }
     const double below = sorted[1] - sorted[0], above = sorted[n - 1] - sorted[n - 2];
     if (!(fmax(below, above) > critical[n - MIN_TRIALS] * (sorted[n - 1] - sorted[0]))) {
         return 0;
@@ -64,7 +65,7 @@ struct outlier outlier_find(const struct point_result *p)
     for (size_t i = 0; i < n; i++) {
         sorted[i] = values[i].log;
     }
-    const int side = outlier_side(sorted, n);
+    const int side = side_of(sorted, n);
     if (side == 0) {
         return (struct outlier){0};
     }

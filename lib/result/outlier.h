@@ -14,12 +14,6 @@ struct outlier {
     double change; /* from the median of the other trials, 0.25: 25% above */
     double others; /* how far these differ: the highest to the lowest, less 1 */
 };
-/* Of the succeeded trials of a point, if there are 3 to 10 of them: outlier_side of
- * the logs of throughput. */
+/* Of the succeeded trials of a point, if there are 3 to 10 of them: Dixon's test
+ * of the logs of throughput. */
 struct outlier outlier_find(const struct point_result *p);
-
-/* Dixon's test (Ann. Math. Statist. 21 (1950) 488-506), r10, the distance of the extreme value from
- * its neighbour over the whole range: above the critical value, which chance exceeds in 2% of all
- * normal samples (two-sided: Rorabacher, Anal. Chem. 63 (1991) 139-146). -1: the lowest of `sorted`
- * (n) lies outside, 1: the highest; 0: neither, or n is not 3 to 10. */
-int outlier_side(const double *sorted, size_t n);
