@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "stats/stats.h"
 
 #define MAX_DECIMALS 12
 
@@ -132,18 +132,6 @@ static struct reference_span of_row(const struct reference *r, const struct refe
     return unknown;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), by_value);
-    return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
 /* Of the spans that all rows have from column `from` to `to`, which it does not include. */
 static struct reference_span median_of(const struct reference *r, const struct reference_table *t,
                                        enum reference_figure figure, size_t from, size_t to)
@@ -162,9 +150,9 @@ static struct reference_span median_of(const struct reference *r, const struct r
             }
         }
     }
-    return n == 0
-               ? unknown
-               : (struct reference_span){true, median(values, n), median(low, n), median(high, n)};
+    return n == 0 ? unknown
+                  : (struct reference_span){true, stats_middle(values, n), stats_middle(low, n),
+                                            stats_middle(high, n)};
 }
 
 struct reference_span reference_overall_median(const struct reference *r,
