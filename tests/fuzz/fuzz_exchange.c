@@ -158,6 +158,7 @@ static void open_server(struct server *v)
         .apply = apply,
         .apply_ctx = v,
     };
+    s->meet.self = s->params.self;
     s->trainers = xnew_array(struct ps_peer *, TRAINERS);
     s->n_joined = TRAINERS;
     ps_round_init(s);
@@ -167,10 +168,8 @@ static void open_server(struct server *v)
         struct ps_peer *peer = xnew(struct ps_peer);
         struct frame_id id = id_of(ROLE_TRAINER, t);
         open_conn(&peer->conn, &v->senders[t], &s->params.self, &id, &down, &up);
-        peer->joined = true;
         peer->is_sent = xnew_array(bool, EACH);
         s->trainers[t] = peer;
-        *vec_push(&s->peers) = peer;
     }
 }
 
@@ -183,7 +182,6 @@ static void close_server(struct server *v)
         free(v->s.trainers[t]);
         (void)close(v->senders[t].fd);
     }
-    vec_done(&v->s.peers);
     vec_done(&v->s.round_ns);
     free(v->s.trainers);
 }
@@ -301,26 +299,26 @@ static void open_trainer(struct trainer *v)
 {
     *v = (struct trainer){0};
     struct client *c = &v->c;
-    c->params.self = id_of(ROLE_TRAINER, 0);
+    c->params.self = c->meet.self = id_of(ROLE_TRAINER, 0);
     c->params.slices =
         (struct slices){.n_params = N_PARAMS, .n_servers = SERVERS, .n = SERVERS * EACH};
     c->links = v->links;
     c->box.doing_grads = v->grads;
     c->box.doing_params = v->params + GUARD;
     c->is_received = v->is_received;
-    c->now_ns = 1;
+    c->meet.now_ns = 1;
     for (uint32_t i = 0; i < SERVERS; i++) {
         struct link *l = &v->links[i];
-        l->peer = id_of(ROLE_PSERVER, i);
-        open_conn(&l->conn, &v->senders[i], &c->params.self, &l->peer, &up, &down);
-        l->state = LINK_JOINED;
+        l->peer.id = id_of(ROLE_PSERVER, i);
+        open_conn(&l->peer.conn, &v->senders[i], &c->params.self, &l->peer.id, &up, &down);
+        l->peer.state = MEET_JOINED;
     }
 }
 
 static void close_trainer(struct trainer *v)
 {
     for (uint32_t i = 0; i < SERVERS; i++) {
-        conn_close(&v->links[i].conn);
+        conn_close(&v->links[i].peer.conn);
         (void)close(v->senders[i].fd);
     }
 }
@@ -350,11 +348,11 @@ static void check_trainer(struct trainer *v)
         struct link *l = &v->links[i];
         must(l->n_offered <= EACH && l->n_sent <= l->n_offered && l->n_received <= l->n_sent,
              "a slice too many");
-        must(l->conn.lanes[CONN_BULK].len <= EACH, "a slice was queued twice");
+        must(l->peer.conn.lanes[CONN_BULK].len <= EACH, "a slice was queued twice");
         n_received += l->n_received;
         n_released += l->released;
         link_tell_taken(c, l);
-        conn_drop_queue(&l->conn); /* as if it had been sent */
+        conn_drop_queue(&l->peer.conn); /* as if it had been sent */
     }
     must(n_received == c->n_received, "a slice was not counted");
     for (size_t i = 0; i < GUARD; i++) {
@@ -403,7 +401,7 @@ static void fuzz_trainer(const uint8_t *data, size_t len)
             send_frame(&v.senders[i], &down, f, data[3] & 31, (float)v.c.step + 1);
         r = link_read(&v.c, l, &err);
         must(r >= 0 || err.msg[0] != '\0', "a refusal without a reason");
-        must(r >= 0 || v.c.box.doing_fault.exit_code != 0, "a refusal that blames nobody");
+        must(r >= 0 || v.c.meet.fault.exit_code != 0, "a refusal that blames nobody");
         must(r < 0 || !is_changed, "a frame whose header was changed came through");
         check_trainer(&v);
     }

@@ -52,7 +52,7 @@ struct other { /* a rank beside the one under test, and its end of the connectio
 
 struct gang {
     struct mesh m;
-    struct mesh_peer peers[RANKS];
+    struct meet_peer peers[RANKS];
     struct other others[RANKS];
     struct message plan[CALLS * STEPS][RANKS];
     enum collective_way way;
@@ -306,15 +306,15 @@ static void open_gang(struct gang *g, const uint8_t *head)
     g->n_steps = collective_n_steps(g->way, g->n_ranks);
     must(collective_segment(g->way, g->n_ranks, g->n) >= g->n, "a call is several segments");
     m->peers = g->peers;
-    m->listener.fd = -1;
+    m->meet.listener.fd = -1;
     m->share.shm = SHM_PEERS_NONE;
     m->landing = landing;
     m->landing_floats = sizeof(landing) / sizeof(*landing);
-    m->now_ns = clock_monotonic_ns();
-    heartbeat_begin(&m->self, 0, m->now_ns);
+    m->meet.self = m->params.self;
+    meet_begin(&m->meet, 0, 0);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         int fds[2];
-        struct mesh_peer *p = &g->peers[r];
+        struct meet_peer *p = &g->peers[r];
         struct other *o = &g->others[r];
         p->id = worker(r);
         p->conn.fd = o->conn.fd = -1;
@@ -323,11 +323,11 @@ static void open_gang(struct gang *g, const uint8_t *head)
             continue;
         }
         must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0, "socketpair");
-        p->state = MESH_JOINED;
+        p->state = MEET_JOINED;
         conn_init(&p->conn, fds[0], &m->params.self);
-        conn_secure(&p->conn, &ours, &theirs, &p->id, m->now_ns);
+        conn_secure(&p->conn, &ours, &theirs, &p->id, m->meet.now_ns);
         conn_init(&o->conn, fds[1], &p->id);
-        conn_secure(&o->conn, &theirs, &ours, &m->params.self, m->now_ns);
+        conn_secure(&o->conn, &theirs, &ours, &m->params.self, m->meet.now_ns);
     }
 }
 
@@ -356,7 +356,7 @@ static bool have_said(const struct gang *g, size_t n_calls)
 
 static void check_refusal(const struct gang *g, const struct err *err)
 {
-    const struct fault *f = &g->m.fault;
+    const struct fault *f = &g->m.meet.fault;
     must(err->msg[0] != '\0', "a refusal without a reason");
     must(f->exit_code != 0 && f->has_peer, "a refusal that blames nobody");
     must(g->has_abort || (f->peer.index < g->n_ranks && !g->others[f->peer.index].is_honest),

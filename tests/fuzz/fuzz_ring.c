@@ -46,7 +46,7 @@ struct neighbour { /* its end of the connection, which also reads what the rank 
 
 struct gang {
     struct ring r;
-    struct ring_peer prev_peer;
+    struct meet_peer prev_peer;
     struct neighbour prev, next;
     float grads[N_PARAMS];
     float params[GUARD + N_PARAMS + GUARD];
@@ -193,13 +193,13 @@ static struct frame_id worker(uint32_t index)
     return (struct frame_id){.run = 77, .role = ROLE_WORKER, .index = index};
 }
 
-static void connect_to(struct ring *r, struct ring_peer *l, struct neighbour *n, uint32_t index,
+static void connect_to(struct ring *r, struct meet_peer *l, struct neighbour *n, uint32_t index,
                        const struct auth_key *tx, const struct auth_key *rx)
 {
     int fds[2];
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0, "socketpair");
     l->id = worker(index);
-    l->state = RING_JOINED;
+    l->state = MEET_JOINED;
     conn_init(&l->conn, fds[0], &r->params.self);
     conn_secure(&l->conn, tx, rx, &l->id, 1);
     conn_init(&n->conn, fds[1], &l->id);
@@ -219,8 +219,8 @@ static void open_gang(struct gang *g, uint32_t rank)
     };
     r->n_ranks = RANKS;
     r->share.shm = SHM_PEERS_NONE;
-    r->now_ns = clock_monotonic_ns();
-    heartbeat_begin(&r->self, 0, r->now_ns);
+    r->meet.self = r->params.self;
+    meet_begin(&r->meet, 0, 0);
     ring_round_init(r);
     must(r->round.n_slots == RING_BUFFERS_MIN && r->round.n_hops > RING_BUFFERS_MIN,
          "buffers for all");
@@ -242,7 +242,7 @@ static void close_gang(struct gang *g)
 static int begin_job(struct gang *g, enum mailbox_job job, struct err *err)
 {
     struct ring *r = &g->r;
-    if (r->box.doing != JOB_NONE || r->next.state == RING_GONE || r->prev->state == RING_GONE) {
+    if (r->box.doing != JOB_NONE || r->next.state == MEET_GONE || r->prev->state == MEET_GONE) {
         return 0;
     }
     r->box.doing = job;
@@ -334,15 +334,15 @@ static void go_on(struct gang *g)
     }
     do {
         ring_round_advance(r);
-        if (r->next.state == RING_JOINED) {
+        if (r->next.state == MEET_JOINED) {
             (void)conn_pump_tx(&r->next.conn, SIZE_MAX, &err); /* it has the room */
         }
         read_all(g, &g->next);
         check(g);
         ring_round_advance(r);
-    } while (r->next.state == RING_JOINED && conn_wants_tx(&r->next.conn));
+    } while (r->next.state == MEET_JOINED && conn_wants_tx(&r->next.conn));
     ring_round_tell(r);
-    if (r->prev->state == RING_JOINED) {
+    if (r->prev->state == MEET_JOINED) {
         (void)conn_pump_tx(&r->prev->conn, SIZE_MAX, &err); /* the same */
     }
     read_all(g, &g->prev);
@@ -444,8 +444,8 @@ static int one_frame(struct gang *g, const uint8_t *record, struct err *err)
     struct ring *r = &g->r;
     const bool is_prev = record[0] == 'P';
     struct neighbour *n = is_prev ? &g->prev : &g->next;
-    struct ring_peer *l = is_prev ? r->prev : &r->next;
-    if (l->state != RING_JOINED) {
+    struct meet_peer *l = is_prev ? r->prev : &r->next;
+    if (l->state != MEET_JOINED) {
         return 0;
     }
     const uint8_t how = record[3] & 31;
@@ -464,7 +464,7 @@ static int one_frame(struct gang *g, const uint8_t *record, struct err *err)
     }
     const int e = is_prev ? ring_prev_turn(r, true, err) : ring_next_turn(r, true, err);
     must(e >= 0 || err->msg[0] != '\0', "a refusal without a reason");
-    must(e >= 0 || r->box.doing_fault.exit_code != 0, "a refusal that blames nobody");
+    must(e >= 0 || r->meet.fault.exit_code != 0, "a refusal that blames nobody");
     must(e < 0 || record[1] != 'X', "the end of a connection is not seen");
     must(e < 0 || !is_changed, "a frame whose header was changed came through");
     must(e < 0 || !lies, "a slice that lies came through");

@@ -95,7 +95,7 @@ static int call(struct rank *r, struct collective *c)
         if (i == 1 && r->finishes) {
             return c->ops->goodbye(c, &r->err);
         }
-        while (i == 1 && g->ranks[1].finishes && ((struct mesh *)c)->peers[1].state != MESH_GONE) {
+        while (i == 1 && g->ranks[1].finishes && ((struct mesh *)c)->peers[1].state != MEET_GONE) {
             if (c->ops->beat(c, &r->err) < 0) {
                 return -EPROTO; /* of two others the second one may hear of it by the first */
             }
@@ -205,8 +205,8 @@ int __wrap_mesh_beat(struct mesh *m, struct err *err)
 {
     struct rank *r = current;
     if (r != NULL && r->gang->is_stopped_at_first) {
-        m->rendezvous_by_ns -= 60 * S; /* all that it has noted before is so much older */
-        m->self.last_turn_ns -= m->self.last_turn_ns != 0 ? 60 * S : 0;
+        m->meet.rendezvous_by_ns -= 60 * S; /* all that it has noted before is so much older */
+        m->meet.life.last_turn_ns -= m->meet.life.last_turn_ns != 0 ? 60 * S : 0;
     }
     const int e = __real_mesh_beat(m, err);
     if (r != NULL && r->gang->beats_always) {
@@ -225,7 +225,7 @@ struct collective_step __wrap_collective_step_at(enum collective_way way, uint32
     if (r != NULL && r->gang->last_leaves_first && r->n_calls == 2 && k == 4 && rank % 2 == 0) {
         struct err err;
         int e = 0;
-        while (e >= 0 && r->mesh->peers[n_ranks - 1].state != MESH_GONE) {
+        while (e >= 0 && r->mesh->peers[n_ranks - 1].state != MEET_GONE) {
             e = __real_mesh_beat(r->mesh, &err);
         }
     }

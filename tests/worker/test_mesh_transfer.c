@@ -43,12 +43,12 @@ static void join(struct rig *r)
     int fds[2];
     const struct frame_id self = rank_id(1), other = rank_id(0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    struct mesh_peer *p = &r->mesh.peers[0];
+    struct meet_peer *p = &r->mesh.peers[0];
     conn_init(&p->conn, fds[0], &self);
     conn_init(&r->other, fds[1], &other);
     conn_secure(&p->conn, &up, &down, &other, clock_monotonic_ns());
     conn_secure(&r->other, &down, &up, &self, clock_monotonic_ns());
-    p->state = MESH_JOINED;
+    p->state = MEET_JOINED;
 }
 
 static void *call(void *arg)
@@ -63,13 +63,13 @@ static struct rig *rig_new(void)
 {
     static const struct net_addr nowhere[2];
     struct rig *r = calloc(1, sizeof(*r));
-    r->mesh.params.self = rank_id(1);
+    r->mesh.params.self = r->mesh.meet.self = rank_id(1);
     r->mesh.params.n_ranks = 2;
     r->mesh.params.algorithm = COLLECTIVE_DOUBLING;
     mesh_peers_init(&r->mesh, nowhere);
     mesh_share_init(&r->mesh);
     r->mesh.landing = calloc(CHUNK, sizeof(float));
-    heartbeat_begin(&r->mesh.self, 0, clock_monotonic_ns());
+    meet_begin(&r->mesh.meet, 0, 0);
     join(r);
     r->numbers = calloc(N, sizeof(float));
     for (size_t i = 0; i < N; i++) {

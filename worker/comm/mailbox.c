@@ -306,30 +306,30 @@ int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err)
                    (double)WATCHDOG_LIMIT_NS / 1e9);
 }
 
-bool mailbox_fail(struct mailbox *b, int r, const struct err *err)
+bool mailbox_fail(struct mailbox *b, struct fault *fault, int r, const struct err *err)
 {
     const bool is_abandoned = b->doing == JOB_ABANDON;
     if (is_abandoned) {
         lock(b);
-        b->doing_fault = b->fault;
+        *fault = b->fault;
         unlock(b);
     }
-    fault_from_err(&b->doing_fault, r, &b->params.self, err);
+    fault_from_err(fault, r, &b->params.self, err);
     return is_abandoned;
 }
 
-void mailbox_report_fault(const struct mailbox *b)
+void mailbox_report_fault(const struct mailbox *b, const struct fault *fault)
 {
     if (b->params.on_fault != NULL) {
-        const struct exchange_fault f = fault_of(&b->doing_fault);
-        b->params.on_fault(b->params.ctx, &f, b->doing_fault.message);
+        const struct exchange_fault f = fault_of(fault);
+        b->params.on_fault(b->params.ctx, &f, fault->message);
     }
 }
 
-void mailbox_end(struct mailbox *b)
+void mailbox_end(struct mailbox *b, const struct fault *fault)
 {
     lock(b);
-    b->fault = b->doing_fault;
+    b->fault = *fault;
     b->ended = true;
     b->job_done = true;
     (void)pthread_cond_broadcast(&b->cond);

@@ -70,7 +70,6 @@ struct mailbox {
     struct round_times doing_times;
     uint32_t n_passed_on;     /* new slices that the main thread knows of */
     struct watchdog watchdog; /* of the main thread, while it computes */
-    struct fault doing_fault; /* what the thread ends with */
 };
 
 /* ---- the main thread: what an exchange's `ops` consist of ---- */
@@ -103,10 +102,10 @@ void mailbox_finish(struct mailbox *b);
 void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport, const char *why);
 /* -EDEADLK: everyone waits for the main thread, which is stuck. */
 int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err);
-/* The thread ends because of r: doing_fault gets its cause, unless it has one. True if the main
+/* The thread ends because of r: the fault gets its cause, unless it has one. True if the main
  * thread gave up, and knows. */
-bool mailbox_fail(struct mailbox *b, int r, const struct err *err);
+bool mailbox_fail(struct mailbox *b, struct fault *fault, int r, const struct err *err);
 /* Calls on_fault; the peers got the fault before. */
-void mailbox_report_fault(const struct mailbox *b);
-/* The last call of the thread: who waits gets doing_fault. */
-void mailbox_end(struct mailbox *b);
+void mailbox_report_fault(const struct mailbox *b, const struct fault *fault);
+/* The last call of the thread: who waits gets the fault. */
+void mailbox_end(struct mailbox *b, const struct fault *fault);

@@ -13,8 +13,8 @@
 
 static int ended(const struct mesh *m, struct err *err)
 {
-    return m->fault.exit_code != 0 ? fault_to_err(&m->fault, err)
-                                   : err_set(err, EPIPE, "the ranks have said goodbye");
+    return m->meet.fault.exit_code != 0 ? fault_to_err(&m->meet.fault, err)
+                                        : err_set(err, EPIPE, "the ranks have said goodbye");
 }
 
 /* The result of a call: the first failure ends the mesh. */
@@ -72,8 +72,9 @@ static void call_abandon(struct collective *c, int exit_code, const char *why)
     struct mesh *m = (struct mesh *)c;
     if (!m->ended) {
         struct err err;
-        m->fault = (struct fault){.exit_code = exit_code, .peer = m->params.self};
-        (void)snprintf(m->fault.message, sizeof(m->fault.message), "%s", why); /* may truncate */
+        m->meet.fault = (struct fault){.exit_code = exit_code, .peer = m->params.self};
+        (void)snprintf(m->meet.fault.message, sizeof(m->meet.fault.message), "%s",
+                       why);                /* may truncate */
         (void)checked(m, -ECANCELED, &err); /* the fault is known */
     }
 }
@@ -81,9 +82,9 @@ static void call_abandon(struct collective *c, int exit_code, const char *why)
 static void call_fault(const struct collective *c, struct exchange_fault *ret)
 {
     const struct mesh *m = (const struct mesh *)c;
-    *ret = (struct exchange_fault){.exit_code = m->fault.exit_code};
-    if (m->fault.has_peer) {
-        frame_id_name(&m->fault.peer, ret->peer);
+    *ret = (struct exchange_fault){.exit_code = m->meet.fault.exit_code};
+    if (m->meet.fault.has_peer) {
+        frame_id_name(&m->meet.fault.peer, ret->peer);
     }
 }
 
@@ -109,8 +110,8 @@ static void call_free(struct collective *c)
     call_abandon(c, EXIT_WORKER_PEER_LOST, "it left before the end");
     mesh_share_done(m);
     mesh_peers_done(m);
-    if (m->listener.fd >= 0) {
-        (void)close(m->listener.fd); /* a listener has nothing to lose */
+    if (m->meet.listener.fd >= 0) {
+        (void)close(m->meet.listener.fd); /* a listener has nothing to lose */
     }
     free(m->landing);
     free(m);
@@ -156,7 +157,6 @@ int collective_mesh_new(const struct collective_params *params, struct collectiv
     m->base.ops = &mesh_ops;
     m->params = *params;
     m->params.addrs = NULL;
-    m->listener = (struct net_listener){.fd = params->listen_fd};
     /* Of one chunk, or of all that goes by doubling. */
     _Static_assert(COLLECTIVE_DOUBLING_MOST_BYTES <= MESH_CHUNK_BYTES, "a landing is a chunk");
     m->landing_floats = MESH_CHUNK_BYTES / sizeof(float);

@@ -11,27 +11,10 @@
 #include "base/clock.h"
 
 #define ALL_BYTES ((size_t)16 << 20) /* of control frames, from one peer */
-#define FAREWELL_NS INT64_C(1000000000)
-
-bool mesh_were_away(struct mesh *m, int e, struct err *err)
-{
-    return fault_is_absence(&m->fault, e, &m->self, clock_monotonic_ns(), &m->params.self, err);
-}
-
-int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err)
-{
-    if (m->fault.exit_code == 0 && !mesh_were_away(m, e, err)) {
-        char name[32];
-        frame_id_name(&p->id, name);
-        (void)err_wrap(err, e, "%s", name);
-        fault_from_err(&m->fault, e, &p->id, err);
-    }
-    return e;
-}
 
 /* ---- reading ---- */
 
-int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
+int mesh_on_frame(struct mesh *m, struct meet_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err)
 {
     switch (f->type) {
@@ -41,10 +24,10 @@ int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
     case FRAME_HEARTBEAT:
         return 0;
     case FRAME_ABORT:
-        return fault_on_abort(&m->fault, f, payload, p->state == MESH_HANDSHAKE, &m->params.self,
-                              &m->relay, err);
+        return fault_on_abort(&m->meet.fault, f, payload, p->state == MEET_HANDSHAKE,
+                              &m->params.self, &m->meet.relay, err);
     case FRAME_GOODBYE:
-        p->state = MESH_GONE;
+        p->state = MEET_GONE;
         return 1;
     default:
         return err_set(err, EPROTO, "a rank does not accept %s now", frame_type_to_string(f->type));
@@ -53,7 +36,7 @@ int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
 
 struct reader {
     struct mesh *mesh;
-    struct mesh_peer *peer;
+    struct meet_peer *peer;
 };
 
 static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
@@ -151,22 +134,22 @@ static bool is_to_be_read(const struct mesh *m, enum next next)
 }
 
 /* Control frames of a peer of which no numbers are wanted. */
-static int read_control(struct mesh *m, struct mesh_peer *p, struct err *err)
+static int read_control(struct mesh *m, struct meet_peer *p, struct err *err)
 {
     const struct conn_handler handler = {on_place, on_control_frame, on_part};
     struct reader reader = {m, p};
     const uint64_t end = p->conn.bytes_rx + ALL_BYTES;
     enum next next = NEXT_CONTROL;
-    while (p->state == MESH_JOINED && p->conn.bytes_rx < end &&
+    while (p->state == MEET_JOINED && p->conn.bytes_rx < end &&
            is_to_be_read(m, next = look(m, &p->conn))) {
         const uint64_t before = p->conn.bytes_rx;
-        const int e = conn_pump_rx(&p->conn, m->now_ns, ALL_BYTES, &handler, &reader, err);
+        const int e = conn_pump_rx(&p->conn, m->meet.now_ns, ALL_BYTES, &handler, &reader, err);
         if (e < 0 || p->conn.bytes_rx == before) {
             return e; /* or a part of a frame */
         }
     }
     if (next == NEXT_NUMBERS) {
-        p->conn.heartbeat.last_heard_ns = m->now_ns; /* it is ahead of this rank */
+        p->conn.heartbeat.last_heard_ns = m->meet.now_ns; /* it is ahead of this rank */
     }
     return 0;
 }
@@ -177,13 +160,14 @@ static int refuse_to_go_on(const struct mesh *m, struct err *err)
                    m->step);
 }
 
-int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err)
+int mesh_check_gone(struct mesh *m, const struct meet_peer *p, struct err *err)
 {
-    return p->state != MESH_GONE ? 0 : mesh_blame(m, p, refuse_to_go_on(m, err), err);
+    return p->state != MEET_GONE ? 0
+                                 : meet_blame(&m->meet, &p->id, NULL, refuse_to_go_on(m, err), err);
 }
 
 /* Without blame. */
-static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err)
+static int read_any(struct mesh *m, struct meet_peer *p, size_t budget, struct err *err)
 {
     struct mesh_incoming *in = &m->incoming;
     if (in->peer != p || in->n_done == in->n) {
@@ -191,8 +175,8 @@ static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct e
     }
     const struct conn_handler handler = {on_place, on_frame, on_part};
     struct reader reader = {m, p};
-    const int e = conn_pump_rx(&p->conn, m->now_ns, budget, &handler, &reader, err);
-    if (e >= 0 && p->state == MESH_GONE && in->n_done < in->n) {
+    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, budget, &handler, &reader, err);
+    if (e >= 0 && p->state == MEET_GONE && in->n_done < in->n) {
         return refuse_to_go_on(m, err);
     }
     return e;
@@ -200,11 +184,11 @@ static int read_any(struct mesh *m, struct mesh_peer *p, size_t budget, struct e
 
 /* A peer has closed its connection. Others may have sent an ABORT that names the cause: then the
  * closed connection is a consequence. */
-static int read_last_words(struct mesh *m, const struct mesh_peer *closed, struct err *err)
+static int read_last_words(struct mesh *m, const struct meet_peer *closed, struct err *err)
 {
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        struct mesh_peer *p = &m->peers[i];
-        if (p != closed && i != mesh_self(m) && p->state == MESH_JOINED &&
+        struct meet_peer *p = &m->peers[i];
+        if (p != closed && i != mesh_self(m) && p->state == MEET_JOINED &&
             read_any(m, p, ALL_BYTES, err) == -ECANCELED) {
             return -ECANCELED;
         }
@@ -212,10 +196,10 @@ static int read_last_words(struct mesh *m, const struct mesh_peer *closed, struc
     return 0;
 }
 
-int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err)
+int mesh_read(struct mesh *m, struct meet_peer *p, size_t budget, struct err *err)
 {
     const int e = read_any(m, p, budget, err);
-    if (p->state == MESH_GONE) {
+    if (p->state == MEET_GONE) {
         conn_close(&p->conn);
     }
     struct err other;
@@ -223,33 +207,32 @@ int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *er
         *err = other;
         return -ECANCELED;
     }
-    return e < 0 ? mesh_blame(m, p, e, err) : 0;
+    return e < 0 ? meet_blame(&m->meet, &p->id, NULL, e, err) : 0;
 }
 
 /* ---- life ---- */
 
-static int check_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
+static int check_peer(struct mesh *m, struct meet_peer *p, struct err *err)
 {
-    if (p->state != MESH_JOINED) {
+    if (p->state != MEET_JOINED) {
         return 0;
     }
     int e = mesh_read(m, p, MESH_CHUNK_BYTES, err);
-    if (e < 0 || p->state != MESH_JOINED) {
+    if (e < 0 || p->state != MEET_JOINED) {
         return e;
     }
-    e = conn_beat(&p->conn, &m->self, m->now_ns, err);
-    return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
+    e = meet_beat(&m->meet, &p->conn, NULL, err);
+    return e < 0 ? e : conn_pump_tx(&p->conn, MESH_CHUNK_BYTES, err);
 }
 
 int mesh_beat(struct mesh *m, struct err *err)
 {
-    m->now_ns = m->beat_ns = clock_monotonic_ns();
-    int64_t away_ns;
-    if (heartbeat_was_away(&m->self, m->now_ns, &away_ns)) {
-        return fault_from_absence(&m->fault, away_ns, &m->params.self, err);
+    m->meet.now_ns = m->beat_ns = clock_monotonic_ns();
+    int e = meet_check_self(&m->meet, err);
+    if (e < 0) {
+        return e;
     }
-    shm_peers_answer(&m->share.shm, m->now_ns);
-    int e = 0;
+    shm_peers_answer(&m->share.shm, m->meet.now_ns);
     for (uint32_t i = 0; i < m->params.n_ranks && e >= 0; i++) {
         e = i == mesh_self(m) ? 0 : check_peer(m, &m->peers[i], err);
     }
@@ -258,49 +241,30 @@ int mesh_beat(struct mesh *m, struct err *err)
 
 /* ---- the end ---- */
 
-/* Ends the connections, and waits for all but the culprit. */
-static void farewell(struct mesh *m, int64_t limit_ns)
+/* The open connections to ranks that have joined. */
+static size_t joined_conns(const struct mesh *m, struct conn **ret)
 {
-    struct conn **conns = xnew_array(struct conn *, m->params.n_ranks);
     size_t n = 0;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        struct mesh_peer *p = &m->peers[i];
-        if (i == mesh_self(m) || p->state != MESH_JOINED || p->conn.fd < 0) {
-            continue;
-        }
-        if (m->fault.has_peer && m->fault.peer.index == i) {
-            struct err ignored;
-            (void)conn_pump_tx(&p->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
-        } else {
-            conns[n++] = &p->conn;
+        struct meet_peer *p = &m->peers[i];
+        if (i != mesh_self(m) && p->state == MEET_JOINED && p->conn.fd >= 0) {
+            ret[n++] = &p->conn;
         }
     }
-    conn_farewell(conns, n, limit_ns);
-    free(conns);
-}
-
-static void send_all(struct mesh *m, enum frame_type type, const void *payload, size_t len)
-{
-    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        struct mesh_peer *p = &m->peers[i];
-        if (i != mesh_self(m) && p->state == MESH_JOINED && p->conn.fd >= 0) {
-            conn_drop_queue(&p->conn);
-            conn_send(&p->conn, type, payload, len);
-        }
-    }
+    return n;
 }
 
 void mesh_tell_fault(struct mesh *m)
 {
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = fault_pass_on(&m->fault, &m->relay, &m->params.self, payload);
-    send_all(m, FRAME_ABORT, payload, len);
-    farewell(m, FAREWELL_NS);
+    _cleanup_(freep) struct conn **conns = xnew_array(struct conn *, m->params.n_ranks);
+    const size_t n = joined_conns(m, conns);
+    meet_send_fault(&m->meet, conns, n);
+    meet_farewell(&m->meet, conns, n, MEET_FAREWELL_NS);
 }
 
 void mesh_fail(struct mesh *m, int e, struct err *err)
 {
-    fault_from_err(&m->fault, e, &m->params.self, err);
+    fault_from_err(&m->meet.fault, e, &m->params.self, err);
     m->incoming.peer = NULL;
     m->ended = true;
     mesh_tell_fault(m);
@@ -308,7 +272,12 @@ void mesh_fail(struct mesh *m, int e, struct err *err)
 
 void mesh_goodbye(struct mesh *m)
 {
+    _cleanup_(freep) struct conn **conns = xnew_array(struct conn *, m->params.n_ranks);
+    const size_t n = joined_conns(m, conns);
     m->ended = true;
-    send_all(m, FRAME_GOODBYE, NULL, 0);
-    farewell(m, heartbeat_limit_ns(m->params.silence_ns));
+    for (size_t i = 0; i < n; i++) {
+        conn_drop_queue(conns[i]);
+        conn_send(conns[i], FRAME_GOODBYE, NULL, 0);
+    }
+    meet_farewell(&m->meet, conns, n, heartbeat_limit_ns(m->params.silence_ns));
 }

@@ -16,8 +16,6 @@
 
 #include "base/vec.h"
 #include "worker/comm/collective/collective.h"
-#include "worker/comm/link/conn.h"
-#include "worker/comm/link/fault.h"
 #include "worker/comm/link/meet.h"
 #include "worker/comm/collective/mesh_share.h"
 
@@ -26,26 +24,9 @@
 #define MESH_CHUNK_BYTES ((size_t)512 << 10)
 #define MESH_TICK_MS 100
 
-/* Of a connection to another rank.
- *
- *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
- *       ^  mesh_connect   |  WELCOME              GOODBYE
- *       +---- closed -----+  (a guest: join) */
-enum mesh_state { MESH_DIAL, MESH_HANDSHAKE, MESH_JOINED, MESH_GONE };
-
-struct mesh_peer {
-    enum mesh_state state;
-    struct frame_id id; /* the rank that it must be; of a guest: not used */
-    struct conn conn;
-    struct handshake handshake;
-    struct dial dial;    /* of a rank before this one only */
-    int64_t joins_by_ns; /* of a guest: the time limit of the handshake */
-    bool is_refused;     /* it learns the reason and closes; it never joins */
-};
-
 /* What comes from one peer in a step: chunks of `n` floats from `at` on. */
 struct mesh_incoming {
-    struct mesh_peer *peer; /* NULL: nothing comes */
+    struct meet_peer *peer; /* NULL: nothing comes */
     enum frame_type type;
     float *to;        /* (n) where the result is */
     const float *add; /* (n) is added; may be `to`. NULL: nothing is */
@@ -62,21 +43,16 @@ struct mesh_incoming {
 struct mesh {
     struct collective base;
     struct collective_params params; /* `addrs` is not kept */
-    struct mesh_peer *peers;         /* (n_ranks) that of this rank is not used */
-    VEC(struct mesh_peer *) guests;  /* owned */
-    struct net_listener listener;
+    struct meet meet;                /* its listener: params.listen_fd */
+    struct meet_peer *peers;         /* (n_ranks) that of this rank is not used */
     uint32_t n_joined;
-    char rejected[MEET_REJECTED_SIZE];
     uint64_t step;  /* segments, or rounds (mesh_shm.h), before this one, of all calls */
     size_t message; /* floats of the whole message, of which this segment is one */
     struct mesh_share share;
     struct mesh_incoming incoming;
     float *landing; /* (landing_floats) owned */
     size_t landing_floats;
-    struct heartbeat_self self;
-    int64_t now_ns, beat_ns, rendezvous_by_ns;
-    struct fault fault;
-    struct fault_relay relay;
+    int64_t beat_ns;
     bool ended;
 };
 
@@ -86,6 +62,7 @@ static inline uint32_t mesh_self(const struct mesh *m)
 }
 
 /* ---- mesh_connect.c ---- */
+/* Of params: `meet` and the peers. */
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs);
 void mesh_peers_done(struct mesh *m);
 /* Returns when all ranks are connected. */
@@ -93,22 +70,18 @@ int mesh_connect(struct mesh *m, struct err *err);
 /* Ranks that connect late must learn the cause too: they would blame this one, which has gone. */
 void mesh_tell_late_comers(struct mesh *m);
 
-/* ---- mesh.c: faults go to m->fault ---- */
+/* ---- mesh.c: faults go to m->meet.fault ---- */
 /* Reads what has come from a peer, at most about `budget` bytes. Numbers are taken if m->incoming
  * wants them of it, else they stay in the socket. */
-int mesh_read(struct mesh *m, struct mesh_peer *p, size_t budget, struct err *err);
+int mesh_read(struct mesh *m, struct meet_peer *p, size_t budget, struct err *err);
 /* -EPROTO, with blame, if p has said goodbye: it takes no part in another call. */
-int mesh_check_gone(struct mesh *m, const struct mesh_peer *p, struct err *err);
+int mesh_check_gone(struct mesh *m, const struct meet_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
-int mesh_on_frame(struct mesh *m, struct mesh_peer *p, const struct frame *f,
+int mesh_on_frame(struct mesh *m, struct meet_peer *p, const struct frame *f,
                   const uint8_t *payload, struct err *err);
 /* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and a check for silent
  * ones. Answers who asks for shared memory. */
 int mesh_beat(struct mesh *m, struct err *err);
-/* True if this process was stopped itself: call it before a peer is blamed for e. */
-bool mesh_were_away(struct mesh *m, int e, struct err *err);
-/* Names p as the cause of e, unless a fault is known. Returns e. */
-int mesh_blame(struct mesh *m, const struct mesh_peer *p, int e, struct err *err);
 /* Reports the fault to all peers, with e as the reason if none exists yet,
  * and closes everything. */
 void mesh_fail(struct mesh *m, int e, struct err *err);
@@ -118,7 +91,7 @@ void mesh_tell_fault(struct mesh *m);
 void mesh_goodbye(struct mesh *m);
 
 /* ---- mesh_incoming.c: for conn_handler, of the peer of m->incoming ---- */
-void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *f, struct err *err);
+void *mesh_place(struct mesh *m, const struct meet_peer *p, const struct frame *f, struct err *err);
 void mesh_part(struct mesh *m, size_t n_bytes);
 /* True if that was the last one. */
 bool mesh_arrived(struct mesh *m, const struct frame *f);

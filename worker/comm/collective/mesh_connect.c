@@ -12,7 +12,6 @@
 #include "worker/comm/collective/mesh.h"
 
 #define TURN_BYTES ((size_t)64 << 10)
-#define HANDSHAKE_NS INT64_C(10000000000)
 #define LATE_NS INT64_C(2000000000)
 #define DIAL_TICK_MS 20
 /* What the digest of a rank is of: other settings than those of a training. */
@@ -20,37 +19,30 @@
 
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 {
-    m->peers = xnew_array(struct mesh_peer, m->params.n_ranks);
-    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        struct mesh_peer *p = &m->peers[i];
-        p->id = m->params.self;
-        p->id.index = i;
-        p->conn.fd = -1;
-        p->dial.fd = -1;
-        if (i < mesh_self(m)) {
-            dial_init(&p->dial, &addrs[i]);
-        }
-        meet_dials(&p->handshake, &m->params.self, m->params.secret, m->params.digest);
+    const struct collective_params *p = &m->params;
+    m->meet = (struct meet){
+        .self = p->self,
+        .secret = p->secret,
+        .digest = p->digest,
+        .differs = DIFFERS,
+        .listener = {.fd = p->listen_fd},
+        .handshake_ns = MEET_HANDSHAKE_NS,
+        .late = MEET_LATE,
+        .max_guests = p->n_ranks + MEET_STRANGERS,
+    };
+    m->peers = xnew_array(struct meet_peer, p->n_ranks);
+    for (uint32_t i = 0; i < p->n_ranks; i++) {
+        meet_peer_init(&m->meet, &m->peers[i], ROLE_WORKER, i, i < mesh_self(m) ? &addrs[i] : NULL);
     }
-}
-
-static void free_guest(struct mesh_peer *p)
-{
-    conn_close(&p->conn);
-    free(p);
 }
 
 void mesh_peers_done(struct mesh *m)
 {
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        dial_done(&m->peers[i].dial);
-        conn_close(&m->peers[i].conn);
+        meet_peer_done(&m->peers[i]);
     }
     free(m->peers);
-    vec_each (struct mesh_peer *, it, &m->guests) {
-        free_guest(*it);
-    }
-    vec_done(&m->guests);
+    meet_done(&m->meet);
 }
 
 static bool all_joined(const struct mesh *m)
@@ -60,16 +52,9 @@ static bool all_joined(const struct mesh *m)
 
 /* ---- ranks before this one ---- */
 
-static int dial_peer(struct mesh *m, struct mesh_peer *p, struct err *err)
-{
-    const int e = meet_dial(&p->dial, &p->conn, &p->handshake, m->now_ns, err);
-    p->state = e > 0 ? MESH_HANDSHAKE : p->state;
-    return e < 0 ? e : 0;
-}
-
 struct caller {
     struct mesh *mesh;
-    struct mesh_peer *peer;
+    struct meet_peer *peer;
 };
 
 /* Of a rank that was dialled, until it has said WELCOME. */
@@ -77,12 +62,12 @@ static int on_dialled_frame(void *ctx, struct conn *c, const struct frame *f,
                             const uint8_t *payload, struct err *err)
 {
     struct mesh *m = ((struct caller *)ctx)->mesh;
-    struct mesh_peer *p = ((struct caller *)ctx)->peer;
+    struct meet_peer *p = ((struct caller *)ctx)->peer;
     if (!c->secured) {
-        return meet_on_challenge(c, &p->handshake, &p->id, DIFFERS, f, payload, m->now_ns, err);
+        return meet_on_challenge(&m->meet, p, f, payload, err);
     }
     if (f->type == FRAME_WELCOME) {
-        p->state = MESH_JOINED;
+        p->state = MEET_JOINED;
         m->n_joined++;
         return 1; /* read on as a peer */
     }
@@ -99,157 +84,54 @@ static void *no_place(void *ctx, struct conn *c, const struct frame *f, struct e
     return NULL;
 }
 
-static int read_handshake(struct mesh *m, struct mesh_peer *p,
-                          int (*on_frame)(void *, struct conn *, const struct frame *,
-                                          const uint8_t *, struct err *),
-                          struct err *err)
+static int dialled_turn(struct mesh *m, struct meet_peer *p, struct err *err)
 {
-    const struct conn_handler handler = {no_place, on_frame, NULL};
+    static const struct conn_handler handler = {.place = no_place, .frame = on_dialled_frame};
     struct caller caller = {m, p};
-    return conn_pump_rx(&p->conn, m->now_ns, TURN_BYTES, &handler, &caller, err);
-}
-
-static int dialled_turn(struct mesh *m, struct mesh_peer *p, struct err *err)
-{
-    if (p->state == MESH_DIAL) {
-        return dial_peer(m, p, err);
+    if (p->state == MEET_DIAL) {
+        const int e = meet_dial(&m->meet, p, err);
+        return e < 0 ? e : 0;
     }
-    if (p->state != MESH_HANDSHAKE) {
+    if (p->state != MEET_HANDSHAKE) {
         return 0;
     }
-    int e = read_handshake(m, p, on_dialled_frame, err);
-    const bool is_late = e == 0 && !p->conn.secured && m->now_ns >= p->dial.answer_by_ns;
-    if (e == -ECONNRESET || is_late) {
-        conn_close(&p->conn); /* it is starting, ending, or not what the name means any more */
-        dial_again(&p->dial, m->now_ns, is_late ? DIAL_SILENT : DIAL_CLOSED);
-        p->state = MESH_DIAL;
+    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, TURN_BYTES, &handler, &caller, err);
+    if (e == -ECONNRESET) {
+        meet_dial_anew(&m->meet, p, DIAL_CLOSED);
         return 0;
     }
-    return e < 0 ? mesh_blame(m, p, e, err) : conn_pump_tx(&p->conn, TURN_BYTES, err);
+    if (e < 0) {
+        return meet_blame(&m->meet, &p->id, NULL, e, err);
+    }
+    return meet_dial_silent(&m->meet, p) ? 0 : conn_pump_tx(&p->conn, TURN_BYTES, err);
 }
 
 /* ---- ranks after this one, and strangers ---- */
 
-static void drop_guest(struct mesh *m, struct mesh_peer *guest)
+/* A host of meet.h, as the next one. */
+static int admit(void *ctx, const struct frame_id *id, struct err *err)
 {
-    for (size_t i = 0; i < m->guests.len; i++) {
-        if (m->guests.items[i] == guest) {
-            m->guests.items[i] = m->guests.items[--m->guests.len];
-            free_guest(guest);
-            return;
-        }
-    }
-}
-
-static int accept_all(struct mesh *m, struct err *err)
-{
-    for (;;) {
-        const bool is_full = m->guests.len >= m->params.n_ranks + MEET_STRANGERS;
-        const int fd = meet_accept(&m->listener, is_full, m->now_ns, err);
-        if (fd < 0) {
-            return fd == -EAGAIN ? 0 : fd; /* the caller still waits for somebody */
-        }
-        struct mesh_peer *guest = xnew(struct mesh_peer);
-        *vec_push(&m->guests) = guest;
-        guest->state = MESH_HANDSHAKE;
-        guest->dial.fd = -1;
-        guest->joins_by_ns = m->now_ns + HANDSHAKE_NS;
-        const int e = meet_accepts(&guest->conn, &guest->handshake, fd, &m->params.self,
-                                   m->params.secret, m->params.digest, err);
-        if (e < 0) {
-            return e;
-        }
-    }
-}
-
-/* Sends ABORT in place of WELCOME: the fault as it was met, or that the name is taken. */
-static void refuse(struct mesh *m, struct mesh_peer *guest)
-{
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    guest->is_refused = true;
-    if (m->fault.exit_code == 0) {
-        meet_refuse(&guest->conn, &guest->handshake, &m->fault, m->rejected);
-    } else {
-        conn_send(&guest->conn, FRAME_ABORT, payload,
-                  fault_pass_on(&m->fault, &m->relay, &m->params.self, payload));
-    }
-}
-
-/* The guest has proved the secret. -ESTALE: reject it; -EPROTO: the ranks do not fit together. */
-static int join(struct mesh *m, struct mesh_peer *guest, struct err *err)
-{
-    const struct frame_id *id = &guest->handshake.trainer.id;
-    guest->id = *id;
-    const bool is_expected =
-        id->role == ROLE_WORKER && id->index > mesh_self(m) && id->index < m->params.n_ranks;
-    const bool is_taken = is_expected && m->peers[id->index].state != MESH_DIAL;
-    if (meet_is_of_this_attempt(&m->params.self, id) && (is_taken || m->fault.exit_code != 0)) {
-        refuse(m, guest);
+    const struct mesh *m = ctx;
+    if (m->meet.fault.exit_code != 0) {
         return 0;
     }
-    const int e = meet_agree(&guest->handshake.server, &guest->handshake.trainer, DIFFERS, err);
-    if (e < 0) {
-        return e;
-    }
-    if (!is_expected) {
+    if (id->role != ROLE_WORKER || id->index <= mesh_self(m) || id->index >= m->params.n_ranks) {
         return err_set(err, EPROTO,
                        "it connected to worker/%" PRIu32 ", which only later ranks dial; check "
                        "--worker-addrs",
                        mesh_self(m));
     }
-    conn_send(&guest->conn, FRAME_WELCOME, NULL, 0);
-    guest->state = MESH_JOINED;
-    return 1; /* read on when it has its place */
-}
-
-static int on_guest_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
-                          struct err *err)
-{
-    struct mesh *m = ((struct caller *)ctx)->mesh;
-    struct mesh_peer *guest = ((struct caller *)ctx)->peer;
-    if (guest->is_refused) {
-        return 0;
-    }
-    const int e = meet_on_guest(c, &guest->handshake, f, payload, m->now_ns, err);
-    return e > 0 ? join(m, guest, err) : e;
+    return m->peers[id->index].state == MEET_DIAL;
 }
 
 /* The connection of a guest that has joined becomes that of its rank. */
-static int welcome(struct mesh *m, struct mesh_peer *guest, struct err *err)
+static void welcome(void *ctx, struct meet_peer *guest)
 {
-    struct mesh_peer *p = &m->peers[guest->id.index];
-    p->conn = guest->conn;
-    p->state = MESH_JOINED;
-    guest->conn = (struct conn){.fd = -1};
+    struct mesh *m = ctx;
+    struct meet_peer *p = &m->peers[guest->id.index];
+    p->conn = meet_take_conn(guest);
+    p->state = MEET_JOINED;
     m->n_joined++;
-    drop_guest(m, guest);
-    return conn_pump_tx(&p->conn, TURN_BYTES, err);
-}
-
-static int guest_turn(struct mesh *m, struct mesh_peer *guest, struct err *err)
-{
-    int e = read_handshake(m, guest, on_guest_frame, err);
-    if (guest->state == MESH_JOINED) {
-        return welcome(m, guest, err);
-    }
-    if (e >= 0) {
-        e = conn_pump_tx(&guest->conn, TURN_BYTES, err);
-    }
-    if (guest->is_refused && (e < 0 || m->now_ns >= guest->joins_by_ns)) {
-        drop_guest(m, guest); /* it knows the reason */
-        return 0;
-    }
-    if (e == -EPROTO && guest->conn.secured) {
-        return mesh_blame(m, guest, e, err);
-    }
-    if (e < 0) {
-        meet_note_failed(&guest->handshake, e, err, m->rejected);
-        drop_guest(m, guest);
-    } else if (m->now_ns >= guest->joins_by_ns) {
-        meet_note_rejected(&guest->handshake, "the handshake took too long", m->rejected);
-        drop_guest(m, guest);
-    }
-    return 0;
 }
 
 /* ---- the rendezvous ---- */
@@ -257,17 +139,17 @@ static int guest_turn(struct mesh *m, struct mesh_peer *guest, struct err *err)
 /* Names a rank that is missing. */
 static int check_rendezvous(struct mesh *m, struct err *err)
 {
-    if (m->now_ns < m->rendezvous_by_ns || all_joined(m)) {
+    if (m->meet.now_ns < m->meet.rendezvous_by_ns || all_joined(m)) {
         return 0;
     }
-    if (mesh_were_away(m, -ETIMEDOUT, err)) {
+    if (meet_were_away(&m->meet, -ETIMEDOUT, err)) {
         return -ETIMEDOUT;
     }
-    const struct mesh_peer *first = NULL;
+    const struct meet_peer *first = NULL;
     struct buf text = BUF_INIT;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        const struct mesh_peer *p = &m->peers[i];
-        if (i == mesh_self(m) || p->state >= MESH_JOINED) {
+        const struct meet_peer *p = &m->peers[i];
+        if (i == mesh_self(m) || p->state >= MEET_JOINED) {
             continue;
         }
         first = first == NULL ? p : first;
@@ -277,13 +159,10 @@ static int check_rendezvous(struct mesh *m, struct err *err)
                        p->dial.why[0] != '\0' ? ": " : "", p->dial.why);
         }
     }
-    const bool has_rejected = m->rejected[0] != '\0';
-    (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s%s%s", buf_cstr(&text),
-                  (double)m->params.rendezvous_ns / 1e9,
-                  has_rejected ? " (rejected a connection that claimed to be " : "",
-                  has_rejected ? m->rejected : "", has_rejected ? ")" : "");
+    (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&text),
+                  (double)m->params.rendezvous_ns / 1e9, m->meet.rejected);
     buf_done(&text);
-    fault_from_err(&m->fault, -ETIMEDOUT, &first->id, err);
+    fault_from_err(&m->meet.fault, -ETIMEDOUT, &first->id, err);
     return -ETIMEDOUT;
 }
 
@@ -291,55 +170,49 @@ static int timeout_ms(const struct mesh *m)
 {
     int ms = MESH_TICK_MS;
     for (uint32_t i = 0; i < mesh_self(m); i++) {
-        const struct mesh_peer *p = &m->peers[i];
-        if (p->state == MESH_DIAL) {
-            const bool is_due = p->dial.state == DIAL_WAIT && m->now_ns >= p->dial.again_ns;
+        const struct meet_peer *p = &m->peers[i];
+        if (p->state == MEET_DIAL) {
+            const bool is_due = p->dial.state == DIAL_WAIT && m->meet.now_ns >= p->dial.again_ns;
             ms = is_due ? 0 : ms < DIAL_TICK_MS ? ms : DIAL_TICK_MS;
         }
     }
     return ms;
 }
 
-static void wait_turn(struct mesh *m)
+/* Returns which of `fds` are those of meet_poll. */
+static const struct pollfd *wait_turn(const struct mesh *m, struct pollfd *fds)
 {
-    struct pollfd *fds = xnew_array(struct pollfd, m->params.n_ranks + m->guests.len + 1);
-    nfds_t n = 0;
+    size_t n = 0;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        const struct mesh_peer *p = &m->peers[i];
-        if (p->state == MESH_DIAL && p->dial.fd >= 0) {
+        const struct meet_peer *p = &m->peers[i];
+        if (p->state == MEET_DIAL && p->dial.fd >= 0) {
             fds[n++] = (struct pollfd){.fd = p->dial.fd, .events = POLLOUT};
-        } else if (p->state == MESH_HANDSHAKE) {
+        } else if (p->state == MEET_HANDSHAKE) {
             fds[n++] = conn_watch(&p->conn);
         } /* those that have joined may have sent numbers already: mesh_beat looks */
     }
-    vec_each (struct mesh_peer *, it, &m->guests) {
-        fds[n++] = conn_watch(&(*it)->conn);
-    }
-    fds[n++] = (struct pollfd){.fd = net_listener_poll(&m->listener, m->now_ns), .events = POLLIN};
-    (void)poll(fds, n, timeout_ms(m)); /* an error: it finds nothing to do */
-    free(fds);
+    const size_t n_all = n + meet_poll(&m->meet, fds + n);
+    (void)poll(fds, n_all, timeout_ms(m)); /* an error: it finds nothing to do */
+    return fds + n;
 }
 
 static int one_turn(struct mesh *m, struct err *err)
 {
-    wait_turn(m);
-    m->now_ns = clock_monotonic_ns();
+    const struct meet_host host = {admit, welcome, m};
+    _cleanup_(freep) struct pollfd *fds =
+        xnew_array(struct pollfd, m->params.n_ranks + m->meet.guests.len + 1);
+    const struct pollfd *guests = wait_turn(m, fds);
+    m->meet.now_ns = clock_monotonic_ns();
     int e = 0;
     for (uint32_t i = 0; i < mesh_self(m) && e >= 0; i++) {
         e = dialled_turn(m, &m->peers[i], err);
     }
-    /* In reverse, because a guest that leaves moves the last one into its place. */
-    for (size_t i = m->guests.len; e >= 0 && i-- > 0;) {
-        e = guest_turn(m, m->guests.items[i], err);
-    }
-    return e < 0 ? e : accept_all(m, err);
+    return e < 0 ? e : meet_guests_turn(&m->meet, &host, guests, err);
 }
 
 int mesh_connect(struct mesh *m, struct err *err)
 {
-    m->now_ns = clock_monotonic_ns();
-    m->rendezvous_by_ns = m->now_ns + m->params.rendezvous_ns;
-    heartbeat_begin(&m->self, m->params.silence_ns, m->now_ns);
+    meet_begin(&m->meet, m->params.rendezvous_ns, m->params.silence_ns);
     while (!all_joined(m)) {
         int e = one_turn(m, err);
         e = e < 0 ? e : mesh_beat(m, err);
@@ -353,10 +226,10 @@ int mesh_connect(struct mesh *m, struct err *err)
 
 void mesh_tell_late_comers(struct mesh *m)
 {
-    m->now_ns = clock_monotonic_ns();
-    const int64_t end_ns = m->now_ns + LATE_NS;
+    m->meet.now_ns = clock_monotonic_ns();
+    const int64_t end_ns = m->meet.now_ns + LATE_NS;
     struct err ignored;
-    while (!all_joined(m) && m->now_ns < end_ns && m->now_ns < m->rendezvous_by_ns) {
+    while (!all_joined(m) && m->meet.now_ns < end_ns && m->meet.now_ns < m->meet.rendezvous_by_ns) {
         if (one_turn(m, &ignored) < 0) {
             return;
         }

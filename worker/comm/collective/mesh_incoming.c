@@ -13,7 +13,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void *mesh_place(struct mesh *m, const struct mesh_peer *p, const struct frame *f, struct err *err)
+void *mesh_place(struct mesh *m, const struct meet_peer *p, const struct frame *f, struct err *err)
 {
     struct mesh_incoming *in = &m->incoming;
     const size_t left = in->peer == p ? in->n - in->n_done : 0, n = least(left, CHUNK_FLOATS);

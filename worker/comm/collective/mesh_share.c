@@ -74,11 +74,11 @@ static int ask_others(struct mesh *m, struct err *err)
 {
     struct shm_peers *shm = &m->share.shm;
     int e = 0;
-    m->now_ns = clock_monotonic_ns();
-    while (e >= 0 && !shm_peers_ask_all(shm, false, m->now_ns, m->rendezvous_by_ns)) {
+    m->meet.now_ns = clock_monotonic_ns();
+    while (e >= 0 && !shm_peers_ask_all(shm, false, m->meet.now_ns, m->meet.rendezvous_by_ns)) {
         struct pollfd fds[2];
         int timeout_ms = MESH_TICK_MS;
-        const size_t n = shm_peers_poll(shm, m->now_ns, fds, &timeout_ms);
+        const size_t n = shm_peers_poll(shm, m->meet.now_ns, fds, &timeout_ms);
         (void)poll(fds, n, timeout_ms); /* an error: it asks */
         e = mesh_beat(m, err);          /* answers, too */
     }

@@ -71,8 +71,8 @@ static void sleep_turn(struct mesh *m, const _Atomic uint64_t *counter, uint64_t
 
 static int beat_if_due(struct mesh *m, struct err *err)
 {
-    m->now_ns = clock_monotonic_ns();
-    return m->now_ns - m->beat_ns >= MESH_TICK_MS * INT64_C(1000000) ? mesh_beat(m, err) : 0;
+    m->meet.now_ns = clock_monotonic_ns();
+    return m->meet.now_ns - m->beat_ns >= MESH_TICK_MS * INT64_C(1000000) ? mesh_beat(m, err) : 0;
 }
 
 static void relax(void)
@@ -95,7 +95,7 @@ static int wait_for(struct mesh *m, uint32_t rank, const _Atomic uint64_t *count
     const int64_t since_ns = clock_monotonic_ns();
     for (;;) {
         int e = beat_if_due(m, err);
-        const bool is_gone = m->peers[rank].state == MESH_GONE;
+        const bool is_gone = m->peers[rank].state == MEET_GONE;
         if (e < 0 || has(counter, value)) {
             return e;
         }
@@ -103,7 +103,7 @@ static int wait_for(struct mesh *m, uint32_t rank, const _Atomic uint64_t *count
         if (e < 0) {
             return e;
         }
-        if (m->now_ns - since_ns < SPIN_NS) {
+        if (m->meet.now_ns - since_ns < SPIN_NS) {
             (void)sched_yield(); /* cannot fail */
         } else {
             sleep_turn(m, counter, value);
@@ -126,7 +126,7 @@ static int check_call(struct mesh *m, uint32_t rank, const struct mesh_call *cal
                   "; expected round %" PRIu64 ", %" PRIu64 " numbers at %" PRIu64 " and %" PRIu64,
                   theirs.round, theirs.n, theirs.from, theirs.to, call->round, call->n, call->from,
                   call->to);
-    return mesh_blame(m, &m->peers[rank], -EPROTO, err);
+    return meet_blame(&m->meet, &m->peers[rank].id, NULL, -EPROTO, err);
 }
 
 /* Says that this rank's numbers are final, and waits for those of all others. */

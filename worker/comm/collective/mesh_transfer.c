@@ -22,7 +22,7 @@ static size_t least(size_t a, size_t b)
 }
 
 struct outgoing {
-    struct mesh_peer *peer;
+    struct meet_peer *peer;
     enum frame_type type;
     const float *from; /* (n) */
     size_t at, n, n_queued;
@@ -113,9 +113,9 @@ static int run(struct mesh *m, struct outgoing *out, struct err *err)
     uint64_t moved = UINT64_MAX;
     int64_t idle_since_ns = 0;
     while (!is_sent(out) || !has_arrived(&m->incoming)) {
-        m->now_ns = clock_monotonic_ns();
+        m->meet.now_ns = clock_monotonic_ns();
         int e = one_turn(m, out, err);
-        if (e >= 0 && m->now_ns - m->beat_ns >= MESH_TICK_MS * INT64_C(1000000)) {
+        if (e >= 0 && m->meet.now_ns - m->beat_ns >= MESH_TICK_MS * INT64_C(1000000)) {
             e = mesh_beat(m, err);
         }
         if (e < 0) {
@@ -124,8 +124,8 @@ static int run(struct mesh *m, struct outgoing *out, struct err *err)
         const uint64_t now_moved = tx->bytes_tx + rx->bytes_rx;
         if (now_moved != moved) {
             moved = now_moved;
-            idle_since_ns = m->now_ns;
-        } else if (is_short && m->now_ns - idle_since_ns < SPIN_NS) {
+            idle_since_ns = m->meet.now_ns;
+        } else if (is_short && m->meet.now_ns - idle_since_ns < SPIN_NS) {
             (void)sched_yield(); /* cannot fail */
         } else {
             sleep_turn(m, out);

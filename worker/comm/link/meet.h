@@ -1,62 +1,121 @@
 /* How two processes of a gang meet: one dials, the other accepts, and both prove the secret
  * (handshake.h). Trainers, servers, the ring and the mesh meet this way; who may join is theirs to
- * decide. Strangers (wrong secret, another run or attempt, garbage) change nothing. For the thread
- * that owns the connections.
+ * decide (meet_host). Strangers (wrong secret, another run or attempt, garbage, a second process of
+ * a name) change nothing. For the thread that owns the connections.
  *
  *     dials                                        accepts
- *     meet_dials, meet_dial    -- HELLO     -->    meet_accept, meet_accepts, meet_on_guest
+ *     meet_dial                -- HELLO     -->    meet_guests_turn
  *     meet_on_challenge        <- CHALLENGE --
- *                              -- PROOF     -->    meet_on_guest: 1
- *                              <- WELCOME, or ABORT of meet_refuse */
+ *                              -- PROOF     -->
+ *                              <- WELCOME, or ABORT: the name is taken */
 #pragma once
 
+#include "base/vec.h"
 #include "worker/comm/link/conn.h"
 #include "worker/comm/link/fault.h"
 #include "worker/comm/link/net.h"
 
-/* ---- who dials ---- */
+/* Of a connection to another process.
+ *
+ *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
+ *       ^  meet_dial      |  WELCOME              GOODBYE
+ *       +---- closed -----+  (a guest: meet_guests_turn) */
+enum meet_state { MEET_DIAL, MEET_HANDSHAKE, MEET_JOINED, MEET_GONE };
 
-void meet_dials(struct handshake *h, const struct frame_id *self,
-                const uint8_t secret[static AUTH_SECRET_SIZE],
-                const uint8_t digest[static AUTH_DIGEST_SIZE]);
-/* 1: connected, and HELLO is queued; 0: not yet. */
-int meet_dial(struct dial *d, struct conn *c, struct handshake *h, int64_t now_ns, struct err *err);
-/* The first frame, which must be CHALLENGE: proves the secret too, and secures the connection.
- * -EPROTO: it is not `peer`, or not of this run. `differs` is what is wrong with another digest;
- * NULL: as handshake_agree says it. */
-int meet_on_challenge(struct conn *c, struct handshake *h, const struct frame_id *peer,
-                      const char *differs, const struct frame *f, const uint8_t *payload,
-                      int64_t now_ns, struct err *err);
-/* handshake_agree in these words. */
-int meet_agree(const struct handshake_side *self, const struct handshake_side *peer,
-               const char *differs, struct err *err);
-
-/* ---- who accepts ---- */
+struct meet_peer {
+    enum meet_state state;
+    struct frame_id id; /* the process that it must be; of a guest: that it has proved to be */
+    struct conn conn;
+    struct handshake handshake; /* who dials has the trainer's side */
+    struct dial dial;           /* of a process that is dialled only */
+    int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
+    bool is_refused;            /* it learns the reason and closes; it never joins */
+};
 
 /* Strangers at a time: more are closed again. */
 #define MEET_STRANGERS 64
-/* The last connection that was rejected: claimed name and reason; "": none. */
-#define MEET_REJECTED_SIZE 192
+#define MEET_HANDSHAKE_NS INT64_C(10000000000)
+#define MEET_LATE "the handshake took too long"
+/* The last connection that was rejected: claimed name and reason, as messages end with it. */
+#define MEET_REJECTED_SIZE 240
 
-/* A tuned connection, or as net_accept. With `is_full` it is closed, and those after it too: a
- * flood; a process of the gang dials again. */
-int meet_accept(struct net_listener *l, bool is_full, int64_t now_ns, struct err *err);
-/* Takes ownership of fd. */
-int meet_accepts(struct conn *c, struct handshake *h, int fd, const struct frame_id *self,
-                 const uint8_t secret[static AUTH_SECRET_SIZE],
-                 const uint8_t digest[static AUTH_DIGEST_SIZE], struct err *err);
-/* A frame before the end of the handshake. 1: the peer has proved the secret, the connection is
- * secured, and h->trainer.id is who it is; 0: go on. */
-int meet_on_guest(struct conn *c, struct handshake *h, const struct frame *f,
-                  const uint8_t *payload, int64_t now_ns, struct err *err);
-bool meet_is_of_this_attempt(const struct frame_id *self, const struct frame_id *peer);
-/* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where
- * a closed connection would make it connect again. After a fault, the reason is that fault. */
-void meet_refuse(struct conn *c, const struct handshake *h, const struct fault *fault,
-                 char ret_rejected[static MEET_REJECTED_SIZE]);
-/* Logs it, too. */
-void meet_note_rejected(const struct handshake *h, const char *why,
-                        char ret_rejected[static MEET_REJECTED_SIZE]);
-/* The handshake failed with r. */
-void meet_note_failed(const struct handshake *h, int r, const struct err *err,
-                      char ret_rejected[static MEET_REJECTED_SIZE]);
+/* A process among the others of its gang. */
+struct meet {
+    struct frame_id self;
+    const uint8_t *secret, *digest; /* (AUTH_SECRET_SIZE), (AUTH_DIGEST_SIZE) borrowed */
+    const char *differs; /* what is wrong with another digest; NULL: as handshake_agree says it */
+    struct heartbeat_self life;
+    int64_t now_ns;                          /* of this turn */
+    int64_t rendezvous_ns, rendezvous_by_ns; /* the time limit for all to be connected */
+    struct fault fault;                      /* the first that this process has met */
+    struct fault_relay relay;                /* where peers pass faults on */
+
+    /* Of a process that accepts: */
+    struct net_listener listener;
+    int64_t handshake_ns; /* the time limit of a guest, */
+    const char *late;     /* and the reason of one that is rejected at it */
+    size_t max_guests;
+    VEC(struct meet_peer *) guests;    /* those that have not joined; owned */
+    bool has_all;                      /* that may join; set by the owner of this */
+    char rejected[MEET_REJECTED_SIZE]; /* "": none */
+};
+/* The rendezvous begins. */
+void meet_begin(struct meet *m, int64_t rendezvous_ns, int64_t silence_ns);
+/* Closes the connections of guests. */
+void meet_done(struct meet *m);
+
+/* ---- life and faults ---- */
+
+/* -ETIMEDOUT: this process did not run for so long that its peers have given it up. Call it once in
+ * each turn. */
+int meet_check_self(struct meet *m, struct err *err);
+/* Call it before a peer is blamed for r: true if this process was stopped itself. */
+bool meet_were_away(struct meet *m, int r, struct err *err);
+/* Puts the peer's name into the text, with its address unless that is NULL, and into the fault,
+ * unless one is known. Returns r. */
+int meet_blame(struct meet *m, const struct frame_id *peer, const char *addr, int r,
+               struct err *err);
+/* conn_beat, with blame; not before the handshake is done. */
+int meet_beat(struct meet *m, struct conn *c, const char *addr, struct err *err);
+/* Ends connections (conn_farewell). There is no wait for the peer that has caused the fault. */
+void meet_farewell(const struct meet *m, struct conn **conns, size_t n, int64_t limit_ns);
+/* Reports the fault to these peers, in place of what is queued. */
+void meet_send_fault(const struct meet *m, struct conn *const *conns, size_t n);
+#define MEET_FAREWELL_NS INT64_C(1000000000) /* after it */
+
+/* ---- who dials ---- */
+
+/* A process that this one dials at `addr`; NULL: it is not dialled. */
+void meet_peer_init(const struct meet *m, struct meet_peer *p, enum role role, uint32_t index,
+                    const struct net_addr *addr);
+void meet_peer_done(struct meet_peer *p);
+/* In MEET_DIAL. 1: connected, HELLO is queued, and the handshake begins; 0: not yet. */
+int meet_dial(struct meet *m, struct meet_peer *p, struct err *err);
+/* The peer is starting, ending, or not what the name means any more. */
+void meet_dial_anew(const struct meet *m, struct meet_peer *p, const char *why);
+/* Dials anew if the peer has said nothing for DIAL_ANSWER_NS. */
+bool meet_dial_silent(const struct meet *m, struct meet_peer *p);
+/* The first frame, which must be CHALLENGE: proves the secret too, and secures the connection.
+ * -EPROTO: it is not p->id, or not of this run. */
+int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct frame *f,
+                      const uint8_t *payload, struct err *err);
+
+/* ---- who accepts ---- */
+
+struct meet_host {
+    /* The guest has proved the secret. 1: it may join; 0: its name is taken, or this process ends;
+     * -EPROTO: it does not fit together with this process. */
+    int (*admit)(void *ctx, const struct frame_id *id, struct err *err);
+    /* It has joined: WELCOME is on its way, and the guest is the host's. */
+    void (*welcome)(void *ctx, struct meet_peer *guest);
+    void *ctx;
+};
+/* What to poll: 1 + guests.len. Returns how many. */
+size_t meet_poll(const struct meet *m, struct pollfd *ret);
+/* Reads what the guests have sent, and accepts new ones. `fds` is what meet_poll has returned. Less
+ * than 0: a guest does not fit together with this process, before all have joined; or there is no
+ * room for a connection that the rendezvous may need. */
+int meet_guests_turn(struct meet *m, const struct meet_host *host, const struct pollfd *fds,
+                     struct err *err);
+/* The connection of a guest that has joined. Frees the guest. */
+struct conn meet_take_conn(struct meet_peer *guest);

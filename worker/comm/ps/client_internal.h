@@ -2,27 +2,15 @@
  * communication thread), client_link.c (the connection to one server). */
 #pragma once
 
-#include "worker/comm/link/conn.h"
 #include "worker/comm/ps/exchange_ps.h"
-#include "worker/comm/link/handshake.h"
 #include "worker/comm/ps/lend.h"
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
 
-enum link_state {
-    LINK_DIAL,      /* connecting, again and again until the rendezvous limit */
-    LINK_HANDSHAKE, /* connected; back to LINK_DIAL if the server closes the connection */
-    LINK_JOINED,    /* WELCOME has arrived */
-};
-
-struct link { /* to one parameter server */
-    enum link_state state;
-    struct frame_id peer;
-    struct dial dial;
-    struct conn conn;
-    struct handshake handshake;
-    bool released; /* RELEASE has arrived */
-    bool is_over;  /* this trainer fails, and this server cannot hear why */
+struct link {              /* to one parameter server */
+    struct meet_peer peer; /* never MEET_GONE */
+    bool released;         /* RELEASE has arrived */
+    bool is_over;          /* this trainer fails, and this server cannot hear why */
     /* Slices of the current round, which go from the last one to the first: gradients that the
      * server was offered; those that it gave credit for, which are queued or sent; parameters that
      * have arrived; those of them that were reported to the server. */
@@ -44,21 +32,15 @@ struct client {
     uint32_t version,
         least_version; /* of the parameters that this step computed with; of those that
                                       * have arrived in it (exchange/backups.h) */
-    struct heartbeat_self self;
-    int64_t now_ns, rendezvous_by_ns;
+    struct meet meet;
     struct lend_plan plan;
     struct shm_peers shm; /* of servers; `own` is made before the thread starts */
     uint32_t n_decided;   /* servers */
 };
 
-/* Defined in client_link.c: one connection. Faults go to c->box.doing_fault. */
-void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr);
-void link_done(struct link *l);
+/* Defined in client_link.c: one connection. Faults go to c->meet.fault. */
 int link_dial(struct client *c, struct link *l, struct err *err);
 int link_read(struct client *c, struct link *l, struct err *err);
-/* Call it before a server is blamed for r: true if this process was stopped itself, so that the
- * server is not to blame. */
-bool link_were_away(struct client *c, int r, struct err *err);
 /* The slice that is the i-th to go to or come from this server. */
 uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i);
 /* Offers the gradients that are final and have not been offered. */

@@ -10,45 +10,16 @@
 
 #define TURN_BYTES ((size_t)4 << 20)
 
-void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr)
-{
-    l->peer = c->params.self;
-    l->peer.role = ROLE_PSERVER;
-    l->peer.index = i;
-    l->conn.fd = -1;
-    dial_init(&l->dial, addr);
-    meet_dials(&l->handshake, &c->params.self, c->params.secret, c->params.digest);
-}
-
-void link_done(struct link *l)
-{
-    dial_done(&l->dial);
-    conn_close(&l->conn);
-}
-
-bool link_were_away(struct client *c, int r, struct err *err)
-{
-    return fault_is_absence(&c->box.doing_fault, r, &c->self, clock_monotonic_ns(), &c->params.self,
-                            err);
-}
-
 static int blame(struct client *c, const struct link *l, int r, struct err *err)
 {
-    if (c->box.doing_fault.exit_code == 0 && !link_were_away(c, r, err)) {
-        char name[32];
-        frame_id_name(&l->peer, name);
-        (void)err_wrap(err, r, "%s (%.100s)", name, l->dial.addr.text);
-        fault_from_err(&c->box.doing_fault, r, &l->peer, err);
-    }
-    return r;
+    return meet_blame(&c->meet, &l->peer.id, l->peer.dial.addr.text, r, err);
 }
 
 int link_dial(struct client *c, struct link *l, struct err *err)
 {
-    const int r = meet_dial(&l->dial, &l->conn, &l->handshake, c->now_ns, err);
+    const int r = meet_dial(&c->meet, &l->peer, err);
     if (r > 0) {
-        l->conn.wire = c->params.wire;
-        l->state = LINK_HANDSHAKE;
+        l->peer.conn.wire = c->params.wire;
     }
     return r < 0 ? r : 0;
 }
@@ -66,15 +37,15 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     struct client *c = ((void **)ctx)[0];
     struct link *l = ((void **)ctx)[1];
     (void)conn;
-    if (f->type != FRAME_PARAMS || l->state != LINK_JOINED || c->box.doing != JOB_ROUND ||
+    if (f->type != FRAME_PARAMS || l->peer.state != MEET_JOINED || c->box.doing != JOB_ROUND ||
         !c->box.begun) {
         (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
         return NULL;
     }
     /* Parameters come in any order, each after its gradient was sent: until then they are read. */
     const uint32_t n_servers = c->params.slices.n_servers;
-    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.index;
-    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.index);
+    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.id.index;
+    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.id.index);
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
@@ -87,10 +58,10 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
         return NULL;
     }
     if (c->box.doing_times.first_ns == 0) {
-        c->box.doing_times.first_ns = c->now_ns;
+        c->box.doing_times.first_ns = c->meet.now_ns;
     }
     if (lend_is_agreed(&l->pair)) {
-        l->conn.bytes_rx += bytes;
+        l->peer.conn.bytes_rx += bytes;
         return client_share_params(c, l, f->slice);
     }
     return place_of(c, want);
@@ -99,7 +70,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
 uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i)
 {
     const uint32_t n_servers = c->params.slices.n_servers;
-    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->peer.index;
+    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->peer.id.index;
 }
 
 void link_offer(struct client *c, struct link *l)
@@ -112,14 +83,14 @@ void link_offer(struct client *c, struct link *l)
     }
     if (n > l->n_offered) {
         l->n_offered = n;
-        conn_send_count(&l->conn, FRAME_OFFER, c->step, n);
+        conn_send_count(&l->peer.conn, FRAME_OFFER, c->step, n);
     }
 }
 
 /* The server has room for this trainer's first `f->slice` slices of the step. */
 static int on_credit(struct client *c, struct link *l, const struct frame *f, struct err *err)
 {
-    if (l->state != LINK_JOINED || c->box.doing != JOB_ROUND || !c->box.begun ||
+    if (l->peer.state != MEET_JOINED || c->box.doing != JOB_ROUND || !c->box.begun ||
         f->step != c->step || f->slice <= l->n_sent || f->slice > l->n_offered) {
         return err_set(err, EPROTO,
                        "CREDIT for %" PRIu32 " slices of step %" PRIu64 " is not expected now",
@@ -137,10 +108,10 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
         };
         if (lend_is_agreed(&l->pair)) {
             client_share_gradient(c, id);
-            conn_send_payload(&l->conn, &gradient, NULL, 0, 0);
-            l->conn.bytes_tx += lend_bytes(&c->plan, id);
+            conn_send_payload(&l->peer.conn, &gradient, NULL, 0, 0);
+            l->peer.conn.bytes_tx += lend_bytes(&c->plan, id);
         } else {
-            conn_send_slice(&l->conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
+            conn_send_slice(&l->peer.conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
         }
     }
     return 0;
@@ -151,10 +122,10 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     if (f->type != FRAME_WELCOME) {
         return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
-    if (l->state == LINK_JOINED) { /* it would begin to talk over what is decided */
+    if (l->peer.state == MEET_JOINED) { /* it would begin to talk over what is decided */
         return err_set(err, EPROTO, "WELCOME came twice");
     }
-    l->state = LINK_JOINED;
+    l->peer.state = MEET_JOINED;
     client_share_begin(c, l);
     return 0;
 }
@@ -185,7 +156,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     struct client *c = ((void **)ctx)[0];
     struct link *l = ((void **)ctx)[1];
     if (!conn->secured) {
-        return meet_on_challenge(conn, &l->handshake, &l->peer, NULL, f, payload, c->now_ns, err);
+        return meet_on_challenge(&c->meet, &l->peer, f, payload, err);
     }
     switch (f->type) {
     case FRAME_HEARTBEAT:
@@ -203,7 +174,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         l->released = true;
         return 0;
     case FRAME_ABORT:
-        return fault_on_abort(&c->box.doing_fault, f, payload, l->state == LINK_HANDSHAKE,
+        return fault_on_abort(&c->meet.fault, f, payload, l->peer.state == MEET_HANDSHAKE,
                               &c->params.self, NULL, err);
     default:
         return on_welcome(c, l, f, err);
@@ -214,28 +185,20 @@ void link_tell_taken(struct client *c, struct link *l)
 {
     if (l->n_told < l->n_received) {
         l->n_told = l->n_received;
-        conn_send_count(&l->conn, FRAME_TAKEN, c->step, l->n_told);
+        conn_send_count(&l->peer.conn, FRAME_TAKEN, c->step, l->n_told);
     }
-}
-
-/* The server is starting, ending, or not what the name means any more. */
-static void dial_anew(struct client *c, struct link *l, const char *why)
-{
-    conn_close(&l->conn);
-    dial_again(&l->dial, c->now_ns, why);
-    l->state = LINK_DIAL;
 }
 
 int link_read(struct client *c, struct link *l, struct err *err)
 {
     static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
     void *ctx[2] = {c, l};
-    int r = conn_pump_rx(&l->conn, c->now_ns, TURN_BYTES, &handler, ctx, err);
+    int r = conn_pump_rx(&l->peer.conn, c->meet.now_ns, TURN_BYTES, &handler, ctx, err);
     if (r == 0) {
         return 0;
     }
-    if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
-        dial_anew(c, l, DIAL_CLOSED);
+    if (r == -ECONNRESET && l->peer.state == MEET_HANDSHAKE) {
+        meet_dial_anew(&c->meet, &l->peer, DIAL_CLOSED);
         return 0;
     }
     return blame(c, l, r, err);
@@ -243,12 +206,6 @@ int link_read(struct client *c, struct link *l, struct err *err)
 
 int link_check_life(struct client *c, struct link *l, struct err *err)
 {
-    if (l->state == LINK_HANDSHAKE && !l->conn.secured && c->now_ns >= l->dial.answer_by_ns) {
-        dial_anew(c, l, DIAL_SILENT);
-    }
-    if (!l->conn.secured || l->conn.fd < 0) {
-        return 0;
-    }
-    const int r = conn_beat(&l->conn, &c->self, c->now_ns, err);
-    return r < 0 ? blame(c, l, r, err) : 0;
+    (void)meet_dial_silent(&c->meet, &l->peer);
+    return meet_beat(&c->meet, &l->peer.conn, l->peer.dial.addr.text, err);
 }

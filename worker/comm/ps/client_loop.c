@@ -15,7 +15,6 @@
 #define TURN_BYTES ((size_t)4 << 20)
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
-#define FAREWELL_NS INT64_C(1000000000)
 
 static uint32_t n_links(const struct client *c)
 {
@@ -26,15 +25,15 @@ static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_
 {
     *ret_tx = *ret_rx = 0;
     for (uint32_t i = 0; i < n_links(c); i++) {
-        *ret_tx += c->links[i].conn.bytes_tx;
-        *ret_rx += c->links[i].conn.bytes_rx;
+        *ret_tx += c->links[i].peer.conn.bytes_tx;
+        *ret_rx += c->links[i].peer.conn.bytes_rx;
     }
 }
 
 static bool all_joined(const struct client *c)
 {
     for (uint32_t i = 0; i < n_links(c); i++) {
-        if (c->links[i].state != LINK_JOINED) {
+        if (c->links[i].peer.state != MEET_JOINED) {
             return false;
         }
     }
@@ -65,7 +64,7 @@ static void note_sent(struct client *c)
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
         const struct link *l = &c->links[i];
-        if (l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->conn)) {
+        if (l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->peer.conn)) {
             return;
         }
     }
@@ -93,7 +92,7 @@ static void continue_round(struct client *c)
 static void send_all(struct client *c, enum frame_type type)
 {
     for (uint32_t i = 0; i < n_links(c); i++) {
-        conn_send(&c->links[i].conn, type, NULL, 0);
+        conn_send(&c->links[i].peer.conn, type, NULL, 0);
     }
 }
 
@@ -109,31 +108,29 @@ static void continue_barrier(struct client *c)
 
 static bool is_culprit(const struct client *c, const struct link *l)
 {
-    const struct fault *f = &c->box.doing_fault;
-    return f->has_peer && f->peer.role == ROLE_PSERVER && f->peer.index == l->peer.index;
+    const struct fault *f = &c->meet.fault;
+    return f->has_peer && f->peer.role == ROLE_PSERVER && f->peer.index == l->peer.id.index;
 }
 
-/* Ends the connections of servers that this trainer has joined, and that of the culprit; what they
- * still send is read and discarded. */
-static void farewell(struct client *c, int64_t limit_ns)
+/* The open connections to servers that this trainer has joined. */
+static size_t joined_conns(const struct client *c, struct conn **ret)
 {
-    struct conn **conns = xnew_array(struct conn *, n_links(c));
     size_t n = 0;
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        if (l->conn.fd < 0 || (l->state != LINK_JOINED && !is_culprit(c, l))) {
-            continue;
-        }
-        if (!is_culprit(c, l) || !l->conn.secured) {
-            conns[n++] = &l->conn;
-        } else {
-            struct err ignored;
-            (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
-            conn_close(&l->conn);
+        if (l->peer.state == MEET_JOINED && l->peer.conn.fd >= 0) {
+            ret[n++] = &l->peer.conn;
         }
     }
-    conn_farewell(conns, n, limit_ns);
-    free(conns);
+    return n;
+}
+
+static void say_goodbye(struct client *c)
+{
+    _cleanup_(freep) struct conn **conns = xnew_array(struct conn *, n_links(c));
+    send_all(c, FRAME_GOODBYE);
+    meet_farewell(&c->meet, conns, joined_conns(c, conns),
+                  heartbeat_limit_ns(c->params.silence_ns));
 }
 
 /* Begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
@@ -158,8 +155,7 @@ static int work(struct client *c)
             send_all(c, FRAME_READY);
             break;
         default:
-            send_all(c, FRAME_GOODBYE);
-            farewell(c, heartbeat_limit_ns(c->params.silence_ns));
+            say_goodbye(c);
             return 1;
         }
     }
@@ -177,38 +173,30 @@ static void check_progress(struct client *c)
 
 /* ---- turns ---- */
 
-static int check_self(struct client *c, struct err *err)
-{
-    int64_t away_ns;
-    if (!heartbeat_was_away(&c->self, c->now_ns, &away_ns)) {
-        return 0;
-    }
-    return fault_from_absence(&c->box.doing_fault, away_ns, &c->params.self, err);
-}
-
 static int check_rendezvous(struct client *c, struct err *err)
 {
-    if (c->now_ns < c->rendezvous_by_ns || all_joined(c)) {
+    if (c->meet.now_ns < c->meet.rendezvous_by_ns || all_joined(c)) {
         return 0;
     }
-    if (link_were_away(c, -ETIMEDOUT, err)) {
+    if (meet_were_away(&c->meet, -ETIMEDOUT, err)) {
         return -ETIMEDOUT;
     }
     struct buf text = BUF_INIT;
     const struct frame_id *first = NULL;
     for (uint32_t i = 0; i < n_links(c); i++) {
         const struct link *l = &c->links[i];
-        if (l->state == LINK_JOINED) {
+        if (l->peer.state == MEET_JOINED) {
             continue;
         }
-        first = first == NULL ? &l->peer : first;
+        first = first == NULL ? &l->peer.id : first;
         buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "", i,
-                   l->dial.addr.text, l->dial.why[0] != '\0' ? ": " : "", l->dial.why);
+                   l->peer.dial.addr.text, l->peer.dial.why[0] != '\0' ? ": " : "",
+                   l->peer.dial.why);
     }
     (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
                   (double)c->params.rendezvous_ns / 1e9);
     buf_done(&text);
-    fault_from_err(&c->box.doing_fault, -ETIMEDOUT, first, err);
+    fault_from_err(&c->meet.fault, -ETIMEDOUT, first, err);
     return -ETIMEDOUT;
 }
 
@@ -220,17 +208,17 @@ static void wait_turn(struct client *c, struct pollfd *fds)
     uint32_t n = n_links(c);
     for (uint32_t i = 0; i < n; i++) {
         struct link *l = &c->links[i];
-        if (l->state == LINK_DIAL) {
-            fds[i] = (struct pollfd){.fd = l->dial.fd, .events = POLLOUT};
+        if (l->peer.state == MEET_DIAL) {
+            fds[i] = (struct pollfd){.fd = l->peer.dial.fd, .events = POLLOUT};
             timeout_ms = DIAL_TICK_MS;
         } else {
-            fds[i] = conn_watch(&l->conn);
+            fds[i] = conn_watch(&l->peer.conn);
         }
     }
     fds[n] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
-    const size_t n_shm = shm_peers_poll(&c->shm, c->now_ns, fds + n + 1, &timeout_ms);
+    const size_t n_shm = shm_peers_poll(&c->shm, c->meet.now_ns, fds + n + 1, &timeout_ms);
     (void)poll(fds, n + 1 + n_shm, timeout_ms); /* on an error the turn finds nothing to do */
-    shm_peers_answer(&c->shm, c->now_ns);
+    shm_peers_answer(&c->shm, c->meet.now_ns);
     uint64_t count;
     if (fds[n].revents != 0 && read(c->box.wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
@@ -240,9 +228,9 @@ static void wait_turn(struct client *c, struct pollfd *fds)
 static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, struct err *err)
 {
     int r = 0;
-    if (l->state == LINK_DIAL) {
+    if (l->peer.state == MEET_DIAL) {
         r = link_dial(c, l, err);
-    } else if (fd->fd == l->conn.fd && fd->revents != 0) {
+    } else if (fd->fd == l->peer.conn.fd && fd->revents != 0) {
         r = link_read(c, l, err);
         link_tell_taken(c, l);
     }
@@ -254,8 +242,8 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
 static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
     wait_turn(c, fds);
-    c->now_ns = clock_monotonic_ns();
-    int r = check_self(c, err);
+    c->meet.now_ns = clock_monotonic_ns();
+    int r = meet_check_self(&c->meet, err);
     for (uint32_t i = 0; r >= 0 && i < n_links(c); i++) {
         r = link_turn(c, &c->links[i], &fds[i], err);
     }
@@ -265,28 +253,30 @@ static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
         check_progress(c);
     }
     if (r == 0) {
-        r = mailbox_check_main(&c->box, c->now_ns, err);
+        r = mailbox_check_main(&c->box, c->meet.now_ns, err);
     }
     for (uint32_t i = 0; r == 0 && i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        r = l->state == LINK_DIAL ? 0 : conn_pump_tx(&l->conn, TURN_BYTES, err);
+        r = l->peer.state == MEET_DIAL ? 0 : conn_pump_tx(&l->peer.conn, TURN_BYTES, err);
     }
     note_sent(c);
     return r == 0 ? check_rendezvous(c, err) : r;
 }
 
+/* The culprit's connection ends too, if this trainer has not joined it: what it still sends is read
+ * and discarded. */
 static void tell_all(struct client *c)
 {
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len = fault_to_abort(&c->box.doing_fault, &c->params.self, payload);
+    _cleanup_(freep) struct conn **conns = xnew_array(struct conn *, n_links(c));
+    size_t n = joined_conns(c, conns);
+    meet_send_fault(&c->meet, conns, n);
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        if (l->state == LINK_JOINED && l->conn.fd >= 0) {
-            conn_drop_queue(&l->conn);
-            conn_send(&l->conn, FRAME_ABORT, payload, len);
+        if (l->peer.state != MEET_JOINED && l->peer.conn.fd >= 0 && is_culprit(c, l)) {
+            conns[n++] = &l->peer.conn;
         }
     }
-    farewell(c, FAREWELL_NS);
+    meet_farewell(&c->meet, conns, n, MEET_FAREWELL_NS);
 }
 
 /* One turn of a server that has not heard of the fault. */
@@ -294,17 +284,17 @@ static void late_turn(struct client *c, struct link *l, const struct pollfd *fd)
 {
     struct err ignored;
     int r = 0;
-    if (l->state == LINK_DIAL) {
+    if (l->peer.state == MEET_DIAL) {
         r = link_dial(c, l, &ignored);
-    } else if (fd->fd == l->conn.fd && fd->revents != 0) {
+    } else if (fd->fd == l->peer.conn.fd && fd->revents != 0) {
         r = link_read(c, l, &ignored);
     }
     r = r < 0 ? r : link_check_life(c, l, &ignored);
-    if (r >= 0 && l->state != LINK_DIAL) {
-        r = conn_pump_tx(&l->conn, TURN_BYTES, &ignored);
+    if (r >= 0 && l->peer.state != MEET_DIAL) {
+        r = conn_pump_tx(&l->peer.conn, TURN_BYTES, &ignored);
     }
     if (r < 0) {
-        conn_close(&l->conn);
+        conn_close(&l->peer.conn);
         l->is_over = true;
     }
 }
@@ -313,21 +303,21 @@ static void late_turn(struct client *c, struct link *l, const struct pollfd *fd)
  * does not come, or whose connection ends. */
 static void tell_late_comers(struct client *c, struct pollfd *fds)
 {
-    const int64_t end_ns = c->now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
-    while (c->now_ns < end_ns && c->now_ns < c->rendezvous_by_ns) {
+    const int64_t end_ns = c->meet.now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
+    while (c->meet.now_ns < end_ns && c->meet.now_ns < c->meet.rendezvous_by_ns) {
         uint32_t n_late = 0;
         for (uint32_t i = 0; i < n_links(c); i++) {
             const struct link *l = &c->links[i];
-            n_late += l->state != LINK_JOINED && !l->is_over && !is_culprit(c, l);
+            n_late += l->peer.state != MEET_JOINED && !l->is_over && !is_culprit(c, l);
         }
         if (n_late == 0) {
             return;
         }
         wait_turn(c, fds);
-        c->now_ns = clock_monotonic_ns();
+        c->meet.now_ns = clock_monotonic_ns();
         for (uint32_t i = 0; i < n_links(c); i++) {
             struct link *l = &c->links[i];
-            if (l->state != LINK_JOINED && !l->is_over) {
+            if (l->peer.state != MEET_JOINED && !l->is_over) {
                 late_turn(c, l, &fds[i]);
             }
         }
@@ -337,11 +327,11 @@ static void tell_late_comers(struct client *c, struct pollfd *fds)
 
 static void fail(struct client *c, int r, const struct err *err, struct pollfd *fds)
 {
-    const bool is_abandoned = mailbox_fail(&c->box, r, err);
+    const bool is_abandoned = mailbox_fail(&c->box, &c->meet.fault, r, err);
     tell_all(c);
     tell_late_comers(c, fds);
     if (!is_abandoned) {
-        mailbox_report_fault(&c->box);
+        mailbox_report_fault(&c->box, &c->meet.fault);
     }
 }
 
@@ -350,9 +340,7 @@ void *client_main(void *client)
     struct client *c = client;
     struct err err = {0};
     struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
-    c->now_ns = clock_monotonic_ns();
-    c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
-    heartbeat_begin(&c->self, c->params.silence_ns, c->now_ns);
+    meet_begin(&c->meet, c->params.rendezvous_ns, c->params.silence_ns);
     int r;
     do {
         r = one_turn(c, fds, &err);
@@ -361,9 +349,9 @@ void *client_main(void *client)
         fail(c, r, &err, fds);
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
-        link_done(&c->links[i]);
+        meet_peer_done(&c->links[i].peer);
     }
     free(fds);
-    mailbox_end(&c->box);
+    mailbox_end(&c->box, &c->meet.fault);
     return NULL;
 }

@@ -56,10 +56,10 @@ void client_share_begin(struct client *c, struct link *l)
     if (c->params.transport == EXCHANGE_TRANSPORT_TCP) {
         lend_refuse(&l->pair, "");
     } else if (c->shm.why[0] != '\0') {
-        lend_say_no(&l->pair, &l->conn, SHARE_LISTEN, c->shm.why);
+        lend_say_no(&l->pair, &l->peer.conn, SHARE_LISTEN, c->shm.why);
     } else {
         l->pair.state = LEND_WAITS;
-        lend_say(&l->conn, SHARE_LISTEN);
+        lend_say(&l->peer.conn, SHARE_LISTEN);
     }
 }
 
@@ -71,7 +71,7 @@ int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *
     if (r < 0) {
         return r;
     }
-    if (l->state != LINK_JOINED || t.round != SHARE_ASK || l->pair.state != LEND_WAITS) {
+    if (l->peer.state != MEET_JOINED || t.round != SHARE_ASK || l->pair.state != LEND_WAITS) {
         return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
     }
     if (t.can) {
@@ -85,18 +85,18 @@ int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *
 static void ask_server(struct client *c, struct link *l)
 {
     struct lend_pair *p = &l->pair;
-    const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.index);
+    const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.id.index);
     struct err err = {0};
     /* The server has seen this trainer's memory, so it is on this host. */
-    const int r =
-        shm_peers_ask(&c->shm, l->peer.index, &layout, true, c->now_ns, c->rendezvous_by_ns, &err);
+    const int r = shm_peers_ask(&c->shm, l->peer.id.index, &layout, true, c->meet.now_ns,
+                                c->meet.rendezvous_by_ns, &err);
     if (r > 0) {
         p->state = LEND_YES;
-        lend_say(&l->conn, SHARE_VERDICT);
+        lend_say(&l->peer.conn, SHARE_VERDICT);
     } else if (r < 0) {
         (void)err_wrap(&err, r, "trainer/%u does not see the memory of pserver/%u",
-                       c->params.self.index, l->peer.index);
-        lend_say_no(p, &l->conn, SHARE_VERDICT, err.msg);
+                       c->params.self.index, l->peer.id.index);
+        lend_say_no(p, &l->peer.conn, SHARE_VERDICT, err.msg);
     }
 }
 
@@ -134,6 +134,6 @@ void client_share_gradient(struct client *c, uint32_t slice)
 void *client_share_params(const struct client *c, const struct link *l, uint32_t slice)
 {
     const uint64_t each = c->params.slices.n / c->params.slices.n_servers;
-    return (uint8_t *)c->shm.peers[l->peer.index].segment.params +
+    return (uint8_t *)c->shm.peers[l->peer.id.index].segment.params +
            lend_params_at(&c->plan, slice, c->params.self.index, c->step * each + l->n_received);
 }

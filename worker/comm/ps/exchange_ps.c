@@ -53,10 +53,12 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
     }
     c->params = *params;
     c->params.servers = NULL;
+    c->meet =
+        (struct meet){.self = params->self, .secret = c->params.secret, .digest = c->params.digest};
     c->links = xnew_array(struct link, params->slices.n_servers);
     c->is_received = xnew_array(bool, params->slices.n);
     for (uint32_t i = 0; i < params->slices.n_servers; i++) {
-        link_init(c, &c->links[i], i, &params->servers[i]);
+        meet_peer_init(&c->meet, &c->links[i].peer, ROLE_PSERVER, i, &params->servers[i]);
     }
     client_share_init(c);
     r = mailbox_start(&c->box, client_main, err);

@@ -3,22 +3,17 @@
 #pragma once
 
 #include "base/vec.h"
-#include "worker/comm/link/conn.h"
 #include "exchange/backups.h"
 #include "exchange/flow.h"
 #include "worker/comm/ps/lend.h"
 #include "worker/comm/link/meet.h"
-#include "worker/comm/link/net.h"
 #include "worker/comm/ps/ps_server.h"
 #include "worker/comm/ps/ps_single.h"
 #include "worker/comm/ps/reduce.h"
 
-struct ps_peer { /* a connection; a stranger until `joined` */
+struct ps_peer { /* a trainer that has joined */
     struct conn conn;
-    struct handshake handshake;
-    int64_t joins_by_ns; /* the time limit of the handshake */
-    bool joined, ready, gone;
-    bool refused;      /* it learns the reason and closes; it never joins */
+    bool ready, gone;
     uint64_t credited; /* slices, over all rounds, that it got credit for */
     uint64_t step;     /* of the next gradient that it sends */
     bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
@@ -34,14 +29,10 @@ struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats 
 
 struct ps_server {
     struct ps_server_params params;
-    struct net_listener listener;
-    struct heartbeat_self self;
-    int64_t now_ns;
-    int64_t rendezvous_by_ns;
-    VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
-    struct ps_peer **trainers;   /* (n_trainers) NULL: not connected yet */
+    struct meet meet;
+    char late[64];             /* of meet */
+    struct ps_peer **trainers; /* (n_trainers) owned; NULL: not connected yet */
     uint32_t n_joined, n_ready, n_gone;
-    char rejected[MEET_REJECTED_SIZE];
 
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
@@ -74,7 +65,6 @@ struct ps_server {
     VEC(int64_t) round_ns;
     struct ps_server_stats stats;      /* of the current phases */
     struct ps_server_stats last_round; /* the same at the end of the last measured round */
-    struct fault fault;
 };
 
 /* The functions below are defined in ps_round.c; those that count, from
@@ -84,7 +74,7 @@ void ps_round_done(struct ps_server *s);
 /* Once in a turn: finds out who shares memory with this server. */
 void ps_round_share(struct ps_server *s);
 /* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server
- * that gets -EPROTO blames the sender, unless s->fault names another. */
+ * that gets -EPROTO blames the sender, unless s->meet.fault names another. */
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err);
 void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);

@@ -73,11 +73,12 @@ void ps_round_init(struct ps_server *s)
 
 void ps_round_done(struct ps_server *s)
 {
-    vec_each (struct ps_peer *, p, &s->peers) {
-        if ((*p)->receiving != NULL && is_single(s)) {
-            ps_single_drop(&s->single, (*p)->receiving);
-        } else if ((*p)->receiving != NULL) {
-            reduce_drop(&s->reduce, (*p)->next, (*p)->conn.peer.index, (*p)->receiving);
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        struct ps_peer *p = s->trainers[t];
+        if (p != NULL && p->receiving != NULL && is_single(s)) {
+            ps_single_drop(&s->single, p->receiving);
+        } else if (p != NULL && p->receiving != NULL) {
+            reduce_drop(&s->reduce, p->next, t, p->receiving);
         }
     }
     reduce_done(&s->reduce);
@@ -105,7 +106,7 @@ static int blame_idle(struct ps_server *s, const struct ps_peer *peer, struct er
                   "but others continue; give all trainers the same number of %s",
                   peer->conn.peer.index, peer->gone ? "finished" : "waits at the barrier",
                   peer->step, peer->gone ? "steps" : "warm-up steps");
-    fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
+    fault_from_err(&s->meet.fault, -EPROTO, &peer->conn.peer, err);
     return -EPROTO;
 }
 
@@ -211,7 +212,7 @@ static int check_others(struct ps_server *s, struct err *err)
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err)
 {
-    if (f->type != FRAME_GRADIENT || !peer->joined || peer->gone) {
+    if (f->type != FRAME_GRADIENT || peer->gone) {
         (void)err_set(err, EPROTO, "a parameter server does not accept %s",
                       frame_type_to_string(f->type));
         return NULL;
@@ -485,7 +486,8 @@ static void serve(struct ps_server *s)
 void ps_round_look(struct ps_server *s)
 {
     if (is_single(s)) {
-        const bool up = flow_look(&s->up, s->now_ns), down = flow_look(&s->down, s->now_ns);
+        const bool up = flow_look(&s->up, s->meet.now_ns),
+                   down = flow_look(&s->down, s->meet.now_ns);
         if (up || down) {
             serve(s);
         }
@@ -665,7 +667,7 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
     case FRAME_GOODBYE:
         return on_goodbye(s, peer, err);
     case FRAME_ABORT:
-        return fault_on_abort(&s->fault, f, payload, false, &s->params.self, NULL, err);
+        return fault_on_abort(&s->meet.fault, f, payload, false, &s->params.self, NULL, err);
     default:
         return err_set(err, EPROTO, "a parameter server does not accept %s",
                        frame_type_to_string(f->type));

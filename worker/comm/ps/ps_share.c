@@ -95,8 +95,8 @@ static void ask_trainer(struct ps_server *s, struct ps_peer *peer)
     const struct shm_layout layout = lend_trainer_layout(&s->plan);
     struct err err = {0};
     const char *what = " does not see its memory";
-    int r = shm_peers_ask(&s->shm, number_of(s, peer), &layout, false, s->now_ns,
-                          s->rendezvous_by_ns, &err);
+    int r = shm_peers_ask(&s->shm, number_of(s, peer), &layout, false, s->meet.now_ns,
+                          s->meet.rendezvous_by_ns, &err);
     if (r == 0) {
         return;
     }
@@ -190,7 +190,7 @@ bool ps_share_turn(struct ps_server *s)
         }
     }
     if (s->shm.listener.fd >= 0) {
-        shm_peers_answer(&s->shm, s->now_ns);
+        shm_peers_answer(&s->shm, s->meet.now_ns);
         if (all_decided(s)) {
             shm_peers_stop_giving(&s->shm);
         }

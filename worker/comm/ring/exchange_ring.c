@@ -68,7 +68,15 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
     struct ring *r = xnew(struct ring);
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
-    r->listener = (struct net_listener){.fd = params->listen_fd};
+    r->meet = (struct meet){
+        .self = params->self,
+        .secret = r->params.secret,
+        .digest = r->params.digest,
+        .listener = {.fd = params->listen_fd},
+        .handshake_ns = MEET_HANDSHAKE_NS,
+        .late = MEET_LATE,
+        .max_guests = MEET_STRANGERS,
+    };
     r->share.shm = SHM_PEERS_NONE;
     ring_round_init(r);
     int e = mailbox_init(&r->box, &worker_ops, &box, err);

@@ -2,33 +2,12 @@
  * communication thread), ring_peer.c (connections), ring_round.c (steps). */
 #pragma once
 
-#include "base/vec.h"
 #include "exchange/ring_plan.h"
-#include "worker/comm/link/conn.h"
 #include "worker/comm/ring/exchange_ring.h"
-#include "worker/comm/link/handshake.h"
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
 #include "worker/comm/ring/ring_share.h"
 #include "worker/comm/ring/ring_shm.h"
-
-/* Of a connection to a neighbour. The next rank is dialled; the one before dials, and is a guest
- * until it has joined.
- *
- *     DIAL ---------> HANDSHAKE ---------> JOINED ---------> GONE
- *       ^  ring_dial      |  WELCOME              GOODBYE
- *       +---- closed -----+  (a guest: ring_join) */
-enum ring_state { RING_DIAL, RING_HANDSHAKE, RING_JOINED, RING_GONE };
-
-struct ring_peer {
-    enum ring_state state;
-    struct frame_id id; /* the rank that it must be; of a guest: not used */
-    struct conn conn;
-    struct handshake handshake; /* the dialling rank has the trainer's side */
-    struct dial dial;           /* of the next rank only */
-    int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
-    bool is_refused;            /* it learns the reason and closes; it never joins */
-};
 
 /* A gradient on its way round, with the sum of those before this rank.
  *
@@ -83,11 +62,9 @@ struct ring {
 
     /* Used by the communication thread only. */
     uint32_t n_ranks;
-    struct net_listener listener; /* params.listen_fd */
-    struct ring_peer next;
-    VEC(struct ring_peer *) guests; /* owned, as prev */
-    struct ring_peer *prev;         /* NULL: it has not joined */
-    char rejected[MEET_REJECTED_SIZE];
+    struct meet meet; /* its listener: params.listen_fd */
+    struct meet_peer next;
+    struct meet_peer *prev;        /* owned; NULL: it has not joined */
     bool ready_came, release_came; /* of the barrier */
     bool ready_sent;
     struct ring_round round;
@@ -95,26 +72,21 @@ struct ring {
     bool is_busy;                        /* there is more to do through shared memory */
     uint64_t shm_bytes_tx, shm_bytes_rx; /* through it, over all steps */
     uint64_t job_bytes_tx, job_bytes_rx;
-    struct heartbeat_self self;
-    int64_t now_ns, rendezvous_by_ns;
-    struct fault_relay relay;
 };
 
-/* ---- ring_peer.c: connections. Faults go to r->box.doing_fault. ---- */
+/* ---- ring_peer.c: connections. Faults go to r->meet.fault. ---- */
 void ring_peers_init(struct ring *r, const struct net_addr *next);
 void ring_peers_done(struct ring *r);
 bool ring_all_joined(const struct ring *r);
 /* Dials, or reads what has come if `is_readable`. */
 int ring_next_turn(struct ring *r, bool is_readable, struct err *err);
 int ring_prev_turn(struct ring *r, bool is_readable, struct err *err);
-int ring_guest_turn(struct ring *r, struct ring_peer *guest, bool is_readable, struct err *err);
-int ring_accept(struct ring *r, struct err *err);
+/* Strangers, and the rank before until it has joined; `fds` is what meet_poll has returned. */
+int ring_guests_turn(struct ring *r, const struct pollfd *fds, struct err *err);
 /* Sends heartbeats and checks for silent neighbours. */
 int ring_check_life(struct ring *r, struct err *err);
-/* Call it before a peer is blamed for e: true if this process was stopped itself. */
-bool ring_were_away(struct ring *r, int e, struct err *err);
-/* Connections that are open: at most two. */
-size_t ring_conns(struct ring *r, struct ring_peer *ret[static 2]);
+/* Connections to neighbours that are open: at most two. */
+size_t ring_conns(struct ring *r, struct conn *ret[static 2]);
 
 /* ---- ring_round.c: steps ---- */
 void ring_round_init(struct ring *r);
@@ -124,6 +96,8 @@ void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
 /* Before this rank waits at the barrier: -EPROTO if the rank before has begun
  * the next step already. */
 int ring_round_check_barrier(const struct ring *r, struct err *err);
+/* -EPROTO: this rank waits there, and another one goes on with a step. */
+int ring_round_refuse_step(uint64_t step, struct err *err);
 /* The first n bytes of the gradient that arrives are there. */
 void ring_round_part(struct ring *r, const struct frame *f, size_t n);
 /* The gradient or the parameters are complete. -EPROTO: they are not those that are expected. */

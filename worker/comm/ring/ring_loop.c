@@ -12,7 +12,6 @@
 #define TURN_BYTES ((size_t)1 << 20)
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
-#define FAREWELL_NS INT64_C(1000000000)
 #define LATE_NS INT64_C(2000000000)
 
 static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
@@ -67,34 +66,14 @@ static void continue_barrier(struct ring *r)
     mailbox_finish(&r->box);
 }
 
-/* Ends the connections; what the peers still send is read and discarded. */
-static void farewell(struct ring *r, int64_t limit_ns)
+static void say_goodbye(struct ring *r)
 {
-    struct ring_peer *peers[2];
     struct conn *conns[2];
-    size_t n = 0;
-    const size_t n_peers = ring_conns(r, peers);
-    for (size_t i = 0; i < n_peers; i++) {
-        const struct frame_id *cause = &r->box.doing_fault.peer;
-        const bool is_culprit = r->box.doing_fault.has_peer && cause->role == ROLE_WORKER &&
-                                cause->index == peers[i]->id.index;
-        if (!is_culprit) {
-            conns[n++] = &peers[i]->conn;
-        } else {
-            struct err ignored;
-            (void)conn_pump_tx(&peers[i]->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
-        }
-    }
-    conn_farewell(conns, n, limit_ns);
-}
-
-static void send_both(struct ring *r, enum frame_type type, const void *payload, size_t len)
-{
-    struct ring_peer *peers[2];
-    const size_t n = ring_conns(r, peers);
+    const size_t n = ring_conns(r, conns);
     for (size_t i = 0; i < n; i++) {
-        conn_send(&peers[i]->conn, type, payload, len);
+        conn_send(conns[i], FRAME_GOODBYE, NULL, 0);
     }
+    meet_farewell(&r->meet, conns, n, heartbeat_limit_ns(r->params.silence_ns));
 }
 
 /* Through shared memory no frame shows that another rank still computes, while this one waits at
@@ -110,43 +89,29 @@ static int check_shared_barrier(struct ring *r, struct err *err)
     if (who.index == r->params.self.index) {
         return 0;
     }
-    (void)err_set(err, EPROTO,
-                  "worker/%" PRIu32 ": it continues with step %" PRIu64
-                  ", but this worker waits at the barrier; give all workers the same number of "
-                  "warm-up steps",
-                  who.index, r->round.step);
-    fault_from_err(&r->box.doing_fault, -EPROTO, &who, err);
-    return -EPROTO;
+    const int e = ring_round_refuse_step(r->round.step, err);
+    return meet_blame(&r->meet, &who, NULL, e, err);
 }
 
 /* A neighbour that has said goodbye takes no part in another step or barrier. */
 static int check_gone(struct ring *r, struct err *err)
 {
-    const struct ring_peer *gone = r->n_ranks > 1 && r->next.state == RING_GONE     ? &r->next
-                                   : r->prev != NULL && r->prev->state == RING_GONE ? r->prev
+    const struct meet_peer *gone = r->n_ranks > 1 && r->next.state == MEET_GONE     ? &r->next
+                                   : r->prev != NULL && r->prev->state == MEET_GONE ? r->prev
                                                                                     : NULL;
     if (gone == NULL) {
         return 0;
     }
-    char name[32];
-    frame_id_name(&gone->id, name);
-    (void)err_set(err, EPROTO, "%s: it finished after %" PRIu64 " steps, but others continue", name,
-                  r->round.step);
-    fault_from_err(&r->box.doing_fault, -EPROTO, &gone->id, err);
-    return -EPROTO;
+    const int e = err_set(err, EPROTO, "it finished after %" PRIu64 " steps, but others continue",
+                          r->round.step);
+    return meet_blame(&r->meet, &gone->id, NULL, e, err);
 }
 
 /* Its gradients came before this rank has reached the barrier, so that no check refused them. */
 static int check_barrier(struct ring *r, struct err *err)
 {
     const int e = ring_round_check_barrier(r, err);
-    if (e < 0) {
-        char name[32];
-        frame_id_name(&r->prev->id, name);
-        (void)err_wrap(err, e, "%s", name);
-        fault_from_err(&r->box.doing_fault, e, &r->prev->id, err);
-    }
-    return e;
+    return e < 0 ? meet_blame(&r->meet, &r->prev->id, NULL, e, err) : 0;
 }
 
 /* Begins a job. 1: the thread is done; -ECANCELED: the worker gives up. */
@@ -158,8 +123,9 @@ static int work(struct ring *r, struct err *err)
     if (!ring_all_joined(r) || (r->share.is_open && r->box.doing != JOB_ABANDON)) {
         /* A neighbour without a handshake cannot learn which rank gave up: allow the
          * handshakes some time. */
-        bool is_late = r->box.doing == JOB_ABANDON &&
-                       r->now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
+        bool is_late =
+            r->box.doing == JOB_ABANDON &&
+            r->meet.now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
     if (r->box.doing == JOB_ABANDON) {
@@ -170,8 +136,7 @@ static int work(struct ring *r, struct err *err)
     }
     r->box.begun = true;
     if (r->box.doing == JOB_GOODBYE) {
-        send_both(r, FRAME_GOODBYE, NULL, 0);
-        farewell(r, heartbeat_limit_ns(r->params.silence_ns));
+        say_goodbye(r);
         return 1;
     }
     if (r->box.doing == JOB_ROUND) {
@@ -184,28 +149,19 @@ static int work(struct ring *r, struct err *err)
 
 /* ---- turns ---- */
 
-static int check_self(struct ring *r, struct err *err)
-{
-    int64_t away_ns;
-    if (!heartbeat_was_away(&r->self, r->now_ns, &away_ns)) {
-        return 0;
-    }
-    return fault_from_absence(&r->box.doing_fault, away_ns, &r->params.self, err);
-}
-
 /* Names the neighbours that are missing. */
 static int check_rendezvous(struct ring *r, struct err *err)
 {
-    if (r->now_ns < r->rendezvous_by_ns || ring_all_joined(r)) {
+    if (r->meet.now_ns < r->meet.rendezvous_by_ns || ring_all_joined(r)) {
         return 0;
     }
-    if (ring_were_away(r, -ETIMEDOUT, err)) {
+    if (meet_were_away(&r->meet, -ETIMEDOUT, err)) {
         return -ETIMEDOUT;
     }
     const double limit_s = (double)r->params.rendezvous_ns / 1e9;
     struct frame_id missing = r->next.id;
     struct buf text = BUF_INIT;
-    if (r->next.state < RING_JOINED) {
+    if (r->next.state < MEET_JOINED) {
         const char *why = r->next.dial.why;
         buf_printf(&text, "worker/%" PRIu32 " (%.100s%s%s): no answer within %.0f s", missing.index,
                    r->next.dial.addr.text, why[0] != '\0' ? ": " : "", why, limit_s);
@@ -213,43 +169,39 @@ static int check_rendezvous(struct ring *r, struct err *err)
         missing.index = ring_prev(r->n_ranks, r->params.self.index);
     }
     if (r->prev == NULL) {
-        const bool has_rejected = r->rejected[0] != '\0';
-        buf_printf(&text, "%sworker/%" PRIu32 " did not connect within %.0f s%s%s%s",
+        buf_printf(&text, "%sworker/%" PRIu32 " did not connect within %.0f s%s",
                    text.len > 0 ? "; " : "", ring_prev(r->n_ranks, r->params.self.index), limit_s,
-                   has_rejected ? " (rejected a connection that claimed to be " : "", r->rejected,
-                   has_rejected ? ")" : "");
+                   r->meet.rejected);
     }
     (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
     buf_done(&text);
-    fault_from_err(&r->box.doing_fault, -ETIMEDOUT, &missing, err);
+    fault_from_err(&r->meet.fault, -ETIMEDOUT, &missing, err);
     return -ETIMEDOUT;
 }
 
 /* Then those who ask for memory, and the rank that is asked. */
-enum { AT_WAKE, AT_BELL, AT_LISTEN, AT_NEXT, AT_PREV, AT_GUESTS };
+enum { AT_WAKE, AT_BELL, AT_NEXT, AT_PREV, AT_MEET };
 
 static int turn_ms(struct ring *r)
 {
     if (r->share.is_shared && (r->is_busy || ring_shm_wants_to_sleep(r))) {
         return 0;
     }
-    return r->next.state == RING_DIAL ? DIAL_TICK_MS : TICK_MS;
+    return r->next.state == MEET_DIAL ? DIAL_TICK_MS : TICK_MS;
 }
 
-/* For wait_turn, with n guests. */
-static struct pollfd *new_fds(size_t n_guests)
+/* For wait_turn. */
+static struct pollfd *new_fds(const struct ring *r)
 {
-    return xnew_array(struct pollfd, AT_GUESTS + n_guests + 2);
+    return xnew_array(struct pollfd, AT_MEET + 1 + r->meet.guests.len + 2);
 }
 
 /* Sleeps until there is something to do. */
 static void wait_turn(struct ring *r, struct pollfd *fds)
 {
-    const bool dials = r->next.state == RING_DIAL;
+    const bool dials = r->next.state == MEET_DIAL;
     fds[AT_WAKE] = (struct pollfd){.fd = r->box.wake_fd, .events = POLLIN};
     fds[AT_BELL] = (struct pollfd){.fd = r->share.shm.bell.fd, .events = POLLIN};
-    fds[AT_LISTEN] =
-        (struct pollfd){.fd = net_listener_poll(&r->listener, r->now_ns), .events = POLLIN};
     fds[AT_NEXT] = dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT}
                          : conn_watch(&r->next.conn);
     fds[AT_PREV] = (struct pollfd){.fd = -1};
@@ -257,12 +209,9 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
         conn_wake_at_frame(&r->prev->conn);
         fds[AT_PREV] = conn_watch(&r->prev->conn);
     }
-    nfds_t n = AT_GUESTS;
-    vec_each (struct ring_peer *, it, &r->guests) {
-        fds[n++] = conn_watch(&(*it)->conn);
-    }
+    size_t n = AT_MEET + meet_poll(&r->meet, fds + AT_MEET);
     int timeout_ms = turn_ms(r);
-    n += shm_peers_poll(&r->share.shm, r->now_ns, fds + n, &timeout_ms);
+    n += shm_peers_poll(&r->share.shm, r->meet.now_ns, fds + n, &timeout_ms);
     (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing */
     if (r->share.is_shared) {
         ring_shm_is_awake(r);
@@ -276,20 +225,14 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     }
 }
 
-static int read_all(struct ring *r, const struct pollfd *fds, size_t n_guests, struct err *err)
+static int read_all(struct ring *r, const struct pollfd *fds, struct err *err)
 {
     int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0, err); /* also what is no whole frame */
     if (e >= 0) {
         e = ring_next_turn(r, fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0, err);
     }
-    /* In reverse, because a guest that leaves moves the last one into its place. */
-    for (size_t i = n_guests; e >= 0 && i-- > 0;) {
-        e = ring_guest_turn(r, r->guests.items[i], fds[AT_GUESTS + i].revents != 0, err);
-    }
-    if (e >= 0 && fds[AT_LISTEN].fd >= 0 && fds[AT_LISTEN].revents != 0) {
-        e = ring_accept(r, err);
-    }
-    shm_peers_answer(&r->share.shm, r->now_ns);
+    e = e < 0 ? e : ring_guests_turn(r, fds + AT_MEET, err);
+    shm_peers_answer(&r->share.shm, r->meet.now_ns);
     return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
 }
 
@@ -310,7 +253,7 @@ static int write_all(struct ring *r, struct err *err)
     struct conn *next = &r->next.conn;
     const uint64_t begin = next->bytes_tx;
     int e = 0;
-    if (r->next.state >= RING_HANDSHAKE && next->fd >= 0) {
+    if (r->next.state >= MEET_HANDSHAKE && next->fd >= 0) {
         bool is_full;
         do {
             e = conn_pump_tx(next, TURN_BYTES, err);
@@ -326,22 +269,18 @@ static int write_all(struct ring *r, struct err *err)
         }
         e = conn_pump_tx(&r->prev->conn, TURN_BYTES, err);
     }
-    for (size_t i = 0; e >= 0 && i < r->guests.len; i++) {
-        e = conn_pump_tx(&r->guests.items[i]->conn, TURN_BYTES, err);
-    }
     return e;
 }
 
 /* 0: continue; 1: done; -Exxx: failed. */
 static int one_turn(struct ring *r, struct err *err)
 {
-    const size_t n_guests = r->guests.len;
-    _cleanup_(freep) struct pollfd *fds = new_fds(n_guests);
+    _cleanup_(freep) struct pollfd *fds = new_fds(r);
     wait_turn(r, fds);
-    r->now_ns = clock_monotonic_ns();
-    int e = check_self(r, err);
+    r->meet.now_ns = clock_monotonic_ns();
+    int e = meet_check_self(&r->meet, err);
     if (e >= 0) {
-        e = read_all(r, fds, n_guests, err);
+        e = read_all(r, fds, err);
     }
     if (e >= 0) {
         look_into_mailbox(r);
@@ -355,7 +294,7 @@ static int one_turn(struct ring *r, struct err *err)
     }
     if (e == 0) {
         advance(r);
-        e = mailbox_check_main(&r->box, r->now_ns, err);
+        e = mailbox_check_main(&r->box, r->meet.now_ns, err);
     }
     if (e == 0) {
         e = ring_check_life(r, err);
@@ -375,36 +314,31 @@ static int one_turn(struct ring *r, struct err *err)
 /* To both neighbours, who pass it on: whoever is left hears of it from one side or the other. */
 static void tell_both(struct ring *r)
 {
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = fault_pass_on(&r->box.doing_fault, &r->relay, &r->params.self, payload);
-    struct ring_peer *peers[2];
-    const size_t n = ring_conns(r, peers);
-    for (size_t i = 0; i < n; i++) {
-        conn_drop_queue(&peers[i]->conn);
-    }
-    send_both(r, FRAME_ABORT, payload, len);
-    farewell(r, FAREWELL_NS);
+    struct conn *conns[2];
+    const size_t n = ring_conns(r, conns);
+    meet_send_fault(&r->meet, conns, n);
+    meet_farewell(&r->meet, conns, n, MEET_FAREWELL_NS);
 }
 
 /* Neighbours that connect late must learn the cause too: they would blame a rank that refuses the
  * connection. */
 static void tell_late_comers(struct ring *r)
 {
-    const int64_t end_ns = r->now_ns + LATE_NS;
+    const int64_t end_ns = r->meet.now_ns + LATE_NS;
     struct err ignored;
     /* A neighbour that has joined got the report; what is still read of it, such as its
      * end, would end this. */
-    struct ring_peer *told[2];
+    struct conn *told[2];
     const size_t n_told = ring_conns(r, told);
     for (size_t i = 0; i < n_told; i++) {
-        conn_close(&told[i]->conn);
+        conn_close(told[i]);
     }
-    while (!ring_all_joined(r) && r->now_ns < end_ns && r->now_ns < r->rendezvous_by_ns) {
-        const size_t n_guests = r->guests.len;
-        _cleanup_(freep) struct pollfd *fds = new_fds(n_guests);
+    while (!ring_all_joined(r) && r->meet.now_ns < end_ns &&
+           r->meet.now_ns < r->meet.rendezvous_by_ns) {
+        _cleanup_(freep) struct pollfd *fds = new_fds(r);
         wait_turn(r, fds);
-        r->now_ns = clock_monotonic_ns();
-        if (read_all(r, fds, n_guests, &ignored) < 0 || write_all(r, &ignored) < 0) {
+        r->meet.now_ns = clock_monotonic_ns();
+        if (read_all(r, fds, &ignored) < 0 || write_all(r, &ignored) < 0) {
             return;
         }
         tell_both(r);
@@ -413,11 +347,11 @@ static void tell_late_comers(struct ring *r)
 
 static void fail(struct ring *r, int e, const struct err *err)
 {
-    const bool is_abandoned = mailbox_fail(&r->box, e, err);
+    const bool is_abandoned = mailbox_fail(&r->box, &r->meet.fault, e, err);
     tell_both(r);
     tell_late_comers(r);
     if (!is_abandoned) {
-        mailbox_report_fault(&r->box);
+        mailbox_report_fault(&r->box, &r->meet.fault);
     }
 }
 
@@ -425,9 +359,7 @@ void *ring_main(void *ring)
 {
     struct ring *r = ring;
     struct err err = {0};
-    r->now_ns = clock_monotonic_ns();
-    r->rendezvous_by_ns = r->now_ns + r->params.rendezvous_ns;
-    heartbeat_begin(&r->self, r->params.silence_ns, r->now_ns);
+    meet_begin(&r->meet, r->params.rendezvous_ns, r->params.silence_ns);
     int e;
     do {
         e = one_turn(r, &err);
@@ -436,6 +368,6 @@ void *ring_main(void *ring)
         fail(r, e, &err);
     }
     ring_peers_done(r);
-    mailbox_end(&r->box);
+    mailbox_end(&r->box, &r->meet.fault);
     return NULL;
 }

@@ -139,12 +139,12 @@ static void *place_params(struct ring *r, const struct frame *f, struct err *err
         return NULL;
     }
     if (r->box.doing_times.first_ns == 0) {
-        r->box.doing_times.first_ns = r->now_ns;
+        r->box.doing_times.first_ns = r->meet.now_ns;
     }
     return round->params + slice.offset;
 }
 
-static int refuse_step(uint64_t step, struct err *err)
+int ring_round_refuse_step(uint64_t step, struct err *err)
 {
     return err_set(err, EPROTO,
                    "it continues with step %" PRIu64 ", but this worker waits at the barrier; give "
@@ -159,13 +159,13 @@ int ring_round_check_barrier(const struct ring *r, struct err *err)
         round->n_received > 0 ||
         (round->n_slots > 0 &&
          round->slots[round->n_received % round->n_slots].state == SLOT_ARRIVING);
-    return has_begun ? refuse_step(round->step, err) : 0;
+    return has_begun ? ring_round_refuse_step(round->step, err) : 0;
 }
 
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err)
 {
     if (r->box.doing == JOB_BARRIER && r->box.begun && !r->release_came) {
-        (void)refuse_step(f->step, err);
+        (void)ring_round_refuse_step(f->step, err);
         return NULL;
     }
     return f->type == FRAME_GRADIENT ? place_gradient(r, f, err) : place_params(r, f, err);
@@ -388,7 +388,7 @@ void ring_round_advance(struct ring *r)
     add_arrived(r);
     free_sent(r);
     /* Gradients first: all ranks wait for them, and parameters only for the one that reads them. */
-    while (r->next.state == RING_JOINED && conn_n_bulk(&r->next.conn) < RING_QUEUED_MAX &&
+    while (r->next.state == MEET_JOINED && conn_n_bulk(&r->next.conn) < RING_QUEUED_MAX &&
            (send_gradient(r) || send_params(r))) {
     }
     struct round_times *times = &r->box.doing_times;
@@ -406,7 +406,7 @@ static bool is_worth_telling(const struct ring_round *round, uint32_t told, uint
 void ring_round_tell(struct ring *r)
 {
     struct ring_round *round = &r->round;
-    if (r->prev == NULL || r->prev->state != RING_JOINED) {
+    if (r->prev == NULL || r->prev->state != MEET_JOINED) {
         return;
     }
     const uint32_t may = least(round->n_hops, round->n_freed + round->n_slots);
@@ -457,7 +457,7 @@ void ring_round_next(struct ring *r)
     memset(round->is_new, 0, n * sizeof(bool));
     memset(round->is_passed_on, 0, n * sizeof(bool));
     round->n_granted = round->n_slots;
-    if (round->n_granted > 0 && r->prev->state == RING_JOINED && !r->share.is_shared) {
+    if (round->n_granted > 0 && r->prev->state == MEET_JOINED && !r->share.is_shared) {
         conn_send_count(&r->prev->conn, FRAME_CREDIT, round->step, round->n_granted);
     }
 }

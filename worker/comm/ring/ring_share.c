@@ -67,7 +67,7 @@ static bool add_own(struct ring *r, struct share_token *t)
     struct shm_peers *shm = &r->share.shm;
     const bool are_there = r->params.self.index != 0;
     if (t->round == SHARE_ASK && t->can &&
-        !shm_peers_ask_all(shm, are_there, r->now_ns, r->rendezvous_by_ns)) {
+        !shm_peers_ask_all(shm, are_there, r->meet.now_ns, r->meet.rendezvous_by_ns)) {
         return false;
     }
     if (t->round != SHARE_VERDICT && t->can && shm->why[0] != '\0') {
@@ -116,7 +116,7 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
 int ring_share_turn(struct ring *r, struct err *err)
 {
     struct ring_share *s = &r->share;
-    if (!s->is_open || r->next.state != RING_JOINED) {
+    if (!s->is_open || r->next.state != MEET_JOINED) {
         return 0;
     }
     const bool is_first = r->params.self.index == 0;
