@@ -17,6 +17,7 @@
 #include "worker/comm/nccl/collective_nccl.h"
 #include "worker/role.h"
 #include "worker/role_env.h"
+#include "worker/role_options.h"
 
 #define MAX_BYTES ((size_t)16 << 30)
 
@@ -89,28 +90,15 @@ static int take_size(const struct args *a, const char *name, const char *fallbac
     return 0;
 }
 
-static int take_number(const struct args *a, const char *name, const char *fallback, int64_t min,
-                       uint32_t *ret, struct err *err)
-{
-    int64_t number;
-    const char *text = args_get(a, name, fallback);
-    if (parse_i64_in(text, min, 1000000, &number) < 0) {
-        return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to 1000000", name,
-                       text, (long long)min);
-    }
-    *ret = (uint32_t)number;
-    return 0;
-}
-
 static int take_sizes(const struct args *a, struct allreduce_params *p, struct err *err)
 {
-    uint32_t factor = 0;
+    int64_t factor = 0;
+    const struct role_number step = {"stepfactor", 0, 2, 1000000, &factor};
     int r = take_size(a, "minbytes", "4K", &p->min_bytes, err);
     r = r < 0 ? r : take_size(a, "maxbytes", "100M", &p->max_bytes, err);
     r = r < 0 ? r : take_size(a, "stepbytes", "1M", &p->step_bytes, err);
-    r = r < 0 || !args_has(a, "stepfactor") ? r
-                                            : take_number(a, "stepfactor", "2", 2, &factor, err);
-    p->factor = factor;
+    r = r < 0 ? r : role_take_numbers(a, &step, 1, err);
+    p->factor = (size_t)factor;
     if (r >= 0 && args_has(a, "stepfactor") && args_has(a, "stepbytes")) {
         return err_set(err, EINVAL, "--stepfactor and --stepbytes exclude each other");
     }
@@ -151,6 +139,8 @@ static int take_options(struct command *c, struct err *err)
 {
     const struct role_env *e = &c->env;
     struct allreduce_params *p = &c->params;
+    int64_t checks = 0;
+    const struct role_number check = {"check", 1, 0, 1000000, &checks};
     if (e->n_trainers > COLLECTIVE_RANKS_MAX) {
         return err_set(err, EINVAL, "%lld workers: at most %u can measure together",
                        (long long)e->n_trainers, COLLECTIVE_RANKS_MAX);
@@ -161,7 +151,8 @@ static int take_options(struct command *c, struct err *err)
     p->iters = (uint32_t)e->steps;
     c->json_file = args_get(&e->args, "output_file", NULL);
     int r = take_sizes(&e->args, p, err);
-    r = r < 0 ? r : take_number(&e->args, "check", "1", 0, &p->checks, err);
+    r = r < 0 ? r : role_take_numbers(&e->args, &check, 1, err);
+    p->checks = (uint32_t)checks;
     r = r < 0 ? r : take_algorithm(&e->args, &c->algorithm, err);
     r = r < 0 ? r : take_backend(&e->args, &c->backend, err);
     if (r >= 0 && c->backend->transport == EXCHANGE_TRANSPORT_NCCL &&

@@ -5,15 +5,14 @@
 
 #include <jansson.h>
 
-#include "base/args.h"
 #include "base/build_info.h"
 #include "base/exit_code.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "config.h"
 #include "worker/bench.h"
 #include "worker/kernels/blas.h"
 #include "worker/role.h"
+#include "worker/role_options.h"
 
 static const struct arg_opt options[] = {
     {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
@@ -32,39 +31,26 @@ struct command {
     enum { TEXT, JSON, TRACE } output;
 };
 
-static int take_number(const struct args *a, const char *name, int64_t fallback, int64_t max,
-                       int64_t *ret, struct err *err)
-{
-    const char *text = args_get(a, name, NULL);
-    *ret = fallback;
-    if (text != NULL && parse_i64_in(text, 1, max, ret) < 0) {
-        return err_set(err, EINVAL, "--%s '%s': expected a whole number from 1 to %lld", name, text,
-                       (long long)max);
-    }
-    return 0;
-}
-
 static int take_options(const struct args *a, struct command *c, struct err *err)
 {
     const char *output = args_get(a, "output", "text");
     int64_t batch = 0, threads = 0, steps = 0, seed = 0;
-    if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
-    }
+    const struct role_number rows[] = {
+        {"batch", 128, 1, 4096, &batch},
+        {"threads", 1, 1, 256, &threads},
+        {"steps", 20, 1, 1000000, &steps},
+        {"seed", 1, 1, INT64_MAX, &seed},
+    };
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
-    c->params.def = model_def_find(c->model);
-    if (c->params.def == NULL) {
-        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
-                       model_def_names());
+    int r = role_find_model(c->model, &c->params.def, err);
+    if (r < 0) {
+        return r;
     }
     if (!str_eq(output, "text") && !str_eq(output, "json") && !str_eq(output, "trace")) {
         return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
     c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
-    int r = take_number(a, "batch", 128, 4096, &batch, err);
-    r = r < 0 ? r : take_number(a, "threads", 1, 256, &threads, err);
-    r = r < 0 ? r : take_number(a, "steps", 20, 1000000, &steps, err);
-    r = r < 0 ? r : take_number(a, "seed", 1, INT64_MAX, &seed, err);
+    r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
     c->params.batch = (uint32_t)batch;
     c->params.threads = (uint32_t)threads;
     c->params.steps = (size_t)steps;
@@ -193,53 +179,35 @@ static int print_trace(const struct command *c, const struct bench_result *r)
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
 }
 
-static int run(const struct command *c)
+static int run(const struct args *a, struct err *err)
 {
+    struct command c = {0};
     struct bench_result result;
-    struct err err = {0};
-    int r = bench_run(&c->params, &result, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+    if (take_options(a, &c, err) < 0) {
+        return EXIT_USAGE;
+    }
+    if (bench_run(&c.params, &result, err) < 0) {
         return EXIT_WORKER_RESOURCE;
     }
-    int code = c->output == JSON    ? print_json(c, &result)
-               : c->output == TRACE ? print_trace(c, &result)
-                                    : print_text(c, &result);
+    const int code = c.output == JSON    ? print_json(&c, &result)
+                     : c.output == TRACE ? print_trace(&c, &result)
+                                         : print_text(&c, &result);
     bench_done(&result);
     if (code != EXIT_OK) {
-        fprintf(stderr, "benchworker bench: cannot write the result to stdout\n");
+        (void)err_set(err, EIO, "cannot write the result to stdout");
     }
     return code;
-}
-
-static void print_help(void)
-{
-    struct buf text = BUF_INIT;
-    args_help(options, N_OPTIONS, &text);
-    printf("Usage: benchworker bench [OPTION...]\n\n"
-           "Measure training steps on synthetic data in memory, layer by layer.\n\nOptions:\n%s",
-           buf_cstr(&text));
-    buf_done(&text);
 }
 
 int role_bench(int argc, char *const *argv)
 {
-    struct args args;
-    struct err err = {0};
-    struct command c = {0};
-    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err), code = EXIT_USAGE;
-    if (r < 0) {
-        fprintf(stderr, "benchworker bench: %s\n", err.msg);
-        return EXIT_USAGE;
-    }
-    if (args_has(&args, "help")) {
-        print_help();
-        code = EXIT_OK;
-    } else if (take_options(&args, &c, &err) < 0) {
-        fprintf(stderr, "benchworker bench: %s\n", err.msg);
-    } else {
-        code = run(&c);
-    }
-    args_done(&args);
-    return code;
+    static const struct role_command command = {
+        .name = "bench",
+        .usage = "[OPTION...]",
+        .text = "Measure training steps on synthetic data in memory, layer by layer.",
+        .options = options,
+        .n_options = N_OPTIONS,
+        .run = run,
+    };
+    return role_command_run(&command, argc, argv);
 }

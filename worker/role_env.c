@@ -16,6 +16,7 @@
 #include "exchange/ring_plan.h"
 #include "worker/comm/ring/exchange_ring.h"
 #include "worker/comm/link/handshake.h"
+#include "worker/role_options.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u
@@ -448,12 +449,8 @@ static int check_gang(const struct role_env *e, const char *verb, struct err *er
 
 static int check_training(struct role_env *e, struct err *err)
 {
-    e->model = model_def_find(e->model_name);
-    if (e->model == NULL) {
-        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", e->model_name,
-                       model_def_names());
-    }
-    return check_compute(e, err);
+    const int r = role_find_model(e->model_name, &e->model, err);
+    return r < 0 ? r : check_compute(e, err);
 }
 
 static void print_help(const struct reader *reader, const struct arg_opt *options, size_t n)

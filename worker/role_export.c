@@ -13,16 +13,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/args.h"
 #include "base/buf.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "worker/data/dataset.h"
 #include "network/def.h"
 #include "worker/model/model.h"
 #include "worker/role.h"
+#include "worker/role_options.h"
 
 #define MAX_BATCH 4096
 #define MAX_STEPS 100000
@@ -46,38 +45,23 @@ struct command {
 
 static int take_options(const struct args *a, struct command *c, struct err *err)
 {
-    const struct {
-        const char *name;
-        int64_t fallback, min, max, *ret;
-    } rows[] = {
+    const struct role_number rows[] = {
         {"batch", 32, 1, MAX_BATCH, &c->batch},
         {"limit", 0, 0, 1000000000, &c->limit},
         {"steps", 0, 0, MAX_STEPS, &c->steps},
         {"seed", 1, 0, INT64_MAX, &c->seed},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *text = args_get(a, rows[i].name, NULL);
-        *rows[i].ret = rows[i].fallback;
-        if (text != NULL && parse_i64_in(text, rows[i].min, rows[i].max, rows[i].ret) < 0) {
-            return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to %lld",
-                           rows[i].name, text, (long long)rows[i].min, (long long)rows[i].max);
-        }
+    const int r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
+    if (r < 0) {
+        return r;
     }
     c->dir = args_get(a, "dir", NULL);
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
     c->source = args_get(a, "data", "synthetic");
-    c->def = model_def_find(c->model);
-    if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
-    }
     if (c->dir == NULL) {
         return err_set(err, EINVAL, "--dir is required");
     }
-    if (c->def == NULL) {
-        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
-                       model_def_names());
-    }
-    return 0;
+    return role_find_model(c->model, &c->def, err);
 }
 
 static int open_file(const struct command *c, const char *name, FILE **ret, struct err *err)
@@ -215,7 +199,7 @@ static int write_description(const struct command *c, struct err *err)
     return close_file(f, "export.json", err);
 }
 
-static int run(const struct command *c, struct err *err)
+static int write_all(const struct command *c, struct err *err)
 {
     if (mkdir(c->dir, 0777) < 0 && errno != EEXIST) {
         return err_set_errno(err, errno, "create directory '%s'", c->dir);
@@ -227,36 +211,27 @@ static int run(const struct command *c, struct err *err)
     return r < 0 ? r : write_description(c, err); /* last: it shows that the rest is complete */
 }
 
-static int exit_code_of(int r)
+static int run(const struct args *a, struct err *err)
 {
-    return r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_WORKER_DATA : EXIT_WORKER_RESOURCE;
+    struct command c = {0};
+    int r = take_options(a, &c, err);
+    r = r < 0 ? r : write_all(&c, err);
+    return r >= 0          ? EXIT_OK
+           : r == -EINVAL  ? EXIT_USAGE
+           : r == -EBADMSG ? EXIT_WORKER_DATA
+                           : EXIT_WORKER_RESOURCE;
 }
 
 int role_export(int argc, char *const *argv)
 {
-    struct args args;
-    struct err err = {0};
-    struct command c = {0};
-    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker export: %s\n", err.msg);
-        return EXIT_USAGE;
-    }
-    if (args_has(&args, "help")) {
-        struct buf text = BUF_INIT;
-        args_help(options, N_OPTIONS, &text);
-        printf("Usage: benchworker export --dir DIR [OPTION...]\n\nWrite initial parameters and "
-               "batches, so that another program can start from the same values.\n\nOptions:\n%s",
-               buf_cstr(&text));
-        buf_done(&text);
-        args_done(&args);
-        return EXIT_OK;
-    }
-    r = take_options(&args, &c, &err);
-    r = r < 0 ? r : run(&c, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker export: %s\n", err.msg);
-    }
-    args_done(&args);
-    return r < 0 ? exit_code_of(r) : EXIT_OK;
+    static const struct role_command command = {
+        .name = "export",
+        .usage = "--dir DIR [OPTION...]",
+        .text = "Write initial parameters and batches, so that another program can start from the "
+                "same values.",
+        .options = options,
+        .n_options = N_OPTIONS,
+        .run = run,
+    };
+    return role_command_run(&command, argc, argv);
 }

@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/args.h"
 #include "base/exit_code.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "worker/role.h"
+#include "worker/role_options.h"
 #include "worker/train_output.h"
 
 #define MAX_BATCH 4096
@@ -37,58 +36,34 @@ struct command {
     bool json;
 };
 
-static int take_number(const struct args *a, const char *name, int64_t fallback, int64_t min,
-                       int64_t max, int64_t *ret, struct err *err)
-{
-    const char *text = args_get(a, name, NULL);
-    *ret = fallback;
-    if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
-        return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to %lld", name,
-                       text, (long long)min, (long long)max);
-    }
-    return 0;
-}
-
 static int take_numbers(const struct args *a, struct command *c, struct err *err)
 {
     int64_t batch = 0, threads = 0, epochs = 0, steps = 0, seed = 0;
-    /* clang-format off */
-    const struct {
-        const char *name;
-        int64_t fallback, min, max, *ret;
-    } rows[] = {
-        {"batch", 32, 1, MAX_BATCH, &batch},          {"threads", 1, 1, MAX_THREADS, &threads},
-        {"epochs", 1, 1, MAX_COUNT, &epochs},         {"steps", 0, 0, MAX_COUNT, &steps},
-        {"seed", 1, 0, INT64_MAX, &seed},             {"limit", 0, 0, MAX_COUNT, &c->limit},
+    const struct role_number rows[] = {
+        {"batch", 32, 1, MAX_BATCH, &batch},
+        {"threads", 1, 1, MAX_THREADS, &threads},
+        {"epochs", 1, 1, MAX_COUNT, &epochs},
+        {"steps", 0, 0, MAX_COUNT, &steps},
+        {"seed", 1, 0, INT64_MAX, &seed},
+        {"limit", 0, 0, MAX_COUNT, &c->limit},
         {"test-limit", -1, 0, MAX_COUNT, &c->test_limit},
     };
-    /* clang-format on */
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        int r = take_number(a, rows[i].name, rows[i].fallback, rows[i].min, rows[i].max,
-                            rows[i].ret, err);
-        if (r < 0) {
-            return r;
-        }
-    }
+    const int r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
     c->params.batch = (uint32_t)batch;
     c->params.threads = (uint32_t)threads;
     c->params.epochs = (uint64_t)epochs;
     c->params.max_steps = (uint64_t)steps;
     c->params.seed = (uint64_t)seed;
-    return 0;
+    return r;
 }
 
 static int take_options(const struct args *a, struct command *c, struct err *err)
 {
     const char *output = args_get(a, "output", "text");
-    if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
-    }
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
-    c->params.def = model_def_find(c->model);
-    if (c->params.def == NULL) {
-        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
-                       model_def_names());
+    const int r = role_find_model(c->model, &c->params.def, err);
+    if (r < 0) {
+        return r;
     }
     if (!str_eq(output, "text") && !str_eq(output, "json")) {
         return err_set(err, EINVAL, "--output '%s': expected text or json", output);
@@ -129,71 +104,49 @@ static int exit_code_of(int r)
 }
 
 /* Called with open data; errors from here on are also written as a record. */
-static int train_and_tell(const struct command *c, struct err *err)
+static int train_and_tell(const struct command *c)
 {
     struct train_output out;
-    int r = train_output_begin(&out, &c->params, c->model, c->source, c->json, err);
+    struct err err = {0};
+    int r = train_output_begin(&out, &c->params, c->model, c->source, c->json, &err);
     if (r == 0) {
         struct train_reporter reporter = train_output_reporter(&out);
-        r = train(&c->params, &reporter, err);
+        r = train(&c->params, &reporter, &err);
     }
-    r = r < 0 ? r : train_output_end(&out, err);
+    r = r < 0 ? r : train_output_end(&out, &err);
     if (r < 0) {
-        train_output_error(&out, exit_code_of(r), err->msg);
+        train_output_error(&out, exit_code_of(r), err.msg);
     }
     train_output_done(&out);
     return r < 0 ? exit_code_of(r) : EXIT_OK;
 }
 
-static int run(struct command *c)
+static int run(const struct args *a, struct err *err)
 {
+    struct command c = {0};
     struct dataset *data = NULL, *test = NULL;
-    struct err err = {0};
-    int r = open_data(c, &data, &test, &err), code = exit_code_of(r);
+    int r = take_options(a, &c, err);
+    r = r < 0 ? r : open_data(&c, &data, &test, err);
+    int code = exit_code_of(r);
     if (r == 0) {
-        c->params.train = data;
-        c->params.test = test;
-        code = train_and_tell(c, &err);
-    } else {
-        fprintf(stderr, "benchworker train: %s\n", err.msg);
+        c.params.train = data;
+        c.params.test = test;
+        code = train_and_tell(&c);
     }
     dataset_free(data);
     dataset_free(test);
     return code;
 }
 
-static void print_help(void)
-{
-    struct buf text = BUF_INIT;
-    args_help(options, N_OPTIONS, &text);
-    printf("Usage: benchworker train [OPTION...]\n\n"
-           "Train in one process, without peers, and test after each epoch.\n\nOptions:\n%s",
-           buf_cstr(&text));
-    buf_done(&text);
-}
-
 int role_train(int argc, char *const *argv)
 {
-    struct args args;
-    struct err err = {0};
-    struct command c = {0};
-    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker train: %s\n", err.msg);
-        return EXIT_USAGE;
-    }
-    if (args_has(&args, "help")) {
-        print_help();
-        args_done(&args);
-        return EXIT_OK;
-    }
-    r = take_options(&args, &c, &err);
-    int code = EXIT_USAGE;
-    if (r < 0) {
-        fprintf(stderr, "benchworker train: %s\n", err.msg);
-    } else {
-        code = run(&c);
-    }
-    args_done(&args);
-    return code;
+    static const struct role_command command = {
+        .name = "train",
+        .usage = "[OPTION...]",
+        .text = "Train in one process, without peers, and test after each epoch.",
+        .options = options,
+        .n_options = N_OPTIONS,
+        .run = run,
+    };
+    return role_command_run(&command, argc, argv);
 }

@@ -1,0 +1,27 @@
+/* The command line of the roles that need no peers: train, export and bench. */
+#pragma once
+
+#include "base/args.h"
+#include "base/err.h"
+#include "worker/model/model.h"
+
+struct role_command {
+    const char *name;
+    const char *usage, *text; /* of --help: the options in short, and what the role does */
+    const struct arg_opt *options;
+    size_t n_options;
+    /* Returns the exit code. With an error there is a text in *err, which is printed. */
+    int (*run)(const struct args *a, struct err *err);
+};
+/* A role_verb.run. */
+int role_command_run(const struct role_command *c, int argc, char *const *argv);
+
+struct role_number { /* an option */
+    const char *name;
+    int64_t fallback, min, max, *ret;
+};
+/* -EINVAL. An option that is not given has its fallback. */
+int role_take_numbers(const struct args *a, const struct role_number *rows, size_t n,
+                      struct err *err);
+/* -EINVAL: no network has that name. */
+int role_find_model(const char *name, const struct model_def **ret, struct err *err);
