@@ -186,26 +186,6 @@ static void close_server(struct server *v)
     free(v->s.trainers);
 }
 
-struct reader {
-    struct ps_server *s;
-    struct ps_peer *peer;
-};
-
-static void *server_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
-{
-    struct reader *r = ctx;
-    (void)c;
-    return ps_round_place(r->s, r->peer, f, err);
-}
-
-static int server_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
-                        struct err *err)
-{
-    struct reader *r = ctx;
-    (void)c;
-    return ps_round_frame(r->s, r->peer, f, payload, err);
-}
-
 static void check_flow(const struct flow *f)
 {
     uint64_t n_moving = 0, n_stuck = 0;
@@ -259,7 +239,7 @@ static struct frame honest(const struct server *v, uint32_t t, enum frame_type t
 
 static void fuzz_server(const uint8_t *data, size_t len)
 {
-    static const struct conn_handler handler = {.place = server_place, .frame = server_frame};
+    static const struct conn_handler handler = {.place = ps_round_place, .frame = ps_round_frame};
     struct server v;
     struct err err = {0};
     int r = 0;
@@ -269,8 +249,7 @@ static void fuzz_server(const uint8_t *data, size_t len)
         struct ps_peer *peer = v.s.trainers[t];
         struct frame f = honest(&v, t, type_of(data[1]), (uint32_t)(uint8_t)(data[2] - '0'));
         const bool is_changed = send_frame(&v.senders[t], &up, f, data[3] & 31, (float)t + 1);
-        struct reader reader = {&v.s, peer};
-        r = conn_pump_rx(&peer->conn, 1, SIZE_MAX, &handler, &reader, &err);
+        r = conn_pump_rx(&peer->conn, 1, SIZE_MAX, &handler, &v.s, &err);
         must(r >= 0 || err.msg[0] != '\0', "a refusal without a reason");
         must(r < 0 || !is_changed, "a frame whose header was changed came through");
         check_server(&v);

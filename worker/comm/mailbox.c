@@ -64,17 +64,17 @@ static int do_job(struct mailbox *b, enum mailbox_job job, struct err *err)
     return r;
 }
 
-int mailbox_barrier(struct exchange *x, struct err *err)
+static int barrier(struct exchange *x, struct err *err)
 {
     return do_job((struct mailbox *)x, JOB_BARRIER, err);
 }
 
-int mailbox_goodbye(struct exchange *x, struct err *err)
+static int goodbye(struct exchange *x, struct err *err)
 {
     return do_job((struct mailbox *)x, JOB_GOODBYE, err);
 }
 
-int mailbox_begin(struct exchange *x, const float *grads, float *params, struct err *err)
+static int begin(struct exchange *x, const float *grads, float *params, struct err *err)
 {
     struct mailbox *b = (struct mailbox *)x;
     lock(b);
@@ -93,7 +93,7 @@ int mailbox_begin(struct exchange *x, const float *grads, float *params, struct 
     return r;
 }
 
-void mailbox_ready(struct exchange *x, size_t offset)
+static void ready(struct exchange *x, size_t offset)
 {
     struct mailbox *b = (struct mailbox *)x;
     b->waits_since_ns = offset == 0 ? clock_monotonic_ns() : 0;
@@ -115,7 +115,7 @@ static bool has_arrived(const struct mailbox *b, size_t offset, size_t n)
     return true;
 }
 
-int mailbox_need(struct exchange *x, size_t offset, size_t n, struct err *err)
+static int need(struct exchange *x, size_t offset, size_t n, struct err *err)
 {
     struct mailbox *b = (struct mailbox *)x;
     if (!b->is_in_step) {
@@ -151,7 +151,7 @@ static struct exchange_times exposed(const struct mailbox *b, int64_t begin_ns)
     };
 }
 
-int mailbox_round_end(struct exchange *x, struct exchange_times *ret, struct err *err)
+static int round_end(struct exchange *x, struct exchange_times *ret, struct err *err)
 {
     struct mailbox *b = (struct mailbox *)x;
     const int64_t begin_ns = b->waits_since_ns != 0 ? b->waits_since_ns : clock_monotonic_ns();
@@ -165,7 +165,7 @@ int mailbox_round_end(struct exchange *x, struct exchange_times *ret, struct err
     return r;
 }
 
-void mailbox_abandon(struct exchange *x, int exit_code, const char *why)
+static void abandon(struct exchange *x, int exit_code, const char *why)
 {
     struct mailbox *b = (struct mailbox *)x;
     lock(b);
@@ -188,7 +188,7 @@ static struct exchange_fault fault_of(const struct fault *f)
     return said;
 }
 
-void mailbox_fault(const struct exchange *x, struct exchange_fault *ret)
+static void get_fault(const struct exchange *x, struct exchange_fault *ret)
 {
     struct mailbox *b = (struct mailbox *)(uintptr_t)x; /* const but for the mutex */
     lock(b);
@@ -196,7 +196,7 @@ void mailbox_fault(const struct exchange *x, struct exchange_fault *ret)
     unlock(b);
 }
 
-enum exchange_transport mailbox_transport(const struct exchange *x, const char **ret_why)
+static enum exchange_transport transport(const struct exchange *x, const char **ret_why)
 {
     struct mailbox *b = (struct mailbox *)(uintptr_t)x; /* const but for the mutex */
     lock(b);
@@ -206,14 +206,39 @@ enum exchange_transport mailbox_transport(const struct exchange *x, const char *
     return is_shared ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
 }
 
-int mailbox_init(struct mailbox *b, const struct exchange_ops *ops,
-                 const struct mailbox_params *params, struct err *err)
+static void memory(const struct exchange *x, struct exchange_memory *ret)
+{
+    ((const struct mailbox *)x)->params.memory(x, ret);
+}
+
+static void free_exchange(struct exchange *x)
+{
+    if (x != NULL) {
+        ((struct mailbox *)x)->params.free(x);
+    }
+}
+
+static const struct exchange_ops ops = {
+    .barrier = barrier,
+    .begin = begin,
+    .ready = ready,
+    .need = need,
+    .end = round_end,
+    .goodbye = goodbye,
+    .abandon = abandon,
+    .fault = get_fault,
+    .transport = transport,
+    .memory = memory,
+    .free = free_exchange,
+};
+
+int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct err *err)
 {
     const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0) {
         return err_set_errno(err, errno, "eventfd");
     }
-    b->base.ops = ops;
+    b->base.ops = &ops;
     b->params = *params;
     b->wake_fd = wake_fd;
     b->has_arrived = xnew_array(bool, params->slices.n);
@@ -235,8 +260,8 @@ int mailbox_start(struct mailbox *b, void *(*main)(void *exchange), struct err *
 void mailbox_done(struct mailbox *b)
 {
     if (b->has_thread) {
-        mailbox_abandon(&b->base, EXIT_WORKER_PEER_LOST, "it left before the end");
-        (void)pthread_join(b->thread, NULL); /* mailbox_abandon has made it end */
+        abandon(&b->base, EXIT_WORKER_PEER_LOST, "it left before the end");
+        (void)pthread_join(b->thread, NULL); /* abandon has made it end */
     }
     (void)pthread_cond_destroy(&b->cond);
     (void)pthread_mutex_destroy(&b->mutex);

@@ -1,6 +1,6 @@
 /* Between a process that trains and the communication thread of its exchange: the calls of
- * exchange.h as jobs, one at a time. An exchange with a thread (exchange_ps.c, exchange_ring.c)
- * embeds a mailbox as its first member.
+ * exchange.h, which mailbox.c has, as jobs, one at a time. An exchange with a thread
+ * (exchange_ps.c, exchange_ring.c) embeds a mailbox as its first member.
  *
  *     main thread                                       communication thread, in each turn
  *     begin, ready ... ready(0), need ..., end  --+
@@ -33,6 +33,9 @@ struct mailbox_params {
     bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
+    /* Of exchange_ops; the mailbox has the others. */
+    void (*memory)(const struct exchange *x, struct exchange_memory *ret);
+    void (*free)(struct exchange *x);
 };
 
 struct mailbox {
@@ -72,21 +75,8 @@ struct mailbox {
     struct watchdog watchdog; /* of the main thread, while it computes */
 };
 
-/* ---- the main thread: what an exchange's `ops` consist of ---- */
-
-int mailbox_barrier(struct exchange *x, struct err *err);
-int mailbox_begin(struct exchange *x, const float *grads, float *params, struct err *err);
-void mailbox_ready(struct exchange *x, size_t offset);
-int mailbox_need(struct exchange *x, size_t offset, size_t n, struct err *err);
-int mailbox_round_end(struct exchange *x, struct exchange_times *ret, struct err *err);
-int mailbox_goodbye(struct exchange *x, struct err *err);
-void mailbox_abandon(struct exchange *x, int exit_code, const char *why);
-void mailbox_fault(const struct exchange *x, struct exchange_fault *ret);
-enum exchange_transport mailbox_transport(const struct exchange *x, const char **ret_why);
-
 /* No other function before mailbox_start but mailbox_done. */
-int mailbox_init(struct mailbox *b, const struct exchange_ops *ops,
-                 const struct mailbox_params *params, struct err *err);
+int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct err *err);
 /* Starts the thread. `main` gets the exchange that embeds the mailbox. */
 int mailbox_start(struct mailbox *b, void *(*main)(void *exchange), struct err *err);
 /* Ends the thread, if mailbox_start has started it, and frees what the mailbox owns. */

@@ -14,9 +14,11 @@
 
 /* ---- reading ---- */
 
-int mesh_on_frame(struct mesh *m, struct meet_peer *p, const struct frame *f,
-                  const uint8_t *payload, struct err *err)
+int mesh_on_frame(void *mesh, struct conn *c, const struct frame *f, const uint8_t *payload,
+                  struct err *err)
 {
+    struct mesh *m = mesh;
+    struct meet_peer *p = meet_peer_of(c);
     switch (f->type) {
     case FRAME_GRADIENT:
     case FRAME_PARAMS:
@@ -34,37 +36,11 @@ int mesh_on_frame(struct mesh *m, struct meet_peer *p, const struct frame *f,
     }
 }
 
-struct reader {
-    struct mesh *mesh;
-    struct meet_peer *peer;
-};
-
-static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
-{
-    const struct reader *r = ctx;
-    (void)c;
-    return mesh_place(r->mesh, r->peer, f, err);
-}
-
-static void on_part(void *ctx, struct conn *c, size_t n)
-{
-    (void)c;
-    mesh_part(((const struct reader *)ctx)->mesh, n);
-}
-
-static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
-                    struct err *err)
-{
-    const struct reader *r = ctx;
-    (void)c;
-    return mesh_on_frame(r->mesh, r->peer, f, payload, err);
-}
-
 /* The frame after it, too: one at a time, because a later call's numbers may follow. */
 static int on_control_frame(void *ctx, struct conn *c, const struct frame *f,
                             const uint8_t *payload, struct err *err)
 {
-    const int e = on_frame(ctx, c, f, payload, err);
+    const int e = mesh_on_frame(ctx, c, f, payload, err);
     return e < 0 ? e : 1;
 }
 
@@ -136,14 +112,13 @@ static bool is_to_be_read(const struct mesh *m, enum next next)
 /* Control frames of a peer of which no numbers are wanted. */
 static int read_control(struct mesh *m, struct meet_peer *p, struct err *err)
 {
-    const struct conn_handler handler = {on_place, on_control_frame, on_part};
-    struct reader reader = {m, p};
+    static const struct conn_handler handler = {mesh_place, on_control_frame, mesh_part};
     const uint64_t end = p->conn.bytes_rx + ALL_BYTES;
     enum next next = NEXT_CONTROL;
     while (p->state == MEET_JOINED && p->conn.bytes_rx < end &&
            is_to_be_read(m, next = look(m, &p->conn))) {
         const uint64_t before = p->conn.bytes_rx;
-        const int e = conn_pump_rx(&p->conn, m->meet.now_ns, ALL_BYTES, &handler, &reader, err);
+        const int e = conn_pump_rx(&p->conn, m->meet.now_ns, ALL_BYTES, &handler, m, err);
         if (e < 0 || p->conn.bytes_rx == before) {
             return e; /* or a part of a frame */
         }
@@ -173,9 +148,8 @@ static int read_any(struct mesh *m, struct meet_peer *p, size_t budget, struct e
     if (in->peer != p || in->n_done == in->n) {
         return read_control(m, p, err);
     }
-    const struct conn_handler handler = {on_place, on_frame, on_part};
-    struct reader reader = {m, p};
-    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, budget, &handler, &reader, err);
+    static const struct conn_handler handler = {mesh_place, mesh_on_frame, mesh_part};
+    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, budget, &handler, m, err);
     if (e >= 0 && p->state == MEET_GONE && in->n_done < in->n) {
         return refuse_to_go_on(m, err);
     }

@@ -77,8 +77,8 @@ int mesh_read(struct mesh *m, struct meet_peer *p, size_t budget, struct err *er
 /* -EPROTO, with blame, if p has said goodbye: it takes no part in another call. */
 int mesh_check_gone(struct mesh *m, const struct meet_peer *p, struct err *err);
 /* A frame of a peer that has joined. 1: the last number that is wanted of it has come. */
-int mesh_on_frame(struct mesh *m, struct meet_peer *p, const struct frame *f,
-                  const uint8_t *payload, struct err *err);
+int mesh_on_frame(void *mesh, struct conn *c, const struct frame *f, const uint8_t *payload,
+                  struct err *err);
 /* Once in MESH_TICK_MS at least: heartbeats, control frames of all peers, and a check for silent
  * ones. Answers who asks for shared memory. */
 int mesh_beat(struct mesh *m, struct err *err);
@@ -91,8 +91,8 @@ void mesh_tell_fault(struct mesh *m);
 void mesh_goodbye(struct mesh *m);
 
 /* ---- mesh_incoming.c: for conn_handler, of the peer of m->incoming ---- */
-void *mesh_place(struct mesh *m, const struct meet_peer *p, const struct frame *f, struct err *err);
-void mesh_part(struct mesh *m, size_t n_bytes);
+void *mesh_place(void *mesh, struct conn *c, const struct frame *f, struct err *err);
+void mesh_part(void *mesh, struct conn *c, size_t n_bytes);
 /* True if that was the last one. */
 bool mesh_arrived(struct mesh *m, const struct frame *f);
 

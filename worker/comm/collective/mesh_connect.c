@@ -20,16 +20,9 @@
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 {
     const struct collective_params *p = &m->params;
-    m->meet = (struct meet){
-        .self = p->self,
-        .secret = p->secret,
-        .digest = p->digest,
-        .differs = DIFFERS,
-        .listener = {.fd = p->listen_fd},
-        .handshake_ns = MEET_HANDSHAKE_NS,
-        .late = MEET_LATE,
-        .max_guests = p->n_ranks + MEET_STRANGERS,
-    };
+    meet_init(&m->meet, &p->self, p->secret, p->digest, p->listen_fd);
+    m->meet.differs = DIFFERS;
+    m->meet.max_guests += p->n_ranks;
     m->peers = xnew_array(struct meet_peer, p->n_ranks);
     for (uint32_t i = 0; i < p->n_ranks; i++) {
         meet_peer_init(&m->meet, &m->peers[i], ROLE_WORKER, i, i < mesh_self(m) ? &addrs[i] : NULL);
@@ -52,17 +45,12 @@ static bool all_joined(const struct mesh *m)
 
 /* ---- ranks before this one ---- */
 
-struct caller {
-    struct mesh *mesh;
-    struct meet_peer *peer;
-};
-
 /* Of a rank that was dialled, until it has said WELCOME. */
 static int on_dialled_frame(void *ctx, struct conn *c, const struct frame *f,
                             const uint8_t *payload, struct err *err)
 {
-    struct mesh *m = ((struct caller *)ctx)->mesh;
-    struct meet_peer *p = ((struct caller *)ctx)->peer;
+    struct mesh *m = ctx;
+    struct meet_peer *p = meet_peer_of(c);
     if (!c->secured) {
         return meet_on_challenge(&m->meet, p, f, payload, err);
     }
@@ -72,7 +60,7 @@ static int on_dialled_frame(void *ctx, struct conn *c, const struct frame *f,
         return 1; /* read on as a peer */
     }
     if (f->type == FRAME_ABORT) {
-        return mesh_on_frame(m, p, f, payload, err);
+        return mesh_on_frame(m, c, f, payload, err);
     }
     return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
 }
@@ -87,7 +75,6 @@ static void *no_place(void *ctx, struct conn *c, const struct frame *f, struct e
 static int dialled_turn(struct mesh *m, struct meet_peer *p, struct err *err)
 {
     static const struct conn_handler handler = {.place = no_place, .frame = on_dialled_frame};
-    struct caller caller = {m, p};
     if (p->state == MEET_DIAL) {
         const int e = meet_dial(&m->meet, p, err);
         return e < 0 ? e : 0;
@@ -95,7 +82,7 @@ static int dialled_turn(struct mesh *m, struct meet_peer *p, struct err *err)
     if (p->state != MEET_HANDSHAKE) {
         return 0;
     }
-    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, TURN_BYTES, &handler, &caller, err);
+    const int e = conn_pump_rx(&p->conn, m->meet.now_ns, TURN_BYTES, &handler, m, err);
     if (e == -ECONNRESET) {
         meet_dial_anew(&m->meet, p, DIAL_CLOSED);
         return 0;

@@ -13,10 +13,12 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void *mesh_place(struct mesh *m, const struct meet_peer *p, const struct frame *f, struct err *err)
+void *mesh_place(void *mesh, struct conn *c, const struct frame *f, struct err *err)
 {
+    struct mesh *m = mesh;
     struct mesh_incoming *in = &m->incoming;
-    const size_t left = in->peer == p ? in->n - in->n_done : 0, n = least(left, CHUNK_FLOATS);
+    const size_t left = in->peer == meet_peer_of(c) ? in->n - in->n_done : 0,
+                 n = least(left, CHUNK_FLOATS);
     if (n == 0 || f->type != in->type || f->step != m->step || f->slice != in->n_frames ||
         f->message != (uint32_t)m->message || f->offset != in->at + in->n_done ||
         f->payload_len != n * sizeof(float)) {
@@ -51,8 +53,10 @@ static void add(struct mesh_incoming *in, size_t n)
     in->n_added = n;
 }
 
-void mesh_part(struct mesh *m, size_t n_bytes)
+void mesh_part(void *mesh, struct conn *c, size_t n_bytes)
 {
+    struct mesh *m = mesh;
+    (void)c; /* it is that of m->incoming */
     add(&m->incoming, n_bytes / sizeof(float));
 }
 

@@ -14,6 +14,20 @@
 #define TURN_BYTES ((size_t)64 << 10)
 #define CLAIM_SIZE 192 /* of a rejected connection */
 
+void meet_init(struct meet *m, const struct frame_id *self, const uint8_t *secret,
+               const uint8_t *digest, int listen_fd)
+{
+    *m = (struct meet){
+        .self = *self,
+        .secret = secret,
+        .digest = digest,
+        .listener = {.fd = listen_fd},
+        .handshake_ns = MEET_HANDSHAKE_NS,
+        .late = MEET_LATE,
+        .max_guests = MEET_STRANGERS,
+    };
+}
+
 void meet_begin(struct meet *m, int64_t rendezvous_ns, int64_t silence_ns)
 {
     m->now_ns = clock_monotonic_ns();

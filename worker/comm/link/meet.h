@@ -23,14 +23,20 @@
 enum meet_state { MEET_DIAL, MEET_HANDSHAKE, MEET_JOINED, MEET_GONE };
 
 struct meet_peer {
+    struct conn conn; /* first: meet_peer_of */
     enum meet_state state;
     struct frame_id id; /* the process that it must be; of a guest: that it has proved to be */
-    struct conn conn;
     struct handshake handshake; /* who dials has the trainer's side */
     struct dial dial;           /* of a process that is dialled only */
     int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
     bool is_refused;            /* it learns the reason and closes; it never joins */
 };
+
+/* For handlers of frames. */
+static inline struct meet_peer *meet_peer_of(struct conn *c)
+{
+    return (struct meet_peer *)c;
+}
 
 /* Strangers at a time: more are closed again. */
 #define MEET_STRANGERS 64
@@ -59,6 +65,9 @@ struct meet {
     bool has_all;                      /* that may join; set by the owner of this */
     char rejected[MEET_REJECTED_SIZE]; /* "": none */
 };
+/* `listen_fd`: -1 in a process that does not accept. The limits of guests are those above. */
+void meet_init(struct meet *m, const struct frame_id *self, const uint8_t *secret,
+               const uint8_t *digest, int listen_fd);
 /* The rendezvous begins. */
 void meet_begin(struct meet *m, int64_t rendezvous_ns, int64_t silence_ns);
 /* Closes the connections of guests. */

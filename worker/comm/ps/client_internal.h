@@ -8,7 +8,7 @@
 #include "worker/comm/link/meet.h"
 
 struct link {              /* to one parameter server */
-    struct meet_peer peer; /* never MEET_GONE */
+    struct meet_peer peer; /* first: its connection is the link's; never MEET_GONE */
     bool released;         /* RELEASE has arrived */
     bool is_over;          /* this trainer fails, and this server cannot hear why */
     /* Slices of the current round, which go from the last one to the first: gradients that the

@@ -34,9 +34,8 @@ static void *place_of(const struct client *c, struct slice slice)
 
 static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struct err *err)
 {
-    struct client *c = ((void **)ctx)[0];
-    struct link *l = ((void **)ctx)[1];
-    (void)conn;
+    struct client *c = ctx;
+    struct link *l = (struct link *)conn;
     if (f->type != FRAME_PARAMS || l->peer.state != MEET_JOINED || c->box.doing != JOB_ROUND ||
         !c->box.begun) {
         (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
@@ -153,8 +152,8 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
-    struct client *c = ((void **)ctx)[0];
-    struct link *l = ((void **)ctx)[1];
+    struct client *c = ctx;
+    struct link *l = (struct link *)conn;
     if (!conn->secured) {
         return meet_on_challenge(&c->meet, &l->peer, f, payload, err);
     }
@@ -192,8 +191,7 @@ void link_tell_taken(struct client *c, struct link *l)
 int link_read(struct client *c, struct link *l, struct err *err)
 {
     static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
-    void *ctx[2] = {c, l};
-    int r = conn_pump_rx(&l->peer.conn, c->meet.now_ns, TURN_BYTES, &handler, ctx, err);
+    int r = conn_pump_rx(&l->peer.conn, c->meet.now_ns, TURN_BYTES, &handler, c, err);
     if (r == 0) {
         return 0;
     }

@@ -140,7 +140,7 @@ static int work(struct client *c)
         return 0;
     }
     if (c->box.doing == JOB_ABANDON) {
-        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
+        return -ECANCELED; /* mailbox_fail takes the fault out of the mailbox */
     }
     if (!all_joined(c)) {
         return 0;

@@ -17,9 +17,6 @@ static void client_memory(const struct exchange *x, struct exchange_memory *ret)
 static void client_free(struct exchange *x)
 {
     struct client *c = (struct client *)x;
-    if (c == NULL) {
-        return;
-    }
     mailbox_done(&c->box);
     shm_peers_done(&c->shm);
     free(c->links);
@@ -27,34 +24,20 @@ static void client_free(struct exchange *x)
     free(c);
 }
 
-static const struct exchange_ops client_ops = {
-    .barrier = mailbox_barrier,
-    .begin = mailbox_begin,
-    .ready = mailbox_ready,
-    .need = mailbox_need,
-    .end = mailbox_round_end,
-    .goodbye = mailbox_goodbye,
-    .abandon = mailbox_abandon,
-    .fault = mailbox_fault,
-    .transport = mailbox_transport,
-    .memory = client_memory,
-    .free = client_free,
-};
-
 int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
 {
-    const struct mailbox_params box = {params->self, params->slices, params->watches_main,
-                                       params->on_fault, params->ctx};
+    const struct mailbox_params box = {params->self,     params->slices, params->watches_main,
+                                       params->on_fault, params->ctx,    client_memory,
+                                       client_free};
     struct client *c = xnew(struct client);
-    int r = mailbox_init(&c->box, &client_ops, &box, err);
+    int r = mailbox_init(&c->box, &box, err);
     if (r < 0) {
         free(c);
         return r;
     }
     c->params = *params;
     c->params.servers = NULL;
-    c->meet =
-        (struct meet){.self = params->self, .secret = c->params.secret, .digest = c->params.digest};
+    meet_init(&c->meet, &params->self, c->params.secret, c->params.digest, -1);
     c->links = xnew_array(struct link, params->slices.n_servers);
     c->is_received = xnew_array(bool, params->slices.n);
     for (uint32_t i = 0; i < params->slices.n_servers; i++) {

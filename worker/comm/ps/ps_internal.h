@@ -11,8 +11,8 @@
 #include "worker/comm/ps/ps_single.h"
 #include "worker/comm/ps/reduce.h"
 
-struct ps_peer { /* a trainer that has joined */
-    struct conn conn;
+struct ps_peer {      /* a trainer that has joined */
+    struct conn conn; /* first, for ps_round_place and the like */
     bool ready, gone;
     uint64_t credited; /* slices, over all rounds, that it got credit for */
     uint64_t step;     /* of the next gradient that it sends */
@@ -73,13 +73,12 @@ void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
 /* Once in a turn: finds out who shares memory with this server. */
 void ps_round_share(struct ps_server *s);
-/* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server
- * that gets -EPROTO blames the sender, unless s->meet.fault names another. */
-void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                     struct err *err);
-void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
-int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   const uint8_t *payload, struct err *err);
+/* A conn_handler of trainers that have joined. A server that gets -EPROTO blames the sender, unless
+ * its meet.fault names another. */
+void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct err *err);
+void ps_round_part(void *server, struct conn *c, size_t n);
+int ps_round_frame(void *server, struct conn *c, const struct frame *f, const uint8_t *payload,
+                   struct err *err);
 /* Once in a turn: in a mode in which no trainer waits for another, those that are stuck do
  * not hold up the others. */
 void ps_round_look(struct ps_server *s);

@@ -209,9 +209,10 @@ static int check_others(struct ps_server *s, struct err *err)
     return is_barrier_closed(s) ? blame_waiter(s, err) : 0;
 }
 
-void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                     struct err *err)
+void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct err *err)
 {
+    struct ps_server *s = server;
+    struct ps_peer *peer = (struct ps_peer *)c;
     if (f->type != FRAME_GRADIENT || peer->gone) {
         (void)err_set(err, EPROTO, "a parameter server does not accept %s",
                       frame_type_to_string(f->type));
@@ -259,8 +260,10 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     return peer->receiving;
 }
 
-void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n)
+void ps_round_part(void *server, struct conn *c, size_t n)
 {
+    struct ps_server *s = server;
+    struct ps_peer *peer = (struct ps_peer *)c;
     if (!is_single(s)) {
         reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
                         n / frame_wire_bytes(s->params.wire));
@@ -647,9 +650,11 @@ void ps_round_share(struct ps_server *s)
     }
 }
 
-int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   const uint8_t *payload, struct err *err)
+int ps_round_frame(void *server, struct conn *c, const struct frame *f, const uint8_t *payload,
+                   struct err *err)
 {
+    struct ps_server *s = server;
+    struct ps_peer *peer = (struct ps_peer *)c;
     switch (f->type) {
     case FRAME_HEARTBEAT:
         return 0;

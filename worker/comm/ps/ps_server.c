@@ -61,44 +61,14 @@ static void welcome(void *ctx, struct meet_peer *guest)
     s->meet.has_all = all_joined(s);
 }
 
-/* ---- frames ---- */
-
-struct sender {
-    struct ps_server *server;
-    struct ps_peer *peer;
-};
-
-static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
-{
-    struct sender *sender = ctx;
-    (void)c;
-    return ps_round_place(sender->server, sender->peer, f, err);
-}
-
-static void on_part(void *ctx, struct conn *c, size_t n)
-{
-    struct sender *sender = ctx;
-    (void)c;
-    ps_round_part(sender->server, sender->peer, n);
-}
-
-static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
-                    struct err *err)
-{
-    struct sender *sender = ctx;
-    (void)c;
-    return ps_round_frame(sender->server, sender->peer, f, payload, err);
-}
-
 /* ---- turns ---- */
 
 /* -ECONNRESET: this trainer is lost, and no replica is blamed yet. */
 static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
-    static const struct conn_handler handler = {on_place, on_frame, on_part};
-    struct sender sender = {s, peer};
+    static const struct conn_handler handler = {ps_round_place, ps_round_frame, ps_round_part};
     const bool has_left = peer->gone; /* it has said goodbye: its end is no fault */
-    int r = conn_pump_rx(&peer->conn, s->meet.now_ns, TURN_BYTES, &handler, &sender, err);
+    int r = conn_pump_rx(&peer->conn, s->meet.now_ns, TURN_BYTES, &handler, s, err);
     return r == 0 || has_left ? 0
            : r == -ECONNRESET ? r
                               : meet_blame(&s->meet, &peer->conn.peer, NULL, r, err);
@@ -304,15 +274,9 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
                   struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
 {
     struct ps_server s = {.params = *params};
-    s.meet = (struct meet){
-        .self = params->self,
-        .secret = s.params.secret,
-        .digest = s.params.digest,
-        .listener = {.fd = listen_fd},
-        .handshake_ns = params->handshake_ns,
-        .late = s.late,
-        .max_guests = MEET_STRANGERS,
-    };
+    meet_init(&s.meet, &params->self, s.params.secret, s.params.digest, listen_fd);
+    s.meet.handshake_ns = params->handshake_ns;
+    s.meet.late = s.late;
     (void)snprintf(s.late, sizeof(s.late), "the handshake took longer than %g s",
                    (double)params->handshake_ns / 1e9); /* fits */
     struct err local;

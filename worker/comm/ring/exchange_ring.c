@@ -46,40 +46,19 @@ static void worker_free(struct exchange *x)
     }
 }
 
-static const struct exchange_ops worker_ops = {
-    .barrier = mailbox_barrier,
-    .begin = mailbox_begin,
-    .ready = mailbox_ready,
-    .need = mailbox_need,
-    .end = mailbox_round_end,
-    .goodbye = mailbox_goodbye,
-    .abandon = mailbox_abandon,
-    .fault = mailbox_fault,
-    .transport = mailbox_transport,
-    .memory = worker_memory,
-    .free = worker_free,
-};
-
 int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,
                       struct err *err)
 {
-    const struct mailbox_params box = {params->self, params->slices, params->watches_main,
-                                       params->on_fault, params->ctx};
+    const struct mailbox_params box = {params->self,     params->slices, params->watches_main,
+                                       params->on_fault, params->ctx,    worker_memory,
+                                       worker_free};
     struct ring *r = xnew(struct ring);
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
-    r->meet = (struct meet){
-        .self = params->self,
-        .secret = r->params.secret,
-        .digest = r->params.digest,
-        .listener = {.fd = params->listen_fd},
-        .handshake_ns = MEET_HANDSHAKE_NS,
-        .late = MEET_LATE,
-        .max_guests = MEET_STRANGERS,
-    };
+    meet_init(&r->meet, &params->self, r->params.secret, r->params.digest, params->listen_fd);
     r->share.shm = SHM_PEERS_NONE;
     ring_round_init(r);
-    int e = mailbox_init(&r->box, &worker_ops, &box, err);
+    int e = mailbox_init(&r->box, &box, err);
     if (e < 0) {
         free_memory(r);
         return e;

@@ -129,7 +129,7 @@ static int work(struct ring *r, struct err *err)
         return is_late ? -ECANCELED : 0;
     }
     if (r->box.doing == JOB_ABANDON) {
-        return -ECANCELED; /* mailbox_abandon has put the fault into the mailbox */
+        return -ECANCELED; /* mailbox_fail takes the fault out of the mailbox */
     }
     if (r->box.begun) {
         return 0;

@@ -125,36 +125,29 @@ static int joined_frame(struct ring *r, struct meet_peer *l, const struct frame 
 
 /* ---- the next rank ---- */
 
-struct sender {
-    struct ring *ring;
-    struct meet_peer *peer;
-};
-
 static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
 {
-    struct sender *s = ctx;
-    (void)c;
-    if (s->peer != s->ring->prev) {
+    struct ring *r = ctx;
+    if (meet_peer_of(c) != r->prev) {
         (void)err_set(err, EPROTO, "%s came from the wrong side of the ring",
                       frame_type_to_string(f->type));
         return NULL;
     }
-    return ring_round_place(s->ring, f, err);
+    return ring_round_place(r, f, err);
 }
 
 static void on_part(void *ctx, struct conn *c, size_t n)
 {
-    struct sender *s = ctx;
-    ring_round_part(s->ring, &c->rx.frame, n);
+    ring_round_part(ctx, &c->rx.frame, n);
 }
 
 static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
-    struct sender *s = ctx;
-    struct meet_peer *l = s->peer;
+    struct ring *r = ctx;
+    struct meet_peer *l = meet_peer_of(c);
     if (!c->secured) {
-        return meet_on_challenge(&s->ring->meet, l, f, payload, err);
+        return meet_on_challenge(&r->meet, l, f, payload, err);
     }
     if (l->state == MEET_HANDSHAKE && f->type == FRAME_WELCOME) {
         l->state = MEET_JOINED;
@@ -163,7 +156,7 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
     if (l->state == MEET_HANDSHAKE && f->type != FRAME_ABORT) {
         return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
-    return joined_frame(s->ring, l, f, payload, err);
+    return joined_frame(r, l, f, payload, err);
 }
 
 static int dial_next(struct ring *r, struct err *err)
@@ -179,8 +172,7 @@ static int dial_next(struct ring *r, struct err *err)
 static int read_peer(struct ring *r, struct meet_peer *l, size_t budget, struct err *err)
 {
     static const struct conn_handler handler = {on_place, on_frame, on_part};
-    struct sender sender = {r, l};
-    return conn_pump_rx(&l->conn, r->meet.now_ns, budget, &handler, &sender, err);
+    return conn_pump_rx(&l->conn, r->meet.now_ns, budget, &handler, r, err);
 }
 
 /* One neighbour has closed its connection. The other one may have sent an ABORT that names the
