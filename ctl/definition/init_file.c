@@ -172,9 +172,9 @@ static void put_scalar(struct buf *out, const char *text)
  * variables by which the profile says it; 0: another word. */
 static size_t rendezvous_words(const struct init_params *p, size_t i)
 {
-    static const char *const options[] = {"--nnodes",      "--node-rank",   "--rdzv-backend",
-                                          "--rdzv-conf",   "--rdzv-id",     "--rdzv-endpoint",
-                                          "--master-addr", "--master-port", "--standalone", NULL};
+    static const char *const options[] = {
+        "--nnodes",        "--node-rank",   "--rdzv-backend", "--rdzv-conf",  "--rdzv-id",
+        "--rdzv-endpoint", "--master-addr", "--master-port",  "--standalone", NULL};
     _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
     const bool has_value = strchr(p->words[i], '=') != NULL;
     for (char *c = name + (name[0] == '-' ? 2 : 0); name[0] == '-' && name[1] == '-' && *c != '\0';
