@@ -48,8 +48,9 @@ int cuDeviceGetCount(int *ret)
 
 int cuDeviceGet(int *ret, int ordinal)
 {
+    const char *only = getenv("STAND_IN_GPU"); /* the one that works */
     *ret = ordinal;
-    return 0;
+    return only != NULL && ordinal != only[0] - '0';
 }
 
 int cuDevicePrimaryCtxRetain(void **ret, int device)

@@ -70,6 +70,15 @@ def check_failures(tap, only_cuda):
                 tap.equal(1, err.count("\n"), f"{says}, {n} ranks: in one line")
 
 
+def check_local_rank(tap):
+    """The rank among those of a machine chooses the GPU."""
+    rows = [({}, "0"), ({"LOCAL_RANK": "x"}, "0"), ({"LOCAL_RANK": "3"}, "1"),
+            *(({name: "1"}, "1") for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))]
+    for variables, gpu in rows:
+        with Env(STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables), Ranks(1, ["-b", "4K", "-e", "4K", *NCCL]) as ranks:
+            tap.equal(0, ranks.end()[0][0], f"{variables or 'rank 0'}: GPU {gpu} of 2")
+
+
 def wait_for_files(folder, n):
     begin = time.monotonic()
     while len(os.listdir(folder)) < n and seconds_since(begin) < PATIENCE_S:
@@ -124,6 +133,7 @@ def main():
         check_tables(tap)
         check_wrong(tap)
         check_failures(tap, only_cuda)
+        check_local_rank(tap)
         check_connecting(tap)
         check_reported(tap)
         check_faults(tap, "nccl")

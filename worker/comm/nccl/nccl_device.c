@@ -1,6 +1,26 @@
 /* See nccl_device.h. */
 #include "worker/comm/nccl/nccl_device.h"
 
+#include <stdlib.h>
+
+#include "base/parse.h"
+
+/* The number of this process among those of its machine, as who starts ranks says it: torchrun,
+ * Open MPI, MPICH, srun. Without one all ranks are on one machine, or each has GPUs of its own. */
+static uint64_t local_rank(uint32_t rank)
+{
+    static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+        uint64_t found;
+        if (text != NULL && parse_u64(text, &found) == 0) {
+            return found;
+        }
+    }
+    return rank;
+}
+
 int nccl_device_open(struct nccl_device *d, uint32_t rank, struct err *err)
 {
     *d = NCCL_DEVICE_INIT;
@@ -13,7 +33,7 @@ int nccl_device_open(struct nccl_device *d, uint32_t rank, struct err *err)
         return err_set(err, ENODEV, "there is no GPU");
     }
     r = r < 0 ? r
-              : cuda_check(api, api->cu_device_get(&device, (int)(rank % (uint32_t)n)),
+              : cuda_check(api, api->cu_device_get(&device, (int)(local_rank(rank) % (unsigned)n)),
                            "cuDeviceGet", err);
     r = r < 0 ? r
               : cuda_check(api, api->cu_context_retain(&d->context, device),

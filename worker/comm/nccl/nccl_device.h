@@ -12,7 +12,8 @@ struct nccl_device {
 };
 #define NCCL_DEVICE_INIT ((struct nccl_device){.device = -1})
 
-/* Loads the libraries and takes the GPU `rank` mod the number that this process sees.
+/* Loads the libraries and takes a GPU: the rank among the processes of this machine (`rank`, if
+ * no launcher says which) mod the number of GPUs that this process sees.
  * -ELIBACC: a library is missing; -ENODEV: there is no GPU. Undo it with
  * nccl_device_close, also if it fails. */
 int nccl_device_open(struct nccl_device *d, uint32_t rank, struct err *err);
