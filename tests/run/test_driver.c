@@ -211,8 +211,8 @@ static void on_answered(uv_timer_t *timer)
     w->launcher->on_change(w->launcher->ctx);
 }
 
-/* Its owner frees the launcher then, and another run may follow: a pod on its way would run beside
- * that. */
+/* Its owner frees the launcher then, and another run may follow. A pod that is still being created
+ * would run at the same time. */
 TEST(a_driver_that_gives_up_waits_for_what_is_being_created)
 {
     struct world w;
