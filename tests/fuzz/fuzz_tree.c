@@ -1,0 +1,50 @@
+/* Fuzz target: any bytes as a YAML document, merge keys or not. A refused text has a diagnostic and
+ * no tree; an accepted one keeps to the limits, and so does its copy. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "doc/tree.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+    if (!holds) {
+        abort(); /* how a fuzz target says that a property is broken */
+    }
+}
+
+static void check_tree(const struct node *root, const struct tree_limits *limits)
+{
+    struct node *copy = tree_copy(root);
+    struct tree_size size = {0}, copied = {0};
+    tree_measure(root, &size);
+    tree_measure(copy, &copied);
+    require(size.nodes <= limits->nodes && size.depth <= limits->depth);
+    require(size.nodes == copied.nodes && size.bytes == copied.bytes && size.depth == copied.depth);
+    json_t *first = tree_to_json(root), *second = tree_to_json(copy);
+    require(json_equal(first, second));
+    json_decref(first);
+    json_decref(second);
+    tree_free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (int merges = 0; merges <= 1; merges++) {
+        struct tree_limits limits = TREE_LIMITS_DEFAULT;
+        struct diags diags = {0};
+        struct node *root = NULL;
+        limits.has_merge_keys = merges;
+        if (tree_parse((const char *)data, size, &limits, &root, &diags) == 0) {
+            require(diags.list.len == 0);
+            check_tree(root, &limits);
+            tree_free(root);
+        } else {
+            require(root == NULL && diags.list.len > 0);
+            diags_done(&diags);
+        }
+    }
+    return 0;
+}
