@@ -9,6 +9,16 @@
 #include "base/str.h"
 #include "logparse/groups.h"
 
+#define CLASS_NAME "^abcdefghijklmnopqrstuvwxyz"
+
+/* The length of "[:alpha:]" or "[:^alpha:]" at `at`; 0: there is none, as in "[[:]". */
+static size_t posix_class(const char *text, size_t at)
+{
+    const char *name = text + at + 2;
+    const size_t len = text[at] == '[' && text[at + 1] == ':' ? strspn(name, CLASS_NAME) : 0;
+    return len > 0 && str_has_prefix(name + len, ":]") ? len + 4 : 0;
+}
+
 /* After the ']' of the class that begins at `at`. */
 static size_t skip_class(const char *text, size_t at)
 {
@@ -18,10 +28,9 @@ static size_t skip_class(const char *text, size_t at)
     while (text[at] != '\0' && text[at] != ']') {
         if (text[at] == '\\' && text[at + 1] != '\0') {
             at += 2;
-        } else if (text[at] == '[' && text[at + 1] == ':' && strstr(text + at, ":]") != NULL) {
-            at = (size_t)(strstr(text + at, ":]") - text) + 2;
         } else {
-            at++;
+            const size_t len = posix_class(text, at);
+            at += len == 0 ? 1 : len;
         }
     }
     return text[at] == '\0' ? at : at + 1;
