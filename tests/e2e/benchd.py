@@ -27,21 +27,24 @@ LOOP_WATCH = tempfile.NamedTemporaryFile("r")   # what it saw of every benchd
 def check_loop(t):
     """A turn of 50 ms has 12 ticks of 4 ms; the kernel may give a thread that it interrupts often only half of them."""
     said = LOOP_WATCH.read().splitlines()
-    turns = [re.match(r"a turn of the loop took (\d+) ms, at ?(.*)", line) for line in said if line != "loaded"]
+    turns = [re.match(r"a turn of the loop took (\d+) ms (\(.*?\)), at ?(.*)", line) for line in said if line != "loaded"]
     slow = []
-    for took, stacks in (turn.groups() for turn in turns):
+    for took, what, stacks in (turn.groups() for turn in turns):
         stacks = stacks.split(";")[:-1]
-        print(f"# a turn of benchd's loop took {took} ms of a CPU, seen {len(stacks)} times", flush=True)
+        print(f"# a turn of benchd's loop took {took} ms of a CPU {what}, seen {len(stacks)} times", flush=True)
         if len(stacks) * TICK_MS >= LIMIT_MS / 2:
-            slow.append(f"{took} ms:\n" + "\n".join(f"{n} times {where}" for where, n in Counter(map(places, stacks)).most_common()))
+            slow.append(f"{took} ms {what}:\n" + "\n".join(f"{n} times {where}" for where, n in Counter(map(places, stacks)).most_common()))
     t.ok("loaded" in said and not slow, f"no turn of benchd's loop took more than {LIMIT_MS} ms of a CPU", "\n".join(slow))
 
 
 def places(stack):
-    """The functions of addresses in benchd, innermost first."""
-    named = subprocess.run(["addr2line", "-f", "-s", "-e", BENCHD, *stack.split()], text=True, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, check=True).stdout.splitlines()
-    return " < ".join(f"{function} {place}" for function, place in zip(named[::2], named[1::2]))
+    """The functions of a stack, innermost first: of libraries up to the first of benchd, then those of benchd."""
+    frames = stack.split()
+    own = [frame for frame in frames if frame.startswith("0x")]
+    above = frames[:frames.index(own[0])] if own else frames
+    named = subprocess.run(["addr2line", "-f", "-s", "-e", BENCHD, *own], text=True, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, check=True).stdout.splitlines() if own else []
+    return " < ".join(above + [f"{function} {place}" for function, place in zip(named[::2], named[1::2])])
 
 
 if LOOP_WATCH_MODULE:

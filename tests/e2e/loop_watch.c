@@ -1,8 +1,8 @@
 /* Preloaded into benchd, measures each turn of its loop: the CPU time of the main thread from the
  * end of one wait for events to the beginning of the next, so that a busy machine does not count.
  * Appends to the file that LOOP_WATCH names a line when it is loaded, and one for each turn over
- * 50 ms: its time, and where in benchd it was every 4 ms, as stacks of addresses within the
- * program, innermost first.
+ * 50 ms: its time, what of it the kernel took, the page faults, and where it was every 4 ms, as
+ * stacks, innermost first: functions of libraries by name, then addresses within benchd.
  *
  * While its host holds up a virtual machine nothing ticks, but the kernel may count that time as
  * CPU time of the thread that ran: such a turn has few stacks. */
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ static const int64_t TICK_NS = 4 * 1000000LL;
 
 static int file = -1;
 static int64_t begun_ns; /* the turn of the main thread; 0: none yet */
+static struct rusage begun;
 static __typeof__(epoll_pwait) *wait_for_events;
 static volatile sig_atomic_t n_ticks; /* in this turn */
 static struct {
@@ -75,20 +77,38 @@ __attribute__((constructor)) static void open_file(void)
     start_ticks();
 }
 
+static void tell_frame(FILE *out, void *frame)
+{
+    Dl_info in;
+    if (!dladdr(frame, &in) || strstr(in.dli_fname, "loop_watch")) {
+        return;
+    }
+    if (strstr(in.dli_fname, "/benchd")) {
+        fprintf(out, " 0x%tx", (char *)frame - (char *)in.dli_fbase);
+    } else {
+        fprintf(out, " %s:%s", basename(in.dli_fname), in.dli_sname ? in.dli_sname : "?");
+    }
+}
+
+static int64_t us_of(const struct timeval *t)
+{
+    return t->tv_sec * 1000000LL + t->tv_usec;
+}
+
 static void tell(int64_t took_ns, int n)
 {
-    static char line[STACKS * FRAMES * 20];
+    static char line[STACKS * FRAMES * 80];
+    struct rusage now;
     FILE *out = fmemopen(line, sizeof line, "w");
-    if (!out) {
+    if (!out || getrusage(RUSAGE_THREAD, &now)) {
         abort();
     }
-    fprintf(out, "a turn of the loop took %.0f ms, at", (double)took_ns / 1e6);
+    fprintf(out, "a turn of the loop took %.0f ms (%.0f in the kernel, %ld page faults), at",
+            (double)took_ns / 1e6, (double)(us_of(&now.ru_stime) - us_of(&begun.ru_stime)) / 1e3,
+            now.ru_minflt + now.ru_majflt - begun.ru_minflt - begun.ru_majflt);
     for (int i = 0; i < n && i < STACKS; i++) {
         for (int k = 0; k < stacks[i].n; k++) {
-            Dl_info in;
-            if (dladdr(stacks[i].frames[k], &in) && strstr(in.dli_fname, "/benchd")) {
-                fprintf(out, " 0x%tx", (char *)stacks[i].frames[k] - (char *)in.dli_fbase);
-            }
+            tell_frame(out, stacks[i].frames[k]);
         }
         fprintf(out, ";");
     }
@@ -111,6 +131,7 @@ int epoll_pwait(int epoll, struct epoll_event *events, int n_events, int timeout
     const int n = wait_for_events(epoll, events, n_events, timeout_ms, mask);
     if (is_main) {
         n_ticks = 0;
+        (void)getrusage(RUSAGE_THREAD, &begun);
         begun_ns = cpu_ns();
     }
     return n;
