@@ -11,7 +11,7 @@
 
 #define CLASS_NAME "^abcdefghijklmnopqrstuvwxyz"
 
-/* The length of "[:alpha:]" or "[:^alpha:]" at `at`; 0: there is none, as in "[[:]". */
+/* The length of "[:alpha:]" or "[:^alpha:]" at `at`; 0: something else is there, as in "[[:]". */
 static size_t posix_class(const char *text, size_t at)
 {
     const char *name = text + at + 2;
