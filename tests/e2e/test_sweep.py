@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import threading
+import time
 
 import kwok
 import tap
@@ -16,7 +17,7 @@ from rest import NS, RUNS, Api
 
 NAME = "vgg16-pserver-sweep"
 NODES = 80
-RUN_S = 420
+QUIET_S = 180
 FULL = {"0": (10, 100), "1": (20, 100), "2": (40, 100), "3": (60, 100), "4": (0, 1)}   # pservers and trainers of each point
 
 
@@ -38,13 +39,19 @@ def counts_of(pods):
     return {point: (count["pserver"], count["trainer"]) for point, count in roles.items()}
 
 
-def wait_end(cluster, name):
-    api = Api(cluster)
-
-    def look():
-        phase = api.get(f"{RUNS}/{name}").get("status", {}).get("phase")
-        return phase if phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled") else None
-    return wait_for(look, RUN_S)
+def wait_end(cluster, name, pods):
+    """The phase in which it ended; None: neither it nor a pod has changed for QUIET_S, however long all takes."""
+    api, seen, since = Api(cluster), None, time.monotonic()
+    while time.monotonic() < since + QUIET_S:
+        run = api.get(f"{RUNS}/{name}")
+        phase = run.get("status", {}).get("phase")
+        if phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"):
+            return phase
+        now = [pod["metadata"]["resourceVersion"] for named in list(pods.values()) for pod in list(named.values())]
+        if (run["metadata"]["resourceVersion"], now) != seen:
+            seen, since = (run["metadata"]["resourceVersion"], now), time.monotonic()
+        time.sleep(0.5)
+    return None
 
 
 def check(t, cluster, daemon, ctl):
@@ -54,7 +61,7 @@ def check(t, cluster, daemon, ctl):
             "spec": {"benchmarkRef": {"name": NAME}, "overrides": {"repeats": {"min": 1}}}}
     pods = see_pods(cluster)
     k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
-    t.equal("Succeeded", wait_end(cluster, "full"), "all points succeed")
+    t.equal("Succeeded", wait_end(cluster, "full", pods), "all points succeed")
     wait_for(lambda: counts_of(pods) == FULL, 60)   # the watch may be a moment behind
     t.equal(FULL, counts_of(pods), "pods of each point")
     pod = next(iter(pods["3"].values()))
