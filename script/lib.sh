@@ -33,6 +33,8 @@ use_ccache() {
     export CCACHE_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/benchd/ccache" CCACHE_MAXSIZE=1G
     # Paths below the tree count as relative, and the folder in debug information does not matter.
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+    # What is compiled for the first time is not preprocessed before: a quarter less of CPU time.
+    export CCACHE_DEPEND=1
 }
 
 # use_real_python: where python3 is a wrapper, as pyenv's is, each start of it takes longer than
