@@ -33,7 +33,7 @@ use_ccache() {
     export CCACHE_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/benchd/ccache" CCACHE_MAXSIZE=1G
     # Paths below the tree count as relative, and the folder in debug information does not matter.
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
-    # What is compiled for the first time is not preprocessed before: a quarter less of CPU time.
+    # What is compiled for the first time is not preprocessed before.
     export CCACHE_DEPEND=1
 }
 

@@ -47,9 +47,9 @@ def wait_end(cluster, name, pods):
         phase = run.get("status", {}).get("phase")
         if phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"):
             return phase
-        now = [pod["metadata"]["resourceVersion"] for named in list(pods.values()) for pod in list(named.values())]
-        if (run["metadata"]["resourceVersion"], now) != seen:
-            seen, since = (run["metadata"]["resourceVersion"], now), time.monotonic()
+        now = [each["metadata"]["resourceVersion"] for each in [run, *(pod for named in list(pods.values()) for pod in list(named.values()))]]
+        if now != seen:
+            seen, since = now, time.monotonic()
         time.sleep(0.5)
     return None
 
