@@ -14,39 +14,6 @@
 
 static_assert(SUMMARY_MAX_SERIES == SERIES_MAX, "one limit, two headers");
 
-static const char *const phase_names[PHASE_COUNT] = {
-    [PHASE_DATA] = "data",       [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward",
-    [PHASE_SEND] = "send",       [PHASE_WAIT] = "wait",       [PHASE_UPDATE] = "update",
-    [PHASE_RECEIVE] = "receive",
-};
-
-static const char *const type_names[RECORD_TYPE_COUNT] = {
-    [RECORD_START] = "start",
-    [RECORD_STEP] = "step",
-    [RECORD_SUMMARY] = "summary",
-    [RECORD_ERROR] = "error",
-};
-
-const char *const summary_unit_names[SUMMARY_UNIT_COUNT] = {
-    [UNIT_SAMPLES] = "samples", [UNIT_STEPS] = "steps", [UNIT_WORDS] = "words",
-    [UNIT_TOKENS] = "tokens",   [UNIT_GB] = "GB",       [UNIT_RUNS] = "runs",
-};
-
-const char *phase_to_string(enum phase phase)
-{
-    return phase_names[phase];
-}
-
-const char *record_type_to_string(enum record_type type)
-{
-    return type_names[type];
-}
-
-bool record_is_digest(const char *s)
-{
-    return strlen(s) == RECORD_DIGEST_CHARS && strspn(s, "0123456789abcdef") == RECORD_DIGEST_CHARS;
-}
-
 void summary_drop_series(struct summary *s)
 {
     free(s->series_us);
@@ -94,68 +61,6 @@ static void write_line(struct buf *out, json_t *object)
     json_decref(object);
 }
 
-static void set_count(json_t *object, const char *key, uint64_t value)
-{
-    uint64_t max = INT64_MAX; /* JSON readers, jansson too, count in int64 */
-    json_object_set_new(object, key, json_integer((json_int_t)(value > max ? max : value)));
-}
-
-/* A negative time is a mistake of the caller's clock; the line stays valid. */
-static void set_time(json_t *object, const char *key, int64_t value)
-{
-    json_object_set_new(object, key, json_integer(value < 0 ? 0 : value));
-}
-
-static void set_number(json_t *object, const char *key, double value)
-{
-    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static void set_phases(json_t *object, const int64_t phase_ns[PHASE_COUNT])
-{
-    json_t *phases = json_object();
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        set_time(phases, phase_names[i], phase_ns[i]);
-    }
-    json_object_set_new(object, "phase_ns", phases);
-}
-
-static json_t *new_record(enum record_type type, const struct record_who *who)
-{
-    json_t *o = json_object();
-    json_object_set_new(o, "benchd", json_integer(RECORD_VERSION));
-    json_object_set_new(o, "type", json_string(record_type_to_string(type)));
-    json_object_set_new(o, "role", json_string(role_to_string(who->role)));
-    set_count(o, "index", who->index);
-    set_count(o, "attempt", who->attempt);
-    return o;
-}
-
-void record_write_start(struct buf *out, const struct record_who *who, json_t *environment)
-{
-    json_t *o = new_record(RECORD_START, who);
-    json_object_set(o, "environment", environment);
-    write_line(out, o);
-}
-
-void record_write_step(struct buf *out, const struct record_who *who,
-                       const struct record_step *step)
-{
-    json_t *o = new_record(RECORD_STEP, who);
-    set_count(o, "step", step->step);
-    if (step->warmup) {
-        json_object_set_new(o, "warmup", json_true());
-    }
-    set_time(o, "t_ns", step->t_ns);
-    set_time(o, "step_ns", step->step_ns);
-    set_count(o, "samples", step->samples);
-    set_number(o, "loss", step->loss);
-    set_phases(o, step->phase_ns);
-    set_count(o, "bytes_tx", step->bytes_tx);
-    set_count(o, "bytes_rx", step->bytes_rx);
-    write_line(out, o);
-}
-
 static json_t *text_of_bytes(const char *text)
 {
     struct buf clean = BUF_INIT;
@@ -165,159 +70,145 @@ static json_t *text_of_bytes(const char *text)
     return value;
 }
 
-void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
-                        const char *message)
+static bool is_zero(const char *bytes, size_t n)
 {
-    json_t *o = new_record(RECORD_ERROR, who);
-    json_object_set_new(o, "code", json_integer(code));
-    json_object_set_new(o, "peer", peer == NULL ? json_null() : text_of_bytes(peer));
-    json_object_set_new(o, "message", text_of_bytes(message));
-    write_line(out, o);
+    return n > 0 && bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
 }
 
-static void set_evaluations(json_t *object, const struct evaluations *e)
+static void write_fields(json_t *o, const struct fields *fields, const void *from);
+
+static json_t *evaluations_to_json(const struct evaluations *e)
 {
-    json_t *times = json_array(), *accuracies = json_array();
+    if (e->n == 0) {
+        return NULL;
+    }
+    json_t *o = json_object(), *times = json_array(), *accuracies = json_array();
     for (uint32_t i = 0; i < e->n; i++) {
         json_array_append_new(times, json_integer(e->list[i].t_ms));
         json_array_append_new(accuracies, json_integer(e->list[i].accuracy_ppm));
     }
-    json_t *o = json_object();
-    set_count(o, "k", e->k);
-    set_time(o, "end_ms", e->end_ms);
+    write_fields(o, &record_evaluations_fields, e);
     json_object_set_new(o, "t_ms", times);
     json_object_set_new(o, "accuracy_ppm", accuracies);
-    json_object_set_new(object, "evaluations", o);
+    return o;
 }
 
-static void set_series(json_t *object, const int64_t *step_ns, size_t n, size_t max)
-{
-    struct series series;
-    struct buf data = BUF_INIT;
-    series_encode(step_ns, n, max, &series, &data);
-    json_t *o = json_object();
-    set_count(o, "k", series.k);
-    set_count(o, "n", series.n);
-    json_object_set_new(o, "min", json_integer(series.min));
-    json_object_set_new(o, "data", json_stringn(buf_cstr(&data), data.len));
-    json_object_set_new(object, "series", o);
-    buf_done(&data);
-}
-
-static void set_source(json_t *object, const struct summary_source *source)
+static json_t *object_of(const struct fields *fields, const void *from)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "rule", json_string(source->rule));
-    json_object_set_new(o, "method", json_string(source->method));
-    json_object_set_new(o, "unit", json_string(summary_unit_names[source->unit]));
-    json_object_set_new(o, "scope", json_string(source->is_job ? "job" : "replica"));
-    set_number(o, "accuracy_last", source->accuracy_last);
-    json_object_set_new(object, "log", o);
+    write_fields(o, fields, from);
+    if (json_object_size(o) == 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
 }
 
-static void set_probe(json_t *object, const char *key, const struct noise_probe *probe)
+/* NULL: nothing is written. */
+static json_t *field_to_json(const struct field *f, const void *at)
 {
-    if (probe->spins_per_s > 0) {
-        json_t *o = json_object();
-        set_count(o, "spins_per_s", probe->spins_per_s);
-        set_count(o, "copy_bytes_per_s", probe->copy_bytes_per_s);
-        json_object_set_new(object, key, o);
+    switch (f->kind) {
+    case FIELD_32:
+        return json_integer(f->least < 0 ? (json_int_t) * (const int32_t *)at
+                                         : (json_int_t) * (const uint32_t *)at);
+    case FIELD_COUNT: /* JSON readers, jansson too, count in int64 */
+        return json_integer(*(const int64_t *)at < 0 ? INT64_MAX : *(const int64_t *)at);
+    case FIELD_TIME:
+        return json_integer(*(const int64_t *)at < 0 ? 0 : *(const int64_t *)at);
+    case FIELD_NUMBER:
+        return isfinite(*(const double *)at) ? json_real(*(const double *)at) : json_null();
+    case FIELD_FLAG:
+        return json_boolean(*(const bool *)at);
+    case FIELD_WORD:
+        return json_string(
+            f->words[f->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at]);
+    case FIELD_TEXT:
+    case FIELD_NAME:
+    case FIELD_DIGEST:
+        return *(char *const *)at == NULL ? json_null() : text_of_bytes(*(char *const *)at);
+    case FIELD_TREE:
+        return json_incref(*(json_t *const *)at);
+    case FIELD_OBJECT:
+        return object_of(f->fields, at);
+    case FIELD_EVALUATIONS:
+        return evaluations_to_json(*(struct evaluations *const *)at);
+    case FIELD_SERIES:
+        return NULL;
+    }
+    return NULL;
+}
+
+static void write_fields(json_t *o, const struct fields *fields, const void *from)
+{
+    for (const struct field *f = fields->list; f < fields->list + fields->n; f++) {
+        if (!is_zero((const char *)from + f->guard.offset, f->guard.size)) {
+            json_object_set_new(o, f->key, field_to_json(f, (const char *)from + f->offset));
+        }
     }
 }
 
-static void set_noise(json_t *object, const struct noise *noise)
+static json_t *new_record(enum record_type type, const struct record_who *who, const void *body)
 {
+    const struct record head = {.type = type, .who = *who};
     json_t *o = json_object();
-    set_probe(o, "before", &noise->before);
-    set_probe(o, "after", &noise->after);
-    if (noise->busy_ns > 0) {
-        set_time(o, "busy_ns", noise->busy_ns);
-        set_time(o, "steal_ns", noise->steal_ns);
-    }
-    if (noise->cpu_run_ns > 0) {
-        set_time(o, "cpu_run_ns", noise->cpu_run_ns);
-        set_time(o, "cpu_wait_ns", noise->cpu_wait_ns);
-    }
-    if (noise->by_launcher) {
-        json_object_set_new(o, "launcher", json_true());
-    }
-    if (json_object_size(o) > 0) {
-        json_object_set(object, "noise", o);
-    }
-    json_decref(o);
+    json_object_set_new(o, "benchd", json_integer(RECORD_VERSION));
+    write_fields(o, &record_head_fields, &head);
+    write_fields(o, record_type_fields[type], body);
+    return o;
+}
+
+void record_write_start(struct buf *out, const struct record_who *who, json_t *environment)
+{
+    const struct record_start start = {environment};
+    write_line(out, new_record(RECORD_START, who, &start));
+}
+
+void record_write_step(struct buf *out, const struct record_who *who,
+                       const struct record_step *step)
+{
+    write_line(out, new_record(RECORD_STEP, who, step));
+}
+
+void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
+                        const char *message)
+{
+    const struct record_error error = {code, (char *)peer, (char *)message};
+    write_line(out, new_record(RECORD_ERROR, who, &error));
 }
 
 char *record_replace_noise(const char *line, const struct noise *noise)
 {
-    json_t *o = json_loads(line, 0, NULL);
-    if (!json_is_object(o)) {
-        json_decref(o);
-        return NULL;
+    json_t *o = json_loads(line, 0, NULL), *seen = object_of(&record_noise_fields, noise);
+    char *text = NULL;
+    if (json_is_object(o)) {
+        (void)(seen != NULL && json_object_set(o, "noise", seen));
+        text = json_dumps(o, JSON_COMPACT);
     }
-    set_noise(o, noise);
-    char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(seen);
     json_decref(o);
     return text;
+}
+
+static json_t *series_to_json(const int64_t *step_ns, size_t n, size_t max)
+{
+    struct series_text text = {0};
+    struct buf data = BUF_INIT;
+    series_encode(step_ns, n, max, &text.series, &data);
+    text.data = data.data;
+    json_t *o = object_of(&record_series_fields, &text);
+    buf_done(&data);
+    return o;
 }
 
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n)
 {
-    assert(s->environment_digest == NULL || record_is_digest(s->environment_digest));
-    json_t *o = new_record(RECORD_SUMMARY, who);
-    set_count(o, "samples", s->samples);
-    set_time(o, "duration_ns", s->duration_ns);
-    set_count(o, "steps", s->steps);
-    set_phases(o, s->phase_ns);
-    set_count(o, "bytes_tx", s->bytes_tx);
-    set_count(o, "bytes_rx", s->bytes_rx);
-    set_number(o, "loss_first", s->loss_first);
-    set_number(o, "loss_last", s->loss_last);
-    set_time(o, "throttled_ns", s->throttled_ns);
-    set_count(o, "throttled_periods", s->throttled_periods);
-    set_count(o, "max_rss_bytes", s->max_rss_bytes);
-    if (s->cpu_ns > 0) {
-        set_time(o, "cpu_ns", s->cpu_ns);
-    }
-    json_object_set_new(o, "environment_digest",
-                        s->environment_digest == NULL ? json_null()
-                                                      : json_string(s->environment_digest));
-    if (s->source.rule != NULL) {
-        set_source(o, &s->source);
-    }
-    const bool is_evaluated = s->evaluations != NULL && s->evaluations->n > 0;
-    if (is_evaluated) {
-        set_evaluations(o, s->evaluations);
-    }
-    if (s->last.steps > 0) {
-        json_t *last = json_object();
-        set_count(last, "trainer", s->last.trainer);
-        set_count(last, "steps", s->last.steps);
-        set_time(last, "wait_ns", s->last.wait_ns);
-        json_object_set_new(o, "last", last);
-    }
-    if (s->staleness.slices > 0) {
-        json_t *staleness = json_object();
-        set_count(staleness, "slices", s->staleness.slices);
-        set_number(staleness, "mean", s->staleness.mean);
-        set_count(staleness, "max", s->staleness.max);
-        json_object_set_new(o, "staleness", staleness);
-    }
-    if (s->late.slices > 0) {
-        json_t *late = json_object();
-        set_count(late, "slices", s->late.slices);
-        set_count(late, "dropped", s->late.dropped);
-        set_count(late, "trainer", s->late.trainer);
-        set_count(late, "most", s->late.most);
-        json_object_set_new(o, "late", late);
-    }
-    set_noise(o, &s->noise);
-    if (s->transport != EXCHANGE_TRANSPORT_AUTO) {
-        json_object_set_new(o, "transport", json_string(exchange_transport_names[s->transport]));
-    }
-    const bool is_long = is_evaluated || s->staleness.slices > 0 || s->late.slices > 0;
+    json_t *o = new_record(RECORD_SUMMARY, who, s);
+    const bool is_long = s->evaluations != NULL || s->staleness.slices > 0 || s->late.slices > 0;
     if (n != 0) {
-        set_series(o, step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX);
+        json_object_set_new(
+            o, "series",
+            series_to_json(step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX));
     }
     size_t before = out->len;
     write_line(out, o);

@@ -24,16 +24,6 @@ static const struct {
     {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
 };
-/* The same keys by byte, as environment_each_text wants them, and where each
- * is in the list above. */
-static const char *const sorted_keys[MACHINE_KEY_COUNT] = {
-    "blas", "blas_core", "build", "build_options", "caches", "cgroup_cpu_limit", "clock_source",
-    "compiler", "cpu_features", "cpu_governor", "cpu_model", "gpu_driver", "image_id", "kernel",
-    "source",
-};
-static const unsigned char sorted_at[MACHINE_KEY_COUNT] = {
-    4, 5, 10, 13, 1, 3, 7, 12, 2, 8, 0, 9, 14, 6, 11,
-};
 /* clang-format on */
 
 const char *machine_key_name(size_t key)
@@ -63,12 +53,16 @@ static void add_value(struct machine_values *values, const char *text, size_t le
 static void take(void *ctx, size_t key, const char *text, size_t len)
 {
     struct machines *m = ctx;
-    add_value(&m->values[sorted_at[key]], text, len);
+    add_value(&m->values[key], text, len);
 }
 
 void machines_add(struct machines *m, const char *environment_json)
 {
-    environment_each_text(environment_json, sorted_keys, MACHINE_KEY_COUNT, true, take, m);
+    const char *keys[MACHINE_KEY_COUNT];
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        keys[k] = machine_keys[k].key;
+    }
+    environment_each_text(environment_json, keys, MACHINE_KEY_COUNT, true, take, m);
 }
 
 char *machines_to_text(const struct machines *m)
