@@ -1,6 +1,8 @@
 /* See try_def.h. */
 #include "ctl/try/try_def.h"
 
+#include "core/json_field.h"
+
 static uint32_t replicas_of(const struct point *p)
 {
     uint32_t n = 0;
@@ -33,14 +35,12 @@ json_t *try_definition(const struct run_def *def, const struct point *point, int
     json_t *definition = json_deep_copy(def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
     json_t *params = params_to_json(&point->params);
-    json_object_set_new(spec, "sweep", json_pack("{s:[O]}", "points", params));
-    json_object_set_new(spec, "baseline",
-                        json_pack("{s:s, s:o}", "kind", "Point", "where", params));
-    json_object_set_new(spec, "repeats", json_pack("{s:i}", "min", 1));
-    json_object_set_new(spec, "measure",
-                        json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)steps));
-    json_object_set_new(spec, "failurePolicy",
-                        json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0));
+    JSON_ADD(
+        spec, {"sweep", json_pack("{s:[O]}", "points", params)},
+        {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
+        {"repeats", json_pack("{s:i}", "min", 1)},
+        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)steps)},
+        {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
     json_object_del(spec, "thresholds");
     json_object_del(spec, "local");
     json_t *policy = json_object_get(spec, "runPolicy");

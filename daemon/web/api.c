@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/attempt_json.h"
+#include "core/json_field.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
 #include "result/result_json.h"
@@ -82,12 +83,11 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
         return;
     }
     json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
-    json_object_set_new(document, "apiVersion", json_string(API_VERSION));
-    json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
-    json_object_set_new(document, "current", run_json_current(&run.item.row.status));
-    json_object_set_new(document, "progress",
-                        run.live == NULL ? json_null() : run_json_progress(run.live));
-    json_object_set_new(document, "attempts", ids_to_json(ids, n_ids));
+    JSON_ADD(document, {"apiVersion", json_string(API_VERSION)},
+             {"kind", json_string("BenchmarkRunSummary")},
+             {"current", run_json_current(&run.item.row.status)},
+             {"progress", run.live == NULL ? json_null() : run_json_progress(run.live)},
+             {"attempts", ids_to_json(ids, n_ids)});
     site_run_done(&run);
     put_json(res, document);
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "core/json_field.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
 
@@ -68,12 +69,10 @@ static json_t *summary_to_json(const struct daemon_run *run)
 static json_t *run_to_json(const struct daemon_run *run)
 {
     json_t *json = summary_to_json(run);
-    json_object_set_new(json, "message", text_to_json(run->status.message));
-    json_object_set_new(json, "wait", text_to_json(run->wait.reason));
-    json_object_set_new(json, "current", run_json_current(&run->status));
-    json_object_set_new(json, "steps", json_integer(run->frozen.steps));
-    json_object_set_new(json, "progress", run_json_progress(run));
-    json_object_set_new(json, "figures", figures_to_json(&run->status));
+    JSON_ADD(json, {"message", text_to_json(run->status.message)},
+             {"wait", text_to_json(run->wait.reason)}, {"current", run_json_current(&run->status)},
+             {"steps", json_integer(run->frozen.steps)}, {"progress", run_json_progress(run)},
+             {"figures", figures_to_json(&run->status)});
     return json;
 }
 

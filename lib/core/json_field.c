@@ -56,3 +56,11 @@ json_t *json_text_or_null(const char *text)
     buf_done(&clean);
     return value;
 }
+
+json_t *json_object_add(json_t *object, const struct json_member *members)
+{
+    for (; members->key != NULL; members++) {
+        (void)(members->value != NULL && json_object_set_new(object, members->key, members->value));
+    }
+    return object;
+}

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "predict/predict.h"
+#include "core/json_field.h"
 #include "result/figure_json.h"
 
 /* Every figure says that it was not measured. */
@@ -45,27 +46,26 @@ static json_t *shares(const struct gang_result *r, bool is_ring)
 static json_t *point_json(const struct prediction *p, const struct predicted_point *it)
 {
     const struct point *point = it->point;
-    json_t *o = json_object();
-    json_object_set_new(o, "index", json_integer(point->index));
-    json_object_set_new(o, "system", json_string(p->def->spec->systems.items[point->system].name));
-    json_object_set_new(o, "baseline", json_boolean(point->is_baseline));
-    json_object_set_new(o, "baselineIndex", json_integer(point->baseline_index));
-    json_object_set_new(o, "trainers", json_integer(point->replicas[ROLE_TRAINER]));
-    json_object_set_new(o, "pservers", json_integer(point->replicas[ROLE_PSERVER]));
-    json_object_set_new(o, "workers", json_integer(point->replicas[ROLE_WORKER]));
-    json_object_set_new(o, "batchSize", json_integer(point->batch_size));
+    json_t *o =
+        JSON_OBJECT({"index", json_integer(point->index)},
+                    {"system", json_string(p->def->spec->systems.items[point->system].name)},
+                    {"baseline", json_boolean(point->is_baseline)},
+                    {"baselineIndex", json_integer(point->baseline_index)},
+                    {"trainers", json_integer(point->replicas[ROLE_TRAINER])},
+                    {"pservers", json_integer(point->replicas[ROLE_PSERVER])},
+                    {"workers", json_integer(point->replicas[ROLE_WORKER])},
+                    {"batchSize", json_integer(point->batch_size)});
     if (point->link.bits_per_s > 0) {
         char text[LINK_TEXT_MAX];
         link_text(&point->link, text);
         json_object_set_new(o, "link", json_string(text));
     }
-    json_object_set_new(o, "throughput", figure(&it->throughput, "samples/s"));
-    json_object_set_new(o, "speedup", figure(&it->speedup, "ratio"));
-    json_object_set_new(o, "efficiency", figure(&it->efficiency, "ratio"));
-    json_object_set_new(o, "seconds", phases(&it->mean));
-    json_object_set_new(o, "shares", shares(&it->mean, point->exchange == EXCHANGE_ALL_REDUCE));
-    json_object_set_new(o, "limit", json_string(predict_limit_to_string(it->limit)));
-    json_object_set_new(o, "timesScaledToBatch", json_boolean(it->is_scaled));
+    JSON_ADD(o, {"throughput", figure(&it->throughput, "samples/s")},
+             {"speedup", figure(&it->speedup, "ratio")},
+             {"efficiency", figure(&it->efficiency, "ratio")}, {"seconds", phases(&it->mean)},
+             {"shares", shares(&it->mean, point->exchange == EXCHANGE_ALL_REDUCE)},
+             {"limit", json_string(predict_limit_to_string(it->limit))},
+             {"timesScaledToBatch", json_boolean(it->is_scaled)});
     return o;
 }
 
@@ -86,10 +86,9 @@ static json_t *inputs_json(const struct prediction *p)
 {
     const struct predict_params *in = &p->params;
     const struct gang_costs *c = &in->costs;
-    json_t *o = json_object();
-    json_object_set_new(o, "stepSeconds", json_real((double)trace_step_ns(in->trace) / 1e9));
-    json_object_set_new(o, "batchSize", json_integer(in->batch_size));
-    json_object_set_new(o, "passes", passes_json(in->passes));
+    json_t *o = JSON_OBJECT({"stepSeconds", json_real((double)trace_step_ns(in->trace) / 1e9)},
+                            {"batchSize", json_integer(in->batch_size)},
+                            {"passes", passes_json(in->passes)});
     put(o, "jitter", in->trace->jitter_ratio);
     put(o, "trainerLinkBytesPerSecond", in->trainer_bytes_per_s);
     put(o, "serverLinkBytesPerSecond", in->server_bytes_per_s);
@@ -104,9 +103,9 @@ static json_t *inputs_json(const struct prediction *p)
     put(o, "workerNanosecondsPerByte", c->worker * 1e9);
     put(o, "workerUpdateNanosecondsPerByte", c->worker_update * 1e9);
     put(o, "localUpdateNanosecondsPerByte", c->local_update * 1e9);
-    json_object_set_new(o, "seeds", json_integer(p->n_seeds));
-    json_object_set_new(o, "warmupSteps", json_integer(p->def->spec->warmup_steps));
-    json_object_set_new(o, "steps", json_integer(p->def->spec->steps));
+    JSON_ADD(o, {"seeds", json_integer(p->n_seeds)},
+             {"warmupSteps", json_integer(p->def->spec->warmup_steps)},
+             {"steps", json_integer(p->def->spec->steps)});
     return o;
 }
 
@@ -117,18 +116,14 @@ json_t *prediction_to_json(const struct prediction *p)
         json_array_append_new(points, point_json(p, &p->points[i]));
     }
     vec_each (const struct predicted_servers, s, &p->servers) {
-        json_t *it = json_object();
-        json_object_set_new(it, "fastestPoint", json_integer(s->best->point->index));
-        json_object_set_new(it, "fewestServersPoint", json_integer(s->fewest->point->index));
-        json_array_append_new(servers, it);
+        json_array_append_new(
+            servers, JSON_OBJECT({"fastestPoint", json_integer(s->best->point->index)},
+                                 {"fewestServersPoint", json_integer(s->fewest->point->index)}));
     }
-    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
-    json_object_set_new(o, "kind", json_string("BenchmarkPrediction"));
-    json_object_set_new(o, "benchmark", json_string(p->def->spec->name));
-    json_object_set_new(o, "predicted", json_true());
-    json_object_set_new(o, "inputs", inputs_json(p));
-    json_object_set_new(o, "points", points);
-    json_object_set_new(o, "servers", servers);
-    json_object_set_new(o, "nearRatio", json_real(PREDICT_NEAR));
+    JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
+             {"kind", json_string("BenchmarkPrediction")},
+             {"benchmark", json_string(p->def->spec->name)}, {"predicted", json_true()},
+             {"inputs", inputs_json(p)}, {"points", points}, {"servers", servers},
+             {"nearRatio", json_real(PREDICT_NEAR)});
     return o;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/json_field.h"
 #include "report/run_labels.h"
 #include "report/sheets.h"
 #include "result/number.h"
@@ -345,13 +346,10 @@ static json_t *summary_to_json(const struct pivot *p, const struct pivot_summary
     if (!p->has_summaries) {
         return json_null();
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "cells", json_integer((json_int_t)s->n));
-    json_object_set_new(o, "median", json_number_or_null(s->median));
-    json_object_set_new(o, "geomean", json_number_or_null(s->geomean));
-    json_object_set_new(o, "min", json_number_or_null(s->least));
-    json_object_set_new(o, "max", json_number_or_null(s->most));
-    return o;
+    return JSON_OBJECT(
+        {"cells", json_integer((json_int_t)s->n)}, {"median", json_number_or_null(s->median)},
+        {"geomean", json_number_or_null(s->geomean)}, {"min", json_number_or_null(s->least)},
+        {"max", json_number_or_null(s->most)});
 }
 
 static json_t *pivot_to_json(const struct pivot *p)
@@ -366,17 +364,14 @@ static json_t *pivot_to_json(const struct pivot *p)
         json_t *row = summary_to_json(p, &p->row_summaries[i]);
         json_array_append_new(rows, row);
     }
-    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
-    json_object_set_new(o, "kind", json_string("BenchmarkPivot"));
-    json_object_set_new(o, "run", json_string(p->result->def->name));
-    json_object_set_new(o, "uid", json_string(p->result->def->uid));
-    json_object_set_new(o, "figure", json_string(pivot_figure_names[p->figure]));
-    json_object_set_new(o, "ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio)));
-    json_object_set_new(o, "rows", names_to_json(p->rows.items, p->rows.len));
-    json_object_set_new(o, "columns", names_to_json(p->columns.items, p->columns.len));
-    json_object_set_new(o, "cells", cells);
-    json_object_set_new(o, "rowSummaries", rows);
-    json_object_set_new(o, "summary", summary_to_json(p, &p->whole));
+    JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
+             {"kind", json_string("BenchmarkPivot")}, {"run", json_string(p->result->def->name)},
+             {"uid", json_string(p->result->def->uid)},
+             {"figure", json_string(pivot_figure_names[p->figure])},
+             {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
+             {"rows", names_to_json(p->rows.items, p->rows.len)},
+             {"columns", names_to_json(p->columns.items, p->columns.len)}, {"cells", cells},
+             {"rowSummaries", rows}, {"summary", summary_to_json(p, &p->whole)});
     buf_done(&ratio);
     return o;
 }

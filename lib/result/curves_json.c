@@ -11,11 +11,9 @@ static json_t *count(uint64_t n)
 /* An end at infinity is null if none exists. */
 static json_t *range_to_json(const struct scaling_range *x)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "value", json_number_or_null(x->value));
-    json_object_set_new(o, "low", json_number_or_null(x->low));
-    json_object_set_new(o, "high", json_number_or_null(x->high));
-    return o;
+    return JSON_OBJECT({"value", json_number_or_null(x->value)},
+                       {"low", json_number_or_null(x->low)},
+                       {"high", json_number_or_null(x->high)});
 }
 
 static json_t *fit_to_json(const struct scaling_fit *f)
@@ -26,14 +24,11 @@ static json_t *fit_to_json(const struct scaling_fit *f)
         json_object_set_new(parameters, f->parameters[i].name,
                             range_to_json(&f->parameters[i].range));
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "model", json_string(scaling_model_to_string(f->model)));
-    json_object_set_new(o, "state", json_string(scaling_gap_to_string(f->gap)));
-    json_object_set_new(o, "holds", json_boolean(scaling_fit_holds(f)));
-    json_object_set_new(o, "parameters", parameters);
-    json_object_set_new(o, "deviation", is_fitted ? json_real(f->deviation) : json_null());
-    json_object_set_new(o, "misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null());
-    return o;
+    return JSON_OBJECT({"model", json_string(scaling_model_to_string(f->model))},
+                       {"state", json_string(scaling_gap_to_string(f->gap))},
+                       {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
+                       {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
+                       {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
 }
 
 static json_t *fits_to_json(const struct curve *c)
@@ -73,14 +68,11 @@ static json_t *loss_to_json(const struct curve_loss *loss)
         return json_null();
     }
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
-    json_t *o = json_object();
-    json_object_set_new(o, "fromPoint", count(loss->from->point->index));
-    json_object_set_new(o, "toPoint", count(loss->to->point->index));
-    json_object_set_new(o, "kept", figure_to_json(&kept));
-    json_object_set_new(o, "phase", json_text_or_null(loss->has_phases ? loss->phase : NULL));
-    json_object_set_new(o, "phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null());
-    json_object_set_new(o, "stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null());
-    return o;
+    return JSON_OBJECT({"fromPoint", count(loss->from->point->index)},
+                       {"toPoint", count(loss->to->point->index)}, {"kept", figure_to_json(&kept)},
+                       {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
+                       {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
+                       {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
 }
 
 json_t *curve_to_json(const struct result *r, const struct curve *c)
@@ -94,18 +86,12 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
     vec_each (const struct point_result *const, p, &c->points) {
         json_array_append_new(points, count((*p)->point->index));
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[first->system].name));
-    json_object_set_new(o, "parameters", parameters);
-    json_object_set_new(o, "points", points);
-    json_object_set_new(o, "single",
-                        c->single == NULL ? json_null() : count(c->single->point->index));
-    json_object_set_new(o, "sizes", count(c->n_sizes));
-    json_object_set_new(o, "sizesFitted", count(c->n_trusted));
-    json_object_set_new(o, "models", fits_to_json(c));
-    json_object_set_new(o, "peak", peak_to_json(c));
-    json_object_set_new(o, "useful", useful_to_json(c));
-    json_object_set_new(o, "exchangeShare", range_to_json(&c->exchange_share));
-    json_object_set_new(o, "biggestLoss", loss_to_json(&c->loss));
-    return o;
+    return JSON_OBJECT({"system", json_string(r->def->spec->systems.items[first->system].name)},
+                       {"parameters", parameters}, {"points", points},
+                       {"single", c->single == NULL ? json_null() : count(c->single->point->index)},
+                       {"sizes", count(c->n_sizes)}, {"sizesFitted", count(c->n_trusted)},
+                       {"models", fits_to_json(c)}, {"peak", peak_to_json(c)},
+                       {"useful", useful_to_json(c)},
+                       {"exchangeShare", range_to_json(&c->exchange_share)},
+                       {"biggestLoss", loss_to_json(&c->loss)});
 }

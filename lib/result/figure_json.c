@@ -14,10 +14,9 @@ json_t *figure_to_json(const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
     const bool has_interval = e->known && e->has_interval;
-    json_t *o = json_object();
-    json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
-    json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
-    json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
+    json_t *o = JSON_OBJECT({"value", json_number_or_null(e->known ? e->value : NAN)},
+                            {"low", json_number_or_null(has_interval ? e->low : NAN)},
+                            {"high", json_number_or_null(has_interval ? e->high : NAN)});
     json_object_set_new(
         o, "method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
     json_object_set_new(o, "unit", json_string(f->unit));
