@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "report/sheets.h"
 #include "store/run_document.h"
+#include "result/result_build.h"
 
 #define MAX_NAME 253 /* of an object in Kubernetes */
 #define RECORDS "records.json"

@@ -27,6 +27,7 @@
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_load.h"
+#include "result/result_build.h"
 
 #define NAME_UNKNOWN "unknown"
 #define RULES_FIX "name one of docs/log-rules.md, or a file with one"

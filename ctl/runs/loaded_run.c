@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/run_document.h"
+#include "result/result_build.h"
 
 void loaded_run_done(struct loaded_run *run)
 {

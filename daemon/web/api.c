@@ -16,6 +16,7 @@
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
+#include "result/result_build.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 #define NOT_GIVEN (-1)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "report/export.h"
+#include "result/nodes.h"
 
 static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
 {

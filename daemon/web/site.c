@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "load/run_result.h"
+#include "result/result_build.h"
 
 /* What the daemon knows of a run is newer than what it wrote into the store. */
 static void take_live(struct site_item *item, const struct daemon_run *live)

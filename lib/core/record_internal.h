@@ -15,7 +15,7 @@ enum field_kind {
     FIELD_TIME,   /* int64_t; below 0, a mistake of a clock, it is written as 0 */
     FIELD_NUMBER, /* a double; NaN: null, or not there */
     FIELD_FLAG,   /* a bool; false: not there */
-    FIELD_WORD,   /* one of `words`, whose index is in an enum or a bool */
+    FIELD_WORD,   /* one of `words`; an enum or a bool has its index */
     FIELD_TEXT,   /* owned; NULL: null */
     FIELD_NAME,   /* owned, printable ASCII of 1 to `most` characters */
     FIELD_DIGEST, /* owned, 64 lower-case hex digits; NULL: null */

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "report/layout.h"
 #include "report/sheets.h"
+#include "result/nodes.h"
 
 const char layout_nodes_method[] =
     "Time a step: the replica's own work (data, forward and backward of a trainer or worker, "

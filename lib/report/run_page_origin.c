@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "report/prose_systems.h"
+#include "result/nodes.h"
 
 #define MAX_DEFINITION (64 << 10)
 

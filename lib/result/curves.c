@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "result/phases.h"
-#include "result/result.h"
 
 static uint32_t size_of(const struct point_result *p)
 {

@@ -1,5 +1,7 @@
 /* Warnings of a result, see lint.h. One function a rule. */
 #include "result/lint.h"
+#include "result/nodes.h"
+#include "result/replica_speed.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "stats/student.h"
 #include "result/replica_speed.h"
-#include "result/result.h"
 #include "stats/significance.h"
 #include "stats/stats.h"
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "result/replica_speed.h"
+
 enum kind { I64, U64, U32, REAL, FLAG };
 
 #define OF(member) offsetof(struct replica_result, member)

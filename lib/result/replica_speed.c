@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "stats/student.h"
-#include "result/result.h"
 #include "stats/significance.h"
 #include "stats/stats.h"
 

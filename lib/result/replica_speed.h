@@ -1,5 +1,5 @@
 /* How much time a replica needs for a step, and which replicas need more than the others of their
- * gang. Pure; called by result.c and nodes.c.
+ * gang. Pure; called by result_build.c and nodes.c.
  *
  * A gang makes its steps together: a slow trainer makes the steps of all as long as its own, and
  * shows in what the others wait. So what is compared is a replica's own work in a step, which is
@@ -7,24 +7,14 @@
  * not say it is compared by its median step time, with others that do not. */
 #pragma once
 
-#include "core/record.h"
+#include "result/result.h"
 
 /* From here on a difference is worth a word: 5%, as a logarithm. */
 #define SPEED_MIN 0.05
 
-enum speed_kind { SPEED_NONE, SPEED_WORK, SPEED_STEP };
 const char *speed_kind_to_string(enum speed_kind kind); /* "None", "Work", "StepTime" */
-
-struct replica_speed {
-    enum speed_kind kind; /* NONE: unknown */
-    double step_ns;       /* mean of the own work, or median of the step times */
-};
 /* `s` with its series. */
 struct replica_speed replica_speed_of(enum role role, const struct summary *s);
-
-struct result;
-struct trial_result;
-struct replica_result;
 
 /* The replicas of one role in a trial whose paces can be compared, the slowest last. */
 struct speed_gang {
@@ -39,15 +29,5 @@ void speed_gang_done(struct speed_gang *gang);
 /* ln of the k-th member's time over the median of the others; there are two members at least. */
 double speed_gang_excess(const struct speed_gang *gang, size_t k);
 
-/* A replica that is slower than the others of its role at a point, beyond their spread. */
-struct slow_replica {
-    uint32_t point;
-    const struct replica_result *replica; /* of the trial in which it was slowest; borrowed */
-    double excess;                        /* 0.12: 12% more time than the median of the others */
-    /* 0.03: one standard deviation of a replica compared with the others is 3% */
-    double spread;
-    size_t n_others;         /* in that trial */
-    size_t n_slow, n_trials; /* in how many trials, of how many that could be compared */
-};
 /* Fills r->slow, one for a point at most. */
 void replica_speed_find_slow(struct result *r);

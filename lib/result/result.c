@@ -1,44 +1,8 @@
-/* From stored attempts to figures, see result.h and docs/contracts/result.md. Called wherever a
- * run is shown, with what the store holds. It decides nothing about the run. */
+/* What follows from a result as it is, see result.h. */
 #include "result/result.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/str.h"
-#include "result/hardware.h"
-#include "result/lint.h"
 #include "result/number.h"
-#include "result/resources.h"
-#include "result/result_parts.h"
-#include "result/threshold.h"
-#include "result/warmup.h"
-#include "spec/stop_rule.h"
-
-static const char ratio[] = "ratio";
-static const char seconds[] = "s";
-static const char scope_job[] = "job";
-
-/* ---- points ---- */
-
-static enum trial_phase point_phase(const struct point_result *p, enum run_phase run_phase)
-{
-    size_t count[TRIAL_METRICS_UNAVAILABLE + 1] = {0};
-    for (size_t i = 0; i < p->n_trials; i++) {
-        count[p->trials[i].phase]++;
-    }
-    if (count[TRIAL_SUCCEEDED] == p->n_trials) {
-        return TRIAL_SUCCEEDED;
-    }
-    if (count[TRIAL_FAILED] > 0) {
-        return TRIAL_FAILED;
-    }
-    if (count[TRIAL_METRICS_UNAVAILABLE] > 0) {
-        return TRIAL_METRICS_UNAVAILABLE;
-    }
-    const bool begun = count[TRIAL_RUNNING] + count[TRIAL_SUCCEEDED] > 0;
-    return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
-}
 
 const struct replica_result *point_next_replica(const struct point_result *p,
                                                 const struct replica_result *it)
@@ -59,7 +23,7 @@ const struct replica_result *point_next_replica(const struct point_result *p,
     return NULL;
 }
 
-static bool is_decided(const struct trial_result *t)
+bool trial_is_decided(const struct trial_result *t)
 {
     return t->has_ended && attempt_outcome_decides(t->outcome);
 }
@@ -68,8 +32,8 @@ bool point_result_is_given_up(const struct point_result *p)
 {
     uint32_t n_succeeded = 0, n_failed = 0;
     point_each_trial (t, p) {
-        n_succeeded += is_decided(t) && t->outcome == ATTEMPT_SUCCEEDED;
-        n_failed += is_decided(t) && t->outcome != ATTEMPT_SUCCEEDED;
+        n_succeeded += trial_is_decided(t) && t->outcome == ATTEMPT_SUCCEEDED;
+        n_failed += trial_is_decided(t) && t->outcome != ATTEMPT_SUCCEEDED;
     }
     return point_is_given_up(n_succeeded, n_failed);
 }
@@ -78,241 +42,9 @@ bool point_result_is_complete(const struct point_result *p)
 {
     size_t n_decided = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
-        n_decided += is_decided(&p->trials[i]);
+        n_decided += trial_is_decided(&p->trials[i]);
     }
     return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
-}
-
-/* Those that the rule asks for, as lib/decide does; and all that there are. */
-static void apply_stop_rule(struct point_result *p, const struct spec *spec, const double *values)
-{
-    uint32_t n_decided = 0;
-    size_t end = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        n_decided += is_decided(&p->trials[i]);
-        end = p->trials[i].has_ended ? i + 1 : end;
-    }
-    const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
-    const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
-    p->n_trials = n > end ? n : end;
-    p->n_required = (size_t)spec->min_repeats;
-}
-
-static struct estimate estimate_of(const struct point_result *p, const struct spec *spec,
-                                   const double *values)
-{
-    const struct first_stage first = stop_rule_first_stage(spec, values, p->n_succeeded);
-    return first.n > 0 ? stats_two_stage(values, p->n_succeeded, first.variance, first.n)
-                       : stats_median(values, p->n_succeeded);
-}
-
-/* The throughputs of its succeeded trials into `values`, and what follows from each alone. */
-static void take_values(struct point_result *p, double *values)
-{
-    const char *unit = result_unit_name(UNIT_SAMPLES);
-    p->n_succeeded = 0;
-    p->throughput_min = p->throughput_max = NAN;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            double x = t->throughput.estimate.value;
-            values[p->n_succeeded++] = x;
-            unit = t->throughput.unit;
-            p->throughput_min = fmin(p->throughput_min, x); /* fmin passes NaN over */
-            p->throughput_max = fmax(p->throughput_max, x);
-        }
-    }
-    p->throughput = (struct figure){.unit = unit, .scope = scope_job};
-}
-
-/* Of some trials only it would be the figure of the quick ones. An accuracy has no more than 1. */
-static void take_accuracies(struct point_result *p)
-{
-    _cleanup_(freep) double *times = xnew_array(double, p->n_trials);
-    _cleanup_(freep) double *accuracies = xnew_array(double, p->n_trials);
-    p->n_reached = p->n_after = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED && t->to_accuracy.state == TARGET_REACHED) {
-            times[p->n_reached++] = t->to_accuracy.s;
-        }
-        if (t->phase == TRIAL_SUCCEEDED && t->after.state == AFTER_KNOWN) {
-            accuracies[p->n_after++] = t->after.accuracy;
-        }
-    }
-    p->time_to_accuracy = (struct figure){.unit = seconds, .scope = scope_job};
-    p->accuracy_after_time = (struct figure){.unit = ratio, .scope = scope_job};
-    if (p->n_reached == p->n_succeeded) {
-        p->time_to_accuracy.estimate = stats_median(times, p->n_reached);
-    }
-    if (p->n_after == p->n_succeeded) {
-        struct estimate *e = &p->accuracy_after_time.estimate;
-        *e = stats_median(accuracies, p->n_after);
-        e->high = fmin(e->high, 1);
-    }
-}
-
-void result_conclude_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    const struct spec *spec = r->def->spec;
-    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
-    take_values(p, values);
-    p->n_required = p->n_trials;
-    if (spec->stop.is_set) {
-        apply_stop_rule(p, spec, values);
-    }
-    p->phase = point_phase(p, r->phase);
-    p->throughput.estimate = estimate_of(p, spec, values);
-    p->cpus = resources_cpus(r->def, p);
-    take_accuracies(p);
-}
-
-static void divide_by_baseline(struct point_result *p, const struct point_result *base)
-{
-    p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
-    p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
-    const uint32_t n = point_training_replicas(p->point);
-    const uint32_t n_base = point_training_replicas(base->point);
-    if (n == 0 || n_base == 0) {
-        return;
-    }
-    if (!str_eq(p->throughput.unit, base->throughput.unit)) {
-        return; /* tokens are no samples */
-    }
-    const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
-    p->speedup.estimate = stats_ratio(x, x_base, 1);
-    p->efficiency.estimate = stats_ratio(x, x_base, (double)n_base / (double)n);
-    const double pods = point_pods(p->point), pods_base = point_pods(base->point);
-    p->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
-    if (!isnan(p->cpus) && !isnan(base->cpus)) {
-        p->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
-    }
-}
-
-/* ---- thresholds ---- */
-
-static struct estimate metric_of(const struct point_result *p, enum metric metric)
-{
-    const struct estimate *const of[] = {
-        [METRIC_THROUGHPUT] = &p->throughput.estimate,
-        [METRIC_SPEEDUP] = &p->speedup.estimate,
-        [METRIC_EFFICIENCY] = &p->efficiency.estimate,
-        [METRIC_TIME_TO_ACCURACY] = &p->time_to_accuracy.estimate,
-        [METRIC_ACCURACY_AFTER_TIME] = &p->accuracy_after_time.estimate,
-    };
-    struct estimate e = *of[metric];
-    if ((metric == METRIC_SPEEDUP || metric == METRIC_EFFICIENCY) &&
-        p->point->baseline_index == p->point->index && e.known) {
-        e.has_interval = true; /* a point divided by itself: nothing is uncertain */
-        e.low = e.high = e.value;
-    }
-    return e;
-}
-
-static void judge_thresholds(struct result *r)
-{
-    vec_each (struct threshold, threshold, &r->def->spec->thresholds) {
-        if (!matrix_has(&r->def->matrix, &threshold->where)) {
-            *vec_push(&r->skipped) = threshold;
-        }
-        for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-            const struct point_result *p = &r->points[i];
-            if (params_contain(&p->point->params, &threshold->where)) {
-                const struct estimate e = metric_of(p, threshold->metric);
-                *vec_push(&r->thresholds) = (struct threshold_result){
-                    .threshold = threshold,
-                    .point = i,
-                    .estimate = e,
-                    .verdict = threshold_judge(threshold, &e),
-                };
-            }
-        }
-    }
-}
-
-/* ---- the whole ---- */
-
-void result_assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows)
-{
-    for (size_t i = 0; i < n_rows; i++) {
-        const struct attempt_row *row = &rows[i];
-        if (row->id.point >= r->def->matrix.n_points ||
-            row->id.trial >= r->points[row->id.point].n_trials) {
-            continue;
-        }
-        r->simulated = r->simulated || row->simulated;
-        if (row->outcome == ATTEMPT_INVALID) {
-            *vec_push(&r->invalid) = row;
-        }
-        trial_assign_row(&r->points[row->id.point].trials[row->id.trial], row);
-    }
-}
-
-struct result *result_begin(const struct run_def *def, enum run_phase phase)
-{
-    const struct matrix *m = &def->matrix;
-    struct result *r = xnew(struct result);
-    r->def = def;
-    r->phase = phase;
-    r->points = xnew_array(struct point_result, m->n_points);
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        struct point_result *p = &r->points[i];
-        p->point = &m->points[i];
-        p->n_trials = (size_t)def->spec->repeats;
-        p->trials = xnew_array(struct trial_result, p->n_trials);
-        for (size_t j = 0; j < p->n_trials; j++) {
-            p->trials[j].trial = (uint32_t)j;
-        }
-    }
-    return r;
-}
-
-static void finish_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    const struct trial_terms terms = run_def_terms(r->def, point);
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_build(&p->trials[i], &terms, r->phase);
-    }
-    result_conclude_point(r, point);
-    hardware_collect(r, p);
-}
-
-void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
-                      size_t n_rows)
-{
-    result_assign_rows(r, rows, n_rows);
-    finish_point(r, point);
-}
-
-void result_end_points(struct result *r)
-{
-    const struct matrix *m = &r->def->matrix;
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
-    }
-    judge_thresholds(r);
-}
-
-void result_end(struct result *r)
-{
-    result_end_points(r);
-    nodes_collect(r);
-    replica_speed_find_slow(r);
-    curves_collect(r);
-    warmup_find(r);
-    result_lint(r);
-}
-
-struct result *result_build(const struct run_def *def, enum run_phase phase,
-                            const struct attempt_row *rows, size_t n_rows)
-{
-    struct result *r = result_begin(def, phase);
-    result_assign_rows(r, rows, n_rows);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        finish_point(r, i);
-    }
-    result_end(r);
-    return r;
 }
 
 uint32_t result_count_trials(const struct result *r)
@@ -323,83 +55,6 @@ uint32_t result_count_trials(const struct result *r)
     }
     return (uint32_t)n;
 }
-
-static void all_hardware_done(struct result *r)
-{
-    vec_each (struct hardware, h, &r->hardware) {
-        hardware_done(h);
-    }
-    vec_done(&r->hardware);
-}
-
-static void warnings_done(struct result *r)
-{
-    vec_each (struct warning, w, &r->warnings) {
-        free(w->message);
-    }
-    vec_done(&r->warnings);
-}
-
-void result_forget_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_forget_replicas(&p->trials[i]);
-    }
-}
-
-void result_recall_point(struct result *r, uint32_t point, const struct attempt_row *rows,
-                         size_t n_rows)
-{
-    struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < n_rows; i++) {
-        if (rows[i].id.trial < p->n_trials) {
-            trial_assign_row(&p->trials[rows[i].id.trial], &rows[i]);
-        }
-    }
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_recall_replicas(&p->trials[i]);
-    }
-}
-
-void result_forget_replicas(struct result *r)
-{
-    vec_done(&r->nodes); /* they are made of replicas */
-    vec_done(&r->slow);
-    all_hardware_done(r);
-    curves_done(&r->curves); /* they say phases */
-    warnings_done(r);
-    vec_done(&r->invalid); /* and these are rows */
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        result_forget_point(r, i);
-    }
-}
-
-void result_free(struct result *r)
-{
-    if (r == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            trial_done(&r->points[i].trials[j]);
-        }
-        free(r->points[i].trials);
-        machines_done(&r->points[i].machines);
-    }
-    free(r->points);
-    vec_done(&r->thresholds);
-    vec_done(&r->skipped);
-    all_hardware_done(r);
-    vec_done(&r->nodes);
-    vec_done(&r->slow);
-    curves_done(&r->curves);
-    vec_done(&r->invalid);
-    warnings_done(r);
-    free(r);
-}
-
-/* ---- for people ---- */
 
 const char *result_unit(const struct result *r, bool *ret_is_mixed)
 {

@@ -1,5 +1,5 @@
-/* The result of a run, as tables and `-o json` show it (docs/contracts/result.md). Built anew from
- * the run's definition and its stored attempts, or from their figures (trial_figures.h). Pure. */
+/* The result of a run, as tables and `-o json` show it (docs/contracts/result.md): its types, and
+ * what follows from them alone. result_build.h builds it. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,19 +11,24 @@
 #include "core/phase.h"
 #include "core/record.h"
 #include "result/accuracy.h"
-#include "result/curves.h"
 #include "result/machines.h"
-#include "result/nodes.h"
-#include "result/replica_speed.h"
-#include "stats/stats.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
+#include "stats/scaling.h"
+#include "stats/stats.h"
 
 /* One figure: never a bare number. */
 struct figure {
     struct estimate estimate;
     const char *unit;  /* "samples/s", "ratio"; static */
     const char *scope; /* "job" or "replica"; static */
+};
+
+/* How much time a replica needs for a step (replica_speed.h). */
+enum speed_kind { SPEED_NONE, SPEED_WORK, SPEED_STEP };
+struct replica_speed {
+    enum speed_kind kind; /* NONE: unknown */
+    double step_ns;       /* mean of the own work, or median of the step times */
 };
 
 /* One replica of a deciding attempt, its summary read. */
@@ -123,6 +128,62 @@ struct hardware {
     size_t n_replicas; /* of succeeded trials */
 };
 
+/* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas
+ * of the same role on other nodes, in the same trial (replica_speed.h). */
+struct node_result {
+    const char *name;      /* borrowed from a replica's result */
+    const char *cpu_model; /* of its first replica that says one; borrowed; NULL: not said */
+    size_t n_replicas;
+    uint32_t n_points;   /* with a replica on it */
+    uint32_t n_compared; /* of these, with replicas on other nodes to compare with */
+    uint32_t n_slower;   /* of these, slower by 5% or more */
+    double excess;       /* over these, geometric mean: 0.12 is 12% more time; NaN: none */
+    double p; /* of "it is as fast as the others": Student's t over the points, adjusted for the
+                 number of nodes; 1: under 3 points, or not slower by 5% */
+    double throttled_s, measured_s; /* sums over its replicas */
+};
+/* A replica that is slower than the others of its role at a point, beyond their spread. */
+struct slow_replica {
+    uint32_t point;
+    const struct replica_result *replica; /* of the trial in which it was slowest; borrowed */
+    double excess;                        /* 0.12: 12% more time than the median of the others */
+    /* 0.03: one standard deviation of a replica compared with the others is 3% */
+    double spread;
+    size_t n_others;         /* in that trial */
+    size_t n_slow, n_trials; /* in how many trials, of how many that could be compared */
+};
+
+/* Between two neighbours of a curve: where the throughput of a trainer falls most. */
+struct curve_loss {
+    const struct point_result *from, *to; /* NULL: it falls nowhere, or nothing is known */
+    struct estimate kept;                 /* of a trainer's throughput: 0.82 is a loss of 18% */
+    bool has_phases;                      /* both say what a step consists of; what follows: */
+    const char *phase;                    /* which grew most: "exchange", "computation" or "data" */
+    double phase_ns, step_ns;             /* by how much it and the whole step grew */
+};
+
+struct curve {
+    /* Swept points by rising number of trainers, each number once; at least one. */
+    VEC(const struct point_result *) points;
+    /* Their baseline, where it is one trainer and no point of the curve is: the first size of the
+     * fits. NULL: none. */
+    const struct point_result *single;
+    size_t n_sizes;   /* numbers of trainers that have been measured */
+    size_t n_trusted; /* of these, with an interval (3 trials): those in the fits */
+    struct scaling_fit fits[SCALING_MODEL_COUNT];
+    struct scaling_peak peak; /* this and `useful` only where the USL holds */
+    struct scaling_useful useful;
+    struct scaling_range exchange_share; /* of a step at the last point; NaN: not known */
+    struct curve_loss loss;
+};
+
+/* Names of parameters that distinguish curves; those that follow from the number of trainers do
+ * not. Borrowed from the points. */
+struct curves {
+    VEC(struct curve) list; /* by their first point; only those with two sizes or more */
+    VEC(const char *) names;
+};
+
 /* What a reader must know before believing the numbers (result/lint.h finds them). */
 enum warning_code {
     WARNING_REHEARSAL,
@@ -185,34 +246,8 @@ const struct replica_result *point_next_replica(const struct point_result *p,
     for (const struct replica_result *it = (t)->replicas;                                          \
          it != NULL && it < (t)->replicas + (t)->n_replicas; it++)
 
-/* `rows` (borrowed for the result's life) in any order, every attempt of the run that has ended.
- * Rows of points or trials that the definition does not have are passed over. */
-struct result *result_build(const struct run_def *def, enum run_phase phase,
-                            const struct attempt_row *rows, size_t n_rows);
-/* The same in parts, for callers that do not have all rows with their replicas at a time: for
- * each point once the rows that it has, then the end. After result_add_point nothing here looks
- * at the texts of these rows' replicas again (summaries and environments); only a run's JSON, its
- * page and `describe` do. */
-struct result *result_begin(const struct run_def *def, enum run_phase phase);
-/* Gives each trial the row that decides it (result_add_point does it for its rows). */
-void result_assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows);
-void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
-                      size_t n_rows);
-void result_end(struct result *r);
-/* The end for callers that look at points alone, as comparisons and histories do: no nodes,
- * curves and warnings. */
-void result_end_points(struct result *r);
-/* Drops what is known of single replicas of a point: before the end, which is result_end_points
- * then, or after it, when nodes, slow replicas and invalid attempts are not looked at any more. */
-void result_forget_point(struct result *r, uint32_t point);
-/* The replicas of a point again, for its JSON: from the same rows, with their texts; borrowed until
- * result_forget_point. */
-void result_recall_point(struct result *r, uint32_t point, const struct attempt_row *rows,
-                         size_t n_rows);
-/* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any
- * more, and result_end must not be called. For callers that compare many runs. */
-void result_forget_replicas(struct result *r);
-void result_free(struct result *r); /* NULL is fine */
+/* The trial counts, whatever came of it. */
+bool trial_is_decided(const struct trial_result *t);
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
 bool point_result_is_given_up(const struct point_result *p);
 /* It has a throughput of every trial that was run, and of as many as the

@@ -8,6 +8,8 @@
 #include "core/placement.h"
 #include "core/summary.h"
 #include "result/lint.h"
+#include "result/nodes.h"
+#include "result/replica_speed.h"
 #include "result/resources.h"
 #include "result/threshold.h"
 #include "result/transport.h"

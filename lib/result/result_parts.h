@@ -1,5 +1,5 @@
-/* Steps of result.c and trial_result.c, of which trial_figures.c takes some, too; no other file
- * includes it. */
+/* Steps of result_build.c and trial_result.c, of which trial_figures.c takes some, too; no other
+ * file includes it. */
 #pragma once
 
 #include "result/result.h"

@@ -4,6 +4,7 @@
 
 #include "core/summary.h"
 #include "result/others_cpu.h"
+#include "result/replica_speed.h"
 #include "result/resources.h"
 #include "result/result_parts.h"
 

@@ -1,5 +1,6 @@
 #include "tests/test.h"
 #include "compare/compare_runs.h"
+#include "result/result_build.h"
 
 #include "compare_fixture.h"
 

@@ -2,6 +2,7 @@
 #include "def_fixture.h"
 
 #include "ctl/runs/describe.h"
+#include "result/result_build.h"
 
 static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
                                    const char *error)

@@ -4,6 +4,7 @@
 #include "core/placement.h"
 #include "core/summary.h"
 #include "spec/spec_load.h"
+#include "result/result_build.h"
 
 #include <math.h>
 

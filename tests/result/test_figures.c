@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "core/placement.h"
 #include "result/result_json.h"
+#include "result/result_build.h"
 #include "result_dump.h"
 #include "result_fixture.h"
 

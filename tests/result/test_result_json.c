@@ -3,6 +3,7 @@
 
 #include "../golden_json.h"
 #include "core/placement.h"
+#include "result/result_build.h"
 #include "result_fixture.h"
 
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
