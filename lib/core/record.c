@@ -75,7 +75,7 @@ static bool is_zero(const char *bytes, size_t n)
     return n > 0 && bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
 }
 
-static void write_fields(json_t *o, const struct fields *fields, const void *from);
+static void write_members(json_t *o, const struct record_members *members, const void *from);
 
 static json_t *evaluations_to_json(const struct evaluations *e)
 {
@@ -87,16 +87,16 @@ static json_t *evaluations_to_json(const struct evaluations *e)
         json_array_append_new(times, json_integer(e->list[i].t_ms));
         json_array_append_new(accuracies, json_integer(e->list[i].accuracy_ppm));
     }
-    write_fields(o, &record_evaluations_fields, e);
+    write_members(o, &record_evaluations_members, e);
     json_object_set_new(o, "t_ms", times);
     json_object_set_new(o, "accuracy_ppm", accuracies);
     return o;
 }
 
-static json_t *object_of(const struct fields *fields, const void *from)
+static json_t *object_of(const struct record_members *members, const void *from)
 {
     json_t *o = json_object();
-    write_fields(o, fields, from);
+    write_members(o, members, from);
     if (json_object_size(o) == 0) {
         json_decref(o);
         return NULL;
@@ -105,44 +105,44 @@ static json_t *object_of(const struct fields *fields, const void *from)
 }
 
 /* NULL: nothing is written. */
-static json_t *field_to_json(const struct field *f, const void *at)
+static json_t *member_to_json(const struct record_member *m, const void *at)
 {
-    switch (f->kind) {
-    case FIELD_32:
-        return json_integer(f->least < 0 ? (json_int_t) * (const int32_t *)at
+    switch (m->kind) {
+    case MEMBER_32:
+        return json_integer(m->least < 0 ? (json_int_t) * (const int32_t *)at
                                          : (json_int_t) * (const uint32_t *)at);
-    case FIELD_COUNT: /* JSON readers, jansson too, count in int64 */
+    case MEMBER_COUNT: /* JSON readers, jansson too, count in int64 */
         return json_integer(*(const int64_t *)at < 0 ? INT64_MAX : *(const int64_t *)at);
-    case FIELD_TIME:
+    case MEMBER_TIME:
         return json_integer(*(const int64_t *)at < 0 ? 0 : *(const int64_t *)at);
-    case FIELD_NUMBER:
+    case MEMBER_NUMBER:
         return isfinite(*(const double *)at) ? json_real(*(const double *)at) : json_null();
-    case FIELD_FLAG:
+    case MEMBER_FLAG:
         return json_boolean(*(const bool *)at);
-    case FIELD_WORD:
+    case MEMBER_WORD:
         return json_string(
-            f->words[f->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at]);
-    case FIELD_TEXT:
-    case FIELD_NAME:
-    case FIELD_DIGEST:
+            m->words[m->size == sizeof(bool) ? *(const bool *)at : *(const unsigned *)at]);
+    case MEMBER_TEXT:
+    case MEMBER_NAME:
+    case MEMBER_DIGEST:
         return *(char *const *)at == NULL ? json_null() : text_of_bytes(*(char *const *)at);
-    case FIELD_TREE:
+    case MEMBER_TREE:
         return json_incref(*(json_t *const *)at);
-    case FIELD_OBJECT:
-        return object_of(f->fields, at);
-    case FIELD_EVALUATIONS:
+    case MEMBER_OBJECT:
+        return object_of(m->members, at);
+    case MEMBER_EVALUATIONS:
         return evaluations_to_json(*(struct evaluations *const *)at);
-    case FIELD_SERIES:
+    case MEMBER_SERIES:
         return NULL;
     }
     return NULL;
 }
 
-static void write_fields(json_t *o, const struct fields *fields, const void *from)
+static void write_members(json_t *o, const struct record_members *members, const void *from)
 {
-    for (const struct field *f = fields->list; f < fields->list + fields->n; f++) {
-        if (!is_zero((const char *)from + f->guard.offset, f->guard.size)) {
-            json_object_set_new(o, f->key, field_to_json(f, (const char *)from + f->offset));
+    for (const struct record_member *m = members->list; m < members->list + members->n; m++) {
+        if (!is_zero((const char *)from + m->guard.offset, m->guard.size)) {
+            json_object_set_new(o, m->key, member_to_json(m, (const char *)from + m->offset));
         }
     }
 }
@@ -152,8 +152,8 @@ static json_t *new_record(enum record_type type, const struct record_who *who, c
     const struct record head = {.type = type, .who = *who};
     json_t *o = json_object();
     json_object_set_new(o, "benchd", json_integer(RECORD_VERSION));
-    write_fields(o, &record_head_fields, &head);
-    write_fields(o, record_type_fields[type], body);
+    write_members(o, &record_head_members, &head);
+    write_members(o, record_type_members[type], body);
     return o;
 }
 
@@ -178,7 +178,7 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
 
 char *record_replace_noise(const char *line, const struct noise *noise)
 {
-    json_t *o = json_loads(line, 0, NULL), *seen = object_of(&record_noise_fields, noise);
+    json_t *o = json_loads(line, 0, NULL), *seen = object_of(&record_noise_members, noise);
     char *text = NULL;
     if (json_is_object(o)) {
         (void)(seen != NULL && json_object_set(o, "noise", seen));
@@ -195,7 +195,7 @@ static json_t *series_to_json(const int64_t *step_ns, size_t n, size_t max)
     struct buf data = BUF_INIT;
     series_encode(step_ns, n, max, &text.series, &data);
     text.data = data.data;
-    json_t *o = object_of(&record_series_fields, &text);
+    json_t *o = object_of(&record_series_members, &text);
     buf_done(&data);
     return o;
 }

@@ -1,6 +1,6 @@
 /* Records: what a replica says on stdout, one JSON object a line (docs/contracts/record.md), and
  * its last one, the summary (docs/contracts/summary.md). Only record.c writes and record_read.c
- * reads them, by the fields that record_fields.c lists. Pure. */
+ * reads them, by the members that record_members.c lists. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ enum phase {
     PHASE_RECEIVE,
 };
 #define PHASE_COUNT 7
-const char *phase_to_string(enum phase phase); /* "data", ...; in record_fields.c */
+const char *phase_to_string(enum phase phase); /* "data", ...; in record_members.c */
 
 struct record_who { /* common to all records */
     enum role role;
@@ -66,7 +66,7 @@ enum summary_unit {
 };
 #define SUMMARY_UNIT_COUNT 6
 extern const char
-    *const summary_unit_names[SUMMARY_UNIT_COUNT]; /* "samples", ...; in record_fields.c */
+    *const summary_unit_names[SUMMARY_UNIT_COUNT]; /* "samples", ...; in record_members.c */
 
 /* Where a summary came from, if the replica did not write it: its log (docs/log-rules.md). */
 #define SUMMARY_RULE_SIZE 33

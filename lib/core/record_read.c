@@ -10,26 +10,26 @@
 #include "base/parse.h"
 #include "base/str.h"
 
-static int read_whole(const json_t *v, const struct field *f, int64_t most, int64_t *ret,
+static int read_whole(const json_t *v, const struct record_member *m, int64_t most, int64_t *ret,
                       struct err *err)
 {
     const int64_t i = json_integer_value(v);
     if (!json_is_integer(v)) {
-        return err_set(err, EPROTO, "'%s' is not a whole number", f->key);
+        return err_set(err, EPROTO, "'%s' is not a whole number", m->key);
     }
-    if (i < f->least || i > most) {
-        return err_set(err, EPROTO, "'%s' is %lld, not in %lld..%lld", f->key, (long long)i,
-                       (long long)f->least, (long long)most);
+    if (i < m->least || i > most) {
+        return err_set(err, EPROTO, "'%s' is %lld, not in %lld..%lld", m->key, (long long)i,
+                       (long long)m->least, (long long)most);
     }
     *ret = i;
     return 0;
 }
 
-static int read_word(const char *text, const struct field *f, void *at, struct err *err)
+static int read_word(const char *text, const struct record_member *m, void *at, struct err *err)
 {
-    for (int i = (int)f->least; i < f->n_words; i++) {
-        if (str_eq(text, f->words[i])) {
-            if (f->size == sizeof(bool)) {
+    for (int i = (int)m->least; i < m->n_words; i++) {
+        if (str_eq(text, m->words[i])) {
+            if (m->size == sizeof(bool)) {
                 *(bool *)at = i != 0;
             } else {
                 *(unsigned *)at = (unsigned)i;
@@ -37,47 +37,48 @@ static int read_word(const char *text, const struct field *f, void *at, struct e
             return 0;
         }
     }
-    return err_set(err, EPROTO, "'%s' is unknown: '%.32s'", f->key, text);
+    return err_set(err, EPROTO, "'%s' is unknown: '%.32s'", m->key, text);
 }
 
-static int check_text(const char *text, const struct field *f, struct err *err)
+static int check_text(const char *text, const struct record_member *m, struct err *err)
 {
     const size_t len = strlen(text);
-    if (f->kind == FIELD_DIGEST &&
+    if (m->kind == MEMBER_DIGEST &&
         (len != RECORD_DIGEST_CHARS || strspn(text, "0123456789abcdef") != len)) {
-        return err_set(err, EPROTO, "'%s' is not 64 hex digits", f->key);
+        return err_set(err, EPROTO, "'%s' is not 64 hex digits", m->key);
     }
-    for (const char *c = text; f->kind == FIELD_NAME && *c != '\0'; c++) {
+    for (const char *c = text; m->kind == MEMBER_NAME && *c != '\0'; c++) {
         if (*c < ' ' || *c > '~') {
-            return err_set(err, EPROTO, "'%s' is not plain text", f->key);
+            return err_set(err, EPROTO, "'%s' is not plain text", m->key);
         }
     }
-    if (f->kind == FIELD_NAME && (len == 0 || len > (size_t)f->most)) {
-        return err_set(err, EPROTO, "'%s' has %zu characters, not 1 to %lld", f->key, len,
-                       (long long)f->most);
+    if (m->kind == MEMBER_NAME && (len == 0 || len > (size_t)m->most)) {
+        return err_set(err, EPROTO, "'%s' has %zu characters, not 1 to %lld", m->key, len,
+                       (long long)m->most);
     }
     return 0;
 }
 
-static int read_text(const json_t *v, const struct field *f, void *at, struct err *err)
+static int read_text(const json_t *v, const struct record_member *m, void *at, struct err *err)
 {
     const char *text = json_string_value(v);
     if (text == NULL) {
-        return json_is_null(v) && !f->is_required
+        return json_is_null(v) && !m->is_required
                    ? 0
-                   : err_set(err, EPROTO, "'%s' is not a string", f->key);
+                   : err_set(err, EPROTO, "'%s' is not a string", m->key);
     }
-    if (f->kind == FIELD_WORD) {
-        return read_word(text, f, at, err);
+    if (m->kind == MEMBER_WORD) {
+        return read_word(text, m, at, err);
     }
-    const int r = check_text(text, f, err);
+    const int r = check_text(text, m, err);
     if (r >= 0) {
         *(char **)at = xstrdup(text);
     }
     return r;
 }
 
-static int read_fields(const json_t *o, const struct fields *fields, void *into, struct err *err);
+static int read_members(const json_t *o, const struct record_members *members, void *into,
+                        struct err *err);
 
 static int read_evaluation(const json_t *times, const json_t *accuracies, struct evaluations *e,
                            struct err *err)
@@ -104,7 +105,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
     const json_t *times = json_object_get(o, "t_ms");
     const json_t *accuracies = json_object_get(o, "accuracy_ppm");
     const size_t n = json_array_size(times); /* 0: no array */
-    int r = read_fields(o, &record_evaluations_fields, &e, err);
+    int r = read_members(o, &record_evaluations_members, &e, err);
     if (r >= 0 && (n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n)) {
         return err_set(err, EPROTO,
                        "'t_ms' and 'accuracy_ppm' are not two lists of the same 1 to %d entries",
@@ -124,7 +125,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
 static int read_series(const json_t *o, struct summary *s, struct err *err)
 {
     struct series_text text = {0};
-    int r = read_fields(o, &record_series_fields, &text, err);
+    int r = read_members(o, &record_series_members, &text, err);
     if (r >= 0 && series_decode(&text.series, text.data, strlen(text.data), &s->series_us) < 0) {
         r = err_set(err, EPROTO, "'data' is not base64 of %u numbers of 16 bits", text.series.n);
     }
@@ -136,74 +137,75 @@ static int read_series(const json_t *o, struct summary *s, struct err *err)
     return r;
 }
 
-static int read_object(const json_t *v, const struct field *f, void *at, struct err *err)
+static int read_object(const json_t *v, const struct record_member *m, void *at, struct err *err)
 {
     if (!json_is_object(v)) {
-        return err_set(err, EPROTO, "'%s' is not an object", f->key);
+        return err_set(err, EPROTO, "'%s' is not an object", m->key);
     }
-    if (f->kind == FIELD_TREE) {
+    if (m->kind == MEMBER_TREE) {
         *(json_t **)at = json_incref((json_t *)v);
         return 0;
     }
-    const int r = f->kind == FIELD_OBJECT        ? read_fields(v, f->fields, at, err)
-                  : f->kind == FIELD_EVALUATIONS ? read_evaluations(v, at, err)
-                                                 : read_series(v, at, err);
-    return r < 0 ? err_wrap(err, r, "'%s'", f->key) : 0;
+    const int r = m->kind == MEMBER_OBJECT        ? read_members(v, m->members, at, err)
+                  : m->kind == MEMBER_EVALUATIONS ? read_evaluations(v, at, err)
+                                                  : read_series(v, at, err);
+    return r < 0 ? err_wrap(err, r, "'%s'", m->key) : 0;
 }
 
-static int read_field(const json_t *v, const struct field *f, void *at, struct err *err)
+static int read_member(const json_t *v, const struct record_member *m, void *at, struct err *err)
 {
     int64_t whole = 0;
     int r = 0;
-    switch (f->kind) {
-    case FIELD_32:
-        r = read_whole(v, f, f->most == 0 ? UINT32_MAX : f->most, &whole, err);
+    switch (m->kind) {
+    case MEMBER_32:
+        r = read_whole(v, m, m->most == 0 ? UINT32_MAX : m->most, &whole, err);
         *(uint32_t *)at = (uint32_t)whole;
         return r;
-    case FIELD_COUNT:
-    case FIELD_TIME:
-        r = read_whole(v, f, f->most == 0 ? INT64_MAX : f->most, &whole, err);
+    case MEMBER_COUNT:
+    case MEMBER_TIME:
+        r = read_whole(v, m, m->most == 0 ? INT64_MAX : m->most, &whole, err);
         *(int64_t *)at = whole;
         return r;
-    case FIELD_NUMBER:
+    case MEMBER_NUMBER:
         *(double *)at = json_is_number(v) ? json_number_value(v) : NAN;
         return v == NULL || json_is_null(v) || json_is_number(v)
                    ? 0
-                   : err_set(err, EPROTO, "'%s' is neither a number nor null", f->key);
-    case FIELD_FLAG:
+                   : err_set(err, EPROTO, "'%s' is neither a number nor null", m->key);
+    case MEMBER_FLAG:
         *(bool *)at = json_is_true(v);
         return json_is_boolean(v) ? 0
-                                  : err_set(err, EPROTO, "'%s' is neither true nor false", f->key);
-    case FIELD_WORD:
-    case FIELD_TEXT:
-    case FIELD_NAME:
-    case FIELD_DIGEST:
-        return read_text(v, f, at, err);
-    case FIELD_TREE:
-    case FIELD_OBJECT:
-    case FIELD_EVALUATIONS:
-    case FIELD_SERIES:
-        return read_object(v, f, at, err);
+                                  : err_set(err, EPROTO, "'%s' is neither true nor false", m->key);
+    case MEMBER_WORD:
+    case MEMBER_TEXT:
+    case MEMBER_NAME:
+    case MEMBER_DIGEST:
+        return read_text(v, m, at, err);
+    case MEMBER_TREE:
+    case MEMBER_OBJECT:
+    case MEMBER_EVALUATIONS:
+    case MEMBER_SERIES:
+        return read_object(v, m, at, err);
     }
     return 0;
 }
 
-static int read_fields(const json_t *o, const struct fields *fields, void *into, struct err *err)
+static int read_members(const json_t *o, const struct record_members *members, void *into,
+                        struct err *err)
 {
-    for (const struct field *f = fields->list; f < fields->list + fields->n; f++) {
-        const json_t *v = json_object_get(o, f->key);
-        if (v == NULL && f->is_required) {
-            return err_set(err, EPROTO, "'%s' is missing", f->key);
+    for (const struct record_member *m = members->list; m < members->list + members->n; m++) {
+        const json_t *v = json_object_get(o, m->key);
+        if (v == NULL && m->is_required) {
+            return err_set(err, EPROTO, "'%s' is missing", m->key);
         }
-        if (v == NULL && f->kind != FIELD_NUMBER) {
+        if (v == NULL && m->kind != MEMBER_NUMBER) {
             continue;
         }
-        const int r = read_field(v, f, (char *)into + f->offset, err);
+        const int r = read_member(v, m, (char *)into + m->offset, err);
         if (r < 0) {
             return r;
         }
     }
-    return fields->check == NULL ? 0 : fields->check(o, into, err);
+    return members->check == NULL ? 0 : members->check(o, into, err);
 }
 
 static int read_record(const json_t *o, struct record *r, struct err *err)
@@ -213,8 +215,8 @@ static int read_record(const json_t *o, struct record *r, struct err *err)
         return err_set(err, EPROTO, "version %lld, this program reads version %d",
                        (long long)json_integer_value(version), RECORD_VERSION);
     }
-    const int result = read_fields(o, &record_head_fields, r, err);
-    return result < 0 ? result : read_fields(o, record_type_fields[r->type], &r->start, err);
+    const int result = read_members(o, &record_head_members, r, err);
+    return result < 0 ? result : read_members(o, record_type_members[r->type], &r->start, err);
 }
 
 /* Whether a text that is no whole JSON object claims to be a record: our key, as record.c spells
