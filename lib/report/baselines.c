@@ -23,7 +23,7 @@ static void put_users(const struct result *r, uint32_t base, struct buf *out)
 static void add_row(struct table *t, const struct result *r, uint32_t base)
 {
     const struct point_result *p = &r->points[base];
-    struct buf what = BUF_INIT, users = BUF_INIT;
+    _cleanup_(buf_done) struct buf what = BUF_INIT, users = BUF_INIT;
     result_describe_replicas(r, p->point, &what);
     put_users(r, base, &users);
     table_number(t, "POINT", "%u", base);
@@ -33,8 +33,6 @@ static void add_row(struct table *t, const struct result *r, uint32_t base)
     table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
     table_text(t, "OF POINTS", "%s", buf_cstr(&users));
     table_end_row(t);
-    buf_done(&what);
-    buf_done(&users);
 }
 
 struct table *layout_baselines(const struct layout *l)

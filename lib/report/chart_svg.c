@@ -64,10 +64,9 @@ static void put_line(struct buf *out, double x1, double y1, double x2, double y2
 /* A part of the interval of a series' value. */
 static void put_whisker(struct buf *out, double x1, double y1, double x2, double y2, size_t series)
 {
-    struct buf classes = BUF_INIT;
+    _cleanup_(buf_done) struct buf classes = BUF_INIT;
     buf_printf(&classes, "s%zu w", series);
     put_line(out, x1, y1, x2, y2, buf_cstr(&classes));
-    buf_done(&classes);
 }
 
 /* Characters of UTF-8. *ret_cut: the bytes before the last one that a line holds. */
@@ -163,7 +162,7 @@ static void put_value_axis(struct buf *out, const struct chart_axis *a, enum cha
     double free_px = -INFINITY;
     for (size_t i = 0; i < chart_axis_n_ticks(a); i++) {
         const double value = chart_axis_tick(a, i), x = chart_axis_px(a, value);
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         format_value(value, unit, &text);
         put_line(out, x, top_px, x, bottom_px, "g");
         const double half_px = CHAR_PX * (double)text.len / 2;
@@ -171,7 +170,6 @@ static void put_value_axis(struct buf *out, const struct chart_axis *a, enum cha
             put_text(out, x, bottom_px + 14, "n m", buf_cstr(&text));
             free_px = x + half_px + CHAR_PX / 2;
         }
-        buf_done(&text);
     }
 }
 
@@ -259,11 +257,10 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
 {
     for (size_t i = 0; i < chart_axis_n_ticks(&p->y); i++) {
         const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         format_value(value, p->chart->y_unit, &text);
         put_line(out, LEFT_PX, y, WIDTH_PX - RIGHT_PX, y, "g");
         put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
-        buf_done(&text);
     }
 }
 
@@ -278,7 +275,7 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
             continue;
         }
         const double px = chart_axis_px(&p->x, value);
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         if (p->chart->x_names.len > 0) {
             buf_puts(&text, p->chart->x_names.items[(size_t)value]);
         } else {
@@ -290,7 +287,6 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
             put_text(out, px, p->bottom_px + 16, "n m", buf_cstr(&text));
             free_px = px + half_px + CHAR_PX;
         }
-        buf_done(&text);
     }
     vec_done(&values.list);
 }
@@ -515,7 +511,7 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
         }
         const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + row->parts[k]);
         sum += row->parts[k];
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_printf(&text, "%s: %s ", row->name, c->parts.items[k]);
         number_format(row->parts[k], &text);
         buf_puts(&text, " ms");
@@ -525,7 +521,6 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
                    from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, k);
         html_escape(buf_cstr(&text), out);
         buf_puts(out, "</title></rect>\n");
-        buf_done(&text);
     }
     if (isfinite(row->whole)) {
         const double px = chart_axis_px(a, row->whole);
@@ -603,14 +598,13 @@ static void put_bars(const struct chart *chart, bool is_file, struct buf *out)
 static void put_scale(struct buf *out, double high_ms)
 {
     const double bottom = SPARK_HEIGHT_PX - 2;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     number_format(high_ms, &text);
     buf_puts(&text, " ms");
     buf_printf(out, "<path d=\"M%.0f 2H%.0fM%.0f %.0fH%.0f\" class=\"g\"/>\n", SPARK_LEFT_PX,
                SPARK_WIDTH_PX, SPARK_LEFT_PX, bottom, SPARK_WIDTH_PX);
     put_text(out, SPARK_LEFT_PX - 4, 10, "n e", buf_cstr(&text));
     put_text(out, SPARK_LEFT_PX - 4, bottom, "n e", "0");
-    buf_done(&text);
 }
 
 static void put_spark(const struct spark *s, struct buf *out)

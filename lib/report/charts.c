@@ -437,7 +437,7 @@ static bool is_first_without(const struct layout *l, const struct point_result *
 /* Owned; NULL: every measured point has phases. */
 static char *missing_phases(const struct layout *l)
 {
-    struct buf systems = BUF_INIT;
+    _cleanup_(buf_done) struct buf systems = BUF_INIT;
     size_t n = 0, n_measured = 0;
     result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
@@ -454,7 +454,6 @@ static char *missing_phases(const struct layout *l)
                         : xasprintf("%zu of %zu points have no bar, because their programs do not "
                                     "report the parts of a step: %s.",
                                     n, n_measured, buf_cstr(&systems));
-    buf_done(&systems);
     return text;
 }
 

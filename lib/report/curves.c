@@ -12,7 +12,7 @@
 static void put_model_row(struct table *t, enum scaling_model model, const char *name,
                           const struct scaling_range *x)
 {
-    struct buf interval = BUF_INIT;
+    _cleanup_(buf_done) struct buf interval = BUF_INIT;
     if (isfinite(x->low) && isfinite(x->high)) {
         number_format(x->low, &interval);
         buf_puts(&interval, "..");
@@ -25,7 +25,6 @@ static void put_model_row(struct table *t, enum scaling_model model, const char 
     table_value(t, "VALUE", x->value);
     table_number(t, "95% INTERVAL", "%s", buf_cstr(&interval));
     table_end_row(t);
-    buf_done(&interval);
 }
 
 static bool has_share(const struct curve *c)

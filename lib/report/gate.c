@@ -182,12 +182,11 @@ static void put_checks(struct sheet *s, const struct gate_words *w)
 {
     struct table *t = table_new();
     vec_each (const struct gate_check, check, &w->gate->checks) {
-        struct buf name = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT;
         put_name(w, check, &name);
         table_text(t, "OUTCOME", "%s", gate_outcome_names[check->outcome]);
         table_text(t, "CHECK", "%s", buf_cstr(&name));
         table_end_row(t);
-        buf_done(&name);
     }
     sheet_table(s, NULL, t, SHEET_PROSE);
 }
@@ -203,7 +202,7 @@ static void put_reasons(struct sheet *s, const struct gate_words *w)
             (check->kind == GATE_OF_COMPARISON && w->gate->comparison != NULL)) {
             continue; /* the table says it, or the comparison's own text */
         }
-        struct buf name = BUF_INIT, text = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(w, check, &name);
         put_message(w, check, &text);
         buf_puts(&name, ": ");
@@ -215,7 +214,6 @@ static void put_reasons(struct sheet *s, const struct gate_words *w)
             }
         }
         sheet_put_line(s, &reason, &name);
-        buf_done(&text);
     }
 }
 
@@ -255,7 +253,7 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
     sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_names[g->verdict]);
     sheet_put_line(s, NULL, sentence_take);
     vec_each (const struct gate_check, check, &g->checks) {
-        struct buf name = BUF_INIT, text = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(w, check, &name);
         put_message(w, check, &text);
         sheet_word(s, "kind", kind_names[check->kind]);
@@ -263,8 +261,6 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
         sheet_word(s, "outcome", gate_outcome_names[check->outcome]);
         sheet_word(s, "message", buf_cstr(&text));
         sheet_end_row(s);
-        buf_done(&name);
-        buf_done(&text);
     }
 }
 
@@ -274,7 +270,7 @@ static json_t *gate_to_json(const struct gate_words *w)
     const struct comparison *c = g->comparison;
     json_t *checks = json_array();
     vec_each (const struct gate_check, check, &g->checks) {
-        struct buf name = BUF_INIT, text = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(w, check, &name);
         put_message(w, check, &text);
         (void)json_array_append_new(/* grows in memory only */
@@ -283,8 +279,6 @@ static json_t *gate_to_json(const struct gate_words *w)
                                               kind_names[check->kind], "name", buf_cstr(&name),
                                               "outcome", gate_outcome_names[check->outcome],
                                               "message", buf_cstr(&text)));
-        buf_done(&name);
-        buf_done(&text);
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1",
                      "kind", "Gate", "run", g->candidate->def->name, "benchmark",
@@ -297,7 +291,7 @@ static json_t *gate_to_json(const struct gate_words *w)
 void sheet_gate(struct sheet *s, const struct gate *g)
 {
     struct gate_words w;
-    struct buf sentence = BUF_INIT;
+    _cleanup_(buf_done) struct buf sentence = BUF_INIT;
     words_init(&w, g);
     put_sentence(g, &sentence);
     if (s->form == SHEET_JSON) {
@@ -309,6 +303,5 @@ void sheet_gate(struct sheet *s, const struct gate *g)
     } else {
         put_markdown(s, &w, &sentence);
     }
-    buf_done(&sentence);
     words_done(&w);
 }

@@ -36,11 +36,10 @@ static void put_name(struct buf *out, const struct run_def *def, const struct po
         put_value(out, def->spec->systems.items[point->system].name);
     }
     vec_each (struct param, p, &point->params.list) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         value_format(&p->value, &text);
         buf_printf(out, "/%s=", p->name);
         put_value(out, buf_cstr(&text));
-        buf_done(&text);
     }
     buf_printf(out, "%s-%lld", point->is_baseline ? "/baseline" : "",
                (long long)point_busy_threads(point));
@@ -57,7 +56,7 @@ static void put_line(struct buf *out, const char *key, const char *text)
 static void put_hardware(struct buf *out, const struct result *r, const char *key,
                          enum hardware_text which)
 {
-    struct buf all = BUF_INIT;
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
     for (size_t i = 0; i < r->hardware.len; i++) {
         const char *text = r->hardware.items[i].texts[which];
         bool is_new = text != NULL;
@@ -72,16 +71,14 @@ static void put_hardware(struct buf *out, const struct result *r, const char *ke
     if (all.len > 0) {
         put_line(out, key, buf_cstr(&all));
     }
-    buf_done(&all);
 }
 
 static void put_head(struct buf *out, const struct result *r)
 {
-    struct buf mode = BUF_INIT;
+    _cleanup_(buf_done) struct buf mode = BUF_INIT;
     trial_put_mode(r, &mode);
     put_line(out, "benchmark", r->def->spec->name);
     put_line(out, "mode", buf_cstr(&mode));
-    buf_done(&mode);
     put_hardware(out, r, "cpu", HARDWARE_CPU_MODEL);
     put_line(out, "# run", r->def->name);
     put_line(out, "# phase", run_phase_to_string(r->phase));

@@ -171,14 +171,13 @@ static void put_grid_cell(struct table *t, const struct layout *l, const struct 
         table_cell(t, "-");
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     figure_format(&p->throughput, &text);
     if (p->efficiency.estimate.known && !l->own_baselines) {
         buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
     }
     table_cell(t, "%s", buf_cstr(&text));
     table_shade(t, shade_of(shading, shaded(l, p)));
-    buf_done(&text);
 }
 
 static struct table *grid_of(const struct layout *l, const struct heads *rows,
@@ -291,12 +290,11 @@ void layout_put_words(struct table *t, const struct point_words *words, const st
     }
     vec_each (const char *const, name, &words->names) {
         const struct value *v = params_get(&p->params, *name);
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         if (v != NULL) {
             value_format(v, &text);
         }
         table_named(t, *name, "%s", v == NULL ? "-" : buf_cstr(&text));
-        buf_done(&text);
     }
 }
 

@@ -46,14 +46,13 @@ static void note_student(struct notes *notes, const struct layout *l)
             most = p->n_succeeded > most ? p->n_succeeded : most;
         }
     }
-    struct buf trials = BUF_INIT;
+    _cleanup_(buf_done) struct buf trials = BUF_INIT;
     buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
     notes_add(
         notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
         l->is_page
             ? "" /* the words below the box say it */
             : " Its center is the geometric mean of the trials, so the median may differ from it.");
-    buf_done(&trials);
 }
 
 static void note_throughput(struct notes *notes, const struct layout *l)
@@ -140,7 +139,7 @@ static void note_transports(struct notes *notes, const struct result *r)
         if (!all.used[t]) {
             continue;
         }
-        struct buf points = BUF_INIT;
+        _cleanup_(buf_done) struct buf points = BUF_INIT;
         bool others = false;
         for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
             struct transports own = {0};
@@ -153,7 +152,6 @@ static void note_transports(struct notes *notes, const struct result *r)
         }
         notes_add(notes, NOTE_INFO, "Gradients travelled over %s%s%s.", exchange_transport_names[t],
                   others ? ": point " : "", others ? buf_cstr(&points) : "");
-        buf_done(&points);
     }
 }
 
@@ -223,7 +221,7 @@ static void note_accuracy(struct notes *notes, const struct result *r)
 
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     result_describe_baseline(r, p, &text);
     const struct point_result *base = &r->points[p->point->baseline_index];
     const struct estimate *e = &base->throughput.estimate;
@@ -236,7 +234,6 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
     }
     buf_printf(&text, "%zu/%zu trials)", base->n_succeeded, base->n_trials);
     notes_add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void note_baselines(struct notes *notes, const struct result *r)
@@ -280,10 +277,9 @@ static char *clean_lines(const char *details)
 static void note_failure(struct notes *notes, const struct layout *l, const struct point_result *p,
                          const struct trial_result *t, bool with_details)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     describe_trial(l, p, t, &text);
     notes_add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
-    buf_done(&text);
     if (with_details) {
         notes->list.items[notes->list.len - 1].details = clean_lines(t->details);
     }
@@ -361,7 +357,7 @@ static void note_wide(struct notes *notes, const struct layout *l)
             ++n > MAX_WIDE) {
             continue;
         }
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         layout_describe_place(l, i, &text);
         if (is_cut) {
             buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
@@ -374,7 +370,6 @@ static void note_wide(struct notes *notes, const struct layout *l)
                        100 * half_width_ratio(e), 100 * asked);
         }
         notes_add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
-        buf_done(&text);
     }
     if (n > MAX_WIDE) {
         notes_add(notes, NOTE_WARNING, "%zu more points have fewer trials than they need",
@@ -407,7 +402,7 @@ static void put_judged(const struct threshold_result *t, struct buf *out)
 static void note_thresholds(struct notes *notes, const struct layout *l)
 {
     vec_each (struct threshold_result, t, &l->result->thresholds) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         threshold_format(t->threshold, &text);
         buf_puts(&text, " at ");
         layout_describe_place(l, t->point, &text);
@@ -418,15 +413,13 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
                   : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD
                                                    : NOTE_UNKNOWN_THRESHOLD,
                   "%s", buf_cstr(&text));
-        buf_done(&text);
     }
     vec_each (const struct threshold *, t, &l->result->skipped) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         threshold_format(*t, &text);
         buf_puts(&text, ": ");
         threshold_format_skip(*t, &text);
         notes_add(notes, NOTE_SKIPPED_THRESHOLD, "%s", buf_cstr(&text));
-        buf_done(&text);
     }
 }
 

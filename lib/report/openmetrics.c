@@ -104,7 +104,7 @@ static void put_run(const struct writer *w)
 {
     const struct result *r = w->r;
     const int64_t ended = ended_of_run(r);
-    struct buf mode = BUF_INIT;
+    _cleanup_(buf_done) struct buf mode = BUF_INIT;
     trial_put_mode(r, &mode);
     begin(w->out, "bench_run_info", NULL, "Always 1; the labels describe the run.");
     buf_puts(w->out, "bench_run_info");
@@ -113,7 +113,6 @@ static void put_run(const struct writer *w)
     put_label(w->out, ",rehearsal", r->def->rehearsal ? "true" : "false");
     put_label(w->out, ",simulated", r->simulated ? "true" : "false");
     put_label(w->out, ",mode", buf_cstr(&mode));
-    buf_done(&mode);
     put_value(w->out, 1, ended);
     begin(w->out, "bench_run_created_timestamp_seconds", "seconds", "When the run was frozen.");
     buf_puts(w->out, "bench_run_created_timestamp_seconds");

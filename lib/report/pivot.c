@@ -76,10 +76,9 @@ static void put_caption(const struct pivot *p, struct buf *out)
         put_axes(p->columns.items, p->columns.len, out);
         buf_puts(out, p->columns.len > 1 ? " (columns, from the top)" : " (columns)");
     }
-    struct buf marks = BUF_INIT;
+    _cleanup_(buf_done) struct buf marks = BUF_INIT;
     run_labels_put(p->result, &marks);
     buf_printf(out, "%s%s", marks.len > 0 ? ", " : "", buf_cstr(&marks));
-    buf_done(&marks);
 }
 
 static void put_value(const struct pivot *p, double value, struct buf *out)
@@ -136,7 +135,7 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 static void put_cell(struct table *t, const struct pivot *p, const struct estimate *e,
                      bool with_interval)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     put_value(p, e->known ? e->value : NAN, &text);
     if (with_interval && e->known && e->has_interval) {
         buf_puts(&text, " (");
@@ -146,7 +145,6 @@ static void put_cell(struct table *t, const struct pivot *p, const struct estima
         buf_putc(&text, ')');
     }
     table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* Owned. */
@@ -213,10 +211,9 @@ static struct table *table_of(const struct sheet *s, const struct pivot *p, size
     add_heads(t, p, from, to, is_text);
     for (size_t i = 0; i < p->row_heads.len; i++) {
         vec_each (const char *const, axis, &p->rows) {
-            struct buf value = BUF_INIT;
+            _cleanup_(buf_done) struct buf value = BUF_INIT;
             pivot_put_value(p, *axis, p->row_heads.items[i], &value);
             table_cell(t, "%s", buf_cstr(&value));
-            buf_done(&value);
         }
         for (size_t j = from; j < to; j++) {
             put_cell(t, p, cell_at(p, i, j), is_text && s->term.wide);
@@ -286,17 +283,16 @@ static void put_axis_words(struct sheet *s, const struct pivot *p, const struct 
 {
     for (size_t k = 0; k < n; k++) {
         _cleanup_(freep) char *column = xasprintf("axis_%s", axes[k]);
-        struct buf value = BUF_INIT;
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
         pivot_put_value(p, axes[k], point, &value);
         sheet_word(s, column, buf_cstr(&value));
-        buf_done(&value);
     }
 }
 
 static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t column)
 {
     const struct estimate *cell = cell_at(p, row, column);
-    struct buf ratio = BUF_INIT;
+    _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
     sheet_word(s, "run", p->result->def->name);
     sheet_word(s, "figure", pivot_figure_names[p->figure]);
@@ -307,7 +303,6 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t c
     put_axis_words(s, p, p->row_heads.items[row], p->rows.items, p->rows.len);
     put_axis_words(s, p, p->column_heads.items[column], p->columns.items, p->columns.len);
     sheet_end_row(s);
-    buf_done(&ratio);
 }
 
 static json_t *names_to_json(const char *const *names, size_t n)
@@ -323,10 +318,9 @@ static void values_to_json(const struct pivot *p, const struct point *point,
                            const char *const *axes, size_t n, json_t *o)
 {
     for (size_t k = 0; k < n; k++) {
-        struct buf value = BUF_INIT;
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
         pivot_put_value(p, axes[k], point, &value);
         json_object_set_new(o, axes[k], json_string(buf_cstr(&value)));
-        buf_done(&value);
     }
 }
 
@@ -354,7 +348,7 @@ static json_t *summary_to_json(const struct pivot *p, const struct pivot_summary
 
 static json_t *pivot_to_json(const struct pivot *p)
 {
-    struct buf ratio = BUF_INIT;
+    _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
     json_t *o = json_object(), *cells = json_array(), *rows = json_array();
     for (size_t i = 0; i < p->row_heads.len; i++) {
@@ -372,7 +366,6 @@ static json_t *pivot_to_json(const struct pivot *p)
              {"rows", names_to_json(p->rows.items, p->rows.len)},
              {"columns", names_to_json(p->columns.items, p->columns.len)}, {"cells", cells},
              {"rowSummaries", rows}, {"summary", summary_to_json(p, &p->whole)});
-    buf_done(&ratio);
     return o;
 }
 

@@ -38,7 +38,7 @@ static void say_figures(struct notes *lines, const struct comparison *c)
     vec_each (const struct compared_point, p, &c->points) {
         has_interval = has_interval || p->ratio.estimate.has_interval;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     size_t n_base, n_candidate;
     if (compare_layout_trials(c, &n_base, &n_candidate)) {
         buf_printf(&text, " %zu+%zu", n_base, n_candidate);
@@ -53,13 +53,12 @@ static void say_figures(struct notes *lines, const struct comparison *c)
             ? (one_run ? "intervals need 3 pairs" : "intervals need 3 trials on both sides")
         : one_run ? "95% intervals by Student's t on their logs"
                   : "95% intervals by Welch's t on logs");
-    buf_done(&text);
 }
 
 static void say_gate(struct notes *lines, const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_puts(&text, "Test of all points: permutation of trials within points, p ");
     if (g->p < 0.0001) {
         buf_puts(&text, "< 0.0001 (");
@@ -74,7 +73,6 @@ static void say_gate(struct notes *lines, const struct comparison *c)
     }
     notes_add(lines, NOTE_INFO, "%s): %s.", buf_cstr(&text),
               c->gate_rejects ? "the runs differ" : "no difference shown");
-    buf_done(&text);
 }
 
 /* The interval of a point is that of its own test; the rule asks for more. */
@@ -105,12 +103,11 @@ static void say_allowed_loss(struct notes *lines, const struct comparison *c)
         }
     }
     if (most > c->threshold_ratio) {
-        struct buf share = BUF_INIT;
+        _cleanup_(buf_done) struct buf share = BUF_INIT;
         put_percent(most, &share);
         notes_add(lines, NOTE_INFO,
                   "Where no change is shown, the intervals still allow a loss of up to %s.",
                   buf_cstr(&share));
-        buf_done(&share);
     }
 }
 
@@ -130,7 +127,7 @@ static void say_whole(struct notes *lines, const struct comparison *c)
     if (!p->known) {
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (!isnan(c->whole_p_adjusted)) {
         buf_puts(&text, "All points together: ");
         put_percent(exp(p->mean) - 1, &text);
@@ -145,7 +142,6 @@ static void say_whole(struct notes *lines, const struct comparison *c)
     if (text.len > 0) {
         notes_add(lines, NOTE_INFO, "%s", buf_cstr(&text));
     }
-    buf_done(&text);
 }
 
 static void say_margin(struct notes *lines, const struct comparison *c)
@@ -159,7 +155,7 @@ static void say_margin(struct notes *lines, const struct comparison *c)
         n += p->margin == MARGIN_NOT_SLOWER;
         low = fmin(low, p->paired.known ? exp(paired_low_95(&p->paired)) : 0);
     }
-    struct buf share = BUF_INIT, limit = BUF_INIT;
+    _cleanup_(buf_done) struct buf share = BUF_INIT, limit = BUF_INIT;
     put_percent(c->margin_ratio, &share);
     if (low > 0) {
         buf_printf(&limit, "; the lowest limit is a ratio of %.4g", low);
@@ -168,8 +164,6 @@ static void say_margin(struct notes *lines, const struct comparison *c)
         lines, NOTE_INFO,
         "Not slower than %s: shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
         buf_cstr(&share), n, c->points.len, plural(c->points.len), buf_cstr(&limit));
-    buf_done(&share);
-    buf_done(&limit);
 }
 
 static void say_axis_rule(struct notes *lines, const struct comparison *c)
@@ -185,7 +179,7 @@ static void say_axis_rule(struct notes *lines, const struct comparison *c)
     if (tested == 0) {
         return;
     }
-    struct buf threshold = BUF_INIT;
+    _cleanup_(buf_done) struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
     notes_add(
         lines, NOTE_INFO,
@@ -194,7 +188,6 @@ static void say_axis_rule(struct notes *lines, const struct comparison *c)
         "%g and the change at least %s.",
         tested, plural(tested), tested > 1 ? " (Holm) and for all together" : "",
         COMPARE_AXIS_ALPHA, buf_cstr(&threshold));
-    buf_done(&threshold);
     say_whole(lines, c);
     say_margin(lines, c);
     say_allowed_loss(lines, c);
@@ -206,14 +199,13 @@ static void say_history(struct notes *lines, const struct comparison *c)
     if (!c->between.known) {
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text,
                "Usual spread: %zu runs of the base's definition, machine and build differ by ",
                c->between.n_runs);
     put_percent(expm1(c->between.sd), &text);
     buf_puts(&text, " (standard deviation, all points together). A change counts from ");
     notes_add(lines, NOTE_INFO, "%sP = %g against these.", buf_cstr(&text), COMPARE_HISTORY_ALPHA);
-    buf_done(&text);
 }
 
 static void say_rule(struct notes *lines, const struct comparison *c)
@@ -229,14 +221,13 @@ static void say_rule(struct notes *lines, const struct comparison *c)
               "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.",
               tested, plural(tested));
     say_gate(lines, c);
-    struct buf threshold = BUF_INIT;
+    _cleanup_(buf_done) struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
     notes_add(lines, NOTE_INFO,
               "A point is slower or faster if P and the test of all points are at most %g and the "
               "change is at least "
               "%s.",
               COMPARE_ALPHA, buf_cstr(&threshold));
-    buf_done(&threshold);
     say_history(lines, c);
     say_apart(lines, c);
     say_allowed_loss(lines, c);
@@ -249,7 +240,7 @@ static void say_only(struct notes *lines, const struct result *r,
 {
     for (size_t i = 0; i < n && i < MAX_ONLY; i++) {
         const struct point *point = points[i]->point;
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_printf(&text, "only in %s: point %u (%s", r->def->name, point->index,
                    r->def->spec->systems.items[point->system].name);
         vec_each (const struct param, p, &point->params.list) {
@@ -264,7 +255,6 @@ static void say_only(struct notes *lines, const struct result *r,
         }
         buf_putc(&text, ')');
         notes_add(lines, NOTE_ONLY, "%s", buf_cstr(&text));
-        buf_done(&text);
     }
     if (n > MAX_ONLY) {
         notes_add(lines, NOTE_ONLY, "%zu more points only in %s: see -o json", n - MAX_ONLY,
@@ -292,7 +282,7 @@ static void say_few(struct notes *lines, const struct comparison *c)
     if (n == 0) {
         return;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text, "too few trials at %zu point%s (as few as %zu on one side) ", n, plural(n),
                least);
     if (c->repeats_for_all == 0) {
@@ -308,7 +298,6 @@ static void say_few(struct notes *lines, const struct comparison *c)
         }
     }
     notes_add(lines, NOTE_WARNING, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void say_spread_unknown(struct notes *lines, const struct comparison *c)
@@ -317,7 +306,7 @@ static void say_spread_unknown(struct notes *lines, const struct comparison *c)
     if (n == 0) {
         return;
     }
-    struct buf share = BUF_INIT;
+    _cleanup_(buf_done) struct buf share = BUF_INIT;
     put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
     notes_add(
         lines, NOTE_WARNING,
@@ -327,7 +316,6 @@ static void say_spread_unknown(struct notes *lines, const struct comparison *c)
         "both in one run and compare RUN --axis NAME",
         n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
         c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
-    buf_done(&share);
 }
 
 /* The point, or the whole, that others explain most of. */
@@ -350,7 +338,7 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
         return;
     }
     const size_t n = c->counts[CHANGE_MACHINE_BUSY];
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (n > 0) {
         buf_printf(&text, "the change at %zu point%s", n, plural(n));
     } else {
@@ -367,7 +355,6 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
         buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
         n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.difference),
         busy->p_adjusted <= COMPARE_HISTORY_ALPHA ? ", less than that" : " and show no change");
-    buf_done(&text);
 }
 
 static void say_not_measured(struct notes *lines, const struct comparison *c)
@@ -389,14 +376,13 @@ static void say_undecided(struct notes *lines, const struct comparison *c)
     say_spread_unknown(lines, c);
     say_machine_busy(lines, c);
     if (n > 0) {
-        struct buf share = BUF_INIT;
+        _cleanup_(buf_done) struct buf share = BUF_INIT;
         put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
         notes_add(
             lines, NOTE_WARNING,
             "only one of the two tests shows a change at %zu point%s (by %s%s); run both with "
             "--repeats %zu",
             n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->repeats_to_decide);
-        buf_done(&share);
     }
     if (c->repeats_to_decide == 0 && c->repeats_for_one > 0 && c->n_measured > 1) {
         notes_add(lines, NOTE_WARNING,
@@ -514,7 +500,7 @@ static void put_margin(const struct comparison *c, struct buf *out)
 
 static void say_verdict(struct notes *lines, const struct comparison *c)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     comparison_describe_side(c, false, &text);
     buf_puts(&text, " compared with ");
     comparison_describe_side(c, true, &text);
@@ -548,7 +534,6 @@ static void say_verdict(struct notes *lines, const struct comparison *c)
     }
     buf_putc(&text, '.');
     notes_add(lines, NOTE_VERDICT, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 void prose_compare_init(struct notes *lines, const struct comparison *c)

@@ -167,13 +167,12 @@ struct reasons {
 
 static struct reason *find_reason(const struct reasons *reasons, const struct curve *c)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     struct reason *found = NULL;
     put_why_not(c, &text);
     vec_each (struct reason, r, &reasons->list) {
         found = str_eq(r->text, buf_cstr(&text)) ? r : found;
     }
-    buf_done(&text);
     return found;
 }
 
@@ -286,7 +285,7 @@ void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, uns
         if (is_skipped(c, parts) || (++i > max && max > 0)) {
             continue;
         }
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         if ((parts & SCALING_VERDICT) != 0) {
             put_verdict(c, &text);
         }
@@ -300,7 +299,6 @@ void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, uns
             *vec_push(&lines->list) =
                 (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
         }
-        buf_done(&text);
     }
     add_shared(lines, &reasons, n);
     if (max > 0 && n > max) {

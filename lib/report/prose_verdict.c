@@ -374,7 +374,7 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
     }
     const char *role = role_to_string(point_training_role(p->point));
     const struct estimate *e = &p->efficiency.estimate;
-    struct buf text = BUF_INIT, label = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, label = BUF_INIT;
     if (c->widest == NULL) {
         buf_printf(&text, "no point with more %ss than its baseline reaches that; the nearest is ",
                    role);
@@ -391,7 +391,6 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
     buf_printf(&label, "Most %ss at %.0f%% efficiency or more%s", role, 100 * CHOICE_EFFICIENCY,
                c->n_as_wide > 1 ? ", the fastest of them" : "");
     add(lines, buf_cstr(&label), &text);
-    buf_done(&label);
 }
 
 static const char model_meaning[] =
@@ -423,7 +422,7 @@ static void add_unmeasured(struct prose_verdict *lines, const struct layout *l)
 {
     const struct result *r = l->result;
     size_t n = 0;
-    struct buf names = BUF_INIT, text = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT, text = BUF_INIT;
     result_each_swept (p, r) {
         if (!p->throughput.estimate.known && ++n <= MAX_NAMED) {
             buf_puts(&names, n == 1 ? "" : "; ");
@@ -438,7 +437,6 @@ static void add_unmeasured(struct prose_verdict *lines, const struct layout *l)
                    buf_cstr(&names));
         add(lines, "Without figures", &text);
     }
-    buf_done(&names);
 }
 
 static void add_caveat(struct prose_verdict *lines, const char *label, struct buf *text_take)

@@ -138,7 +138,7 @@ static void put_shared(struct sheet *s, const struct reference_beside *b,
         const struct point *p = b->result->points[i].point;
         const size_t column = column_of(t, p);
         for (size_t row = 0; is_shared(t, p, sharing) && row < t->rows.len; row++) {
-            struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
+            _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
             layout_describe_point(&l, i, &point);
             put_own(&b->result->points[i], &own);
             put_theirs(b, t, row, column, &theirs);
@@ -147,9 +147,6 @@ static void put_shared(struct sheet *s, const struct reference_beside *b,
             table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
             table_text(table, "OF", "%s", t->rows.items[row].name);
             table_end_row(table);
-            buf_done(&own);
-            buf_done(&theirs);
-            buf_done(&point);
         }
     }
     layout_done(&l);
@@ -352,14 +349,13 @@ static const struct sheet_mark *mark_of_line(const struct sheet *s)
 static void put_lines(struct sheet *s, const struct reference_beside *b,
                       const struct reference_table *t, enum sharing sharing)
 {
-    struct buf reasons = BUF_INIT;
+    _cleanup_(buf_done) struct buf reasons = BUF_INIT;
     collect_reasons(b, t, sharing, &reasons);
     if (reasons.len > 0) {
         sheet_line(s, mark_of_line(s), "Do not compare the %ss: %s.",
                    t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure",
                    buf_cstr(&reasons));
     }
-    buf_done(&reasons);
     if (!t->has_efficiency) {
         return;
     }
@@ -369,7 +365,7 @@ static void put_lines(struct sheet *s, const struct reference_beside *b,
                    "Efficiencies have the same kind of baseline, so their trends may be compared; "
                    "mind the differences above.");
     } else {
-        struct buf kinds = BUF_INIT;
+        _cleanup_(buf_done) struct buf kinds = BUF_INIT;
         put_baseline(ours, &kinds);
         buf_puts(&kinds, "; there ");
         if (isnan(theirs.trainers) && t->base == REFERENCE_BASE_COLUMN) {
@@ -381,7 +377,6 @@ static void put_lines(struct sheet *s, const struct reference_beside *b,
         sheet_line(s, mark_of_line(s),
                    "Do not compare the efficiencies: their baselines differ (here %s).",
                    buf_cstr(&kinds));
-        buf_done(&kinds);
     }
 }
 

@@ -65,10 +65,9 @@ static void figure_cell(struct table *table, const struct reference *r,
                         const struct reference_table *t, enum reference_figure figure, size_t row,
                         size_t column)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     reference_layout_put(r, t, figure, row, column, &text);
     table_cell(table, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void column_text(double column, struct buf *out)
@@ -83,24 +82,22 @@ struct table *reference_layout_table(const struct reference *r, const struct ref
     const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
     table_named_column(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
     for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
-        struct buf title = BUF_INIT;
+        _cleanup_(buf_done) struct buf title = BUF_INIT;
         if (is_turned) {
             buf_puts(&title, reference_row_at(t, i)->name);
         } else {
             column_text(t->columns[i], &title);
         }
         table_column(table, buf_cstr(&title), TABLE_RIGHT);
-        buf_done(&title);
     }
     for (size_t i = 0; i < (is_turned ? t->n_columns : n_rows); i++) {
-        struct buf head = BUF_INIT;
+        _cleanup_(buf_done) struct buf head = BUF_INIT;
         if (is_turned) {
             column_text(t->columns[i], &head);
         } else {
             buf_puts(&head, reference_row_at(t, i)->name);
         }
         table_cell(table, "%s", buf_cstr(&head));
-        buf_done(&head);
         for (size_t k = 0; k < (is_turned ? n_rows : t->n_columns); k++) {
             figure_cell(table, r, t, figure, is_turned ? k : i, is_turned ? i : k);
         }
@@ -148,7 +145,7 @@ void reference_layout_head(struct sheet *s, const struct reference *r)
 
 static void add_conditions(const struct reference_table *t, struct sheet *s)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (const struct reference_at, at, &t->at) {
         buf_printf(&text, "%s%s ", text.len == 0 ? "" : ", ", at->name);
         column_text(at->value, &text);
@@ -156,7 +153,6 @@ static void add_conditions(const struct reference_table *t, struct sheet *s)
     if (text.len > 0) {
         sheet_line(s, NULL, "All with %s.", buf_cstr(&text));
     }
-    buf_done(&text);
     add_fact(s, "Model: ", t->model);
     add_fact(s, "Hardware: ", t->hardware);
     add_fact(s, "Software: ", t->software);
@@ -168,7 +164,7 @@ static void add_derivation(const struct reference *r, const struct reference_tab
     if (t->base != REFERENCE_NO_BASE) {
         const struct reference_table *base = &r->tables.items[t->base_table];
         const bool is_time = t->measure == REFERENCE_TIME;
-        struct buf at = BUF_INIT;
+        _cleanup_(buf_done) struct buf at = BUF_INIT;
         if (t->base == REFERENCE_BASE_SAME) {
             buf_printf(&at, "the same %s", base->axis);
         } else {
@@ -178,7 +174,6 @@ static void add_derivation(const struct reference *r, const struct reference_tab
         sheet_line(s, NULL, "Recomputed here: speedup S = %s, X_1 of the same row at %s%s%s.",
                    is_time ? "X_1 / X" : "X / X_1", buf_cstr(&at),
                    base == t ? "" : " of the table ", base == t ? "" : base->name);
-        buf_done(&at);
     }
     if (t->has_efficiency) {
         if (t->scale > 0) {
@@ -202,7 +197,7 @@ static void add_source(const struct reference *r, const struct reference_table *
         [REFERENCE_RAW] = "written by the program that measured",
     };
     const struct reference_source *source = &r->sources.items[t->source];
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text, "Source: %s", source->title);
     if (source->repository[0] != '\0') {
         buf_printf(&text, "; %s", source->repository);
@@ -218,13 +213,12 @@ static void add_source(const struct reference *r, const struct reference_table *
         buf_printf(&text, " to about %g", t->reading_error);
     }
     sheet_line(s, NULL, "%s.", buf_cstr(&text));
-    buf_done(&text);
 }
 
 static void add_erratum(const struct reference_table *t, const struct reference_erratum *e,
                         struct sheet *s)
 {
-    struct buf where = BUF_INIT;
+    _cleanup_(buf_done) struct buf where = BUF_INIT;
     if (e->row != REFERENCE_NO_ROW) {
         buf_printf(&where, "%s, ", reference_row_at(t, e->row)->name);
     }
@@ -239,7 +233,6 @@ static void add_erratum(const struct reference_table *t, const struct reference_
                    e->figure == REFERENCE_EFFICIENCY ? "%" : "");
     }
     sheet_line(s, NULL, "Erratum: %s: %s.", buf_cstr(&where), e->what);
-    buf_done(&where);
 }
 
 void reference_layout_lines(struct sheet *s, const struct reference *r,
@@ -248,11 +241,10 @@ void reference_layout_lines(struct sheet *s, const struct reference *r,
     add_conditions(t, s);
     add_derivation(r, t, s);
     if (!isnan(t->overall_median)) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         number_format(reference_overall_median(r, t).value, &text);
         sheet_line(s, NULL, "Median of all cells: %s (printed %.2f).", buf_cstr(&text),
                    t->overall_median);
-        buf_done(&text);
     }
     vec_each (const struct reference_row, row, &t->rows) {
         if (!isnan(row->sum)) {

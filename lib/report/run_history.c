@@ -31,7 +31,7 @@ static const struct run_history_change *change_at(const struct run_history *h, s
 static void put_runs(struct sheet *s, const struct run_history *h)
 {
     struct table *t = table_new();
-    struct buf marks = BUF_INIT;
+    _cleanup_(buf_done) struct buf marks = BUF_INIT;
     run_labels_put(h->newest, &marks); /* those of all: others are skipped */
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_entry *e = &h->entries.items[i];
@@ -53,11 +53,9 @@ static void put_runs(struct sheet *s, const struct run_history *h)
         }
         table_end_row(t);
     }
-    buf_done(&marks);
-    struct buf caption = BUF_INIT;
+    _cleanup_(buf_done) struct buf caption = BUF_INIT;
     buf_puts(&caption, "Runs");
     sheet_table(s, s->form == SHEET_HTML ? &caption : NULL, t, 1);
-    buf_done(&caption);
 }
 
 /* "samples/s of point 2 (pservers 1)", "samples/s, geometric mean of 4 points". */
@@ -143,7 +141,7 @@ static struct chart chart_of(const struct run_history *h)
     };
     struct chart_series series = {.name = xstrdup("throughput")};
     for (size_t i = 0; i < h->entries.len; i++) {
-        struct buf value = BUF_INIT;
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
         _cleanup_(freep) char *date = date_of(&h->entries.items[i]);
         number_format(h->entries.items[i].value, &value);
         *vec_push(&series.marks) = (struct chart_mark){
@@ -153,7 +151,6 @@ static struct chart chart_of(const struct run_history *h)
             NAN,
             NAN,
             xasprintf("%s, %s: %s %s", h->entries.items[i].name, date, buf_cstr(&value), h->unit)};
-        buf_done(&value);
     }
     *vec_push(&chart.lines.series) = series;
     return chart;

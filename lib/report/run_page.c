@@ -132,7 +132,7 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
 {
     const struct result *r = l->result;
     const struct point_result *low = NULL, *high = NULL;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (uint32_t i = 0; i < r->def->matrix.n_swept && !l->mixed_units; i++) {
         const struct point_result *base = baseline_of(r, i);
         const struct estimate *e = &base->throughput.estimate;
@@ -153,13 +153,12 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
                " Each system has its own baseline%s, so efficiencies do not rank systems: a slow "
                "one may have the highest.",
                buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* The words that the rest of the page needs. */
 static void put_words(struct sheet *s, const struct layout *l)
 {
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     if (layout_has_words(l)) {
         buf_puts(&names, ", here ");
         put_names(&names, l);
@@ -168,7 +167,6 @@ static void put_words(struct sheet *s, const struct layout *l)
     sheet_span(s, SHEET_DEFINED, "point");
     sheet_span(s, SHEET_PLAIN, " is one configuration that was measured%s", buf_cstr(&names));
     define(s, "; a ", "trial", " measures it once.");
-    buf_done(&names);
     define_roles(s, l->result);
     define_batch(s, l);
     if (!l->own_baselines) {
@@ -329,13 +327,12 @@ static void put_grid(struct sheet *s, const struct layout *l)
 {
     struct table *grid = layout_grid(l);
     if (grid != NULL) {
-        struct buf caption = BUF_INIT;
+        _cleanup_(buf_done) struct buf caption = BUF_INIT;
         layout_grid_caption(l, &caption);
         sheet_heading(s, buf_cstr(&caption));
         sheet_line(s, &sheet_soft, "The stronger the colour, the higher the %s among these cells.",
                    layout_shades_efficiency(l) ? "efficiency" : "throughput");
         sheet_table(s, NULL, grid, 1);
-        buf_done(&caption);
     }
 }
 

@@ -27,7 +27,7 @@ void run_page_put_nodes(struct sheet *s, const struct result *r)
 /* Those that wrote no start record: a launcher, a program whose log is read. */
 static void put_silent(struct sheet *s, const struct layout *l)
 {
-    struct buf systems = BUF_INIT;
+    _cleanup_(buf_done) struct buf systems = BUF_INIT;
     const size_t n = prose_systems_put_silent(l, &systems);
     if (n > 0) {
         sheet_line(s, &sheet_paragraph,
@@ -35,7 +35,6 @@ static void put_silent(struct sheet *s, const struct layout *l)
                    plural(n), l->words.systems ? ": those of " : "",
                    l->words.systems ? buf_cstr(&systems) : "");
     }
-    buf_done(&systems);
 }
 
 /* A single one has no other to be compared with. */
@@ -84,10 +83,9 @@ static void put_common(struct sheet *s, const struct layout *l)
 {
     const struct result *r = l->result;
     if (r->hardware.len == 1 && l->words.systems) {
-        struct buf users = BUF_INIT;
+        _cleanup_(buf_done) struct buf users = BUF_INIT;
         prose_systems_put_users(l, 0, &users);
         sheet_term(s, SHEET_PLAIN, "System", "%s", buf_cstr(&users));
-        buf_done(&users);
     }
     if (r->hardware.len == 1) {
         sheet_term(s, SHEET_PLAIN, "Replicas", "%zu of succeeded trials",
@@ -107,12 +105,11 @@ static void put_kinds(struct sheet *s, const struct layout *l)
     const struct result *r = l->result;
     struct table *t = table_new();
     for (size_t i = 0; i < r->hardware.len; i++) {
-        struct buf users = BUF_INIT;
+        _cleanup_(buf_done) struct buf users = BUF_INIT;
         if (l->words.systems) {
             prose_systems_put_users(l, i, &users);
             table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }
-        buf_done(&users);
         table_number(t, "REPLICAS", "%zu", r->hardware.items[i].n_replicas);
         for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
             const char *text = r->hardware.items[i].texts[facts[k].text];
@@ -166,7 +163,7 @@ static void put_again(struct sheet *s, const struct run_def *def, const char *de
     static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
     const char *name = def->spec->name;
     const bool is_local = def->cpus > 0;
-    struct buf systems = BUF_INIT;
+    _cleanup_(buf_done) struct buf systems = BUF_INIT;
     sheet_open(s, SHEET_PLAIN, "Run it again");
     put_save(s, &screen, "Save the definition below", name);
     put_save(s, &printed, "The file that this was printed from has the definition. Save it", name);
@@ -182,7 +179,6 @@ static void put_again(struct sheet *s, const struct run_def *def, const char *de
                    "On another machine, first change the paths in the commands of: %s.",
                    buf_cstr(&systems));
     }
-    buf_done(&systems);
     sheet_line(s, &folded, "Definition");
     sheet_details(s, definition);
     sheet_close(s);

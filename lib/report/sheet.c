@@ -292,7 +292,7 @@ void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
 {
     for (size_t i = 0; i < n_names; i++) {
         const struct value *v = params == NULL ? NULL : params_get(params, names[i]);
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         if (v != NULL) {
             value_format(v, &text);
         }
@@ -300,7 +300,6 @@ void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
         if (!s->rows.is_named) {
             s->rows.columns.items[s->rows.columns.len - 1].is_param = true;
         }
-        buf_done(&text);
     }
 }
 

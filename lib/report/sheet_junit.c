@@ -60,7 +60,7 @@ static size_t count(const struct sheet *s, const char *outcome)
 
 void sheet_write_junit(const struct sheet *s, struct buf *out)
 {
-    struct buf counts = BUF_INIT;
+    _cleanup_(buf_done) struct buf counts = BUF_INIT;
     const char *suite = "";
     buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", n_rows(s),
                count(s, "Failed"), count(s, "Unknown"), count(s, "Skipped"));
@@ -90,5 +90,4 @@ void sheet_write_junit(const struct sheet *s, struct buf *out)
         }
     }
     buf_puts(out, "  </testsuite>\n</testsuites>\n");
-    buf_done(&counts);
 }

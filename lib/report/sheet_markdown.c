@@ -13,7 +13,7 @@ static void put_words(const char *text, const char *end, struct buf *out)
 
 static void put_head(const struct sheet_head *h, struct buf *out)
 {
-    struct buf status = BUF_INIT;
+    _cleanup_(buf_done) struct buf status = BUF_INIT;
     put_words(h->status, "", &status);
     for (int i = 0; h->marked != NULL && i < MARK_COUNT; i++) {
         if (mark_of(h->marked, i) != NULL) {
@@ -32,7 +32,6 @@ static void put_head(const struct sheet_head *h, struct buf *out)
         put_words(h->other, "", out);
     }
     buf_printf(out, status.len == 0 ? "\n" : "\n\n%s\n", buf_cstr(&status));
-    buf_done(&status);
 }
 
 static void put_table(const struct sheet_part *p, bool is_titled, struct buf *out)

@@ -133,10 +133,9 @@ void table_named(struct table *t, const char *name, const char *fmt, ...)
 
 void table_value(struct table *t, const char *title, double value)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     number_format(value, &text);
     table_number(t, title, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 void table_figure(struct table *t, const char *title, const struct figure *f)
@@ -147,7 +146,7 @@ void table_figure(struct table *t, const char *title, const struct figure *f)
 void table_interval(struct table *t, const char *title, const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (e->known && e->has_interval) {
         number_format(e->low, &text);
         buf_puts(&text, "..");
@@ -156,7 +155,6 @@ void table_interval(struct table *t, const char *title, const struct figure *f)
         buf_putc(&text, '-');
     }
     table_number(t, title, "%s", buf_cstr(&text));
-    buf_done(&text);
 }
 
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
@@ -431,7 +429,7 @@ void markdown_escape(const char *text, struct buf *out)
 
 void html_escape(const char *text, struct buf *out)
 {
-    struct buf clean = BUF_INIT;
+    _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text));
     for (const char *c = buf_cstr(&clean); *c != '\0'; c++) {
         switch (*c) {
@@ -454,7 +452,6 @@ void html_escape(const char *text, struct buf *out)
             buf_putc(out, *c);
         }
     }
-    buf_done(&clean);
 }
 
 static void put_html_cell(struct buf *out, const char *element, const struct column *c,

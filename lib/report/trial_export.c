@@ -25,7 +25,7 @@ static bool has_field(const char *name)
 
 char *trial_other_values(const struct params *params)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (struct param, p, &params->list) {
         if (!has_field(p->name)) {
             buf_printf(&text, "%s%s=", text.len == 0 ? "" : " ", p->name);
@@ -33,6 +33,5 @@ char *trial_other_values(const struct params *params)
         }
     }
     char *owned = xstrdup(buf_cstr(&text));
-    buf_done(&text);
     return owned;
 }

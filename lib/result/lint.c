@@ -492,7 +492,7 @@ static void lint_outliers(struct result *r)
     if (n == 0) {
         return;
     }
-    struct buf others = BUF_INIT;
+    _cleanup_(buf_done) struct buf others = BUF_INIT;
     for (uint32_t i = 0; i < r->def->matrix.n_points && n <= MAX_NAMED; i++) {
         const struct outlier o = outlier_find(&r->points[i]);
         if (o.found && i != at) {
@@ -510,7 +510,6 @@ static void lint_outliers(struct result *r)
          worst.trial, at, 100 * fabs(worst.change), worst.change < 0 ? "below" : "above",
          100 * worst.others, buf_cstr(&others), n == 1 ? "it counts" : "they count",
          n == 1 ? "s" : "");
-    buf_done(&others);
 }
 
 static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
@@ -531,14 +530,13 @@ static void lint_noise(struct result *r)
     struct noisy_trials noisy;
     noisy_trials_find(r, &noisy);
     if (noisy.list.len > 0) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         noisy_trial_describe(&noisy.list.items[0], &text);
         put_other_noisy(&noisy, &text);
         warn(r, WARNING_NOISY_TRIAL,
              "%s; %s in the figures: run again when nothing else uses the machine (benchctl "
              "describe shows the noise of each trial)",
              buf_cstr(&text), noisy.list.len == 1 ? "it counts" : "they count");
-        buf_done(&text);
     }
     noisy_trials_done(&noisy);
 }
@@ -553,7 +551,7 @@ static void lint_invalid(struct result *r)
     if (first == NULL) {
         return;
     }
-    struct buf cause = BUF_INIT; /* the store may hold any bytes */
+    _cleanup_(buf_done) struct buf cause = BUF_INIT; /* the store may hold any bytes */
     buf_put_utf8(&cause, first->error == NULL ? "" : first->error, CAUSE_MAX_BYTES);
     warn(r, WARNING_INVALID_TRIAL,
          "%zu attempt%s on a noisy machine %s repeated and count%s in no table: point %u, trial "
@@ -561,7 +559,6 @@ static void lint_invalid(struct result *r)
          r->invalid.len, r->invalid.len == 1 ? "" : "s", r->invalid.len == 1 ? "was" : "were",
          r->invalid.len == 1 ? "s" : "", first->id.point, first->id.trial, first->id.number,
          buf_cstr(&cause), r->invalid.len == 1 ? "" : "; benchctl describe has the others");
-    buf_done(&cause);
 }
 
 void result_lint(struct result *r)

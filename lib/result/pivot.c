@@ -124,13 +124,12 @@ static bool is_used(const struct pivot *p, const char *axis)
 
 static int no_axis(const struct pivot *p, const char *name, size_t len, struct err *err)
 {
-    struct buf axes = BUF_INIT;
+    _cleanup_(buf_done) struct buf axes = BUF_INIT;
     vec_each (const struct param, param, &point_at(p, 0)->params.list) {
         buf_printf(&axes, ", %s", param->name);
     }
     const int r = err_set(err, EINVAL, "this run has no axis '%.*s'; it has system%s", (int)len,
                           name, buf_cstr(&axes));
-    buf_done(&axes);
     return r;
 }
 
@@ -160,10 +159,9 @@ static bool has_value(const struct pivot *p, const char *axis, const char *value
 {
     bool has = false;
     for (uint32_t i = 0; i < n_points(p) && !has; i++) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         pivot_put_value(p, axis, point_at(p, i), &text);
         has = str_eq(buf_cstr(&text), value);
-        buf_done(&text);
     }
     return has;
 }
@@ -172,19 +170,17 @@ static bool has_value(const struct pivot *p, const char *axis, const char *value
 static void put_values(const struct pivot *p, const char *axis, struct buf *out)
 {
     for (uint32_t i = 0; i < n_points(p); i++) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         bool is_new = true;
         pivot_put_value(p, axis, point_at(p, i), &text);
         for (uint32_t k = 0; k < i && is_new; k++) {
-            struct buf earlier = BUF_INIT;
+            _cleanup_(buf_done) struct buf earlier = BUF_INIT;
             pivot_put_value(p, axis, point_at(p, k), &earlier);
             is_new = !str_eq(buf_cstr(&earlier), buf_cstr(&text));
-            buf_done(&earlier);
         }
         if (is_new) {
             buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", buf_cstr(&text));
         }
-        buf_done(&text);
     }
 }
 
@@ -209,12 +205,11 @@ static int take_ratio(struct pivot *p, const char *text, struct err *err)
             return 0;
         }
     }
-    struct buf known = BUF_INIT;
+    _cleanup_(buf_done) struct buf known = BUF_INIT;
     put_values(p, axis, &known);
     const int r = err_set(
         err, EINVAL, "'%s' does not name two values of %s with a slash between them; it has %s",
         values, axis, buf_cstr(&known));
-    buf_done(&known);
     return r;
 }
 
@@ -308,10 +303,9 @@ static struct estimate figure_at(const struct pivot *pivot, const struct point_r
 
 static bool is_at(const struct pivot *p, const struct point *point, const char *value)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     pivot_put_value(p, p->ratio_axis, point, &text);
     const bool is = str_eq(buf_cstr(&text), value);
-    buf_done(&text);
     return is;
 }
 

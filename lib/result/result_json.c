@@ -224,10 +224,9 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     struct transports transports = {0};
     transports_add(&transports, p);
     if (transports_are_known(&transports)) {
-        struct buf name = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT;
         transports_name(&transports, &name);
         json_object_set_new(o, "transport", json_string(buf_cstr(&name)));
-        buf_done(&name);
     }
     JSON_ADD(o, {"phase", json_string(trial_phase_to_string(p->phase))},
              {"throughput", figure_to_json(&p->throughput)},
@@ -328,13 +327,12 @@ static json_t *skipped_to_json(const struct result *r)
 {
     json_t *list = json_array();
     vec_each (const struct threshold *, t, &r->skipped) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         json_t *o = bounds_to_json(*t);
         threshold_format_skip(*t, &text);
         json_object_set_new(o, "where", params_to_json(&(*t)->where));
         json_object_set_new(o, "message", json_string(buf_cstr(&text)));
         json_array_append_new(list, o);
-        buf_done(&text);
     }
     return list;
 }
