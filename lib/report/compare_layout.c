@@ -65,7 +65,7 @@ struct extras {
     bool interval, trials, rehearsal;
 };
 
-static bool any_interval(const struct comparison *c)
+bool compare_layout_any_interval(const struct comparison *c)
 {
     vec_each (const struct compared_point, p, &c->points) {
         if (p->ratio.estimate.has_interval) {
@@ -122,7 +122,7 @@ struct table *compare_layout_table(const struct comparison *c, unsigned parts)
     const bool numbered = (parts & COMPARE_BY_INDEX) != 0 || n_words == 0;
     size_t n_base, n_candidate;
     const struct extras with = {
-        .interval = any_interval(c),
+        .interval = compare_layout_any_interval(c),
         .trials = !compare_layout_trials(c, &n_base, &n_candidate),
         .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };

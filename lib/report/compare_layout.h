@@ -14,6 +14,8 @@ enum compare_part {
 struct table *compare_layout_table(const struct comparison *c, unsigned parts);
 /* Have all points these numbers of trials? Then the table has no column of them. */
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
+/* Has the ratio of a point an interval? */
+bool compare_layout_any_interval(const struct comparison *c);
 
 /* What varies over the common points, and so needs columns; its names are for vec_done. */
 struct point_words compare_words_of(const struct comparison *c);

@@ -11,11 +11,8 @@
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 
-/* "2%", "1.5%": a ratio for people, with no more digits than it has. */
-static void put_percent(double ratio, struct buf *out)
-{
-    buf_printf(out, "%.3g%%", 100 * ratio);
-}
+/* "2%", "1.5%": 100 times a ratio, with no more digits than it has. */
+#define PERCENT "%.3g%%"
 
 /* The largest change among points of that kind, as a share of the base. */
 static double largest(const struct comparison *c, enum change change)
@@ -34,10 +31,6 @@ static double largest(const struct comparison *c, enum change change)
 static void say_figures(struct notes *lines, const struct comparison *c)
 {
     const struct figure *f = &c->points.items[0].base->throughput;
-    bool has_interval = false;
-    vec_each (const struct compared_point, p, &c->points) {
-        has_interval = has_interval || p->ratio.estimate.has_interval;
-    }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     size_t n_base, n_candidate;
     if (compare_layout_trials(c, &n_base, &n_candidate)) {
@@ -49,27 +42,32 @@ static void say_figures(struct notes *lines, const struct comparison *c)
         "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s; %s.",
         f->unit, f->scope, buf_cstr(&text),
         one_run ? ", geometric mean over the pairs of blocks" : "",
-        !has_interval
+        !compare_layout_any_interval(c)
             ? (one_run ? "intervals need 3 pairs" : "intervals need 3 trials on both sides")
         : one_run ? "95% intervals by Student's t on their logs"
                   : "95% intervals by Welch's t on logs");
 }
 
+static void put_p(double p, struct buf *out)
+{
+    if (p < 0.0001) {
+        buf_puts(out, "< 0.0001");
+    } else {
+        buf_printf(out, "= %.4f", p);
+    }
+}
+
 static void say_gate(struct notes *lines, const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
+    const unsigned long long n = g->n_arrangements;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_puts(&text, "Test of all points: permutation of trials within points, p ");
-    if (g->p < 0.0001) {
-        buf_puts(&text, "< 0.0001 (");
-    } else {
-        buf_printf(&text, "= %.4f (", g->p);
-    }
+    put_p(g->p, &text);
     if (g->is_exact) {
-        buf_printf(&text, "all %llu arrangements", (unsigned long long)g->n_arrangements);
+        buf_printf(&text, " (all %llu arrangements", n);
     } else {
-        buf_printf(&text, "%llu arrangements drawn, seed %d", (unsigned long long)g->n_arrangements,
-                   COMPARE_SEED);
+        buf_printf(&text, " (%llu arrangements drawn, seed %d", n, COMPARE_SEED);
     }
     notes_add(lines, NOTE_INFO, "%s): %s.", buf_cstr(&text),
               c->gate_rejects ? "the runs differ" : "no difference shown");
@@ -103,20 +101,10 @@ static void say_allowed_loss(struct notes *lines, const struct comparison *c)
         }
     }
     if (most > c->threshold_ratio) {
-        _cleanup_(buf_done) struct buf share = BUF_INIT;
-        put_percent(most, &share);
         notes_add(lines, NOTE_INFO,
-                  "Where no change is shown, the intervals still allow a loss of up to %s.",
-                  buf_cstr(&share));
-    }
-}
-
-static void put_p(double p, struct buf *out)
-{
-    if (p < 0.0001) {
-        buf_puts(out, "P < 0.0001");
-    } else {
-        buf_printf(out, "P = %.4f", p);
+                  "Where no change is shown, the intervals still allow a loss of up to " PERCENT
+                  ".",
+                  100 * most);
     }
 }
 
@@ -129,9 +117,7 @@ static void say_whole(struct notes *lines, const struct comparison *c)
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (!isnan(c->whole_p_adjusted)) {
-        buf_puts(&text, "All points together: ");
-        put_percent(exp(p->mean) - 1, &text);
-        buf_puts(&text, ", ");
+        buf_printf(&text, "All points together: " PERCENT ", P ", 100 * (exp(p->mean) - 1));
         put_p(c->whole_p_adjusted, &text);
         buf_puts(&text, ". ");
     }
@@ -155,15 +141,14 @@ static void say_margin(struct notes *lines, const struct comparison *c)
         n += p->margin == MARGIN_NOT_SLOWER;
         low = fmin(low, p->paired.known ? exp(paired_low_95(&p->paired)) : 0);
     }
-    _cleanup_(buf_done) struct buf share = BUF_INIT, limit = BUF_INIT;
-    put_percent(c->margin_ratio, &share);
+    _cleanup_(buf_done) struct buf limit = BUF_INIT;
     if (low > 0) {
         buf_printf(&limit, "; the lowest limit is a ratio of %.4g", low);
     }
-    notes_add(
-        lines, NOTE_INFO,
-        "Not slower than %s: shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
-        buf_cstr(&share), n, c->points.len, plural(c->points.len), buf_cstr(&limit));
+    notes_add(lines, NOTE_INFO,
+              "Not slower than " PERCENT
+              ": shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
+              100 * c->margin_ratio, n, c->points.len, plural(c->points.len), buf_cstr(&limit));
 }
 
 static void say_axis_rule(struct notes *lines, const struct comparison *c)
@@ -179,15 +164,12 @@ static void say_axis_rule(struct notes *lines, const struct comparison *c)
     if (tested == 0) {
         return;
     }
-    _cleanup_(buf_done) struct buf threshold = BUF_INIT;
-    put_percent(c->threshold_ratio, &threshold);
     notes_add(
         lines, NOTE_INFO,
         "P: Student's t test on the pairs, adjusted for %zu point%s%s. Slower or faster: P is at "
-        "most "
-        "%g and the change at least %s.",
+        "most %g and the change at least " PERCENT ".",
         tested, plural(tested), tested > 1 ? " (Holm) and for all together" : "",
-        COMPARE_AXIS_ALPHA, buf_cstr(&threshold));
+        COMPARE_AXIS_ALPHA, 100 * c->threshold_ratio);
     say_whole(lines, c);
     say_margin(lines, c);
     say_allowed_loss(lines, c);
@@ -196,16 +178,13 @@ static void say_axis_rule(struct notes *lines, const struct comparison *c)
 /* The trials of two runs do not show how far runs differ; other runs do. */
 static void say_history(struct notes *lines, const struct comparison *c)
 {
-    if (!c->between.known) {
-        return;
+    if (c->between.known) {
+        notes_add(lines, NOTE_INFO,
+                  "Usual spread: %zu runs of the base's definition, machine and build differ "
+                  "by " PERCENT " (standard deviation, all points together). A change counts from "
+                  "P = %g against these.",
+                  c->between.n_runs, 100 * expm1(c->between.sd), COMPARE_HISTORY_ALPHA);
     }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    buf_printf(&text,
-               "Usual spread: %zu runs of the base's definition, machine and build differ by ",
-               c->between.n_runs);
-    put_percent(expm1(c->between.sd), &text);
-    buf_puts(&text, " (standard deviation, all points together). A change counts from ");
-    notes_add(lines, NOTE_INFO, "%sP = %g against these.", buf_cstr(&text), COMPARE_HISTORY_ALPHA);
 }
 
 static void say_rule(struct notes *lines, const struct comparison *c)
@@ -221,13 +200,10 @@ static void say_rule(struct notes *lines, const struct comparison *c)
               "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.",
               tested, plural(tested));
     say_gate(lines, c);
-    _cleanup_(buf_done) struct buf threshold = BUF_INIT;
-    put_percent(c->threshold_ratio, &threshold);
     notes_add(lines, NOTE_INFO,
               "A point is slower or faster if P and the test of all points are at most %g and the "
-              "change is at least "
-              "%s.",
-              COMPARE_ALPHA, buf_cstr(&threshold));
+              "change is at least " PERCENT ".",
+              COMPARE_ALPHA, 100 * c->threshold_ratio);
     say_history(lines, c);
     say_apart(lines, c);
     say_allowed_loss(lines, c);
@@ -303,19 +279,16 @@ static void say_few(struct notes *lines, const struct comparison *c)
 static void say_spread_unknown(struct notes *lines, const struct comparison *c)
 {
     const size_t n = c->counts[CHANGE_SPREAD_UNKNOWN];
-    if (n == 0) {
-        return;
+    if (n > 0) {
+        notes_add(
+            lines, NOTE_WARNING,
+            "the trials differ at %zu point%s (by %s" PERCENT "), but all trials of a run share "
+            "the time and the machine, and how much two equal runs differ here is unknown: %zu "
+            "run%s found of the base's definition, machine and build, but %d are needed; run the "
+            "base again, or sweep both in one run and compare RUN --axis NAME",
+            n, plural(n), n > 1 ? "up to " : "", 100 * largest(c, CHANGE_SPREAD_UNKNOWN),
+            c->n_base_runs, c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
     }
-    _cleanup_(buf_done) struct buf share = BUF_INIT;
-    put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
-    notes_add(
-        lines, NOTE_WARNING,
-        "the trials differ at %zu point%s (by %s%s), but all trials of a run share the time and "
-        "the machine, and how much two equal runs differ here is unknown: %zu run%s found of the "
-        "base's definition, machine and build, but %d are needed; run the base again, or sweep "
-        "both in one run and compare RUN --axis NAME",
-        n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
-        c->n_base_runs == 1 ? " was" : "s were", RUN_SPREAD_MIN_RUNS);
 }
 
 /* The point, or the whole, that others explain most of. */
@@ -340,18 +313,16 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
     const size_t n = c->counts[CHANGE_MACHINE_BUSY];
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (n > 0) {
-        buf_printf(&text, "the change at %zu point%s", n, plural(n));
+        buf_printf(&text, "at %zu point%s", n, plural(n));
     } else {
-        buf_puts(&text, "the change of all points together");
+        buf_puts(&text, "of all points together");
     }
     notes_add(
         lines, NOTE_WARNING,
-        "%s may come from other programs on the machine: while threads waited for CPUs, others "
-        "took "
-        "%.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which explains a "
-        "ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both in one run "
-        "and "
-        "compare RUN --axis NAME",
+        "the change %s may come from other programs on the machine: while threads waited for CPUs, "
+        "others took %.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which "
+        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both "
+        "in one run and compare RUN --axis NAME",
         buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
         n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.difference),
         busy->p_adjusted <= COMPARE_HISTORY_ALPHA ? ", less than that" : " and show no change");
@@ -376,13 +347,11 @@ static void say_undecided(struct notes *lines, const struct comparison *c)
     say_spread_unknown(lines, c);
     say_machine_busy(lines, c);
     if (n > 0) {
-        _cleanup_(buf_done) struct buf share = BUF_INIT;
-        put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
-        notes_add(
-            lines, NOTE_WARNING,
-            "only one of the two tests shows a change at %zu point%s (by %s%s); run both with "
-            "--repeats %zu",
-            n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->repeats_to_decide);
+        notes_add(lines, NOTE_WARNING,
+                  "only one of the two tests shows a change at %zu point%s (by %s" PERCENT
+                  "); run both with --repeats %zu",
+                  n, plural(n), n > 1 ? "up to " : "", 100 * largest(c, CHANGE_INCONCLUSIVE),
+                  c->repeats_to_decide);
     }
     if (c->repeats_to_decide == 0 && c->repeats_for_one > 0 && c->n_measured > 1) {
         notes_add(lines, NOTE_WARNING,
@@ -448,9 +417,8 @@ static void put_changed(const struct comparison *c, enum change change, bool is_
     if (is_first) {
         buf_printf(out, "of %zu point%s ", c->points.len, plural(c->points.len));
     }
-    buf_printf(out, "%s by %s", change == CHANGE_SLOWER ? "slower" : "faster",
-               n > 1 ? "up to " : "");
-    put_percent(largest(c, change), out);
+    buf_printf(out, "%s by %s" PERCENT, change == CHANGE_SLOWER ? "slower" : "faster",
+               n > 1 ? "up to " : "", 100 * largest(c, change));
 }
 
 static void put_unchanged(const struct comparison *c, enum change change, bool is_first,
@@ -492,9 +460,8 @@ static void put_margin(const struct comparison *c, struct buf *out)
         [MARGIN_INCONCLUSIVE] = "not shown to be no slower than ",
     };
     if (c->margin != MARGIN_NOT_ASKED) {
-        buf_puts(out, words[c->margin]);
-        put_percent(c->margin_ratio, out);
-        buf_puts(out, c->margin == MARGIN_NOT_SLOWER ? " (95%); " : "; ");
+        buf_printf(out, "%s" PERCENT "%s; ", words[c->margin], 100 * c->margin_ratio,
+                   c->margin == MARGIN_NOT_SLOWER ? " (95%)" : "");
     }
 }
 
@@ -525,9 +492,9 @@ static void say_verdict(struct notes *lines, const struct comparison *c)
                    plural(c->only_base.len), c->only_base.len == 1 ? "is" : "are");
     }
     if (c->whole_change == CHANGE_SLOWER || c->whole_change == CHANGE_FASTER) {
-        buf_printf(&text, ", all points together %s by ",
-                   c->whole_change == CHANGE_SLOWER ? "slower" : "faster");
-        put_percent(fabs(c->geomean_ratio.estimate.value - 1), &text);
+        buf_printf(&text, ", all points together %s by " PERCENT,
+                   c->whole_change == CHANGE_SLOWER ? "slower" : "faster",
+                   100 * fabs(c->geomean_ratio.estimate.value - 1));
     }
     if (c->change == CHANGE_NONE && c->gate_rejects) {
         buf_puts(&text, ", but over all points together the runs differ");
