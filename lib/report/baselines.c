@@ -10,9 +10,9 @@
 static void put_users(const struct result *r, uint32_t base, struct buf *out)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        if (r->points[i].point->baseline_index == base && ++n <= MAX_LISTED) {
-            buf_printf(out, "%s%u", n == 1 ? "" : ", ", i);
+    result_each_swept (p, r) {
+        if (p->point->baseline_index == base && ++n <= MAX_LISTED) {
+            buf_printf(out, "%s%u", n == 1 ? "" : ", ", p->point->index);
         }
     }
     if (n > MAX_LISTED) {
@@ -43,8 +43,8 @@ struct table *layout_baselines(const struct layout *l)
     const struct result *r = l->result;
     _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
     struct table *t = table_new();
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const uint32_t base = r->points[i].point->baseline_index;
+    result_each_swept (p, r) {
+        const uint32_t base = p->point->baseline_index;
         if (!seen[base]) {
             seen[base] = true;
             add_row(t, r, base);

@@ -16,8 +16,7 @@ static const struct trial_result *nearest_trial(const struct point_result *p)
 {
     const struct trial_result *best = NULL;
     double distance = INFINITY;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct trial_result *t = &p->trials[i];
+    point_each_trial (t, p) {
         const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
         if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
             best = t;

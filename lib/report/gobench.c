@@ -91,8 +91,8 @@ static void put_head(struct buf *out, const struct result *r)
 static void put_units(struct buf *out, const struct result *r)
 {
     VEC(const char *) seen = {0}; /* units are static */
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct figure *f = &r->points[i].throughput;
+    result_each_point (p, r) {
+        const struct figure *f = &p->throughput;
         bool is_new = f->estimate.known;
         vec_each (const char *, unit, &seen) {
             is_new = is_new && *unit != f->unit;
@@ -139,16 +139,15 @@ void gobench_write(const struct result *r, struct buf *out)
 {
     put_head(out, r);
     put_units(out, r);
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        for (size_t k = 0; k < p->n_trials; k++) {
-            if (p->trials[k].phase == TRIAL_SUCCEEDED) {
-                put_trial(out, r->def, p->point, &p->trials[k]);
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            if (t->phase == TRIAL_SUCCEEDED) {
+                put_trial(out, r->def, p->point, t);
             }
         }
         if (p->n_succeeded < p->n_trials) {
-            buf_printf(out, "# point %u: %zu of %zu trials succeeded\n", i, p->n_succeeded,
-                       p->n_trials);
+            buf_printf(out, "# point %u: %zu of %zu trials succeeded\n", p->point->index,
+                       p->n_succeeded, p->n_trials);
         }
     }
 }

@@ -59,11 +59,9 @@ static void note_throughput(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     bool methods[INTERVAL_WELCH_LOG + 1] = {false};
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct estimate *e = &r->points[i].throughput.estimate;
-        if (e->known) {
-            methods[e->method] = true;
-        }
+    result_each_point (p, r) {
+        const struct estimate *e = &p->throughput.estimate;
+        methods[e->method] = methods[e->method] || e->known;
     }
     notes_add(notes, NOTE_INFO,
               "Throughput X: %s of the whole %s (all %s together), median over trials.",
@@ -82,8 +80,7 @@ static void note_throughput(struct notes *notes, const struct layout *l)
         notes_add(
             notes, NOTE_INFO,
             "95%% interval: Stein's two stages on log throughput; the deviation is that of the "
-            "first "
-            "%lld trials.",
+            "first %lld trials.",
             (long long)r->def->spec->min_repeats);
     }
     if (methods[INTERVAL_NONE]) {
@@ -95,10 +92,10 @@ static void note_throughput(struct notes *notes, const struct layout *l)
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     result_each_point (p, r) {
-        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
-            for (size_t k = 0; k < p->trials[j].n_replicas; k++) {
-                const struct replica_result *replica = &p->trials[j].replicas[k];
-                if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
+        point_each_trial (t, p) {
+            trial_each_replica (replica, t) {
+                if (p->point->system == system && replica_is_rated(replica) &&
+                    replica->summary.source.rule != NULL) {
                     return replica;
                 }
             }
@@ -132,8 +129,8 @@ static void note_logs(struct notes *notes, const struct result *r)
 static void note_transports(struct notes *notes, const struct result *r)
 {
     struct transports all = {0};
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        transports_add(&all, &r->points[i]);
+    result_each_point (p, r) {
+        transports_add(&all, p);
     }
     for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
         if (!all.used[t]) {
@@ -141,11 +138,11 @@ static void note_transports(struct notes *notes, const struct result *r)
         }
         _cleanup_(buf_done) struct buf points = BUF_INIT;
         bool others = false;
-        for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        result_each_point (p, r) {
             struct transports own = {0};
-            transports_add(&own, &r->points[i]);
+            transports_add(&own, p);
             if (own.used[t]) {
-                buf_printf(&points, "%s%u", points.len == 0 ? "" : ", ", i);
+                buf_printf(&points, "%s%u", points.len == 0 ? "" : ", ", p->point->index);
             } else {
                 others |= transports_are_known(&own);
             }
@@ -155,12 +152,10 @@ static void note_transports(struct notes *notes, const struct result *r)
     }
 }
 
-static void note_scaling(struct notes *notes, const struct result *r)
+static void note_scaling(struct notes *notes, const struct layout *l)
 {
-    bool has_interval = false;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        has_interval = has_interval || r->points[i].efficiency.estimate.has_interval;
-    }
+    const struct result *r = l->result;
+    const bool has_interval = layout_any_interval(l, offsetof(struct point_result, efficiency));
     const struct training_words words = training_words(r);
     const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
     const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
@@ -184,9 +179,8 @@ static void note_accuracy(struct notes *notes, const struct result *r)
     uint32_t every = 0;
     size_t n_unknown = 0;
     const char *why = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct trial_result *t = &r->points[i].trials[j];
+    result_each_swept (p, r) {
+        point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
                 every = t->evaluations_k > every ? t->evaluations_k : every;
                 n_unknown += t->evaluations_k == 0;
@@ -254,17 +248,6 @@ static void note_baselines(struct notes *notes, const struct result *r)
     }
 }
 
-static void describe_trial(const struct layout *l, const struct point_result *p,
-                           const struct trial_result *t, struct buf *text)
-{
-    layout_describe_place(l, p->point->index, text);
-    buf_printf(text, ", trial %u, attempt %u: ", t->trial, t->attempt);
-    if (t->phase != TRIAL_FAILED) {
-        buf_printf(text, "%s: ", trial_phase_to_string(t->phase));
-    }
-    buf_puts(text, t->error == NULL ? "unknown cause" : t->error);
-}
-
 /* Control characters have left the lines of processes before (logparse/lines.h), but not what
  * benchd did not write. */
 static char *clean_lines(const char *details)
@@ -278,8 +261,13 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
                          const struct trial_result *t, bool with_details)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    describe_trial(l, p, t, &text);
-    notes_add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
+    layout_describe_place(l, p->point->index, &text);
+    buf_printf(&text, ", trial %u, attempt %u: ", t->trial, t->attempt);
+    if (t->phase != TRIAL_FAILED) {
+        buf_printf(&text, "%s: ", trial_phase_to_string(t->phase));
+    }
+    notes_add(notes, NOTE_FAILED, "%s%s", buf_cstr(&text),
+              t->error == NULL ? "unknown cause" : t->error);
     if (with_details) {
         notes->list.items[notes->list.len - 1].details = clean_lines(t->details);
     }
@@ -331,9 +319,8 @@ static double half_width_ratio(const struct estimate *e)
 static size_t count_undecided(const struct point_result *p)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct attempt_row *row = p->trials[i].row;
-        n += row == NULL || !attempt_outcome_decides(row->outcome);
+    point_each_trial (t, p) {
+        n += t->row == NULL || !attempt_outcome_decides(t->row->outcome);
     }
     return n;
 }
@@ -346,8 +333,7 @@ static void note_wide(struct notes *notes, const struct layout *l)
     const struct spec *spec = r->def->spec;
     const double asked = spec->stop.half_width_ratio;
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
         const bool is_cut = count_undecided(p) > 0;
         const bool is_wide = spec->stop.is_set
@@ -358,7 +344,7 @@ static void note_wide(struct notes *notes, const struct layout *l)
             continue;
         }
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        layout_describe_place(l, i, &text);
+        layout_describe_place(l, p->point->index, &text);
         if (is_cut) {
             buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
         } else {
@@ -433,7 +419,7 @@ void notes_init(struct notes *notes, const struct layout *l)
         notes_add(notes, NOTE_INFO,
                   "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
-        note_scaling(notes, l->result);
+        note_scaling(notes, l);
         if (!l->is_page) { /* which has a table of them */
             note_baselines(notes, l->result);
         }

@@ -79,10 +79,9 @@ static void begin(struct buf *out, const char *name, const char *unit, const cha
 static int64_t ended_of_point(const struct point_result *p)
 {
     int64_t last = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct attempt_row *row = p->trials[i].row;
-        if (row != NULL && row->ended_unix_ms > last) {
-            last = row->ended_unix_ms;
+    point_each_trial (t, p) {
+        if (t->row != NULL && t->row->ended_unix_ms > last) {
+            last = t->row->ended_unix_ms;
         }
     }
     return last;
@@ -91,8 +90,8 @@ static int64_t ended_of_point(const struct point_result *p)
 static int64_t ended_of_run(const struct result *r)
 {
     int64_t last = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const int64_t ended = ended_of_point(&r->points[i]);
+    result_each_point (p, r) {
+        const int64_t ended = ended_of_point(p);
         last = ended > last ? ended : last;
     }
     return last;

@@ -109,10 +109,10 @@ static void put_points(struct sheet *s, const struct layout *l)
         sheet_table(s, NULL, layout_points(l, LAYOUT_SCALING | LAYOUT_BY_INDEX), 1);
     }
     sheet_block(s, NULL);
-    for (uint32_t i = 0; i < l->result->def->matrix.n_swept; i++) {
+    result_each_swept (p, l->result) {
         struct buf text = BUF_INIT;
-        buf_printf(&text, "Point %u: ", i);
-        layout_describe_point(l, i, &text);
+        buf_printf(&text, "Point %u: ", p->point->index);
+        layout_describe_point(l, p->point->index, &text);
         sheet_put_line(s, NULL, &text);
     }
 }
@@ -230,8 +230,8 @@ void sheet_points(struct sheet *s, const struct result *r)
     } else if (s->form == SHEET_CSV) {
         struct words_names names = {0};
         sheet_names_add(&names, r);
-        for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-            put_row(s, r, &names, &r->points[i]);
+        result_each_point (p, r) {
+            put_row(s, r, &names, p);
         }
         vec_done(&names);
     } else {

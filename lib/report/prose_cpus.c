@@ -48,9 +48,9 @@ bool prose_cpus_any(const struct run_def *def)
 static double used_cpus(const struct trial_result *t)
 {
     double used = 0;
-    for (size_t k = 0; k < t->n_replicas; k++) {
-        const struct summary *s = &t->replicas[k].summary;
-        if (!t->replicas[k].has_summary || s->cpu_ns <= 0 || s->duration_ns <= 0) {
+    trial_each_replica (r, t) {
+        const struct summary *s = &r->summary;
+        if (!r->has_summary || s->cpu_ns <= 0 || s->duration_ns <= 0) {
             return NAN;
         }
         used += (double)s->cpu_ns / (double)s->duration_ns;
@@ -64,8 +64,8 @@ static void put_used(const struct layout *l, const struct point_result *p, struc
 {
     _cleanup_(freep) double *used = xnew_array(double, p->n_trials);
     size_t n = 0;
-    for (size_t j = 0; j < p->n_trials; j++) {
-        const double x = p->trials[j].phase == TRIAL_SUCCEEDED ? used_cpus(&p->trials[j]) : NAN;
+    point_each_trial (t, p) {
+        const double x = t->phase == TRIAL_SUCCEEDED ? used_cpus(t) : NAN;
         if (!isnan(x)) {
             used[n++] = x;
         }
@@ -91,10 +91,10 @@ void prose_cpus_list(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        if (is_starved(def, &def->matrix.points[i]) && ++n <= MAX_NAMED) {
+    result_each_swept (p, l->result) {
+        if (is_starved(def, p->point) && ++n <= MAX_NAMED) {
             buf_puts(out, n == 1 ? "" : "; ");
-            put_used(l, &l->result->points[i], out);
+            put_used(l, p, out);
         }
     }
     if (n > MAX_NAMED) {
@@ -149,8 +149,7 @@ static const struct point_result *next_starved(const struct layout *l,
 {
     const struct run_def *def = l->result->def;
     const struct point_result *next = NULL;
-    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
-        const struct point_result *p = &l->result->points[i];
+    result_each_swept (p, l->result) {
         if (p != fastest && is_starved(def, p->point) && p->throughput.estimate.known &&
             (next == NULL || p->throughput.estimate.value > next->throughput.estimate.value)) {
             next = p;

@@ -64,11 +64,11 @@ static bool varies(const struct result *r, const struct reference_table *t)
 {
     double first = NAN, here;
     bool is_other;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        if (!coordinate_of(r->points[i].point, t->axis, &here, &is_other)) {
+    result_each_swept (p, r) {
+        if (!coordinate_of(p->point, t->axis, &here, &is_other)) {
             return false;
         }
-        first = i == 0 ? here : first;
+        first = p == r->points ? here : first;
         if (here != first) {
             return true;
         }
@@ -83,12 +83,11 @@ enum sharing { SHARES_NOTHING, SHARES_COLUMNS, SHARES_CONDITIONS };
 static enum sharing sharing_of(const struct reference_beside *b, const struct reference_table *t)
 {
     enum sharing sharing = SHARES_NOTHING;
-    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
-        const struct point *p = b->result->points[i].point;
-        if (column_of(t, p) == REFERENCE_NO_ROW) {
+    result_each_swept (p, b->result) {
+        if (column_of(t, p->point) == REFERENCE_NO_ROW) {
             continue;
         }
-        if (has_conditions(t, p)) {
+        if (has_conditions(t, p->point)) {
             return SHARES_CONDITIONS;
         }
         if (varies(b->result, t)) {

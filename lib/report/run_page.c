@@ -72,8 +72,8 @@ static void define(struct sheet *s, const char *before, const char *word, const 
 
 static bool has_role(const struct result *r, enum role role)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->points[i].point->replicas[role] > 0) {
+    result_each_point (p, r) {
+        if (p->point->replicas[role] > 0) {
             return true;
         }
     }
@@ -102,8 +102,8 @@ static void define_roles(struct sheet *s, const struct result *r)
 
 static bool has_method(const struct result *r, enum interval_method method)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct estimate *e = &r->points[i].throughput.estimate;
+    result_each_point (p, r) {
+        const struct estimate *e = &p->throughput.estimate;
         if (e->has_interval && e->method == method) {
             return true;
         }

@@ -280,9 +280,9 @@ void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
 
 void sheet_names_add(struct words_names *names, const struct result *r)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        vec_each (struct param, p, &r->points[i].point->params.list) {
-            words_add_name(names, p->name);
+    result_each_point (p, r) {
+        vec_each (struct param, param, &p->point->params.list) {
+            words_add_name(names, param->name);
         }
     }
 }

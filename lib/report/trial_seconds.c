@@ -18,9 +18,8 @@ double trial_seconds_sum(const struct result *r, size_t *ret_n)
     double sum = 0;
     size_t n = 0;
     result_each_point (p, r) {
-        for (size_t j = 0; j < p->n_trials; j++) {
-            const struct attempt_row *row = p->trials[j].row;
-            const double seconds = row == NULL ? 0 : seconds_of(row);
+        point_each_trial (t, p) {
+            const double seconds = t->row == NULL ? 0 : seconds_of(t->row);
             sum += seconds;
             n += seconds > 0;
         }

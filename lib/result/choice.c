@@ -22,9 +22,8 @@ static double value_of(const struct figure *f)
 static void find_fastest(struct choice *c, const struct result *r)
 {
     (void)result_unit(r, &c->units_differ);
-    for (uint32_t i = 0; i < r->def->matrix.n_swept && !c->units_differ; i++) {
-        const struct point_result *p = &r->points[i];
-        if (is_measured(p) &&
+    result_each_swept (p, r) {
+        if (!c->units_differ && is_measured(p) &&
             (c->fastest == NULL || value_of(&p->throughput) > value_of(&c->fastest->throughput))) {
             c->fastest = p;
         }
@@ -45,9 +44,8 @@ struct estimate choice_ratio(const struct choice *c, const struct point_result *
 
 static void find_ties(struct choice *c, const struct result *r)
 {
-    for (uint32_t i = 0; c->fastest != NULL && i < r->def->matrix.n_swept; i++) {
-        const struct point_result *p = &r->points[i];
-        if (p == c->fastest || !is_measured(p)) {
+    result_each_swept (p, r) {
+        if (c->fastest == NULL || p == c->fastest || !is_measured(p)) {
             continue;
         }
         if (c->second == NULL || value_of(&p->throughput) > value_of(&c->second->throughput)) {

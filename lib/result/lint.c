@@ -112,8 +112,7 @@ static void lint_rehearsal(struct result *r)
     }
     warn(r, WARNING_REHEARSAL,
          "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
-         "numbers "
-         "only with each other",
+         "numbers only with each other",
          at, (long long)most, (long long)def->cpus);
 }
 
@@ -138,9 +137,9 @@ static void lint_imported(struct result *r)
 static void lint_one_trial(struct result *r)
 {
     struct point_list points = {0};
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->points[i].n_succeeded == 1) {
-            list_add(&points, i);
+    result_each_point (p, r) {
+        if (p->n_succeeded == 1) {
+            list_add(&points, p->point->index);
         }
     }
     if (points.n > 0) {
@@ -164,10 +163,10 @@ static bool reads_logs(const struct result *r)
 static void lint_efficiency(struct result *r)
 {
     struct point_list points = {0};
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct estimate *e = &r->points[i].efficiency.estimate;
+    result_each_swept (p, r) {
+        const struct estimate *e = &p->efficiency.estimate;
         if (e->known && e->has_interval && e->low > 1) {
-            list_add(&points, i);
+            list_add(&points, p->point->index);
         }
     }
     if (points.n > 0) {
@@ -228,10 +227,10 @@ static void lint_hardware(struct result *r)
 static void lint_efficiency_unproven(struct result *r)
 {
     struct point_list points = {0};
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct estimate *e = &r->points[i].efficiency.estimate;
+    result_each_swept (p, r) {
+        const struct estimate *e = &p->efficiency.estimate;
         if (e->known && !e->has_interval && e->value > 1) {
-            list_add(&points, i);
+            list_add(&points, p->point->index);
         }
     }
     if (points.n > 0) {
@@ -247,9 +246,9 @@ static struct contrast spread_of(const struct point_result *p)
 {
     _cleanup_(freep) double *logs = xnew_array(double, p->n_trials);
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            logs[n++] = log(p->trials[i].throughput.estimate.value);
+    point_each_trial (t, p) {
+        if (t->phase == TRIAL_SUCCEEDED) {
+            logs[n++] = log(t->throughput.estimate.value);
         }
     }
     struct contrast c = significance_mean(&(struct sample){logs, n});
@@ -308,9 +307,9 @@ static double fall_of(const struct point *point, const struct trial_result *t)
 {
     double sum = 0;
     size_t n = 0;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        if (role_leads(t->replicas[i].row->id.role, point->replicas)) {
-            sum += t->replicas[i].steps.fall;
+    trial_each_replica (r, t) {
+        if (role_leads(r->row->id.role, point->replicas)) {
+            sum += r->steps.fall;
             n++;
         }
     }
@@ -322,9 +321,9 @@ static double p_of_fall(const struct point_result *p)
 {
     _cleanup_(freep) double *falls = xnew_array(double, p->n_trials);
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            falls[n++] = fall_of(p->point, &p->trials[i]);
+    point_each_trial (t, p) {
+        if (t->phase == TRIAL_SUCCEEDED) {
+            falls[n++] = fall_of(p->point, t);
         }
     }
     const struct contrast c = significance_mean(&(struct sample){falls, n});
@@ -356,8 +355,7 @@ static void warn_late(struct result *r, struct unsettled *late)
     if (late->points.n > 0) {
         warn(r, WARNING_SHORT_WARMUP,
              "warm-up of %lld steps is too short at %s: times settle after step %lld (%.0f%% %s "
-             "before); raise "
-             "measure.warmupSteps to %lld%s",
+             "before); raise measure.warmupSteps to %lld%s",
              warmup, list_text(&late->points), steps, 100 * fabs(expm1(late->change)),
              late->change > 0 ? "slower" : "faster", steps,
              reads_logs(r) ? ", or skip in a log rule whose lines have no number" : "");
@@ -369,8 +367,7 @@ static void warn_never(struct result *r, struct unsettled *never)
     if (never->points.n > 0) {
         warn(r, WARNING_NO_STEADY_STATE,
              "no steady state at %s: times still change after measured step %zu (%.0f%% %s "
-             "before), too late for a "
-             "warm-up; measure more steps, or find what changes",
+             "before), too late for a warm-up; measure more steps, or find what changes",
              list_text(&never->points), never->steps, 100 * fabs(expm1(never->change)),
              never->change > 0 ? "slower" : "faster");
     }

@@ -28,13 +28,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct node_result *)a)->name, ((const struct node_result *)b)->name);
 }
 
-static void add_node(struct result *r, const struct replica_result *replica)
-{
-    if (replica->node != NULL) {
-        *vec_push(&r->nodes) = (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
-    }
-}
-
 static size_t find(const struct result *r, const char *name)
 {
     const struct node_result key = {.name = name};
@@ -45,11 +38,13 @@ static size_t find(const struct result *r, const char *name)
 
 static void list_nodes(struct result *r)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct trial_result *t = &r->points[i].trials[j];
-            for (size_t k = 0; k < t->n_replicas; k++) {
-                add_node(r, &t->replicas[k]);
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            trial_each_replica (replica, t) {
+                if (replica->node != NULL) {
+                    *vec_push(&r->nodes) =
+                        (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
+                }
             }
         }
     }
@@ -133,9 +128,9 @@ static void walk_point(struct result *r, struct walk *walks, uint32_t point)
 {
     const struct point_result *p = &r->points[point];
     point_each_trial (t, p) {
-        for (size_t k = 0; k < t->n_replicas; k++) {
-            if (t->replicas[k].node != NULL) {
-                count(r, walks, point, &t->replicas[k]);
+        trial_each_replica (replica, t) {
+            if (replica->node != NULL) {
+                count(r, walks, point, replica);
             }
         }
         for (enum role role = 0; role < ROLE_COUNT; role++) {

@@ -28,9 +28,9 @@ const struct replica_result *trial_prober(const struct trial_result *t)
 double trial_steal_ratio(const struct trial_result *t)
 {
     double most = NAN;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct noise *n = &t->replicas[i].summary.noise;
-        if (t->replicas[i].has_summary && n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS) {
+    trial_each_replica (r, t) {
+        const struct noise *n = &r->summary.noise;
+        if (r->has_summary && n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS) {
             most = fmax(most, (double)n->steal_ns / (double)n->busy_ns); /* passes NaN over */
         }
     }
@@ -40,9 +40,9 @@ double trial_steal_ratio(const struct trial_result *t)
 double trial_wait_ratio(const struct trial_result *t)
 {
     double most = NAN;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct noise *n = &t->replicas[i].summary.noise;
-        if (t->replicas[i].has_summary && n->cpu_run_ns > 0) {
+    trial_each_replica (r, t) {
+        const struct noise *n = &r->summary.noise;
+        if (r->has_summary && n->cpu_run_ns > 0) {
             const double wait = (double)n->cpu_wait_ns;
             most = fmax(most, wait / (wait + (double)n->cpu_run_ns));
         }
@@ -72,20 +72,16 @@ static const struct noise nothing;
 /* Owned. */
 static struct probed *collect(const struct result *r, size_t *ret_n)
 {
-    size_t n_trials = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        n_trials += r->points[i].n_trials;
-    }
-    struct probed *list = xnew_array(struct probed, n_trials + 1);
+    struct probed *list = xnew_array(struct probed, result_count_trials(r) + 1);
     *ret_n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct trial_result *t = &r->points[i].trials[j];
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
-                const struct replica_result *p = trial_prober(t);
-                const bool is_placed = p != NULL && p->node != NULL;
-                list[(*ret_n)++] = (struct probed){i, t->trial, is_placed ? p->node : "",
-                                                   p == NULL ? &nothing : &p->summary.noise};
+                const struct replica_result *prober = trial_prober(t);
+                const bool is_placed = prober != NULL && prober->node != NULL;
+                list[(*ret_n)++] =
+                    (struct probed){p->point->index, t->trial, is_placed ? prober->node : "",
+                                    prober == NULL ? &nothing : &prober->summary.noise};
             }
         }
     }

@@ -59,9 +59,8 @@ void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum
 {
     *gang = (struct speed_gang){.members = xnew_array(struct speed_member, t->n_replicas + 1)};
     enum speed_kind kind = SPEED_NONE; /* of the first: what is compared is of one kind */
-    for (size_t i = 0; t->phase == TRIAL_SUCCEEDED && i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
-        if (r->row->id.role != role || r->speed.kind == SPEED_NONE ||
+    trial_each_replica (r, t) {
+        if (t->phase != TRIAL_SUCCEEDED || r->row->id.role != role || r->speed.kind == SPEED_NONE ||
             (kind != SPEED_NONE && r->speed.kind != kind)) {
             continue;
         }
@@ -134,10 +133,10 @@ static bool look_at_large(const struct point_result *p, enum role role, struct s
     VEC(struct slow_replica) found = {0};
     struct slow_replica worst = {0};
     size_t n_trials = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
+    point_each_trial (t, p) {
         struct speed_gang gang;
         struct slow_replica slow;
-        speed_gang_init(&gang, &p->trials[i], role);
+        speed_gang_init(&gang, t, role);
         n_trials += gang.n >= GANG_MIN;
         if (gang.n >= GANG_MIN && look_at_gang(&gang, &slow)) {
             *vec_push(&found) = slow;
@@ -203,8 +202,8 @@ static bool look_at_small(const struct point_result *p, enum role role, struct s
     for (uint32_t index = 0; index < p->point->replicas[role]; index++) {
         _cleanup_(freep) double *excess = xnew_array(double, p->n_trials);
         struct history h = {.excess = excess};
-        for (size_t i = 0; i < p->n_trials; i++) {
-            follow(&h, &p->trials[i], role, index);
+        point_each_trial (t, p) {
+            follow(&h, t, role, index);
         }
         const struct contrast c = significance_mean(&(struct sample){h.excess, h.n});
         if (is_slow(&h, &c) && expm1(c.value) > slowest.excess) {
@@ -222,8 +221,7 @@ static bool look_at_small(const struct point_result *p, enum role role, struct s
 
 void replica_speed_find_slow(struct result *r)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
+    result_each_point (p, r) {
         struct slow_replica slowest = {0};
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             struct slow_replica slow;
@@ -234,7 +232,7 @@ void replica_speed_find_slow(struct result *r)
             }
         }
         if (slowest.replica != NULL) {
-            slowest.point = i;
+            slowest.point = p->point->index;
             *vec_push(&r->slow) = slowest;
         }
     }

@@ -128,8 +128,8 @@ static void collect_point(struct replica_lines *lines, const struct point_result
 void replica_lines_init(struct replica_lines *lines, const struct result *r)
 {
     *lines = (struct replica_lines){0};
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        collect_point(lines, &r->points[i]);
+    result_each_swept (p, r) {
+        collect_point(lines, p);
     }
 }
 

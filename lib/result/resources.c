@@ -29,9 +29,9 @@ double resources_cpus(const struct run_def *def, const struct point_result *p)
     if (def->cpus > 0) { /* a local run */
         return (double)point_busy_threads(p->point);
     }
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            return p->trials[i].cpus;
+    point_each_trial (t, p) {
+        if (t->phase == TRIAL_SUCCEEDED) {
+            return t->cpus;
         }
     }
     return NAN;

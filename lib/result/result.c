@@ -41,8 +41,8 @@ bool point_result_is_given_up(const struct point_result *p)
 bool point_result_is_complete(const struct point_result *p)
 {
     size_t n_decided = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        n_decided += trial_is_decided(&p->trials[i]);
+    point_each_trial (t, p) {
+        n_decided += trial_is_decided(t);
     }
     return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
 }
@@ -50,8 +50,8 @@ bool point_result_is_complete(const struct point_result *p)
 uint32_t result_count_trials(const struct result *r)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        n += r->points[i].n_trials;
+    result_each_point (p, r) {
+        n += p->n_trials;
     }
     return (uint32_t)n;
 }
@@ -60,8 +60,8 @@ const char *result_unit(const struct result *r, bool *ret_is_mixed)
 {
     const char *unit = NULL;
     *ret_is_mixed = false;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        const struct figure *f = &r->points[i].throughput;
+    result_each_swept (p, r) {
+        const struct figure *f = &p->throughput;
         if (f->estimate.known) {
             unit = unit == NULL ? f->unit : unit;
             *ret_is_mixed = *ret_is_mixed || !str_eq(unit, f->unit);

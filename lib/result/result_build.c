@@ -26,8 +26,8 @@ static const char scope_job[] = "job";
 static enum trial_phase point_phase(const struct point_result *p, enum run_phase run_phase)
 {
     size_t count[TRIAL_METRICS_UNAVAILABLE + 1] = {0};
-    for (size_t i = 0; i < p->n_trials; i++) {
-        count[p->trials[i].phase]++;
+    point_each_trial (t, p) {
+        count[t->phase]++;
     }
     if (count[TRIAL_SUCCEEDED] == p->n_trials) {
         return TRIAL_SUCCEEDED;
@@ -173,13 +173,12 @@ static void judge_thresholds(struct result *r)
         if (!matrix_has(&r->def->matrix, &threshold->where)) {
             *vec_push(&r->skipped) = threshold;
         }
-        for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-            const struct point_result *p = &r->points[i];
+        result_each_swept (p, r) {
             if (params_contain(&p->point->params, &threshold->where)) {
                 const struct estimate e = metric_of(p, threshold->metric);
                 *vec_push(&r->thresholds) = (struct threshold_result){
                     .threshold = threshold,
-                    .point = i,
+                    .point = p->point->index,
                     .estimate = e,
                     .verdict = threshold_judge(threshold, &e),
                 };

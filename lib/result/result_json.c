@@ -157,9 +157,9 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
 {
     uint32_t counts[ROLE_COUNT] = {0};
     json_t *items = json_array();
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        counts[t->replicas[i].row->id.role]++;
-        json_array_append_new(items, replica_to_json(&t->replicas[i]));
+    trial_each_replica (r, t) {
+        counts[r->row->id.role]++;
+        json_array_append_new(items, replica_to_json(r));
     }
     json_t *o = JSON_OBJECT({"trial", count(t->trial)}, {"attempt", count(t->attempt)},
                             {"phase", json_string(trial_phase_to_string(t->phase))},
@@ -201,8 +201,8 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
 {
     const struct point *point = p->point;
     json_t *trials = json_array();
-    for (size_t i = 0; i < p->n_trials; i++) {
-        json_array_append_new(trials, trial_to_json(&p->trials[i], r->def->spec));
+    point_each_trial (t, p) {
+        json_array_append_new(trials, trial_to_json(t, r->def->spec));
     }
     json_t *o = JSON_OBJECT({"point", count(point->index)});
     result_json_put_point(o, r, point);

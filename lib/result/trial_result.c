@@ -128,8 +128,8 @@ static bool take_job_figures(struct trial_result *t)
 {
     double sum = 0;
     unsigned n = 0;
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct figure f = replica_throughput(&t->replicas[i]);
+    trial_each_replica (r, t) {
+        const struct figure f = replica_throughput(r);
         if (f.estimate.known && f.scope == scope_job) {
             sum += f.estimate.value;
             t->throughput.unit = f.unit;
@@ -152,10 +152,9 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
     const uint32_t n_trainers = terms->n_leading;
     _cleanup_(freep) const struct replica_result **trainers =
         xnew_array(const struct replica_result *, n_trainers);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_id *id = &t->replicas[i].row->id;
-        if (id->role == role && id->index < n_trainers) {
-            trainers[id->index] = &t->replicas[i];
+    trial_each_replica (r, t) {
+        if (r->row->id.role == role && r->row->id.index < n_trainers) {
+            trainers[r->row->id.index] = r;
         }
     }
     double sum = 0;

@@ -19,9 +19,9 @@ static size_t gather(const struct point_result *p, const double **ret_trials, si
                      uint32_t *ret_k)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        const struct step_series *m = &p->trials[i].steps;
-        if (p->trials[i].phase != TRIAL_SUCCEEDED || m->n == 0) {
+    point_each_trial (t, p) {
+        const struct step_series *m = &t->steps;
+        if (t->phase != TRIAL_SUCCEEDED || m->n == 0) {
             continue;
         }
         if (n == 0) {
