@@ -74,7 +74,7 @@ static void put_lines(struct sheet *s, const struct comparison *c)
         [NOTE_INFO] = NULL,        [NOTE_DIFFERS] = &differs,           [NOTE_ONLY] = &warning,
         [NOTE_WARNING] = &warning, [NOTE_VERDICT] = mark_of_verdict(c),
     };
-    struct notes lines;
+    _cleanup_(notes_done) struct notes lines;
     prose_compare_init(&lines, c);
     enum note_kind last = NOTE_VERDICT;
     vec_each (const struct note, line, &lines.list) {
@@ -84,7 +84,6 @@ static void put_lines(struct sheet *s, const struct comparison *c)
         }
         sheet_line(s, marks[line->kind], "%s", line->text);
     }
-    notes_done(&lines);
 }
 
 /* ---- for programs ---- */

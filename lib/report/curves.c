@@ -14,9 +14,7 @@ static void put_model_row(struct table *t, enum scaling_model model, const char 
 {
     _cleanup_(buf_done) struct buf interval = BUF_INIT;
     if (isfinite(x->low) && isfinite(x->high)) {
-        number_format(x->low, &interval);
-        buf_puts(&interval, "..");
-        number_format(x->high, &interval);
+        number_format_range(x->low, x->high, &interval);
     } else {
         buf_puts(&interval, isnan(x->low) ? "-" : "not known");
     }
@@ -109,8 +107,8 @@ static void put_legend(const struct result *r, struct buf *out)
 
 static void put_people(struct sheet *s, const struct result *r)
 {
-    struct layout l;
-    struct prose_verdict lines;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
     struct buf text = BUF_INIT;
     layout_init(&l, r);
     prose_scaling_init(&lines, &l, ALL_PARTS, 0);
@@ -127,8 +125,6 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_block(s, NULL);
     put_legend(r, &text);
     sheet_put_line(s, NULL, &text);
-    prose_verdict_done(&lines);
-    layout_done(&l);
 }
 
 /* `first`: a point of the curve. */

@@ -290,7 +290,7 @@ static json_t *gate_to_json(const struct gate_words *w)
 
 void sheet_gate(struct sheet *s, const struct gate *g)
 {
-    struct gate_words w;
+    _cleanup_(words_done) struct gate_words w;
     _cleanup_(buf_done) struct buf sentence = BUF_INIT;
     words_init(&w, g);
     put_sentence(g, &sentence);
@@ -303,5 +303,4 @@ void sheet_gate(struct sheet *s, const struct gate *g)
     } else {
         put_markdown(s, &w, &sentence);
     }
-    words_done(&w);
 }

@@ -221,9 +221,7 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
     const struct estimate *e = &base->throughput.estimate;
     buf_puts(&text, " (");
     if (e->known && e->has_interval) {
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
+        number_format_range(e->low, e->high, &text);
         buf_puts(&text, ", ");
     }
     buf_printf(&text, "%zu/%zu trials)", base->n_succeeded, base->n_trials);
@@ -379,9 +377,7 @@ static void put_judged(const struct threshold_result *t, struct buf *out)
         return;
     }
     buf_puts(out, " (");
-    number_format(e->low, out);
-    buf_puts(out, "..");
-    number_format(e->high, out);
+    number_format_range(e->low, e->high, out);
     buf_putc(out, ')');
 }
 

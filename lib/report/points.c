@@ -49,7 +49,7 @@ static void put_head(struct sheet *s, const struct layout *l)
 /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
-    struct prose_verdict lines;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
     prose_scaling_init(&lines, l,
                        SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
@@ -57,7 +57,6 @@ static void put_scaling(struct sheet *s, const struct layout *l)
     vec_each (struct choice_line, line, &lines.list) {
         sheet_line(s, NULL, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ", line->text);
     }
-    prose_verdict_done(&lines);
 }
 
 static void put_grid(struct sheet *s, const struct layout *l)
@@ -130,7 +129,7 @@ static void put_accuracy(struct sheet *s, const struct layout *l)
 
 void sheet_notes(struct sheet *s, const struct layout *l)
 {
-    struct notes notes;
+    _cleanup_(notes_done) struct notes notes;
     const char *last = "";
     notes_init(&notes, l);
     vec_each (struct note, n, &notes.list) {
@@ -141,12 +140,11 @@ void sheet_notes(struct sheet *s, const struct layout *l)
         sheet_line(s, &marks[n->kind], "%s", n->text);
         sheet_details(s, n->details);
     }
-    notes_done(&notes);
 }
 
 static void put_people(struct sheet *s, const struct result *r)
 {
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     layout_init(&l, r);
     put_head(s, &l);
     put_scaling(s, &l);
@@ -154,7 +152,6 @@ static void put_people(struct sheet *s, const struct result *r)
     put_points(s, &l);
     put_accuracy(s, &l);
     sheet_notes(s, &l);
-    layout_done(&l);
 }
 
 /* ---- for programs ---- */

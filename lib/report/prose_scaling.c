@@ -278,7 +278,7 @@ void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, uns
                         size_t max)
 {
     *lines = (struct prose_verdict){0};
-    struct reasons reasons;
+    _cleanup_(reasons_done) struct reasons reasons;
     const size_t n = reasons_init(&reasons, l, parts);
     size_t i = 0;
     vec_each (const struct curve, c, &l->result->curves.list) {
@@ -308,5 +308,4 @@ void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, uns
                               n - max == 1 ? "" : "s"),
         };
     }
-    reasons_done(&reasons);
 }

@@ -401,7 +401,7 @@ static const char model_meaning[] =
  * that still scales. */
 static void add_scaling(struct prose_verdict *lines, const struct layout *l)
 {
-    struct prose_verdict scaling;
+    _cleanup_(prose_verdict_done) struct prose_verdict scaling;
     prose_scaling_init(&scaling, l,
                        SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
@@ -414,7 +414,6 @@ static void add_scaling(struct prose_verdict *lines, const struct layout *l)
         buf_puts(&text, line->text);
         add(lines, "Scaling", &text)->meaning = i == 0 ? model_meaning : NULL;
     }
-    prose_verdict_done(&scaling);
 }
 
 /* Swept points of a run that has ended, some of which were measured. */
@@ -491,7 +490,7 @@ bool prose_verdict_say(const struct warning *w)
 void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
 {
     *lines = (struct prose_verdict){0};
-    struct choice c;
+    _cleanup_(choice_done) struct choice c;
     choice_init(&c, l->result);
     struct buf text = BUF_INIT;
     add_caveats(lines, l);
@@ -517,7 +516,6 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
     add_widest(lines, l, &c);
     add_unmeasured(lines, l);
     add_scaling(lines, l);
-    choice_done(&c);
 }
 
 void prose_verdict_done(struct prose_verdict *lines)

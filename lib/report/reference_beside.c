@@ -129,7 +129,7 @@ static void put_theirs(const struct reference_beside *b, const struct reference_
 static void put_shared(struct sheet *s, const struct reference_beside *b,
                        const struct reference_table *t, enum sharing sharing)
 {
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     layout_init(&l, b->result);
     l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
@@ -148,7 +148,6 @@ static void put_shared(struct sheet *s, const struct reference_beside *b,
             table_end_row(table);
         }
     }
-    layout_done(&l);
     sheet_table(s, NULL, table, 1);
 }
 

@@ -96,7 +96,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct replic
 
 void sheet_replicas(struct sheet *s, const struct result *r)
 {
-    struct replica_lines lines;
+    _cleanup_(replica_lines_done) struct replica_lines lines;
     replica_lines_init(&lines, r);
     if (s->form == SHEET_CSV) {
         put_row(s, r, &(struct replica_line){0});
@@ -107,5 +107,4 @@ void sheet_replicas(struct sheet *s, const struct result *r)
     } else {
         put_people(s, r, &lines);
     }
-    replica_lines_done(&lines);
 }

@@ -69,12 +69,11 @@ static void put_what(const struct run_history *h, struct buf *out)
     }
     buf_printf(out, "%s of point %u", h->unit, h->point);
     if (h->point < h->newest->def->matrix.n_swept) {
-        struct layout l;
+        _cleanup_(layout_done) struct layout l;
         layout_init(&l, h->newest);
         buf_puts(out, " (");
         layout_describe_point(&l, h->point, out);
         buf_putc(out, ')');
-        layout_done(&l);
     }
 }
 

@@ -216,23 +216,21 @@ static void put_warnings(struct sheet *s, const struct result *r)
 
 static void put_verdict(struct sheet *s, const struct layout *l)
 {
-    struct prose_verdict lines;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
     prose_verdict_init(&lines, l);
     sheet_open(s, SHEET_VERDICT, "What this run says");
     put_terms(s, &lines, SHEET_PLAIN);
     put_warnings(s, l->result);
     sheet_close(s);
-    prose_verdict_done(&lines);
 }
 
 static void put_systems(struct sheet *s, const struct layout *l)
 {
-    struct prose_verdict lines;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
     prose_systems_init(&lines, l);
     sheet_open(s, SHEET_PLAIN, lines.list.len == 1 ? "System" : "Systems");
     put_terms(s, &lines, SHEET_WHAT);
     sheet_close(s);
-    prose_verdict_done(&lines);
 }
 
 /* ---- a comparison ---- */
@@ -241,7 +239,7 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
 {
     static const struct sheet_mark differs = {.page = "Differs: "};
     struct buf text = BUF_INIT;
-    struct notes lines;
+    _cleanup_(notes_done) struct notes lines;
     struct chart chart;
     prose_compare_init(&lines, c);
     sheet_open(s, SHEET_PLAIN, "Comparison");
@@ -263,7 +261,6 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
         sheet_line(s, line->kind == NOTE_DIFFERS ? &differs : NULL, "%s", line->text);
     }
     sheet_close(s);
-    notes_done(&lines);
 }
 
 /* ---- charts ---- */
@@ -397,11 +394,10 @@ static void put_slow(struct sheet *s, const struct layout *l)
 
 enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name)
 {
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     struct chart chart;
     layout_init(&l, r);
     const bool is_made = charts_make(&l, name, &chart);
-    layout_done(&l);
     if (is_made) {
         sheet_figure(s, &chart);
         return SHEET_CHART_MADE;
@@ -430,19 +426,18 @@ static void put_sections(struct sheet *s, const struct layout *l)
 
 void sheet_run(struct sheet *s, const struct result *r)
 {
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     layout_init(&l, r);
     l.is_page = true;
     put_summary(s, &l);
     put_verdict(s, &l);
     put_words(s, &l);
     put_sections(s, &l);
-    layout_done(&l);
 }
 
 void sheet_page(struct sheet *s, const struct run_page *page)
 {
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     layout_init(&l, page->result);
     l.is_page = true;
     put_title(s, page, &l);
@@ -458,5 +453,4 @@ void sheet_page(struct sheet *s, const struct run_page *page)
         sheet_close(s);
     }
     run_page_put_definition(s, page);
-    layout_done(&l);
 }

@@ -148,9 +148,7 @@ void table_interval(struct table *t, const char *title, const struct figure *f)
     const struct estimate *e = &f->estimate;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (e->known && e->has_interval) {
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
+        number_format_range(e->low, e->high, &text);
     } else {
         buf_putc(&text, '-');
     }

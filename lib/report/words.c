@@ -106,9 +106,7 @@ void words_put_estimate(const struct estimate *e, const char *unit, struct buf *
     buf_printf(out, "%s%s", *unit == '\0' ? "" : " ", unit);
     if (e->has_interval) {
         buf_puts(out, " (95%: ");
-        number_format(e->low, out);
-        buf_puts(out, "..");
-        number_format(e->high, out);
+        number_format_range(e->low, e->high, out);
         buf_putc(out, ')');
     }
 }

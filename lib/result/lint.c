@@ -524,7 +524,7 @@ static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
 /* The worst one with what it had, the others by name; the JSON has the probes of all. */
 static void lint_noise(struct result *r)
 {
-    struct noisy_trials noisy;
+    _cleanup_(noisy_trials_done) struct noisy_trials noisy;
     noisy_trials_find(r, &noisy);
     if (noisy.list.len > 0) {
         _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -535,7 +535,6 @@ static void lint_noise(struct result *r)
              "describe shows the noise of each trial)",
              buf_cstr(&text), noisy.list.len == 1 ? "it counts" : "they count");
     }
-    noisy_trials_done(&noisy);
 }
 
 /* The first of them in the order of points, trials, attempts. */

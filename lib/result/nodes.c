@@ -134,10 +134,9 @@ static void walk_point(struct result *r, struct walk *walks, uint32_t point)
             }
         }
         for (enum role role = 0; role < ROLE_COUNT; role++) {
-            struct speed_gang gang;
+            _cleanup_(speed_gang_done) struct speed_gang gang;
             speed_gang_init(&gang, t, role);
             compare_gang(r, walks, &gang);
-            speed_gang_done(&gang);
         }
     }
     for (size_t i = 0; i < r->nodes.len; i++) {

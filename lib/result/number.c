@@ -40,6 +40,13 @@ void number_format(double value, struct buf *out)
     }
 }
 
+void number_format_range(double low, double high, struct buf *out)
+{
+    number_format(low, out);
+    buf_puts(out, "..");
+    number_format(high, out);
+}
+
 void number_format_exact(double value, struct buf *out)
 {
     if (!isfinite(value)) {

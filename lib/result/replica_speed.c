@@ -134,7 +134,7 @@ static bool look_at_large(const struct point_result *p, enum role role, struct s
     struct slow_replica worst = {0};
     size_t n_trials = 0;
     point_each_trial (t, p) {
-        struct speed_gang gang;
+        _cleanup_(speed_gang_done) struct speed_gang gang;
         struct slow_replica slow;
         speed_gang_init(&gang, t, role);
         n_trials += gang.n >= GANG_MIN;
@@ -142,7 +142,6 @@ static bool look_at_large(const struct point_result *p, enum role role, struct s
             *vec_push(&found) = slow;
             worst = slow.excess > worst.excess ? slow : worst;
         }
-        speed_gang_done(&gang);
     }
     worst.n_trials = n_trials;
     vec_each (struct slow_replica, it, &found) {
@@ -167,7 +166,7 @@ struct history {
 
 static void follow(struct history *h, const struct trial_result *t, enum role role, uint32_t index)
 {
-    struct speed_gang gang;
+    _cleanup_(speed_gang_done) struct speed_gang gang;
     speed_gang_init(&gang, t, role);
     for (size_t k = 0; gang.n > 1 && k < gang.n; k++) {
         const struct replica_result *r = gang.members[k].replica;
@@ -184,7 +183,6 @@ static void follow(struct history *h, const struct trial_result *t, enum role ro
         h->excess[h->n++] = excess;
         break; /* rows may say an index twice, and there is room for one of a trial */
     }
-    speed_gang_done(&gang);
 }
 
 static bool is_slow(const struct history *h, const struct contrast *c)

@@ -68,7 +68,7 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
 /* How each member compares with the others of its role in a trial. */
 static void take_gang(struct gatherings *all, const struct trial_result *t, enum role role)
 {
-    struct speed_gang gang;
+    _cleanup_(speed_gang_done) struct speed_gang gang;
     speed_gang_init(&gang, t, role);
     for (size_t k = 0; k < gang.n && gang.n > 1; k++) {
         struct gathering *g = find(all, role, gang.members[k].replica->row->id.index);
@@ -76,7 +76,6 @@ static void take_gang(struct gatherings *all, const struct trial_result *t, enum
         g->line.n_compared++;
         g->line.n_slowest += k + 1 == gang.n;
     }
-    speed_gang_done(&gang);
 }
 
 static double median_of(const double *values, size_t n)

@@ -86,13 +86,12 @@ static json_t *summary_to_json(const struct summary *s)
 
 static json_t *placement_to_json(const struct replica_row *row)
 {
-    struct placement p;
+    _cleanup_(placement_done) struct placement p;
     placement_read(row->environment_json, &p);
     json_t *o = JSON_OBJECT(
         {"node", json_text_or_null(p.node)}, {"imageId", json_text_or_null(p.image_id)},
         {"cpuModel", json_text_or_null(p.cpu_model)}, {"kernel", json_text_or_null(p.kernel)},
         {"cpuset", json_text_or_null(p.cpuset)});
-    placement_done(&p);
     return o;
 }
 
