@@ -12,7 +12,7 @@
 
 static size_t n_columns(const struct pivot *p)
 {
-    return p->column_heads.len;
+    return p->columns.heads.len;
 }
 
 static const struct estimate *cell_at(const struct pivot *p, size_t row, size_t column)
@@ -28,14 +28,15 @@ static bool is_percent(const struct pivot *p)
 
 /* ---- words ---- */
 
-static void put_axes(const char *const *axes, size_t n, struct buf *out)
+static void put_axes(const struct pivot_side *side, struct buf *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : ", ", axes[i]);
+    vec_each (const char *const, axis, &side->axes) {
+        buf_printf(out, "%s%s", axis == side->axes.items ? "" : ", ", *axis);
     }
 }
 
-static void put_figure_name(const struct pivot *p, struct buf *out)
+/* "Efficiency, by trainers (rows) and system (columns)" */
+static void put_caption(const struct pivot *p, struct buf *out)
 {
     static const char *const names[PIVOT_FIGURE_COUNT] = {
         [PIVOT_THROUGHPUT] = "Throughput",
@@ -48,12 +49,6 @@ static void put_figure_name(const struct pivot *p, struct buf *out)
         [PIVOT_EXCHANGE] = "Share of the exchange in a trainer's step",
     };
     buf_puts(out, names[p->figure]);
-}
-
-/* "Efficiency, by trainers (rows) and system (columns)" */
-static void put_caption(const struct pivot *p, struct buf *out)
-{
-    put_figure_name(p, out);
     if (p->ratio_axis != NULL) {
         buf_printf(out, ", %s %s / %s", p->ratio_axis, p->ratio_a, p->ratio_b);
     } else if (p->figure == PIVOT_THROUGHPUT) {
@@ -66,15 +61,15 @@ static void put_caption(const struct pivot *p, struct buf *out)
         number_format(p->price.amount, out);
         buf_printf(out, " a %s hour", p->price.unit == PIVOT_PRICE_CPU_HOUR ? "CPU" : "pod");
     }
-    if (p->rows.len > 0) {
+    if (p->rows.axes.len > 0) {
         buf_puts(out, ", by ");
-        put_axes(p->rows.items, p->rows.len, out);
+        put_axes(&p->rows, out);
         buf_puts(out, " (rows)");
     }
-    if (p->columns.len > 0) {
-        buf_puts(out, p->rows.len > 0 ? " and " : ", by ");
-        put_axes(p->columns.items, p->columns.len, out);
-        buf_puts(out, p->columns.len > 1 ? " (columns, from the top)" : " (columns)");
+    if (p->columns.axes.len > 0) {
+        buf_puts(out, p->rows.axes.len > 0 ? " and " : ", by ");
+        put_axes(&p->columns, out);
+        buf_puts(out, p->columns.axes.len > 1 ? " (columns, from the top)" : " (columns)");
     }
     _cleanup_(buf_done) struct buf marks = BUF_INIT;
     run_labels_put(p->result, &marks);
@@ -151,11 +146,12 @@ static void put_cell(struct table *t, const struct pivot *p, const struct estima
 static char *head_text(const struct pivot *p, size_t column, size_t from, size_t to)
 {
     struct buf text = BUF_INIT;
-    for (size_t k = from; k < to && k < p->columns.len; k++) {
-        buf_puts(&text, k == from ? "" : ", ");
-        pivot_put_value(p, p->columns.items[k], p->column_heads.items[column], &text);
+    for (size_t k = from; k < to && k < p->columns.axes.len; k++) {
+        _cleanup_(freep) char *value =
+            pivot_value(p, p->columns.axes.items[k], p->columns.heads.items[column]);
+        buf_printf(&text, "%s%s", k == from ? "" : ", ", value);
     }
-    if (p->columns.len == 0) {
+    if (p->columns.axes.len == 0) {
         buf_puts(&text, p->ratio_axis != NULL ? "RATIO" : "VALUE");
     }
     return buf_take(&text);
@@ -170,8 +166,8 @@ static size_t n_summaries(const struct pivot *p, size_t to)
 /* The axes after the first, in rows of their own. */
 static void put_stacked_heads(struct table *t, const struct pivot *p, size_t from, size_t to)
 {
-    for (size_t k = 1; k < p->columns.len; k++) {
-        for (size_t i = 0; i < p->rows.len; i++) {
+    for (size_t k = 1; k < p->columns.axes.len; k++) {
+        for (size_t i = 0; i < p->rows.axes.len; i++) {
             table_cell(t, "%s", "");
         }
         for (size_t j = from; j < to; j++) {
@@ -187,11 +183,11 @@ static void put_stacked_heads(struct table *t, const struct pivot *p, size_t fro
 /* A title has the values of all axes or, in text, of the first alone. */
 static void add_heads(struct table *t, const struct pivot *p, size_t from, size_t to, bool is_text)
 {
-    vec_each (const char *const, axis, &p->rows) {
+    vec_each (const char *const, axis, &p->rows.axes) {
         table_named_column(t, *axis, TABLE_RIGHT);
     }
     for (size_t j = from; j < to; j++) {
-        _cleanup_(freep) char *title = head_text(p, j, 0, is_text ? 1 : p->columns.len);
+        _cleanup_(freep) char *title = head_text(p, j, 0, is_text ? 1 : p->columns.axes.len);
         table_column(t, title, TABLE_RIGHT);
     }
     if (n_summaries(p, to) > 0) {
@@ -209,11 +205,10 @@ static struct table *table_of(const struct sheet *s, const struct pivot *p, size
     struct table *t = table_new();
     table_set_gap(t, TABLE_TIGHT_GAP);
     add_heads(t, p, from, to, is_text);
-    for (size_t i = 0; i < p->row_heads.len; i++) {
-        vec_each (const char *const, axis, &p->rows) {
-            _cleanup_(buf_done) struct buf value = BUF_INIT;
-            pivot_put_value(p, *axis, p->row_heads.items[i], &value);
-            table_cell(t, "%s", buf_cstr(&value));
+    for (size_t i = 0; i < p->rows.heads.len; i++) {
+        vec_each (const char *const, axis, &p->rows.axes) {
+            _cleanup_(freep) char *value = pivot_value(p, *axis, p->rows.heads.items[i]);
+            table_cell(t, "%s", value);
         }
         for (size_t j = from; j < to; j++) {
             put_cell(t, p, cell_at(p, i, j), is_text && s->term.wide);
@@ -246,7 +241,7 @@ static size_t put_columns(struct sheet *s, const struct pivot *p, size_t from, s
             best = t;
         }
     }
-    sheet_table(s, caption, best, p->rows.len);
+    sheet_table(s, caption, best, p->rows.axes.len);
     return to;
 }
 
@@ -278,14 +273,13 @@ static void put_ratio(const struct pivot *p, struct buf *out)
 }
 
 /* Their columns are called axis_NAME, so that none is called as another column. */
-static void put_axis_words(struct sheet *s, const struct pivot *p, const struct point *point,
-                           const char *const *axes, size_t n)
+static void put_axis_words(struct sheet *s, const struct pivot *p, const struct pivot_side *side,
+                           size_t head)
 {
-    for (size_t k = 0; k < n; k++) {
-        _cleanup_(freep) char *column = xasprintf("axis_%s", axes[k]);
-        _cleanup_(buf_done) struct buf value = BUF_INIT;
-        pivot_put_value(p, axes[k], point, &value);
-        sheet_word(s, column, buf_cstr(&value));
+    vec_each (const char *const, axis, &side->axes) {
+        _cleanup_(freep) char *column = xasprintf("axis_%s", *axis);
+        _cleanup_(freep) char *value = pivot_value(p, *axis, side->heads.items[head]);
+        sheet_word(s, column, value);
     }
 }
 
@@ -300,27 +294,25 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t c
     sheet_word(s, "unit", p->unit);
     sheet_value(s, "value", cell);
     sheet_interval(s, "low", "high", cell);
-    put_axis_words(s, p, p->row_heads.items[row], p->rows.items, p->rows.len);
-    put_axis_words(s, p, p->column_heads.items[column], p->columns.items, p->columns.len);
+    put_axis_words(s, p, &p->rows, row);
+    put_axis_words(s, p, &p->columns, column);
     sheet_end_row(s);
 }
 
-static json_t *names_to_json(const char *const *names, size_t n)
+static json_t *axes_to_json(const struct pivot_side *side)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        json_array_append_new(list, json_string(names[i]));
+    vec_each (const char *const, axis, &side->axes) {
+        json_array_append_new(list, json_string(*axis));
     }
     return list;
 }
 
-static void values_to_json(const struct pivot *p, const struct point *point,
-                           const char *const *axes, size_t n, json_t *o)
+static void put_values(const struct pivot *p, const struct pivot_side *side, size_t head, json_t *o)
 {
-    for (size_t k = 0; k < n; k++) {
-        _cleanup_(buf_done) struct buf value = BUF_INIT;
-        pivot_put_value(p, axes[k], point, &value);
-        json_object_set_new(o, axes[k], json_string(buf_cstr(&value)));
+    vec_each (const char *const, axis, &side->axes) {
+        _cleanup_(freep) char *value = pivot_value(p, *axis, side->heads.items[head]);
+        json_object_set_new(o, *axis, json_string(value));
     }
 }
 
@@ -329,8 +321,8 @@ static json_t *cell_to_json(const struct pivot *p, size_t row, size_t column)
     const struct figure figure = {
         .estimate = *cell_at(p, row, column), .unit = p->unit, .scope = "job"};
     json_t *at = json_object(), *o = figure_to_json(&figure);
-    values_to_json(p, p->row_heads.items[row], p->rows.items, p->rows.len, at);
-    values_to_json(p, p->column_heads.items[column], p->columns.items, p->columns.len, at);
+    put_values(p, &p->rows, row, at);
+    put_values(p, &p->columns, column, at);
     json_object_set_new(o, "at", at);
     return o;
 }
@@ -351,21 +343,19 @@ static json_t *pivot_to_json(const struct pivot *p)
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
     json_t *o = json_object(), *cells = json_array(), *rows = json_array();
-    for (size_t i = 0; i < p->row_heads.len; i++) {
+    for (size_t i = 0; i < p->rows.heads.len; i++) {
         for (size_t j = 0; j < n_columns(p); j++) {
             json_array_append_new(cells, cell_to_json(p, i, j));
         }
-        json_t *row = summary_to_json(p, &p->row_summaries[i]);
-        json_array_append_new(rows, row);
+        json_array_append_new(rows, summary_to_json(p, &p->row_summaries[i]));
     }
     JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
              {"kind", json_string("BenchmarkPivot")}, {"run", json_string(p->result->def->name)},
              {"uid", json_string(p->result->def->uid)},
              {"figure", json_string(pivot_figure_names[p->figure])},
              {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
-             {"rows", names_to_json(p->rows.items, p->rows.len)},
-             {"columns", names_to_json(p->columns.items, p->columns.len)}, {"cells", cells},
-             {"rowSummaries", rows}, {"summary", summary_to_json(p, &p->whole)});
+             {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)},
+             {"cells", cells}, {"rowSummaries", rows}, {"summary", summary_to_json(p, &p->whole)});
     return o;
 }
 
@@ -374,7 +364,7 @@ void sheet_pivot(struct sheet *s, const struct pivot *p)
     if (s->form == SHEET_JSON) {
         s->document = pivot_to_json(p);
     } else if (s->form == SHEET_CSV) {
-        for (size_t i = 0; i < p->row_heads.len * n_columns(p); i++) {
+        for (size_t i = 0; i < p->rows.heads.len * n_columns(p); i++) {
             put_row(s, p, i / n_columns(p), i % n_columns(p));
         }
     } else {

@@ -66,14 +66,14 @@ static bool same_on(const char *axis, const struct point *a, const struct point 
                            : value_eq(params_get(&a->params, axis), params_get(&b->params, axis));
 }
 
-void pivot_put_value(const struct pivot *p, const char *axis, const struct point *point,
-                     struct buf *out)
+char *pivot_value(const struct pivot *p, const char *axis, const struct point *point)
 {
     if (is_system(axis)) {
-        buf_puts(out, p->result->def->spec->systems.items[point->system].name);
-    } else {
-        value_format(params_get(&point->params, axis), out);
+        return xstrdup(p->result->def->spec->systems.items[point->system].name);
     }
+    struct buf text = BUF_INIT;
+    value_format(params_get(&point->params, axis), &text);
+    return buf_take(&text);
 }
 
 static uint32_t n_points(const struct pivot *p)
@@ -113,10 +113,10 @@ static const char *find_axis(const struct pivot *p, const char *name, size_t len
 static bool is_used(const struct pivot *p, const char *axis)
 {
     bool used = p->ratio_axis == axis;
-    vec_each (const char *const, a, &p->rows) {
+    vec_each (const char *const, a, &p->rows.axes) {
         used = used || *a == axis;
     }
-    vec_each (const char *const, a, &p->columns) {
+    vec_each (const char *const, a, &p->columns.axes) {
         used = used || *a == axis;
     }
     return used;
@@ -128,13 +128,12 @@ static int no_axis(const struct pivot *p, const char *name, size_t len, struct e
     vec_each (const struct param, param, &point_at(p, 0)->params.list) {
         buf_printf(&axes, ", %s", param->name);
     }
-    const int r = err_set(err, EINVAL, "this run has no axis '%.*s'; it has system%s", (int)len,
-                          name, buf_cstr(&axes));
-    return r;
+    return err_set(err, EINVAL, "this run has no axis '%.*s'; it has system%s", (int)len, name,
+                   buf_cstr(&axes));
 }
 
-/* Reads "a,b" into rows or columns. */
-static int take_axes(struct pivot *p, const char *text, bool is_rows, struct err *err)
+/* Reads "a,b" into the rows or the columns. */
+static int take_axes(struct pivot *p, const char *text, struct pivot_side *side, struct err *err)
 {
     while (text != NULL) {
         const size_t len = strcspn(text, ",");
@@ -145,23 +144,24 @@ static int take_axes(struct pivot *p, const char *text, bool is_rows, struct err
         if (is_used(p, axis)) {
             return err_set(err, EINVAL, "the axis '%s' is named twice", axis);
         }
-        if (is_rows) {
-            *vec_push(&p->rows) = axis;
-        } else {
-            *vec_push(&p->columns) = axis;
-        }
+        *vec_push(&side->axes) = axis;
         text = text[len] == ',' ? text + len + 1 : NULL;
     }
     return 0;
+}
+
+static bool is_at(const struct pivot *p, const char *axis, const struct point *point,
+                  const char *value)
+{
+    _cleanup_(freep) char *text = pivot_value(p, axis, point);
+    return str_eq(text, value);
 }
 
 static bool has_value(const struct pivot *p, const char *axis, const char *value)
 {
     bool has = false;
     for (uint32_t i = 0; i < n_points(p) && !has; i++) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        pivot_put_value(p, axis, point_at(p, i), &text);
-        has = str_eq(buf_cstr(&text), value);
+        has = is_at(p, axis, point_at(p, i), value);
     }
     return has;
 }
@@ -170,16 +170,13 @@ static bool has_value(const struct pivot *p, const char *axis, const char *value
 static void put_values(const struct pivot *p, const char *axis, struct buf *out)
 {
     for (uint32_t i = 0; i < n_points(p); i++) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        _cleanup_(freep) char *text = pivot_value(p, axis, point_at(p, i));
         bool is_new = true;
-        pivot_put_value(p, axis, point_at(p, i), &text);
         for (uint32_t k = 0; k < i && is_new; k++) {
-            _cleanup_(buf_done) struct buf earlier = BUF_INIT;
-            pivot_put_value(p, axis, point_at(p, k), &earlier);
-            is_new = !str_eq(buf_cstr(&earlier), buf_cstr(&text));
+            is_new = !is_at(p, axis, point_at(p, k), text);
         }
         if (is_new) {
-            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", buf_cstr(&text));
+            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", text);
         }
     }
 }
@@ -207,10 +204,9 @@ static int take_ratio(struct pivot *p, const char *text, struct err *err)
     }
     _cleanup_(buf_done) struct buf known = BUF_INIT;
     put_values(p, axis, &known);
-    const int r = err_set(
-        err, EINVAL, "'%s' does not name two values of %s with a slash between them; it has %s",
-        values, axis, buf_cstr(&known));
-    return r;
+    return err_set(err, EINVAL,
+                   "'%s' does not name two values of %s with a slash between them; it has %s",
+                   values, axis, buf_cstr(&known));
 }
 
 /* Axes that are named nowhere: the last is a column where no column is, the others are rows. */
@@ -227,11 +223,7 @@ static void add_axes(struct pivot *p, bool has_rows, bool has_columns)
     }
     for (size_t i = 0; i < left.len; i++) {
         const bool is_column = !has_columns && (has_rows || i + 1 == left.len);
-        if (is_column) {
-            *vec_push(&p->columns) = left.items[i];
-        } else {
-            *vec_push(&p->rows) = left.items[i];
-        }
+        *vec_push(is_column ? &p->columns.axes : &p->rows.axes) = left.items[i];
     }
     vec_done(&left);
 }
@@ -301,14 +293,6 @@ static struct estimate figure_at(const struct pivot *pivot, const struct point_r
     return (struct estimate){0};
 }
 
-static bool is_at(const struct pivot *p, const struct point *point, const char *value)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    pivot_put_value(p, p->ratio_axis, point, &text);
-    const bool is = str_eq(buf_cstr(&text), value);
-    return is;
-}
-
 /* The point at B that is like this one on all other axes; NULL: none. */
 static const struct point_result *partner_of(const struct pivot *p, const struct point *a)
 {
@@ -319,7 +303,7 @@ static const struct point_result *partner_of(const struct pivot *p, const struct
             const bool divides = !is_system(p->ratio_axis) && str_eq(param->name, p->ratio_axis);
             is_like = is_like && (divides || same_on(param->name, a, b));
         }
-        if (is_like && is_at(p, b, p->ratio_b)) {
+        if (is_like && is_at(p, p->ratio_axis, b, p->ratio_b)) {
             return &p->result->points[i];
         }
     }
@@ -349,15 +333,16 @@ struct ranks {
     uint32_t *of; /* n_axes numbers for each point; owned */
 };
 
-static struct ranks ranks_new(const struct pivot *p, const char *const *axes, size_t n_axes)
+static struct ranks ranks_new(const struct pivot *p, const struct pivot_side *side)
 {
+    const size_t n_axes = side->axes.len;
     struct ranks ranks = {n_axes, xnew_array(uint32_t, n_axes * n_points(p) + 1)};
     for (size_t k = 0; k < n_axes; k++) {
         VEC(uint32_t) firsts = {0};
         for (uint32_t i = 0; i < n_points(p); i++) {
             size_t v = 0;
             while (v < firsts.len &&
-                   !same_on(axes[k], point_at(p, firsts.items[v]), point_at(p, i))) {
+                   !same_on(side->axes.items[k], point_at(p, firsts.items[v]), point_at(p, i))) {
                 v++;
             }
             if (v == firsts.len) {
@@ -388,40 +373,26 @@ static int by_ranks(const void *a, const void *b, void *ranks)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* Points that have a cell: all, or those at A. */
-struct cell_points {
-    VEC(uint32_t) list;
-};
-
-/* Numbers the rows, or columns, of these points: ret_at[i] of the i-th of the list. */
-static void number_heads(const struct pivot *p, const struct cell_points *points,
-                         const char *const *axes, size_t n_axes, size_t *ret_at,
-                         const struct point ***ret_heads, size_t *ret_n)
+/* Makes the heads of a side for the n points that have a cell. Owned: by the index of such a point,
+ * which head it has. */
+static size_t *number_heads(const struct pivot *p, const uint32_t *points, size_t n,
+                            struct pivot_side *side)
 {
-    const size_t n = points->list.len;
-    struct ranks ranks = ranks_new(p, axes, n_axes);
-    uint32_t *sorted = xnew_array(uint32_t, n + 1);
+    struct ranks ranks = ranks_new(p, side);
+    _cleanup_(freep) uint32_t *sorted = xnew_array(uint32_t, n + 1);
     size_t *head_of = xnew_array(size_t, n_points(p));
-    const struct point **heads = xnew_array(const struct point *, n + 1);
-    size_t n_heads = 0;
     if (n > 0) {
-        memcpy(sorted, points->list.items, n * sizeof(*sorted));
+        memcpy(sorted, points, n * sizeof(*sorted));
         qsort_r(sorted, n, sizeof(*sorted), by_ranks, &ranks);
     }
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || compare_ranks(&ranks, sorted[i - 1], sorted[i]) != 0) {
-            heads[n_heads++] = point_at(p, sorted[i]);
+            *vec_push(&side->heads) = point_at(p, sorted[i]);
         }
-        head_of[sorted[i]] = n_heads - 1;
+        head_of[sorted[i]] = side->heads.len - 1;
     }
-    for (size_t i = 0; i < n; i++) {
-        ret_at[i] = head_of[points->list.items[i]];
-    }
-    *ret_heads = heads;
-    *ret_n = n_heads;
-    free(head_of);
-    free(sorted);
     free(ranks.of);
+    return head_of;
 }
 
 static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
@@ -447,7 +418,7 @@ static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
 
 static void summarise(struct pivot *p)
 {
-    const size_t n_rows = p->row_heads.len, n_columns = p->column_heads.len;
+    const size_t n_rows = p->rows.heads.len, n_columns = p->columns.heads.len;
     p->row_summaries = xnew_array(struct pivot_summary, n_rows + 1);
     for (size_t i = 0; i < n_rows; i++) {
         p->row_summaries[i] = summary_of(&p->cells[i * n_columns], n_columns);
@@ -457,33 +428,29 @@ static void summarise(struct pivot *p)
 
 static int fill(struct pivot *p, struct err *err)
 {
-    struct cell_points points = {0};
+    size_t n = 0; /* points that have a cell: all, or those at A */
+    _cleanup_(freep) uint32_t *points = xnew_array(uint32_t, n_points(p));
     for (uint32_t i = 0; i < n_points(p); i++) {
-        if (p->ratio_axis == NULL || is_at(p, point_at(p, i), p->ratio_a)) {
-            *vec_push(&points.list) = i;
+        if (p->ratio_axis == NULL || is_at(p, p->ratio_axis, point_at(p, i), p->ratio_a)) {
+            points[n++] = i;
         }
     }
-    const size_t n = points.list.len;
-    _cleanup_(freep) size_t *rows = xnew_array(size_t, n + 1), *columns = xnew_array(size_t, n + 1);
-    number_heads(p, &points, p->rows.items, p->rows.len, rows, &p->row_heads.items,
-                 &p->row_heads.len);
-    number_heads(p, &points, p->columns.items, p->columns.len, columns, &p->column_heads.items,
-                 &p->column_heads.len);
-    if (p->row_heads.len > MAX_CELLS / p->column_heads.len) {
-        vec_done(&points.list);
-        return err_set(err, ERANGE, "the table would have %zu rows and %zu columns",
-                       p->row_heads.len, p->column_heads.len);
+    _cleanup_(freep) size_t *row_of = number_heads(p, points, n, &p->rows);
+    _cleanup_(freep) size_t *column_of = number_heads(p, points, n, &p->columns);
+    const size_t n_rows = p->rows.heads.len, n_columns = p->columns.heads.len;
+    if (n_rows > MAX_CELLS / n_columns) {
+        return err_set(err, ERANGE, "the table would have %zu rows and %zu columns", n_rows,
+                       n_columns);
     }
-    p->cells = xnew_array(struct estimate, p->row_heads.len * p->column_heads.len);
+    p->cells = xnew_array(struct estimate, n_rows * n_columns);
     for (size_t i = 0; i < n; i++) {
-        const struct point_result *a = &p->result->points[points.list.items[i]];
+        const struct point_result *a = &p->result->points[points[i]];
         const struct point_result *b = p->ratio_axis == NULL ? NULL : partner_of(p, a->point);
-        p->cells[rows[i] * p->column_heads.len + columns[i]] = p->ratio_axis == NULL
-                                                                   ? figure_at(p, a)
-                                                               : b == NULL ? (struct estimate){0}
-                                                                           : ratio_at(p, a, b);
+        p->cells[row_of[points[i]] * n_columns + column_of[points[i]]] =
+            p->ratio_axis == NULL ? figure_at(p, a)
+            : b == NULL           ? (struct estimate){0}
+                                  : ratio_at(p, a, b);
     }
-    vec_done(&points.list);
     summarise(p);
     return 0;
 }
@@ -513,8 +480,8 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
         code = take_ratio(p, params->ratio, err);
         *ret_fix = code < 0 ? "name an axis and two of its values: --ratio AXIS=A/B" : *ret_fix;
     }
-    code = code < 0 ? code : take_axes(p, params->rows, true, err);
-    code = code < 0 ? code : take_axes(p, params->columns, false, err);
+    code = code < 0 ? code : take_axes(p, params->rows, &p->rows, err);
+    code = code < 0 ? code : take_axes(p, params->columns, &p->columns, err);
     if (code == 0) {
         add_axes(p, params->rows != NULL, params->columns != NULL);
         name_unit(p);
@@ -528,15 +495,19 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     return 0;
 }
 
+static void side_done(struct pivot_side *side)
+{
+    vec_done(&side->axes);
+    vec_done(&side->heads);
+}
+
 void pivot_free(struct pivot *p)
 {
     if (p == NULL) {
         return;
     }
-    vec_done(&p->rows);
-    vec_done(&p->columns);
-    vec_done(&p->row_heads);
-    vec_done(&p->column_heads);
+    side_done(&p->rows);
+    side_done(&p->columns);
     free(p->ratio_a);
     free(p->ratio_b);
     free(p->cells);

@@ -47,16 +47,20 @@ struct pivot_summary { /* over the cells that are known; n 0: none, and the rest
     double median, geomean, least, most;
 };
 
+struct pivot_side {                  /* the rows, or the columns */
+    VEC(const char *) axes;          /* borrowed from the result */
+    VEC(const struct point *) heads; /* a point with the values of each */
+};
+
 struct pivot {
     const struct result *result; /* borrowed */
     enum pivot_figure figure;
     struct pivot_price price;
-    const char *unit;                /* of a cell: "samples/s", "ratio", ...; static */
-    VEC(const char *) rows, columns; /* axes; borrowed from the result */
-    const char *ratio_axis;          /* NULL: no ratio */
-    char *ratio_a, *ratio_b;         /* owned */
-    VEC(const struct point *) row_heads, column_heads; /* a point with the values of each */
-    struct estimate *cells;                            /* row by row; owned */
+    const char *unit; /* of a cell: "samples/s", "ratio", ...; static */
+    struct pivot_side rows, columns;
+    const char *ratio_axis;              /* NULL: no ratio */
+    char *ratio_a, *ratio_b;             /* owned */
+    struct estimate *cells;              /* row by row; owned */
     bool has_summaries;                  /* the figure has no unit, so cells may be put together */
     struct pivot_summary *row_summaries; /* owned */
     struct pivot_summary whole;
@@ -66,6 +70,5 @@ struct pivot {
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
               const char **ret_fix, struct err *err);
 void pivot_free(struct pivot *p); /* NULL is fine */
-/* Appends a point's value on an axis. */
-void pivot_put_value(const struct pivot *p, const char *axis, const struct point *point,
-                     struct buf *out);
+/* A point's value on an axis; owned. */
+char *pivot_value(const struct pivot *p, const char *axis, const struct point *point);

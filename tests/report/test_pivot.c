@@ -84,8 +84,8 @@ TEST(medians_of_the_sheet)
         struct fixture f;
         make_sheet(&f, typed == 1);
         struct pivot *p = make(&f, &params);
-        assert_int_equal(p->row_heads.len, 4);
-        assert_int_equal(p->column_heads.len, 16);
+        assert_int_equal(p->rows.heads.len, 4);
+        assert_int_equal(p->columns.heads.len, 16);
         assert_rounds_to(100, 100 * p->row_summaries[0].median);
         for (size_t i = 0; i < 3; i++) {
             assert_int_equal(p->row_summaries[i + 1].n, 16);
@@ -139,9 +139,9 @@ TEST(any_system_beside_any_other)
     struct fixture f;
     report_run_find("acceleration")->make(&f);
     struct pivot *p = make(&f, &(struct pivot_params){.ratio = "system=fluid/v2"});
-    assert_int_equal(p->rows.len, 0);
-    assert_int_equal(p->columns.len, 1);
-    assert_string_equal(p->columns.items[0], "trainers");
+    assert_int_equal(p->rows.axes.len, 0);
+    assert_int_equal(p->columns.axes.len, 1);
+    assert_string_equal(p->columns.axes.items[0], "trainers");
     assert_int_equal(p->whole.n, 4);
     assert_true(fabs(p->cells[0].value - 263.29 / 326.85) < 1e-9);
     assert_false(p->cells[0].has_interval);
@@ -158,7 +158,7 @@ static double first_cell(const struct fixture *f, enum pivot_figure figure, cons
         assert_int_equal(pivot_price_parse(price, &params.price), 0);
     }
     struct pivot *p = make(f, &params);
-    const double value = p->cells[p->column_heads.len - 1].value; /* the most trainers of a row */
+    const double value = p->cells[p->columns.heads.len - 1].value; /* the most trainers of a row */
     if (figure != PIVOT_EXCHANGE) {
         assert_true(p->cells[0].has_interval);
         assert_true(p->cells[0].low <= p->cells[0].value && p->cells[0].value <= p->cells[0].high);
