@@ -14,12 +14,10 @@ json_t *figure_to_json(const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
     const bool has_interval = e->known && e->has_interval;
-    json_t *o = JSON_OBJECT({"value", json_number_or_null(e->known ? e->value : NAN)},
-                            {"low", json_number_or_null(has_interval ? e->low : NAN)},
-                            {"high", json_number_or_null(has_interval ? e->high : NAN)});
-    json_object_set_new(
-        o, "method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
-    json_object_set_new(o, "unit", json_string(f->unit));
-    json_object_set_new(o, "scope", json_string(f->scope));
-    return o;
+    return JSON_OBJECT(
+        {"value", json_number_or_null(e->known ? e->value : NAN)},
+        {"low", json_number_or_null(has_interval ? e->low : NAN)},
+        {"high", json_number_or_null(has_interval ? e->high : NAN)},
+        {"method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL)},
+        {"unit", json_string(f->unit)}, {"scope", json_string(f->scope)});
 }

@@ -6,62 +6,59 @@
 
 #include "result/replica_speed.h"
 
-enum kind { I64, U64, U32, REAL, FLAG };
-
-#define OF(member) offsetof(struct replica_result, member)
-#define PHASE(k)                                                                                   \
+#define OF(member)                                                                                 \
     {                                                                                              \
-        I64, OF(summary.phase_ns[k])                                                               \
+        offsetof(struct replica_result, member), sizeof(((struct replica_result *)NULL)->member)   \
     }
 
+/* Of 8 bytes: their bits. Of 4: an unsigned number. Of 1: a flag. */
 static const struct column {
-    enum kind kind;
-    size_t offset;
+    size_t offset, size;
 } columns[] = {
-    {FLAG, OF(has_summary)},
-    {U64, OF(summary.samples)},
-    {I64, OF(summary.duration_ns)},
-    {U32, OF(summary.steps)},
-    PHASE(0),
-    PHASE(1),
-    PHASE(2),
-    PHASE(3),
-    PHASE(4),
-    PHASE(5),
-    PHASE(6),
-    {U64, OF(summary.bytes_tx)},
-    {U64, OF(summary.bytes_rx)},
-    {REAL, OF(summary.loss_first)},
-    {REAL, OF(summary.loss_last)},
-    {I64, OF(summary.throttled_ns)},
-    {U64, OF(summary.throttled_periods)},
-    {U64, OF(summary.max_rss_bytes)},
-    {I64, OF(summary.cpu_ns)},
-    {U32, OF(summary.series_k)},
-    {FLAG, OF(summary.source.is_job)},
-    {REAL, OF(summary.source.accuracy_last)},
-    {U32, OF(summary.last.trainer)},
-    {U32, OF(summary.last.steps)},
-    {I64, OF(summary.last.wait_ns)},
-    {U64, OF(summary.staleness.slices)},
-    {REAL, OF(summary.staleness.mean)},
-    {U64, OF(summary.staleness.max)},
-    {U64, OF(summary.late.slices)},
-    {U64, OF(summary.late.dropped)},
-    {U32, OF(summary.late.trainer)},
-    {U64, OF(summary.late.most)},
-    {U64, OF(summary.noise.before.spins_per_s)},
-    {U64, OF(summary.noise.before.copy_bytes_per_s)},
-    {U64, OF(summary.noise.after.spins_per_s)},
-    {U64, OF(summary.noise.after.copy_bytes_per_s)},
-    {I64, OF(summary.noise.busy_ns)},
-    {I64, OF(summary.noise.steal_ns)},
-    {I64, OF(summary.noise.cpu_run_ns)},
-    {I64, OF(summary.noise.cpu_wait_ns)},
-    {FLAG, OF(summary.noise.by_launcher)},
-    {U32, OF(summary.transport)},
-    {REAL, OF(steps.sum_s)},
-    {REAL, OF(steps.fall)},
+    OF(has_summary),
+    OF(summary.samples),
+    OF(summary.duration_ns),
+    OF(summary.steps),
+    OF(summary.phase_ns[0]),
+    OF(summary.phase_ns[1]),
+    OF(summary.phase_ns[2]),
+    OF(summary.phase_ns[3]),
+    OF(summary.phase_ns[4]),
+    OF(summary.phase_ns[5]),
+    OF(summary.phase_ns[6]),
+    OF(summary.bytes_tx),
+    OF(summary.bytes_rx),
+    OF(summary.loss_first),
+    OF(summary.loss_last),
+    OF(summary.throttled_ns),
+    OF(summary.throttled_periods),
+    OF(summary.max_rss_bytes),
+    OF(summary.cpu_ns),
+    OF(summary.series_k),
+    OF(summary.source.is_job),
+    OF(summary.source.accuracy_last),
+    OF(summary.last.trainer),
+    OF(summary.last.steps),
+    OF(summary.last.wait_ns),
+    OF(summary.staleness.slices),
+    OF(summary.staleness.mean),
+    OF(summary.staleness.max),
+    OF(summary.late.slices),
+    OF(summary.late.dropped),
+    OF(summary.late.trainer),
+    OF(summary.late.most),
+    OF(summary.noise.before.spins_per_s),
+    OF(summary.noise.before.copy_bytes_per_s),
+    OF(summary.noise.after.spins_per_s),
+    OF(summary.noise.after.copy_bytes_per_s),
+    OF(summary.noise.busy_ns),
+    OF(summary.noise.steal_ns),
+    OF(summary.noise.cpu_run_ns),
+    OF(summary.noise.cpu_wait_ns),
+    OF(summary.noise.by_launcher),
+    OF(summary.transport),
+    OF(steps.sum_s),
+    OF(steps.fall),
 };
 _Static_assert(PHASE_COUNT == 7, "a column for each phase");
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -88,26 +85,19 @@ uint64_t replica_number_get(const struct replica_result *r, size_t column)
         return value;
     }
     const char *at = (const char *)r + columns[column].offset;
-    switch (columns[column].kind) {
-    case I64:
-    case U64:
-    case REAL:
+    uint32_t small = 0;
+    bool flag = false;
+    switch (columns[column].size) {
+    case sizeof(value):
         memcpy(&value, at, sizeof(value));
-        break;
-    case U32: {
-        uint32_t small;
+        return value;
+    case sizeof(small):
         memcpy(&small, at, sizeof(small));
-        value = small;
-        break;
-    }
-    case FLAG: {
-        bool flag;
+        return small;
+    default:
         memcpy(&flag, at, sizeof(flag));
-        value = flag;
-        break;
+        return flag;
     }
-    }
-    return value;
 }
 
 static bool set_unit(struct replica_result *r, uint64_t value)
@@ -136,22 +126,17 @@ bool replica_number_set(struct replica_result *r, size_t column, uint64_t value)
         return true;
     }
     char *at = (char *)r + columns[column].offset;
-    switch (columns[column].kind) {
-    case I64:
-    case U64:
-    case REAL:
+    const uint32_t small = (uint32_t)value;
+    const bool flag = value != 0;
+    switch (columns[column].size) {
+    case sizeof(value):
         memcpy(at, &value, sizeof(value));
-        break;
-    case U32: {
-        const uint32_t small = (uint32_t)value;
+        return true;
+    case sizeof(small):
         memcpy(at, &small, sizeof(small));
-        break;
-    }
-    case FLAG: {
-        const bool flag = value != 0;
+        return true;
+    default:
         memcpy(at, &flag, sizeof(flag));
-        break;
+        return true;
     }
-    }
-    return true;
 }
