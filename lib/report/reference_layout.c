@@ -75,6 +75,18 @@ static void column_text(double column, struct buf *out)
     buf_printf(out, "%.*f", reference_decimals(column, -1), column);
 }
 
+/* What the i-th row, or column, of a set is called. Owned. */
+static char *head_text(const struct reference_table *t, size_t i, bool is_row)
+{
+    struct buf text = BUF_INIT;
+    if (is_row) {
+        buf_puts(&text, reference_row_at(t, i)->name);
+    } else {
+        column_text(t->columns[i], &text);
+    }
+    return buf_take(&text);
+}
+
 struct table *reference_layout_table(const struct reference *r, const struct reference_table *t,
                                      enum reference_figure figure, bool is_turned)
 {
@@ -82,22 +94,12 @@ struct table *reference_layout_table(const struct reference *r, const struct ref
     const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
     table_named_column(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
     for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
-        _cleanup_(buf_done) struct buf title = BUF_INIT;
-        if (is_turned) {
-            buf_puts(&title, reference_row_at(t, i)->name);
-        } else {
-            column_text(t->columns[i], &title);
-        }
-        table_column(table, buf_cstr(&title), TABLE_RIGHT);
+        _cleanup_(freep) char *title = head_text(t, i, is_turned);
+        table_column(table, title, TABLE_RIGHT);
     }
     for (size_t i = 0; i < (is_turned ? t->n_columns : n_rows); i++) {
-        _cleanup_(buf_done) struct buf head = BUF_INIT;
-        if (is_turned) {
-            column_text(t->columns[i], &head);
-        } else {
-            buf_puts(&head, reference_row_at(t, i)->name);
-        }
-        table_cell(table, "%s", buf_cstr(&head));
+        _cleanup_(freep) char *head = head_text(t, i, !is_turned);
+        table_cell(table, "%s", head);
         for (size_t k = 0; k < (is_turned ? n_rows : t->n_columns); k++) {
             figure_cell(table, r, t, figure, is_turned ? k : i, is_turned ? i : k);
         }
