@@ -7,6 +7,7 @@
 #include "report/chart_axis.h"
 #include "report/style.h"
 #include "report/table.h"
+#include "report/terminal.h"
 #include "result/number.h"
 #include "stats/ranked.h"
 
@@ -69,33 +70,34 @@ static void put_whisker(struct buf *out, double x1, double y1, double x2, double
     put_line(out, x1, y1, x2, y2, buf_cstr(&classes));
 }
 
-/* Characters of UTF-8. *ret_cut: the bytes before the last one that a line holds. */
-static size_t count_chars(const char *text, size_t *ret_cut)
+static void put_title(struct buf *out, const char *text)
 {
-    size_t n = 0;
-    *ret_cut = 0;
-    for (size_t i = 0; text[i] != '\0'; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80) { /* the first byte of a character */
-            *ret_cut = n == MAX_LINE - 1 ? i : *ret_cut;
-            n++;
-        }
+    buf_puts(out, "<title>");
+    html_escape(text, out);
+    buf_puts(out, "</title>");
+}
+
+/* The bytes before the last character that a line holds, of a text with more. */
+static size_t bytes_of_line(const char *text)
+{
+    size_t i = 0;
+    for (size_t n = 0; n < MAX_LINE; i++) {
+        n += ((unsigned char)text[i] & 0xc0) != 0x80; /* the first byte of a character */
     }
-    return n;
+    return i - 1;
 }
 
 /* At most MAX_LINE characters; a longer text ends with an ellipsis and has
  * the whole in a <title>. */
 static void put_name(struct buf *out, double x, double y, const char *classes, const char *name)
 {
-    size_t cut;
-    if (count_chars(name, &cut) <= MAX_LINE) {
+    if (text_width(name) <= MAX_LINE) {
         put_text(out, x, y, classes, name);
         return;
     }
-    _cleanup_(freep) char *head = xstrndup(name, cut);
-    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"><title>", x, y, classes);
-    html_escape(name, out);
-    buf_puts(out, "</title>");
+    _cleanup_(freep) char *head = xstrndup(name, bytes_of_line(name));
+    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
+    put_title(out, name);
     html_escape(head, out);
     buf_puts(out, "…</text>\n");
 }
@@ -125,9 +127,7 @@ static void put_mark(struct buf *out, double x, double y, size_t series, const c
     buf_printf(out, "<g class=\"s%zu%s\" transform=\"translate(%.1f %.1f)\">", series,
                series < 4 ? "" : " h", x, y);
     if (text != NULL) {
-        buf_puts(out, "<title>");
-        html_escape(text, out);
-        buf_puts(out, "</title>");
+        put_title(out, text);
     }
     const char *hollow = series < 4 ? "" : " class=\"h\"";
     switch (series % 4) {
@@ -429,8 +429,7 @@ static void put_row_name(struct buf *out, const struct row_space *s, size_t row,
 
 static size_t longer(size_t longest, const char *name)
 {
-    size_t cut;
-    const size_t n = count_chars(name, &cut);
+    const size_t n = text_width(name);
     return n > longest ? n : longest;
 }
 
@@ -516,11 +515,10 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
         number_format(row->parts[k], &text);
         buf_puts(&text, " ms");
         buf_printf(out,
-                   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"s%zu\">"
-                   "<title>",
+                   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"s%zu\">",
                    from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, k);
-        html_escape(buf_cstr(&text), out);
-        buf_puts(out, "</title></rect>\n");
+        put_title(out, buf_cstr(&text));
+        buf_puts(out, "</rect>\n");
     }
     if (isfinite(row->whole)) {
         const double px = chart_axis_px(a, row->whole);
@@ -614,14 +612,12 @@ static void put_spark(const struct spark *s, struct buf *out)
         high = fmax(high, *value);
     }
     const double scale = high > 0 ? (SPARK_HEIGHT_PX - 4) / high : 0;
-    buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", SPARK_WIDTH_PX,
+    buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">", SPARK_WIDTH_PX,
                SPARK_HEIGHT_PX);
-    html_escape(s->text, out);
-    buf_puts(out, "</title>\n");
+    put_title(out, s->text);
+    buf_putc(out, '\n');
     put_scale(out, high);
-    buf_printf(out,
-               "<path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" "
-               "d=\"",
+    buf_printf(out, "<path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" d=\"",
                high, s->n_steps, s->steps_each);
     for (size_t i = 0; i < s->values.len; i++) {
         const double share = s->values.len < 2 ? 0 : (double)i / (double)(s->values.len - 1);
