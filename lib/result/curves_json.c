@@ -3,11 +3,6 @@
 
 #include "core/json_field.h"
 
-static json_t *count(uint64_t n)
-{
-    return json_integer((json_int_t)n);
-}
-
 /* An end at infinity is null if none exists. */
 static json_t *range_to_json(const struct scaling_range *x)
 {
@@ -68,8 +63,9 @@ static json_t *loss_to_json(const struct curve_loss *loss)
         return json_null();
     }
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
-    return JSON_OBJECT({"fromPoint", count(loss->from->point->index)},
-                       {"toPoint", count(loss->to->point->index)}, {"kept", figure_to_json(&kept)},
+    return JSON_OBJECT({"fromPoint", json_count(loss->from->point->index)},
+                       {"toPoint", json_count(loss->to->point->index)},
+                       {"kept", figure_to_json(&kept)},
                        {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
                        {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
                        {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
@@ -84,14 +80,14 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
         json_object_set_new(parameters, *name, v == NULL ? json_null() : value_to_json(v));
     }
     vec_each (const struct point_result *const, p, &c->points) {
-        json_array_append_new(points, count((*p)->point->index));
+        json_array_append_new(points, json_count((*p)->point->index));
     }
-    return JSON_OBJECT({"system", json_string(r->def->spec->systems.items[first->system].name)},
-                       {"parameters", parameters}, {"points", points},
-                       {"single", c->single == NULL ? json_null() : count(c->single->point->index)},
-                       {"sizes", count(c->n_sizes)}, {"sizesFitted", count(c->n_trusted)},
-                       {"models", fits_to_json(c)}, {"peak", peak_to_json(c)},
-                       {"useful", useful_to_json(c)},
-                       {"exchangeShare", range_to_json(&c->exchange_share)},
-                       {"biggestLoss", loss_to_json(&c->loss)});
+    return JSON_OBJECT(
+        {"system", json_string(r->def->spec->systems.items[first->system].name)},
+        {"parameters", parameters}, {"points", points},
+        {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
+        {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
+        {"models", fits_to_json(c)}, {"peak", peak_to_json(c)}, {"useful", useful_to_json(c)},
+        {"exchangeShare", range_to_json(&c->exchange_share)},
+        {"biggestLoss", loss_to_json(&c->loss)});
 }

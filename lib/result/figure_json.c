@@ -10,6 +10,11 @@ json_t *json_number_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *json_count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
 json_t *figure_to_json(const struct figure *f)
 {
     const struct estimate *e = &f->estimate;

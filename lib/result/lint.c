@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "stats/student.h"
 #include "result/noise.h"
 #include "result/outlier.h"
@@ -56,36 +57,36 @@ __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum wa
     *vec_push(&r->warnings) = w;
 }
 
-/* A list of points as text: "point 3", "points 0, 1 and 2", "points 0, 1, 2, 3, 4 and 7 more". */
+/* A list of points, and the same as text: "point 3", "points 0, 1 and 2", "points 0, 1, 2, 3, 4 and
+ * 7 more". */
 struct point_list {
-    struct buf text;
     size_t n;
-    uint32_t last; /* not yet in the text */
+    uint32_t first[MAX_NAMED];
+    char text[128];
 };
 
 static void list_add(struct point_list *l, uint32_t point)
 {
-    if (l->n > 0 && l->n <= MAX_NAMED) {
-        buf_printf(&l->text, "%s%u", l->n == 1 ? "" : ", ", l->last);
+    if (l->n < MAX_NAMED) {
+        l->first[l->n] = point;
     }
-    l->last = point;
     l->n++;
 }
 
 /* Borrowed from the list. */
 static const char *list_text(struct point_list *l)
 {
-    struct buf whole = BUF_INIT;
-    if (l->n == 1) {
-        buf_printf(&whole, "point %u", l->last);
-    } else if (l->n <= MAX_NAMED) {
-        buf_printf(&whole, "points %s and %u", buf_cstr(&l->text), l->last);
-    } else {
-        buf_printf(&whole, "points %s and %zu more", buf_cstr(&l->text), l->n - MAX_NAMED);
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    buf_puts(&text, l->n == 1 ? "point " : "points ");
+    for (size_t i = 0; i < l->n && i < MAX_NAMED; i++) {
+        const char *before = i == 0 ? "" : i + 1 == l->n ? " and " : ", ";
+        buf_printf(&text, "%s%u", before, l->first[i]);
     }
-    buf_done(&l->text);
-    l->text = whole;
-    return buf_cstr(&l->text);
+    if (l->n > MAX_NAMED) {
+        buf_printf(&text, " and %zu more", l->n - MAX_NAMED);
+    }
+    text_put(l->text, sizeof(l->text), "%s", buf_cstr(&text));
+    return l->text;
 }
 
 static void lint_rehearsal(struct result *r)
@@ -146,7 +147,6 @@ static void lint_one_trial(struct result *r)
         warn(r, WARNING_ONE_TRIAL, "only one trial at %s: the spread is unknown",
              list_text(&points));
     }
-    buf_done(&points.text);
 }
 
 /* Does a log rule make some system's figures? */
@@ -178,7 +178,6 @@ static void lint_efficiency(struct result *r)
                              "Job' in its rule"
                            : "");
     }
-    buf_done(&points.text);
 }
 
 static void lint_throttled(struct result *r)
@@ -238,7 +237,6 @@ static void lint_efficiency_unproven(struct result *r)
              "efficiency above 1 at %s has no interval; three trials tell whether it is chance",
              list_text(&points));
     }
-    buf_done(&points.text);
 }
 
 /* The variance of the logs of a point's trials; df 0 under two trials. */
@@ -299,7 +297,6 @@ static void lint_wide_spread(struct result *r)
              "disturbed them; run again",
              list_text(&points));
     }
-    buf_done(&points.text);
 }
 
 /* The mean over a trial's trainers or workers; NaN: one did not say. */
@@ -404,9 +401,6 @@ static void lint_steady_state(struct result *r)
                            : "measure.warmupSteps");
     }
     warn_never(r, &never);
-    buf_done(&falling.text);
-    buf_done(&late.points.text);
-    buf_done(&never.points.text);
 }
 
 /* Steps follow one another in the measured time, so together they cannot take longer; and an

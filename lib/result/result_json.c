@@ -15,11 +15,6 @@
 #include "result/transport.h"
 #include "result/warmup.h"
 
-static json_t *count(uint64_t n)
-{
-    return json_integer((json_int_t)n); /* summaries hold no count beyond INT64_MAX */
-}
-
 /* A number over trials without an interval, as a figure of the same unit as `like`. */
 static json_t *plain_figure(double value, const struct figure *like)
 {
@@ -33,7 +28,7 @@ static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
     json_t *o = json_object();
     for (int i = 0; i < ROLE_COUNT; i++) {
         if (i != ROLE_LAUNCHER || counts[i] > 0) { /* most systems know of none */
-            json_object_set_new(o, role_to_string((enum role)i), count(counts[i]));
+            json_object_set_new(o, role_to_string((enum role)i), json_count(counts[i]));
         }
     }
     return o;
@@ -52,8 +47,8 @@ static json_t *probe_to_json(const struct noise_probe *p)
     if (p->spins_per_s == 0) {
         return json_null();
     }
-    return JSON_OBJECT({"spinsPerS", count(p->spins_per_s)},
-                       {"copyBytesPerS", count(p->copy_bytes_per_s)});
+    return JSON_OBJECT({"spinsPerS", json_count(p->spins_per_s)},
+                       {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
 }
 
 static json_t *noise_to_json(const struct noise *n)
@@ -73,12 +68,13 @@ static json_t *summary_to_json(const struct summary *s)
         json_object_set_new(phases, phase_to_string((enum phase)i), json_integer(s->phase_ns[i]));
     }
     return JSON_OBJECT(
-        {"samples", count(s->samples)}, {"durationNs", json_integer(s->duration_ns)},
-        {"steps", count(s->steps)}, {"phaseNs", phases}, {"bytesTx", count(s->bytes_tx)},
-        {"bytesRx", count(s->bytes_rx)}, {"lossFirst", json_number_or_null(s->loss_first)},
+        {"samples", json_count(s->samples)}, {"durationNs", json_integer(s->duration_ns)},
+        {"steps", json_count(s->steps)}, {"phaseNs", phases}, {"bytesTx", json_count(s->bytes_tx)},
+        {"bytesRx", json_count(s->bytes_rx)}, {"lossFirst", json_number_or_null(s->loss_first)},
         {"lossLast", json_number_or_null(s->loss_last)},
         {"throttledNs", json_integer(s->throttled_ns)},
-        {"throttledPeriods", count(s->throttled_periods)}, {"maxRssBytes", count(s->max_rss_bytes)},
+        {"throttledPeriods", json_count(s->throttled_periods)},
+        {"maxRssBytes", json_count(s->max_rss_bytes)},
         {"environmentDigest", json_text_or_null(s->environment_digest)},
         {"log", s->source.rule == NULL ? NULL : source_to_json(&s->source)},
         {"noise", noise_is_known(&s->noise) ? noise_to_json(&s->noise) : NULL});
@@ -100,7 +96,7 @@ static json_t *replica_to_json(const struct replica_result *r)
     const struct replica_row *row = r->row;
     const struct figure throughput = replica_throughput(r);
     return JSON_OBJECT(
-        {"role", json_string(role_to_string(row->id.role))}, {"index", count(row->id.index)},
+        {"role", json_string(role_to_string(row->id.role))}, {"index", json_count(row->id.index)},
         {"exitCode", row->exit_code < 0 ? json_null() : json_integer(row->exit_code)},
         {"signal", row->signal == 0 ? json_null() : json_integer(row->signal)},
         {"failure", json_text_or_null(row->failure)}, {"placement", placement_to_json(row)},
@@ -124,13 +120,14 @@ static json_t *lines_to_json(const char *text)
 static void put_trial_accuracy(json_t *trial, const struct trial_result *t, const struct spec *spec)
 {
     if (spec->target_accuracy > 0) {
-        JSON_ADD(trial,
-                 {"timeToAccuracy",
-                  JSON_OBJECT({"state", json_string(target_state_to_string(t->to_accuracy.state))},
-                              {"seconds", json_number_or_null(t->to_accuracy.s)},
-                              {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
-                              {"evaluationsEvery",
-                               t->evaluations_k == 0 ? json_null() : count(t->evaluations_k)})});
+        JSON_ADD(
+            trial,
+            {"timeToAccuracy",
+             JSON_OBJECT({"state", json_string(target_state_to_string(t->to_accuracy.state))},
+                         {"seconds", json_number_or_null(t->to_accuracy.s)},
+                         {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
+                         {"evaluationsEvery",
+                          t->evaluations_k == 0 ? json_null() : json_count(t->evaluations_k)})});
     }
     if (spec->accuracy_after_s > 0) {
         JSON_ADD(trial,
@@ -144,11 +141,11 @@ static void put_point_accuracy(json_t *point, const struct point_result *p, cons
 {
     if (spec->target_accuracy > 0) {
         JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->time_to_accuracy)},
-                 {"trialsReached", count(p->n_reached)});
+                 {"trialsReached", json_count(p->n_reached)});
     }
     if (spec->accuracy_after_s > 0) {
         JSON_ADD(point, {"accuracyAfterTime", figure_to_json(&p->accuracy_after_time)},
-                 {"trialsAfterTime", count(p->n_after)});
+                 {"trialsAfterTime", json_count(p->n_after)});
     }
 }
 
@@ -160,7 +157,7 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
         counts[r->row->id.role]++;
         json_array_append_new(items, replica_to_json(r));
     }
-    json_t *o = JSON_OBJECT({"trial", count(t->trial)}, {"attempt", count(t->attempt)},
+    json_t *o = JSON_OBJECT({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
                             {"phase", json_string(trial_phase_to_string(t->phase))},
                             {"throughput", figure_to_json(&t->throughput)},
                             {"error", json_text_or_null(t->error)});
@@ -175,7 +172,7 @@ static json_t *baseline_to_json(const struct result *r, const struct point_resul
 {
     const struct point_result *base = &r->points[p->point->baseline_index];
     return JSON_OBJECT({"kind", json_string(baseline_kind_to_string(r->def->spec->baseline.kind))},
-                       {"point", count(base->point->index)},
+                       {"point", json_count(base->point->index)},
                        {"throughput", figure_to_json(&base->throughput)});
 }
 
@@ -203,7 +200,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     point_each_trial (t, p) {
         json_array_append_new(trials, trial_to_json(t, r->def->spec));
     }
-    json_t *o = JSON_OBJECT({"point", count(point->index)});
+    json_t *o = JSON_OBJECT({"point", json_count(point->index)});
     result_json_put_point(o, r, point);
     const enum exchange_wire wire = point_wire(r->def->spec, point);
     if (wire != EXCHANGE_WIRE_FP32) {
@@ -233,8 +230,8 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
              {"throughputMax", plain_figure(p->throughput_max, &p->throughput)},
              {"speedup", figure_to_json(&p->speedup)},
              {"efficiency", figure_to_json(&p->efficiency)}, {"baseline", baseline_to_json(r, p)},
-             {"warmup", warmup_to_json(r, p)}, {"trialsSucceeded", count(p->n_succeeded)},
-             {"trials", trials}, {"pods", count(point_pods(point))},
+             {"warmup", warmup_to_json(r, p)}, {"trialsSucceeded", json_count(p->n_succeeded)},
+             {"trials", trials}, {"pods", json_count(point_pods(point))},
              {"cpus", json_number_or_null(p->cpus)},
              {"efficiencyPerPod", figure_to_json(&p->efficiency_per_pod)},
              {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)});
@@ -256,7 +253,7 @@ static json_t *hardware_to_json(const struct result *r)
                                                 {"kernel", json_text_or_null(h->kernel)},
                                                 {"build", json_text_or_null(h->build)},
                                                 {"source", json_text_or_null(h->source)},
-                                                {"replicas", count(h->n_replicas)}));
+                                                {"replicas", json_count(h->n_replicas)}));
     }
     return list;
 }
@@ -268,9 +265,10 @@ static json_t *nodes_to_json(const struct result *r)
         json_array_append_new(
             list, JSON_OBJECT({"node", json_text_or_null(n->name)},
                               {"cpuModel", json_text_or_null(n->cpu_model)},
-                              {"replicas", count(n->n_replicas)}, {"points", count(n->n_points)},
-                              {"pointsCompared", count(n->n_compared)},
-                              {"pointsSlower", count(n->n_slower)},
+                              {"replicas", json_count(n->n_replicas)},
+                              {"points", json_count(n->n_points)},
+                              {"pointsCompared", json_count(n->n_compared)},
+                              {"pointsSlower", json_count(n->n_slower)},
                               {"excess", json_number_or_null(n->excess)},
                               {"slow", json_boolean(node_result_is_slow(n))},
                               {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
@@ -285,13 +283,15 @@ static json_t *slow_to_json(const struct result *r)
         const struct replica_id *id = &s->replica->row->id;
         json_array_append_new(
             list,
-            JSON_OBJECT({"point", count(s->point)}, {"trial", count(id->attempt.trial)},
+            JSON_OBJECT({"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
                         {"role", json_string(role_to_string(id->role))},
-                        {"index", count(id->index)}, {"node", json_text_or_null(s->replica->node)},
+                        {"index", json_count(id->index)},
+                        {"node", json_text_or_null(s->replica->node)},
                         {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
                         {"excess", json_number_or_null(s->excess)},
-                        {"spread", json_number_or_null(s->spread)}, {"others", count(s->n_others)},
-                        {"trialsSlow", count(s->n_slow)}, {"trialsCompared", count(s->n_trials)}));
+                        {"spread", json_number_or_null(s->spread)},
+                        {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
+                        {"trialsCompared", json_count(s->n_trials)}));
     }
     return list;
 }
@@ -312,7 +312,7 @@ static json_t *thresholds_to_json(const struct result *r)
         const struct estimate *e = &t->estimate;
         const bool has_interval = e->known && e->has_interval;
         json_t *o = bounds_to_json(t->threshold);
-        JSON_ADD(o, {"point", count(t->point)},
+        JSON_ADD(o, {"point", json_count(t->point)},
                  {"value", json_number_or_null(e->known ? e->value : NAN)},
                  {"low", json_number_or_null(has_interval ? e->low : NAN)},
                  {"high", json_number_or_null(has_interval ? e->high : NAN)},
