@@ -162,7 +162,7 @@ static bool check_health(struct daemon *d)
  * ended a moment ago, somebody has to look after. */
 static int wake_open_runs(struct daemon *d, struct err *err)
 {
-    char **uids;
+    _cleanup_(freep) char **uids = NULL;
     size_t n;
     const int64_t from_unix_ms = clock_steady_unix_ms() - DAEMON_ENDED_MS;
     int r = d->store->ops->list_open(d->store, d->ns, from_unix_ms, &uids, &n, err);
@@ -173,7 +173,6 @@ static int wake_open_runs(struct daemon *d, struct err *err)
     for (size_t i = 0; i < n; i++) {
         free(uids[i]);
     }
-    free(uids);
     return 0;
 }
 

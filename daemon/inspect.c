@@ -79,13 +79,12 @@ static struct daemon_runs *list_changes(const struct daemon *d)
             *vec_push(&runs->list) = daemon_run_ref((*run)->shown);
         }
     }
-    struct daemon_snapshot before;
+    _cleanup_(daemon_snapshot_done) struct daemon_snapshot before = {0};
     daemon_view_read(d->view, &before);
     if (daemon_runs_are_same(before.runs, runs)) {
         daemon_runs_unref(runs);
         runs = NULL;
     }
-    daemon_snapshot_done(&before);
     return runs;
 }
 

@@ -47,7 +47,7 @@ static const struct arg_opt opts[] = {
 /* `benchd __man`, for the build: benchd(8). */
 static void print_page(void)
 {
-    struct buf page = BUF_INIT;
+    _cleanup_(buf_done) struct buf page = BUF_INIT;
     roff_begin(&(struct roff_page){"benchd", 8, SUMMARY, BENCHD_VERSION}, &page);
     roff_section("SYNOPSIS", &page);
     roff_text("`benchd` [option...]", &page);
@@ -65,17 +65,15 @@ static void print_page(void)
     roff_exit_codes("benchd", &page);
     roff_see_also((const char *const[]){"benchctl", "kubectl", NULL}, 1, &page);
     (void)fputs(buf_cstr(&page), stdout); /* as in print_help */
-    buf_done(&page);
 }
 
 static void print_help(void)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_puts(&text, "benchd: " SUMMARY "\n\n"
                     "usage: benchd [OPTIONS]\n\n");
     args_help(opts, N_OPTS, &text);
     (void)fputs(buf_cstr(&text), stdout); /* the reader may close stdout */
-    buf_done(&text);
 }
 
 struct seconds {
@@ -172,20 +170,18 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
         print_page();
         return 1;
     }
-    struct args args;
-    int r = args_parse(opts, N_OPTS, argc - 1, argv + 1, &args, err);
+    _cleanup_(args_done) struct args args = {0};
+    const int r = args_parse(opts, N_OPTS, argc - 1, argv + 1, &args, err);
     if (r < 0) {
         return r;
     }
     if (args_has(&args, "help")) {
         print_help();
-        r = 1;
-    } else if (args_has(&args, "version")) {
-        (void)printf("benchd %s\n%s", BENCHD_VERSION, build_text()); /* as in print_help */
-        r = 1;
-    } else {
-        r = read_all(&args, ret, err);
+        return 1;
     }
-    args_done(&args);
-    return r;
+    if (args_has(&args, "version")) {
+        (void)printf("benchd %s\n%s", BENCHD_VERSION, build_text()); /* as in print_help */
+        return 1;
+    }
+    return read_all(&args, ret, err);
 }

@@ -85,13 +85,12 @@ int retention_erase_next(struct retention *k, const struct run_env *env, const s
     if (r < 0 || (k->policy.age_ms == 0 && k->policy.n_runs == 0 && k->policy.store_bytes == 0)) {
         return r;
     }
-    struct finished_runs runs;
+    _cleanup_(finished_runs_done) struct finished_runs runs = {0};
     r = store->ops->list_finished(store, RETENTION_FIRST_DATE_MS, N_OLDEST, &runs, err);
     if (r < 0) {
         return r;
     }
     const struct retention_verdict v = decide(k, env, q, &runs, now_unix_ms);
     r = v.reason == RETENTION_ALL ? 0 : erase(k, env, &runs, &v, err);
-    finished_runs_done(&runs);
     return r;
 }

@@ -59,7 +59,7 @@ static int put_line(struct report *r, struct buf *line, struct err *err)
 
 int report_start(struct report *r, const struct role_env *e, struct err *err)
 {
-    json_t *o = host_environment("");
+    json_auto_t *o = host_environment("");
     const struct {
         const char *key;
         json_t *value;
@@ -83,7 +83,6 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
     host_digest(o, r->environment_digest);
     struct buf line = BUF_INIT;
     record_write_start(&line, &r->who, o);
-    json_decref(o);
     return put_line(r, &line, err);
 }
 
@@ -156,15 +155,11 @@ int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, 
     report_aside_begin(r); /* the last look at the peak */
     s->max_rss_bytes = r->max_rss_bytes;
     s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     record_write_summary(&line, &r->who, s, step_ns, n);
     s->environment_digest = NULL; /* it was borrowed */
-    int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
-    if (result < 0) {
-        buf_done(&line);
-        return result;
-    }
-    return put_line(r, &line, err);
+    const int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
+    return result < 0 ? result : put_line(r, &line, err);
 }
 
 /* False if the other thread has not released the mutex by then: its write is stuck. */

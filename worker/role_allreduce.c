@@ -247,19 +247,18 @@ static int write_json(const struct command *c, struct err *err)
     if (c->json_file == NULL || p->rank != 0) {
         return 0;
     }
-    json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:f, s:I, s:O}", "program",
-                          "benchworker " BENCHD_VERSION, "source", build_source(), "ranks",
-                          (int)p->n_ranks, "backend", c->carrier, "algorithm",
-                          collective_algorithm_names[c->algorithm], "warmup", (int)p->warmup,
-                          "iters", (int)p->iters, "checks", (int)p->checks, "busbw_mean_gb_per_s",
-                          busbw_mean(c), "wrong", (json_int_t)c->n_wrong, "rows", c->rows);
+    json_auto_t *o = json_pack(
+        "{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:f, s:I, s:O}", "program",
+        "benchworker " BENCHD_VERSION, "source", build_source(), "ranks", (int)p->n_ranks,
+        "backend", c->carrier, "algorithm", collective_algorithm_names[c->algorithm], "warmup",
+        (int)p->warmup, "iters", (int)p->iters, "checks", (int)p->checks, "busbw_mean_gb_per_s",
+        busbw_mean(c), "wrong", (json_int_t)c->n_wrong, "rows", c->rows);
     FILE *file = fopen(c->json_file, "we");
     int r =
         file == NULL || json_dumpf(o, file, JSON_INDENT(2)) < 0 || putc('\n', file) == EOF ? -1 : 0;
     if (file != NULL && fclose(file) != 0) {
         r = -1;
     }
-    json_decref(o);
     return r < 0 ? err_set_errno(err, errno, "write '%s'", c->json_file) : 0;
 }
 

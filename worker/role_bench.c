@@ -92,7 +92,7 @@ static json_t *probe_json(const struct bench_result *r)
 static int print_json(const struct command *c, const struct bench_result *r)
 {
     const struct bench_params *p = &c->params;
-    json_t *o = json_pack(
+    json_auto_t *o = json_pack(
         "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:I, s:I, s:f, s:s, s:s, "
         "s:s, s:s, s:f}",
         "model", c->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)p->batch,
@@ -112,7 +112,6 @@ static int print_json(const struct command *c, const struct bench_result *r)
         json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) {
         code = EXIT_OK;
     }
-    json_decref(o);
     return code;
 }
 

@@ -455,7 +455,7 @@ static int check_training(struct role_env *e, struct err *err)
 
 static void print_help(const struct reader *reader, const struct arg_opt *options, size_t n)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     args_help(options, n, &text);
     printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value%s can also be set in "
            "the environment: --%s. The option takes precedence.\n\n"
@@ -464,7 +464,6 @@ static void print_help(const struct reader *reader, const struct arg_opt *option
            reader->bit == RANK ? "workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"
                                : "seed as BENCHD_SEED",
            buf_cstr(&text));
-    buf_done(&text);
 }
 
 /* Parses argv and reads the variables. 1: help was printed. */

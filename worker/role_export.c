@@ -86,10 +86,9 @@ static int write_params(const struct command *c, struct err *err)
     if (r < 0) {
         return r;
     }
-    float *params = xnew_array(float, n);
+    _cleanup_(freep) float *params = xnew_array(float, n);
     model_init_params(c->def, (uint64_t)c->seed, params);
     (void)fwrite(params, sizeof(*params), n, f); /* close_file reports a failure */
-    free(params);
     return close_file(f, "params.f32", err);
 }
 
@@ -100,8 +99,8 @@ struct batch_files {
 static void write_batches(const struct command *c, const struct dataset *d, struct batch_files *f)
 {
     uint32_t batch = (uint32_t)c->batch;
-    float *x = xnew_array(float, (size_t)batch *DATA_SAMPLE_FLOATS);
-    uint8_t *labels = xnew_array(uint8_t, batch);
+    _cleanup_(freep) float *x = xnew_array(float, (size_t)batch *DATA_SAMPLE_FLOATS);
+    _cleanup_(freep) uint8_t *labels = xnew_array(uint8_t, batch);
     size_t size = dataset_size(d), first = 0;
     uint64_t epoch = 0;
     for (int64_t step = 0; step < c->steps; step++) { /* in the order of train.c */
@@ -119,8 +118,6 @@ static void write_batches(const struct command *c, const struct dataset *d, stru
             epoch++;
         }
     }
-    free(x);
-    free(labels);
 }
 
 static int export_batches(const struct command *c, struct err *err)
@@ -181,7 +178,7 @@ static int write_description(const struct command *c, struct err *err)
     if (r < 0) {
         return r;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_printf(&out,
                "{\"version\": 1, \"model\": \"%s\", \"seed\": %lld, \"batch\": %lld, "
                "\"steps\": %lld, \"x_dims\": \"NCHW\", \"tensors\": [\n",
@@ -195,7 +192,6 @@ static int write_description(const struct command *c, struct err *err)
     }
     buf_puts(&out, "\n]}\n");
     (void)fwrite(out.data, 1, out.len, f); /* close_file reports a failure */
-    buf_done(&out);
     return close_file(f, "export.json", err);
 }
 

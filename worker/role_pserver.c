@@ -21,7 +21,7 @@ static float *initial_params(const struct role_env *e, const struct slices *slic
 {
     uint32_t self = (uint32_t)e->index;
     float *own = xnew_array(float, slices_server_params(slices, self) + 1);
-    float *all = xnew_array(float, slices->n_params);
+    _cleanup_(freep) float *all = xnew_array(float, slices->n_params);
     model_init_params(e->model, (uint64_t)e->seed, all);
     size_t at = 0;
     for (uint32_t i = self; i < slices->n; i += slices->n_servers) {
@@ -29,7 +29,6 @@ static float *initial_params(const struct role_env *e, const struct slices *slic
         memcpy(own + at, all + s.offset, s.len * sizeof(float));
         at += s.len;
     }
-    free(all);
     return own;
 }
 

@@ -152,7 +152,7 @@ static void next(struct following *f)
     const struct kube_object *oldest = NULL;
     int64_t oldest_ms = 0;
     const struct kube_cache *cache = kube_informer_cache(f->pods);
-    struct attempt_ids led = {0};
+    _cleanup_(attempt_ids_done) struct attempt_ids led = {0};
     find_led(f, cache, &led);
     for (size_t i = 0; i < cache->objects.len; i++) {
         const struct kube_object *object = cache->objects.items[i];
@@ -163,7 +163,6 @@ static void next(struct following *f)
             oldest_ms = pod->created_unix_ms;
         }
     }
-    attempt_ids_done(&led);
     if (oldest != NULL) {
         begin(f, oldest);
     } else if (f->is_run_over) {

@@ -122,7 +122,7 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
 static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
 {
     struct spec *spec = NULL;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct err err = {0};
     int r = spec_load(s->file.text, s->file.len, NULL, &spec, &diags); /* without the options */
     if (r < 0) { /* with the options it was valid */
@@ -132,7 +132,6 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
         r = create(c, &kube_benchmarks, spec->definition, &err);
     }
     spec_free(spec);
-    diags_done(&diags);
     if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
         return cluster_error(r, &err);
     }
@@ -228,7 +227,7 @@ static char *later(const struct cluster *c, const char *name)
 static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_state end,
                                   const struct run_status *status)
 {
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
     int r = cluster_load_document(c, name, status, &run, &err);
     if (r < 0) {
@@ -246,7 +245,6 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     } else if ((code = show_sheet(c->backend.cli, sheet_points, run.result)) == EXIT_OK) {
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
     }
-    loaded_run_done(&run);
     return code == EXIT_OK || code == EXIT_RUN_FAILED || code == EXIT_THRESHOLD
                ? (end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code)
                : code;

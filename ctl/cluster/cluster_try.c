@@ -340,8 +340,8 @@ static enum exit_code try_system(struct trying *t, const struct cluster_source *
         return EXIT_OK; /* the sweep leaves it out */
     }
     const bool has_profiles = source->is_builtin || !source->is_reference;
-    struct run_def *small = try_def_new(definition_of(t, def, point), def, point,
-                                        has_profiles ? &source->profiles : NULL);
+    _cleanup_(run_def_freep) struct run_def *small = try_def_new(
+        definition_of(t, def, point), def, point, has_profiles ? &source->profiles : NULL);
     if (small == NULL) {
         return EXIT_USAGE;
     }
@@ -362,7 +362,6 @@ static enum exit_code try_system(struct trying *t, const struct cluster_source *
         const enum exit_code removed = remove_run(t, name);
         code = code == EXIT_OK ? removed : code;
     }
-    run_def_free(small);
     return code;
 }
 

@@ -101,7 +101,7 @@ static void begin_progress(struct watch *w, const json_t *document)
 /* The document with one attempt. */
 static void show_attempt(struct watch *w, const json_t *document)
 {
-    struct loaded_run run;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
     if (cluster_take_document(document, NULL, &run, &err) >= 0) {
         for (size_t i = 0; i < run.n_rows; i++) {
@@ -113,7 +113,6 @@ static void show_attempt(struct watch *w, const json_t *document)
         }
         show_events(w, &run);
     }
-    loaded_run_done(&run);
 }
 
 static void show_state(struct watch *w, const struct run_state *state)

@@ -23,15 +23,14 @@
 /* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
 static int measure_all(const struct run_def *def, struct point_rate **ret, struct err *err)
 {
-    struct point_rate *rates = xnew_array(struct point_rate, def->matrix.n_points);
+    _cleanup_(freep) struct point_rate *rates = xnew_array(struct point_rate, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         int r = point_rate_of(def, i, &rates[i], err);
         if (r < 0) {
-            free(rates);
             return r;
         }
     }
-    *ret = rates;
+    *ret = take_ptr(rates);
     return 0;
 }
 
@@ -427,7 +426,7 @@ static void put_lines(const char *text, size_t columns, struct buf *out)
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
                  struct err *err)
 {
-    struct point_rate *rates = NULL;
+    _cleanup_(freep) struct point_rate *rates = NULL;
     int r = measure_all(def, &rates, err);
     if (r < 0) {
         return r;
@@ -438,7 +437,6 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
     format_order(def, opts->is_wide, &lines);
     format_first(def, opts->is_wide, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
-    free(rates);
     return 0;
 }
 
@@ -485,7 +483,7 @@ static json_t *first_json(const struct run_def *def)
 
 int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
 {
-    struct point_rate *rates = NULL;
+    _cleanup_(freep) struct point_rate *rates = NULL;
     int r = measure_all(def, &rates, err);
     if (r < 0) {
         return r;
@@ -501,6 +499,5 @@ int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct 
                   "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
                   "steps", (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
                   "first", first_json(def));
-    free(rates);
     return 0;
 }

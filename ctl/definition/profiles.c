@@ -59,7 +59,8 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
 /* One folder of profiles/; ignored if it has no profile.yaml. */
 static enum exit_code add_folder(struct profiles *profiles, const char *path)
 {
-    char *folder = realpath(path, NULL); /* children may run in another directory */
+    _cleanup_(freep) char *folder =
+        realpath(path, NULL); /* children may run in another directory */
     if (folder == NULL) {
         return EXIT_OK;
     }
@@ -73,7 +74,6 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
     } else if (r != -ENOENT) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    free(folder);
     return code;
 }
 

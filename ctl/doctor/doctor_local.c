@@ -142,7 +142,7 @@ static void check_store(const struct cli *cli, struct checks *c)
         return;
     }
     const char *path = str_has_prefix(url, prefix) ? url + strlen(prefix) : url;
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};
     if (local_store_is_to_come(cli)) {
         check_store_to_come(c, path);
@@ -152,7 +152,6 @@ static void check_store(const struct cli *cli, struct checks *c)
     } else {
         checks_ok(c, "store", "%s", path);
     }
-    store_close(s);
     check_space(c, path);
 }
 

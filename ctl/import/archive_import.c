@@ -68,14 +68,13 @@ static int put(struct store *s, const struct archive *a, const struct loaded_run
 static enum exit_code store_run(const struct cli *cli, const struct archive *a,
                                 const struct loaded_run *run)
 {
-    struct store *s = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};
     enum exit_code code = local_store_open(cli, true, &s);
     if (code != EXIT_OK) {
         return code;
     }
     const int r = put(s, a, run, &err);
-    store_close(s);
     if (r == -EEXIST) {
         return cli_error(EXIT_USAGE,
                          "delete that run first, or choose another file with --store sqlite:FILE",

@@ -21,10 +21,9 @@
 
 static void put_json(json_t *document_take, struct buf *out)
 {
-    char *text = json_dumps(document_take, JSON_INDENT(1));
+    _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(1));
     json_decref(document_take);
     buf_printf(out, "%s\n", text == NULL ? "" : text);
-    free(text);
 }
 
 static void make_definition(const struct loaded_run *run, enum sheet_form form, struct buf *out)
@@ -123,13 +122,12 @@ int archive_run_new(const struct loaded_run *run, const char *program, struct ar
     archive_add_take(&a, RECORDS, &text);
     /* As a reader will see it: what is stored may have bytes that are not
      * UTF-8, records have not. */
-    struct loaded_run as_read = {0};
+    _cleanup_(loaded_run_done) struct loaded_run as_read = {0};
     int r = archive_run_load(&a, &as_read, err);
     for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
         derived[i].make(&as_read, derived[i].form, &text);
         archive_add_take(&a, derived[i].name, &text);
     }
-    loaded_run_done(&as_read);
     if (r < 0) {
         archive_done(&a);
         return r;

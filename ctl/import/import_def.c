@@ -88,13 +88,12 @@ static bool is_everywhere(const struct import_trials *trials, const struct param
 {
     bool is_known = true;
     vec_each (const struct import_trial, it, &trials->list) {
-        struct params params;
+        _cleanup_(params_done) struct params params = {0};
         params_copy(&it->params, &params);
         vec_each (const struct param, p, &where->list) {
             params_set(&params, p->name, &p->value);
         }
         is_known = is_known && find_trial(trials, &params) != NULL;
-        params_done(&params);
     }
     return is_known;
 }

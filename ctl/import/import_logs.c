@@ -305,7 +305,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     if (code != EXIT_OK) {
         return code;
     }
-    struct import_end end;
+    _cleanup_(import_end_done) struct import_end end = {0};
     import_log_end(l, trial->files.len == 1, &end);
     if (end.summary_line == NULL) {
         code = explain(path, &end);
@@ -313,7 +313,6 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
         im->options.steps = end.steps > im->options.steps ? end.steps : im->options.steps;
         add_replica(im, row, l, path, &file, take_ptr(end.summary_line));
     }
-    import_end_done(&end);
     return code;
 }
 

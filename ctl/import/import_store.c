@@ -72,7 +72,7 @@ static int put_rows(struct store *s, const struct run_def *def, const char *uid,
 static int put_all(struct store *s, const char *name, const struct run_def *def,
                    const struct import_rows *rows, const char *rule, struct err *err)
 {
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     int r = s->ops->get_run(s, name, &row, err);
     if (r < 0) {
         return r;
@@ -86,7 +86,6 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     if (r < 0) {
         (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
     }
-    run_row_done(&row);
     return r;
 }
 
@@ -94,7 +93,7 @@ enum exit_code import_store_put(const struct cli *cli, const struct run_def *def
                                 const struct import_rows *rows, const char *rule, char **ret_name)
 {
     _cleanup_(store_closep) struct store *s = NULL;
-    char *name = NULL;
+    _cleanup_(freep) char *name = NULL;
     struct err err = {0};
     enum exit_code code = local_store_open(cli, true, &s);
     code = code == EXIT_OK ? local_run_put(s, def, &name) : code;
@@ -105,6 +104,5 @@ enum exit_code import_store_put(const struct cli *cli, const struct run_def *def
     if (code == EXIT_OK) {
         *ret_name = take_ptr(name);
     }
-    free(name);
     return code;
 }

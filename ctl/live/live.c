@@ -137,12 +137,11 @@ void live_note(struct live *l, const char *reason, const char *note)
 {
     _cleanup_(freep) char *text = xasprintf("%s: %s", reason, note);
     (void)text_replace_control(text, "", ' '); /* it may quote a process */
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     move_up(l, &out);
     buf_printf(&out, "\033[J%s ", l->ascii ? "!" : "⚠");
     wrap_text(&out, text, terminal_columns(STDERR_FILENO), NOTES_AT, NOTES_AT);
     put(&out);
-    buf_done(&out);
     l->n_lines = 0;
     live_changed(l);
 }
@@ -150,10 +149,9 @@ void live_note(struct live *l, const char *reason, const char *note)
 void live_end(struct live *l)
 {
     draw(l);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     buf_puts(&out, "\n"); /* the tables follow, on the same terminal */
     put(&out);
-    buf_done(&out);
     uv_close((uv_handle_t *)&l->draw_timer, NULL);
     uv_close((uv_handle_t *)&l->tick, NULL);
     uv_close((uv_handle_t *)&l->winch, NULL);

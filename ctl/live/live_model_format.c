@@ -263,8 +263,8 @@ static void format_header(const struct live_model *m, const struct live_model_op
                           const struct glyphs *g, struct buf *out)
 {
     static const int order[] = {0, 2, 1, 3}; /* trials, what is left, since when, rehearsal */
-    struct buf line = BUF_INIT, trials = BUF_INIT, since = BUF_INIT, eta = BUF_INIT,
-               rehearsal = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT, trials = BUF_INIT, since = BUF_INIT,
+                                   eta = BUF_INIT, rehearsal = BUF_INIT;
     uint32_t done = 0, n_trials = 0;
     for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
         done += m->points[i].done;
@@ -298,7 +298,6 @@ static void format_header(const struct live_model *m, const struct live_model_op
     const size_t used = utf8_width(buf_cstr(&line));
     pieces_put(&p, order, PIECE_GAP, all > used ? all - used : 0, &line);
     put_line(out, opts, buf_cstr(&line));
-    buf_done(&line);
 }
 
 /* The best so far, and what is waited for. False: there is neither, and no line. */
@@ -306,7 +305,7 @@ static bool format_news(const struct live_model *m, const struct live_model_opts
                         const struct glyphs *g, struct buf *out)
 {
     static const int order[] = {0};
-    struct buf line = BUF_INIT, best = BUF_INIT, waits = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT, best = BUF_INIT, waits = BUF_INIT;
     uint32_t point;
     double throughput;
     if (live_model_best(m, &point, &throughput)) {
@@ -327,8 +326,6 @@ static bool format_news(const struct live_model *m, const struct live_model_opts
     if (is_shown) {
         put_line(out, opts, buf_cstr(&line));
     }
-    buf_done(&waits);
-    buf_done(&line);
     return is_shown;
 }
 

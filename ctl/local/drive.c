@@ -38,7 +38,7 @@ static void say(const struct drive *d, const char *text)
 static void show_outputs(struct drive *d)
 {
     const struct drive_watch *watch = d->params->watch;
-    struct observed_replica *replicas = NULL;
+    _cleanup_(freep) struct observed_replica *replicas = NULL;
     size_t n = 0;
     if (watch == NULL || d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
         return;
@@ -49,7 +49,6 @@ static void show_outputs(struct drive *d)
             watch->on_output(watch->ctx, &replicas[i].id, &output);
         }
     }
-    free(replicas);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)

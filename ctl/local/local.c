@@ -51,14 +51,13 @@ static enum exit_code list_runs(struct backend *b, const struct list_wanted *wan
         code = n_names == 0 ? open_to_list(l) : open_store(l);
     }
     if (code == EXIT_OK && n_names == 0 && l->store != NULL) {
-        struct run_row *rows = NULL;
+        _cleanup_(freep) struct run_row *rows = NULL;
         size_t n = 0;
         struct err err = {0};
         int r = l->store->ops->list_runs(l->store, &rows, &n, &err);
         for (size_t i = 0; r >= 0 && i < n; i++) {
             list_add_take(l, ret, &rows[i]);
         }
-        free(rows);
         return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
     }
     for (size_t i = 0; i < n_names && code == EXIT_OK; i++) {
@@ -75,11 +74,11 @@ static enum exit_code list_runs(struct backend *b, const struct list_wanted *wan
 static enum exit_code add_builtin(const struct cli *cli, const char *name, bool is_needed,
                                   struct benchmark_list *list)
 {
-    struct definition_file file = {0};
+    _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
     int r = definition_find(name, &file, &err);
     struct spec *spec = NULL;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     if (r >= 0 && (r = spec_load(file.text, file.len, NULL, &spec, &diags)) < 0) {
         (void)err_set(&err, EINVAL,
                       "%s is not a valid definition; list its errors with: benchctl validate %s",
@@ -92,8 +91,6 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
         cli_note(cli, "%s", err.msg);
     }
     spec_free(spec);
-    diags_done(&diags);
-    definition_file_done(&file);
     if (r >= 0 || !is_needed) {
         return EXIT_OK;
     }
@@ -138,7 +135,7 @@ static enum exit_code get_log(struct backend *b, const struct loaded_run *run,
 {
     struct store *s = ((struct local *)b)->store;
     struct err err = {0};
-    char *text = NULL;
+    _cleanup_(freep) char *text = NULL;
     size_t len = 0;
     int r = s->ops->get_log(s, run->row.uid, id, &text, &len, &err);
     if (r < 0 && r != -ENOENT) { /* without a log it printed nothing */
@@ -147,7 +144,6 @@ static enum exit_code get_log(struct backend *b, const struct loaded_run *run,
     if (len > 0) {
         buf_append(out, text, len);
     }
-    free(text);
     return EXIT_OK;
 }
 
@@ -169,7 +165,7 @@ static enum exit_code find_run(struct local *l, const char *what, struct run_row
 static enum exit_code delete_run(struct backend *b, const char *what, char **ret_name)
 {
     struct local *l = (struct local *)b;
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     enum exit_code code = find_run(l, what, &row);
     if (code != EXIT_OK) {
         return code;
@@ -187,14 +183,13 @@ static enum exit_code delete_run(struct backend *b, const char *what, char **ret
         *ret_name = xstrdup(row.name);
     }
     s->ops->release_run(s, row.uid);
-    run_row_done(&row);
     return code;
 }
 
 static enum exit_code undelete_run(struct backend *b, const char *what, char **ret_name)
 {
     struct local *l = (struct local *)b;
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     enum exit_code code = find_run(l, what, &row);
     if (code != EXIT_OK) {
         return code;
@@ -207,7 +202,6 @@ static enum exit_code undelete_run(struct backend *b, const char *what, char **r
     } else {
         *ret_name = xstrdup(row.name);
     }
-    run_row_done(&row);
     return code;
 }
 

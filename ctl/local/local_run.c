@@ -37,7 +37,7 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
         }
         run_name_make(def->spec->name, random, name);
         run_uid_make(random + 5, uid);
-        char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+        _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
         if (definition == NULL) {
             r = err_set(err, EINVAL, "benchmark '%s': its definition is not JSON", def->spec->name);
             break;
@@ -53,7 +53,6 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
             .status = {.phase = RUN_PENDING, .trials_total = def->n_slots},
         };
         r = s->ops->put_run(s, &row, err);
-        free(definition);
     } while (r == -EEXIST);
     if (r < 0) {
         return cli_error(local_store_exit_code(r), NULL, "%s", err->msg);
@@ -124,7 +123,7 @@ static void note_resume(const struct cli *cli, const char *name)
 static enum exit_code conclude(const struct cli *cli, struct store *s, const char *name,
                                enum drive_end end)
 {
-    struct loaded_run run;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = local_store_load_run(cli, s, name, &run);
     if (code != EXIT_OK) {
         return code;
@@ -138,7 +137,6 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
                : end == DRIVE_TIMEOUT ? EXIT_TIMEOUT
                                       : EXIT_INTERRUPTED;
     }
-    loaded_run_done(&run);
     return code;
 }
 
@@ -194,13 +192,13 @@ static bool is_over(const struct run_row *row)
 static enum exit_code drive_run(const struct cli *cli, struct store *s, const char *name,
                                 const struct local_run *how)
 {
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     enum exit_code code = local_store_find_run(cli, s, name, &row);
     if (code != EXIT_OK) {
         return code;
     }
     struct err err = {0};
-    struct loaded_run run = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     int r = s->ops->claim_run(s, row.uid, &err);
     if (r < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE,
@@ -209,10 +207,8 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     } else if ((code = local_store_load_run(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
         code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
                                  : drive_loaded(cli, s, &run, how);
-        loaded_run_done(&run);
     }
     s->ops->release_run(s, row.uid);
-    run_row_done(&row);
     return code;
 }
 

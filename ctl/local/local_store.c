@@ -109,7 +109,7 @@ bool local_store_is_to_come(const struct cli *cli)
 static enum exit_code find_in_list(const struct cli *cli, struct store *s, const char *what,
                                    const struct err *not_found, struct run_row *ret)
 {
-    struct run_row *rows = NULL;
+    _cleanup_(freep) struct run_row *rows = NULL;
     size_t n = 0;
     struct err err = {0};
     int r = s->ops->list_runs(s, &rows, &n, &err);
@@ -136,7 +136,6 @@ static enum exit_code find_in_list(const struct cli *cli, struct store *s, const
     for (size_t i = 0; i < n; i++) {
         run_row_done(&rows[i]);
     }
-    free(rows);
     return code;
 }
 
@@ -211,7 +210,7 @@ enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, 
 
 void local_store_note_others(const struct cli *cli, struct store *s, const char *uid)
 {
-    struct run_row *rows = NULL;
+    _cleanup_(freep) struct run_row *rows = NULL;
     size_t n = 0;
     struct err err;
     if (s->ops->list_runs(s, &rows, &n, &err) < 0) {
@@ -227,7 +226,6 @@ void local_store_note_others(const struct cli *cli, struct store *s, const char 
         }
         run_row_done(&rows[i]);
     }
-    free(rows);
 }
 
 bool local_store_is_interrupted(struct store *s, const struct run_row *row)

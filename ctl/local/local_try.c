@@ -79,14 +79,13 @@ struct stored {
 static bool get_log(void *ctx, const struct replica_id *id, struct buf *out)
 {
     const struct stored *stored = ctx;
-    char *text = NULL;
+    _cleanup_(freep) char *text = NULL;
     size_t len = 0;
     const bool has =
         stored->store->ops->get_log(stored->store, stored->uid, id, &text, &len, NULL) >= 0;
     if (has) {
         buf_append(out, text, len);
     }
-    free(text);
     return has;
 }
 
@@ -101,7 +100,7 @@ static enum try_end end_of(enum drive_end end)
 static enum exit_code conclude(const struct local_try *t, const char *name,
                                const struct try_seen *seen, enum drive_end end)
 {
-    struct loaded_run run;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
     if (code != EXIT_OK) {
         return code;
@@ -114,7 +113,6 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
                                 : try_seen_format(seen, &out);
     code = cli_print(&out);
     code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
-    loaded_run_done(&run);
     return code;
 }
 
@@ -161,7 +159,7 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
     if (point == NULL) {
         return EXIT_OK; /* the sweep leaves it out */
     }
-    struct run_def *small =
+    _cleanup_(run_def_freep) struct run_def *small =
         try_def_new(try_definition(def, point, t->options.steps), def, point, &t->profiles);
     if (small == NULL) {
         return EXIT_USAGE;
@@ -170,7 +168,6 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
     enum exit_code code = local_run_put(t->store, small, &name);
-    run_def_free(small);
     if (code == EXIT_OK) {
         code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
     }

@@ -155,11 +155,11 @@ static void value_text(const json_t *value, struct buf *out)
         buf_putc(out, '-');
         return;
     }
-    char *text = json_is_string(value)
-                     ? xstrdup(json_string_value(value))
-                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    _cleanup_(freep) char *text =
+        json_is_string(value)
+            ? xstrdup(json_string_value(value))
+            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
     buf_puts(out, text == NULL ? "?" : text);
-    free(text);
 }
 
 /* The distinct values of one key over all replicas, in the order in which they appear. No line
@@ -207,7 +207,7 @@ static void format_environment(const struct describe_params *p, struct buf *out)
         }
     }
     buf_printf(out, "\nEnvironment of %zu replicas:\n", environments.len);
-    json_t *keys = json_object(); /* of all of them, once each */
+    json_auto_t *keys = json_object(); /* of all of them, once each */
     vec_each (json_t *, e, &environments) {
         (void)json_object_update_missing(keys, *e); /* grows in memory only */
     }
@@ -216,7 +216,6 @@ static void format_environment(const struct describe_params *p, struct buf *out)
     json_object_foreach (keys, key, value) {
         format_environment_key(p, environments.items, environments.len, key, out);
     }
-    json_decref(keys);
     vec_each (json_t *, e, &environments) {
         json_decref(*e);
     }

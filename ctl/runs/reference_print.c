@@ -89,7 +89,7 @@ static enum exit_code show_list(const struct cli *cli, struct reference *const *
 static enum exit_code list(const struct cli *cli)
 {
     const size_t n = reference_shipped_count;
-    struct reference **sets = xnew_array(struct reference *, n);
+    _cleanup_(freep) struct reference **sets = xnew_array(struct reference *, n);
     for (size_t i = 0; i < n; i++) {
         sets[i] = reference_shipped_load(reference_shipped[i].name);
     }
@@ -97,7 +97,6 @@ static enum exit_code list(const struct cli *cli)
     for (size_t i = 0; i < n; i++) {
         reference_free(sets[i]);
     }
-    free(sets);
     return code;
 }
 

@@ -72,14 +72,10 @@ static void put_last_lines(const struct trial_result *trial, try_log_fn get_log,
 {
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_row *rep = trial->replicas[i].row;
-        struct buf text = BUF_INIT;
-        const bool has_log = rep->failure != NULL && get_log(ctx, &rep->id, &text);
-        if (has_log) { /* without one it printed nothing */
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        if (rep->failure != NULL && get_log(ctx, &rep->id, &text)) { /* else it printed nothing */
             buf_printf(out, "%s/%u, ", role_to_string(rep->id.role), rep->id.index);
             log_miss_put_tail(buf_cstr(&text), text.len, out);
-        }
-        buf_done(&text);
-        if (has_log) {
             return;
         }
     }

@@ -163,7 +163,7 @@ static void put_fix(const struct schema *s, const struct schema_field *at, const
 
 static enum exit_code run(struct cli *cli)
 {
-    struct schema s;
+    _cleanup_(schema_done) struct schema s = {0};
     struct err err = {0};
     if (schema_open(&s, &err) < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
@@ -185,7 +185,6 @@ static enum exit_code run(struct cli *cli)
         }
         code = cli_show(cli, &out);
     }
-    schema_done(&s);
     return code;
 }
 

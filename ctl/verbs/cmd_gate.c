@@ -90,7 +90,7 @@ static void compare_with_found(struct gate_input *in, const struct compare_param
 {
     const char *fix;
     const size_t n = in->history.results.len;
-    const struct result **kind = xnew_array(const struct result *, n + 1);
+    _cleanup_(freep) const struct result **kind = xnew_array(const struct result *, n + 1);
     struct compare_params with = *params;
     with.n_history = gate_find_base(in->runs[1].result, in->history.results.items, n, params, kind);
     with.history = kind;
@@ -103,7 +103,6 @@ static void compare_with_found(struct gate_input *in, const struct compare_param
         (void)comparison_new(kind[with.n_history - 1], in->runs[1].result, &with, &in->comparison,
                              &fix, &in->refusal); /* a refusal is a check that did not pass */
     }
-    free(kind);
 }
 
 static enum exit_code compare(struct backend *b, const struct wanted *w, struct gate_input *in)
@@ -154,12 +153,11 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
         [GATE_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
         [GATE_PASSED] = EXIT_OK,
     };
-    struct gate g;
+    _cleanup_(gate_done) struct gate g = {0};
     gate_judge(in->runs[1].result, in->comparison, in->refusal.code == 0 ? NULL : in->refusal.msg,
                &g);
     enum exit_code code = show_sheet(cli, sheet_gate, &g);
     code = code == EXIT_OK ? codes[g.verdict] : code;
-    gate_done(&g);
     return code;
 }
 

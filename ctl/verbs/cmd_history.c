@@ -74,7 +74,7 @@ static enum exit_code judge(struct backend *b, const struct texts *names,
                          (long long)point, n_points - 1);
     }
     const uint32_t wanted = (uint32_t)point;
-    struct run_history h;
+    _cleanup_(run_history_done) struct run_history h = {0};
     run_history_begin(&h, newest->result, point < 0 ? NULL : &wanted);
     enum exit_code code = add_runs(b, names, newest, &h);
     if (code == EXIT_OK) {
@@ -82,7 +82,6 @@ static enum exit_code judge(struct backend *b, const struct texts *names,
         code = explain(b, &h);
     }
     code = code == EXIT_OK ? show_sheet(b->cli, sheet_history, &h) : code;
-    run_history_done(&h);
     return code;
 }
 

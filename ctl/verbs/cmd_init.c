@@ -48,12 +48,11 @@ static const char *choose_profile(const struct cli *cli, const char **ret_why)
         return named;
     }
     const char *path = init_script(words, cli->args.n_words);
-    struct definition_file script = {0};
+    _cleanup_(definition_file_done) struct definition_file script = {0};
     struct err err;
     const bool is_read = path != NULL && definition_read(path, &script, &err) >= 0;
     const char *guess =
         init_guess_profile(words, cli->args.n_words, is_read ? script.text : NULL, ret_why);
-    definition_file_done(&script);
     if (guess == NULL) {
         *ret_why = path == NULL ? "nothing in the command shows another"
                    : is_read    ? "nothing in the command or its script shows another"
@@ -76,7 +75,7 @@ static enum exit_code check_text(const struct profiles *profiles, const struct b
 
 static enum exit_code run(struct cli *cli)
 {
-    struct profiles profiles;
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     enum exit_code code = profiles_open(&profiles);
     if (code != EXIT_OK) {
         return code;
@@ -98,7 +97,6 @@ static enum exit_code run(struct cli *cli)
         code = check_text(&profiles, &out);
     }
     code = code == EXIT_OK ? cli_print(&out) : code;
-    profiles_done(&profiles);
     return code;
 }
 

@@ -43,13 +43,10 @@ static enum exit_code run(struct cli *cli)
     const bool is_local = cli->is_local || cli->store != NULL;
     _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(run_def_freep) struct run_def *def = NULL;
-    struct profiles profiles;
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     struct err err;
     enum exit_code code = profiles_open(&profiles);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    code = definition_open(cli, &file);
+    code = code == EXIT_OK ? definition_open(cli, &file) : code;
     if (code == EXIT_OK) {
         struct definition_load_params params = {
             .profiles = &profiles,
@@ -65,7 +62,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
-    profiles_done(&profiles);
     return code;
 }
 

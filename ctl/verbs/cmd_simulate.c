@@ -43,14 +43,11 @@ static enum exit_code load_nodes(const struct cli *cli, const struct definition_
 static enum exit_code load(const struct cli *cli, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
-    struct profiles profiles;
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     int64_t nodes = 0;
     enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
     code = code == EXIT_OK ? profiles_open(&profiles) : code;
-    if (code != EXIT_OK) {
-        return code;
-    }
-    code = definition_open(cli, &file);
+    code = code == EXIT_OK ? definition_open(cli, &file) : code;
     struct definition_load_params params = {
         .profiles = &profiles,
         .is_local = cli->is_local,
@@ -60,7 +57,6 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
     if (code == EXIT_OK && nodes > 0) {
         code = load_nodes(cli, &file, &params, nodes, ret);
     }
-    profiles_done(&profiles);
     return code;
 }
 

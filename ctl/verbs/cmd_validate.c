@@ -190,13 +190,9 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
 
 static enum exit_code run(struct cli *cli)
 {
-    struct profiles profiles;
-    enum exit_code code = profiles_open(&profiles);
-    if (code == EXIT_OK) {
-        code = validate_all(cli, &profiles);
-        profiles_done(&profiles);
-    }
-    return code;
+    _cleanup_(profiles_done) struct profiles profiles = {0};
+    const enum exit_code code = profiles_open(&profiles);
+    return code == EXIT_OK ? validate_all(cli, &profiles) : code;
 }
 
 const struct verb verb_validate = {

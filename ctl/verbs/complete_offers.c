@@ -310,14 +310,13 @@ static void offer_path(void *ctx, const char *path, const struct schema_field *f
 
 static void complete_paths(struct typing *t)
 {
-    struct schema s;
+    _cleanup_(schema_done) struct schema s = {0};
     if (schema_open(&s, NULL) < 0) {
         return;
     }
     schema_each_path(&s, "Benchmark", offer_path, &(struct offered_paths){t, &s, ""});
     schema_each_path(&s, "BenchmarkRun", offer_path,
                      &(struct offered_paths){t, &s, "benchmarkrun."});
-    schema_done(&s);
 }
 
 /* What `get` sorts the kind by that the line names. */

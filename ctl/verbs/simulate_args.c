@@ -282,7 +282,7 @@ static void note_costs(const struct loaded_run *run, const struct calibration *c
 static enum exit_code use_run(const struct loaded_run *run, const struct run_def *def,
                               struct simulate_inputs *in)
 {
-    struct calibration c;
+    _cleanup_(calibration_done) struct calibration c = {0};
     struct err err = {0};
     const char *model = run->def->spec->workload.model;
     if (!str_eq(model, def->spec->workload.model)) {
@@ -295,7 +295,6 @@ static enum exit_code use_run(const struct loaded_run *run, const struct run_def
     use_times(run, &c, in);
     in->params.costs = c.costs;
     note_costs(run, &c, &in->from);
-    calibration_done(&c);
     return EXIT_OK;
 }
 

@@ -157,7 +157,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
     if (cli_output_is(cli, "json")) {
         json_text_put(prediction_to_json(p), &out);
     } else {
-        struct table *t = make_table(p);
+        _cleanup_(table_freep) struct table *t = make_table(p);
         buf_printf(&out, "Predicted, not measured: %s, %lld steps\n\n", p->def->spec->name,
                    (long long)p->def->spec->steps);
         if (cli_output_is(cli, "markdown")) {
@@ -165,7 +165,6 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
         } else {
             put_table(cli, p, t, &out);
         }
-        table_free(t);
         buf_puts(&out, "\n");
         put_servers(cli, p, &out);
         put_notes(cli, p, in, &out);

@@ -41,19 +41,17 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
 static char *with_local(const char *spec_json, const char *overrides_json)
 {
     const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
-    json_t *spec = json_loads(spec_json, flags, NULL);
+    json_auto_t *spec = json_loads(spec_json, flags, NULL);
     set(spec, "local", json_loads(overrides_json, flags, NULL));
     char *text = json_dumps(spec, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(spec);
     return text;
 }
 
 /* The text of a Benchmark. */
 static char *document(const char *name, const char *spec_json)
 {
-    json_t *text = json_string(name);
+    json_auto_t *text = json_string(name);
     _cleanup_(freep) char *name_json = json_dumps(text, JSON_ENCODE_ANY);
-    json_decref(text);
     return xasprintf("{\"apiVersion\":\"benchd.io/v1alpha1\",\"kind\":\"Benchmark\","
                      "\"metadata\":{\"name\":%s},\"spec\":%s}",
                      name_json, spec_json);
@@ -70,11 +68,10 @@ int bmr_load_spec(const struct bmr_facts *f, const char *benchmark, struct spec 
     }
     _cleanup_(freep) char *merged = is_overridden ? with_local(definition, f->overrides) : NULL;
     _cleanup_(freep) char *text = document(f->definition_name, is_overridden ? merged : definition);
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     const struct spec_overrides overrides = {.local = is_overridden, .is_new = !f->is_frozen};
     int r = spec_load(text, strlen(text), &overrides, ret, &diags);
     r = r < 0 ? complain(&diags, is_overridden, err) : 0;
-    diags_done(&diags);
     return r;
 }
 
@@ -140,15 +137,13 @@ static const struct condition of_thresholds[] = {
 static json_t *condition_json(const struct condition *c, int64_t since_unix_ms, int64_t generation)
 {
     char since[CLOCK_RFC3339_SIZE];
-    struct buf message = BUF_INIT; /* it may quote what somebody wrote */
+    _cleanup_(buf_done) struct buf message = BUF_INIT; /* it may quote what somebody wrote */
     clock_format_rfc3339(since_unix_ms, since);
     buf_put_utf8(&message, c->message, SIZE_MAX);
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I}", "type", bmr_condition_to_string(c->type), "status",
-        condition_status_to_string(c->status), "lastTransitionTime", since, "reason", c->reason,
-        "message", buf_cstr(&message), "observedGeneration", (json_int_t)generation);
-    buf_done(&message);
-    return json;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", bmr_condition_to_string(c->type),
+                     "status", condition_status_to_string(c->status), "lastTransitionTime", since,
+                     "reason", c->reason, "message", buf_cstr(&message), "observedGeneration",
+                     (json_int_t)generation);
 }
 
 static json_t *conditions(const struct bmr_status *s, struct bmr_conditions *dates)

@@ -56,7 +56,7 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
     rfc3339_format_micro(now_ms, date);
     _cleanup_(freep) char *name =
         xasprintf("%s.%" PRIx64 "%04" PRIx64, run, (uint64_t)now_ms, r->serial++ & 0xffff);
-    json_t *event = json_pack(
+    json_auto_t *event = json_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s}}",
         "apiVersion", "events.k8s.io/v1", "kind", "Event", "metadata", "name", name, "namespace",
         r->ns, "eventTime", date, "reportingController", "benchd.io/benchd", "reportingInstance",
@@ -70,7 +70,6 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
     }
     struct kube_request req;
     kube_request_create(&kube_events, r->ns, event, KUBE_WRITE, &req);
-    json_decref(event);
     const struct kube_call_options once = {.max_tries = 1};
     (void)kube_call(r->client, &req, &once, on_done, NULL); /* nothing waits for it */
     r->n_sent++;

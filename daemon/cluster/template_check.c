@@ -71,7 +71,7 @@ static int check_role(struct role_check *ret, const struct template_check_params
     }
     const struct replica_id id = {.attempt.point = p, .role = ret->role};
     const struct gang_addresses addresses = {.is_pods = true};
-    json_t *body;
+    json_auto_t *body = NULL;
     int r = pod_body(def, &id, &addresses, params->naming, &body, err);
     if (r < 0) {
         return r;
@@ -79,7 +79,6 @@ static int check_role(struct role_check *ret, const struct template_check_params
     pod_body_set_account(body, params->account);
     struct kube_request req;
     kube_request_create(&kube_pods, params->ns, body, KUBE_DRY_RUN, &req);
-    json_decref(body);
     ret->verdict = TEMPLATES_CHECKING;
     ret->call = kube_call(params->client, &req, &once, on_answer, ret);
     return 0;

@@ -8,7 +8,7 @@
 static int ask(enum open_runs *ret, struct store *s, const char *ns, const struct run_queue *q,
                struct err *err)
 {
-    char **uids;
+    _cleanup_(freep) char **uids = NULL;
     size_t n;
     int r = s->ops->list_open(s, ns, INT64_MAX, &uids, &n, err);
     if (r < 0) {
@@ -18,7 +18,6 @@ static int ask(enum open_runs *ret, struct store *s, const char *ns, const struc
     for (size_t i = 0; i < n; i++) {
         free(uids[i]);
     }
-    free(uids);
     return 0;
 }
 

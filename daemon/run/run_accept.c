@@ -50,14 +50,13 @@ static void retry_later(struct run *run, enum run_life_event event)
 static int load_def(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     struct run_def *def;
     int r = store->ops->get_run(store, run->uid, &row, err);
     if (r < 0) {
         return r;
     }
     r = store_load_run_def(&row, &def, err);
-    run_row_done(&row);
     if (r >= 0) {
         run_def_free(run->def);
         run->def = def;
@@ -121,7 +120,7 @@ static int load_stored(struct run *run, struct err *err)
 static int free_name(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
-    struct run_row row;
+    _cleanup_(run_row_done) struct run_row row = {0};
     int r = store->ops->get_run(store, run->name, &row, err);
     if (r < 0) {
         return r;
@@ -139,7 +138,6 @@ static int free_name(struct run *run, struct err *err)
         run_emit(run, EVENT_NORMAL, "EarlierResults", note);
         log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name, NULL);
     }
-    run_row_done(&row);
     return r;
 }
 
@@ -193,12 +191,11 @@ static void freeze_definition(struct run *run, const struct spec *spec)
         run_refuse(run, "DefinitionTooLarge", err.msg);
         return;
     }
-    json_t *body =
+    json_auto_t *body =
         bmr_apply_body(run->name, run->uid, json_pack("{s:o}", "definition", definition));
     struct kube_request req;
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
                        &req);
-    json_decref(body);
     run_enter(run, LIFE_ON_FREEZE_SENT);
     run->at.freezing = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
@@ -216,12 +213,11 @@ static void fix_addressing(const struct run *run, struct spec *spec)
 static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
                   struct err *err)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     fix_addressing(run, spec_take);
     const struct run_def_params params = {
         .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
     int r = run_def_new(spec_take, &params, ret, &diags);
-    diags_done(&diags);
     return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
 }
 

@@ -139,10 +139,9 @@ bool run_publish(struct run *run)
     run->publication.next_ns = now_ns + WRITE_EVERY_NS;
     run->publication.sent_final = run_is_final(run);
     run->publication.sent_generation = run->asked.generation;
-    json_t *body = bmr_apply_body(run->name, run->uid, status);
+    json_auto_t *body = bmr_apply_body(run->name, run->uid, status);
     struct kube_request req;
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd", body, &req);
-    json_decref(body);
     run->publication.call = kube_call(run->env->client, &req, NULL, on_status_written, run);
     return true;
 }

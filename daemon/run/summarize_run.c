@@ -41,16 +41,14 @@ static int summarize_rows(struct store *store, const struct run_row *row, const 
 
 int summarize_run(struct store *store, const char *uid, struct run_verdict *ret, struct err *err)
 {
-    struct run_row row;
-    struct run_def *def = NULL;
+    _cleanup_(run_row_done) struct run_row row = {0};
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     int r = store->ops->get_run(store, uid, &row, err);
     if (r < 0) {
         return r;
     }
     r = store_load_run_def(&row, &def, err);
     r = r < 0 ? r : summarize_rows(store, &row, def, ret, err);
-    run_def_free(def);
-    run_row_done(&row);
     return r;
 }
 

@@ -36,7 +36,7 @@ static void put_json(struct web_response *res, json_t *document_take)
 void api_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
     (void)req;
-    struct site_list list;
+    _cleanup_(site_list_done) struct site_list list = {0};
     struct err err = {0};
     int r = site_list_runs(site, &list, &err);
     if (r < 0) {
@@ -48,7 +48,6 @@ void api_runs(struct site *site, const struct web_request *req, struct web_respo
         json_t *one = run_item_to_json(&item->row, item->is_interrupted);
         (void)json_array_append_new(items, one); /* grows in memory only */
     }
-    site_list_done(&list);
     put_json(res, run_list_to_json(items));
 }
 
@@ -67,7 +66,7 @@ static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
  * asks every second, so their rows are not read. */
 void api_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
     _cleanup_(freep) struct attempt_id *ids = NULL;
     size_t n_ids = 0;
@@ -80,7 +79,6 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
     }
     if (r < 0) {
         site_fail(res, r, &err);
-        site_run_done(&run);
         return;
     }
     json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
@@ -89,7 +87,6 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
              {"current", run_json_current(&run.item.row.status)},
              {"progress", run.live == NULL ? json_null() : run_json_progress(run.live)},
              {"attempts", ids_to_json(ids, n_ids)});
-    site_run_done(&run);
     put_json(res, document);
 }
 
@@ -158,14 +155,13 @@ static int put_rows(const struct site *site, const struct site_run *run,
                     struct err *err)
 {
     struct store *s = site->store;
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n_rows = 0;
     const int r = s->ops->list_wanted(s, run->item.row.uid, wanted, &rows, &n_rows, err);
     for (size_t i = 0; r >= 0 && i < n_rows; i++) {
         put_item(res, attempt_row_to_json(&rows[i]), n);
         attempt_row_done(&rows[i]);
     }
-    free(rows);
     return r;
 }
 
@@ -190,12 +186,12 @@ static int put_attempts(const struct site *site, const struct site_run *run,
                         struct err *err)
 {
     struct store *s = site->store;
-    struct event_row *events = NULL;
+    _cleanup_(freep) struct event_row *events = NULL;
     size_t n_events = 0, n = 0;
     int r = !run->item.is_stored
                 ? 0
                 : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
-    json_t *document =
+    json_auto_t *document =
         r < 0 ? NULL : run_document_to_json(&run->item.row, NULL, 0, events, n_events);
     if (r >= 0 && document == NULL) {
         r = err_set(err, EBADMSG, "run '%s': its definition cannot be read", run->item.row.name);
@@ -208,18 +204,16 @@ static int put_attempts(const struct site *site, const struct site_run *run,
         buf_printf(&res->body, "%s\n", rest);
         res->content_type = WEB_JSON;
     }
-    json_decref(document);
     for (size_t i = 0; i < n_events; i++) {
         event_row_done(&events[i]);
     }
-    free(events);
     return r;
 }
 
 void api_attempts(struct site *site, const struct web_request *req, struct web_response *res)
 {
     struct attempt_wanted wanted;
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
     if (!take_attempts(req, &wanted, res)) {
         return;
@@ -228,7 +222,6 @@ void api_attempts(struct site *site, const struct web_request *req, struct web_r
         return;
     }
     const int r = put_attempts(site, &run, &wanted, res, &err);
-    site_run_done(&run);
     if (r < 0) {
         site_fail(res, r, &err);
     }
@@ -241,7 +234,7 @@ static int put_point(const struct site *site, const struct site_run *run, uint32
                      struct web_response *res, size_t *n, struct err *err)
 {
     struct store *s = site->store;
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n_rows = 0;
     const struct attempt_wanted wanted = {p, -1, -1};
     const int r = !run->item.is_stored
@@ -255,7 +248,6 @@ static int put_point(const struct site *site, const struct site_run *run, uint32
     for (size_t i = 0; i < n_rows; i++) {
         attempt_row_done(&rows[i]);
     }
-    free(rows);
     return r;
 }
 
@@ -263,9 +255,8 @@ static int put_result(const struct site *site, struct site_run *run, struct web_
                       struct err *err)
 {
     const struct matrix *m = &run->def->matrix;
-    json_t *frame = result_frame_to_json(run->result);
+    json_auto_t *frame = result_frame_to_json(run->result);
     _cleanup_(freep) char *text = json_dumps(frame, JSON_INDENT(2));
-    json_decref(frame);
     site_run_forget_replicas(run);
     const char *rest = open_list(text, "points", &res->body);
     size_t n = 0;
@@ -292,7 +283,7 @@ static int put_result(const struct site *site, struct site_run *run, struct web_
 
 void api_results(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
     int r;
     if (!site_run_open(site, req->run, SITE_TABLES, &run, res)) {
@@ -304,7 +295,6 @@ void api_results(struct site *site, const struct web_request *req, struct web_re
     } else if ((r = put_result(site, &run, res, &err)) < 0) {
         site_fail(res, r, &err);
     }
-    site_run_done(&run);
 }
 
 void api_logs(struct site *site, const struct web_request *req, struct web_response *res)

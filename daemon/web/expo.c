@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "result/number.h"
@@ -126,7 +127,7 @@ static void put_value(struct buf *out, double value)
 
 static void put_label_value(struct buf *out, const char *value)
 {
-    struct buf clean = BUF_INIT;
+    _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, value, MAX_LABEL_BYTES);
     for (const char *c = buf_cstr(&clean); *c != '\0'; c++) {
         if (*c == '\n') {
@@ -138,7 +139,6 @@ static void put_label_value(struct buf *out, const char *value)
         }
         buf_putc(out, *c);
     }
-    buf_done(&clean);
 }
 
 static void put_series(struct expo *e, const char *suffix, const struct expo_label *labels,
@@ -171,12 +171,11 @@ void expo_histogram(struct expo *e, const struct expo_label *labels, size_t n_la
         with_bound[i] = labels[i];
     }
     for (size_t i = 0; i <= HISTOGRAM_N_BOUNDS; i++) { /* each bucket holds those before it */
-        struct buf bound = BUF_INIT;
+        _cleanup_(buf_done) struct buf bound = BUF_INIT;
         put_value(&bound, i < HISTOGRAM_N_BOUNDS ? (double)histogram_bounds_ns[i] / 1e9 : INFINITY);
         with_bound[n_labels] = (struct expo_label){"le", buf_cstr(&bound)};
         n += h->counts[i];
         put_series(e, "_bucket", with_bound, n_labels + 1, (double)n);
-        buf_done(&bound);
     }
     put_series(e, "_sum", labels, n_labels, (double)h->sum_ns / 1e9);
     put_series(e, "_count", labels, n_labels, (double)n);

@@ -45,11 +45,9 @@ static json_t *figures_to_json(const struct run_status *st)
 /* A message is ours; what it quotes of others may be no UTF-8. */
 static json_t *text_to_json(const char *text)
 {
-    struct buf clean = BUF_INIT;
+    _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, 1024);
-    json_t *json = json_string(buf_cstr(&clean));
-    buf_done(&clean);
-    return json;
+    return json_string(buf_cstr(&clean));
 }
 
 static bool is_over(const struct daemon_run *run)
@@ -98,9 +96,8 @@ int live_event_make(const struct daemon_runs *runs, const char *run, struct live
                        "benchd does not drive a run '%.253s' now, so there is nothing to follow",
                        run);
     }
-    json_t *json = is_list ? list_to_json(runs) : run_to_json(found);
-    char *data = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
+    json_auto_t *json = is_list ? list_to_json(runs) : run_to_json(found);
+    _cleanup_(freep) char *data = json_dumps(json, JSON_COMPACT);
     if (data == NULL) { /* a bug of ours: a number that JSON cannot hold */
         return err_set(err, EINVAL, "the state of '%.253s' cannot be written as JSON", run);
     }
@@ -108,13 +105,12 @@ int live_event_make(const struct daemon_runs *runs, const char *run, struct live
     ret->is_last = !is_list && is_over(found);
     buf_printf(&ret->text, "id: %s\nevent: %s\ndata: %s\n\n", ret->id, is_list ? "runs" : "run",
                data);
-    free(data);
     return 0;
 }
 
 void live_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct live_event event = {0};
+    _cleanup_(live_event_done) struct live_event event = {0};
     struct err err = {0};
     const int r = live_event_make(site->now.runs, req->run, &event, &err);
     if (r < 0) {
@@ -123,5 +119,4 @@ void live_run(struct site *site, const struct web_request *req, struct web_respo
     }
     res->content_type = LIVE_TYPE;
     buf_append(&res->body, event.text.data, event.text.len);
-    live_event_done(&event);
 }

@@ -34,12 +34,10 @@ static void fail(struct web_response *res, int code, const char *fmt, va_list ap
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
 {
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    struct buf clean = BUF_INIT;
+    _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text)); /* it may quote what a client sent */
-    json_t *document = json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
+    json_auto_t *document = json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
     _cleanup_(freep) char *json = json_dumps(document, 0);
-    json_decref(document);
-    buf_done(&clean);
     res->code = code;
     res->content_type = WEB_JSON;
     text_pack_free(res->pack);

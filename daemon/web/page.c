@@ -59,8 +59,8 @@ void page_fail(const struct web_request *req, struct web_response *res)
     if (req->accept == NULL || strstr(req->accept, "text/html") == NULL) {
         return;
     }
-    struct buf up = BUF_INIT;
-    json_t *error = json_loadb(res->body.data, res->body.len, 0, NULL);
+    _cleanup_(buf_done) struct buf up = BUF_INIT;
+    json_auto_t *error = json_loadb(res->body.data, res->body.len, 0, NULL);
     const char *message = json_string_value(json_object_get(error, "message"));
     put_up(&up, req->path);
     const struct page page = {.title = "Error", .up = buf_cstr(&up)};
@@ -72,8 +72,6 @@ void page_fail(const struct web_request *req, struct web_response *res)
     page_element(&res->body, "p", message == NULL ? "" : message);
     buf_putc(&res->body, '\n');
     page_close(&res->body, &page);
-    json_decref(error);
-    buf_done(&up);
 }
 
 bool page_is_part(const struct web_request *req)

@@ -31,7 +31,7 @@ static void results_done(struct results *r)
 static int results_load(const struct site *site, const char *benchmark, struct results *ret,
                         struct err *err)
 {
-    struct site_list list;
+    _cleanup_(site_list_done) struct site_list list = {0};
     int r = site_list_runs(site, &list, err);
     if (r < 0) {
         return r;
@@ -59,7 +59,6 @@ static int results_load(const struct site *site, const char *benchmark, struct r
             *vec_push(&ret->list) = run->result;
         }
     }
-    site_list_done(&list);
     return r < 0 ? r : 0;
 }
 
@@ -84,7 +83,7 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
 
 void html_history(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct results results = {0};
+    _cleanup_(results_done) struct results results = {0};
     struct err err = {0};
     const int r = results_load(site, req->run, &results, &err);
     if (r < 0) {
@@ -92,11 +91,9 @@ void html_history(struct site *site, const struct web_request *req, struct web_r
     } else if (results.list.len == 0) {
         web_fail(res, 404, "no run of benchmark '%s' succeeded", req->run);
     } else {
-        struct run_history history;
+        _cleanup_(run_history_done) struct run_history history = {0};
         run_history_init(&history, results.list.items, results.list.len, NULL);
         res->content_type = WEB_HTML;
         put_history(&res->body, req->run, &history);
-        run_history_done(&history);
     }
-    results_done(&results);
 }

@@ -36,7 +36,7 @@ static void put_event(struct buf *out, const struct event_row *row)
 static void put_events(const struct site *site, struct buf *out, const struct site_run *run)
 {
     struct store *s = site->store;
-    struct event_row *rows = NULL;
+    _cleanup_(freep) struct event_row *rows = NULL;
     size_t n = 0;
     if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||
         n == 0) {
@@ -51,7 +51,6 @@ static void put_events(const struct site *site, struct buf *out, const struct si
     for (size_t i = 0; i < n; i++) {
         event_row_done(&rows[i]);
     }
-    free(rows);
 }
 
 /* The phase of the run. live.js writes the elements with an id anew at each event. */
@@ -104,15 +103,15 @@ static void put_figures(const struct site *site, struct buf *out, const struct s
 
 void html_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
-    struct buf *out = &res->body, events = BUF_INIT;
+    struct buf *out = &res->body;
+    _cleanup_(buf_done) struct buf events = BUF_INIT;
     res->content_type = WEB_HTML;
     if (page_is_part(req)) {
         put_figures(site, out, &run);
-        site_run_done(&run);
         return;
     }
     const bool is_live = run.live != NULL && !run_phase_is_final(run.item.row.status.phase);
@@ -135,8 +134,6 @@ void html_run(struct site *site, const struct web_request *req, struct web_respo
     put_figures(site, out, &run);
     buf_puts(out, "</main>\n");
     page_close(out, &page);
-    buf_done(&events);
-    site_run_done(&run);
 }
 
 /* ---- a point ---- */
@@ -161,7 +158,7 @@ static void put_figure(struct buf *out, const char *name, const struct estimate 
 /* Each trial next to the median. */
 static void put_trials_chart(struct buf *out, const struct point_result *p)
 {
-    struct chart chart = {
+    _cleanup_(chart_done) struct chart chart = {
         CHART_DOTS,
         .id = "trials",
         .title = xstrdup("Throughput by trial"),
@@ -175,14 +172,13 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         if (!t->throughput.estimate.known) {
             continue;
         }
-        struct buf value = BUF_INIT;
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
         figure_format(&t->throughput, &value);
         struct chart_row *row = vec_push(&dots->rows);
         *row = (struct chart_row){.name = xasprintf("trial %u", t->trial)};
         *vec_push(&row->dots) = (struct chart_dot){
             0, t->throughput.estimate.value, NAN, NAN,
             xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
-        buf_done(&value);
     }
     if (dots->rows.len > 0) {
         buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "
@@ -190,12 +186,11 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         chart_svg(&chart, false, out);
         buf_puts(out, "</figure></div>\n");
     }
-    chart_done(&chart);
 }
 
 static void put_trial(struct buf *out, const struct trial_result *t)
 {
-    struct buf value = BUF_INIT;
+    _cleanup_(buf_done) struct buf value = BUF_INIT;
     figure_format(&t->throughput, &value);
     buf_printf(out, "<tr><td class=\"r\">%u</td><td>%s</td><td class=\"r\">%s</td><td>", t->trial,
                trial_phase_to_string(t->phase), buf_cstr(&value));
@@ -203,25 +198,22 @@ static void put_trial(struct buf *out, const struct trial_result *t)
     buf_puts(out, "</td>");
     page_element(out, "td", t->error == NULL ? "" : t->error);
     buf_puts(out, "</tr>\n");
-    buf_done(&value);
 }
 
 static void put_point(struct buf *out, const struct site_run *run, uint32_t point)
 {
     const struct point_result *p = &run->result->points[point];
     const bool is_swept = point < run->def->matrix.n_swept;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (is_swept) {
-        struct layout layout;
+        _cleanup_(layout_done) struct layout layout = {0};
         layout_init(&layout, run->result);
         layout.is_page = true;
         layout_describe_point(&layout, point, &text);
-        layout_done(&layout);
     } else {
         buf_puts(&text, "a baseline that others divide by");
     }
     page_element(out, "p", buf_cstr(&text));
-    buf_done(&text);
     buf_puts(out, "\n<section class=\"verdict\" aria-label=\"Figures\">\n<dl>\n");
     put_figure(out, "Throughput", &p->throughput.estimate, p->throughput.unit);
     put_figure(out, "Speedup", &p->speedup.estimate, "times its baseline");
@@ -277,7 +269,7 @@ void html_point(struct site *site, const struct web_request *req, struct web_res
                  text == NULL ? "" : text);
         return;
     }
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
         return;
     }
@@ -291,5 +283,4 @@ void html_point(struct site *site, const struct web_request *req, struct web_res
         res->content_type = WEB_HTML;
         put_point_page(&res->body, &run, (uint32_t)point);
     }
-    site_run_done(&run);
 }

@@ -68,11 +68,10 @@ static void put_form(struct buf *out, const struct wanted *w)
 static void put_item(struct buf *out, const struct site_item *item)
 {
     const struct run_status *st = &item->row.status;
-    struct buf name = BUF_INIT;
+    _cleanup_(buf_done) struct buf name = BUF_INIT;
     html_escape(item->row.name, &name);
     buf_printf(out, "<tr data-run=\"%s\"><td><a href=\"runs/%s\">%s</a></td>", buf_cstr(&name),
                buf_cstr(&name), buf_cstr(&name));
-    buf_done(&name);
     buf_puts(out, "<td><a href=\"benchmarks/");
     page_query(out, item->row.benchmark);
     buf_puts(out, "\">");
@@ -120,7 +119,7 @@ static void put_list(struct buf *out, const struct site_list *list, const struct
 
 void html_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct site_list list;
+    _cleanup_(site_list_done) struct site_list list = {0};
     struct wanted wanted;
     struct err err = {0};
     if (!take_wanted(req, &wanted, res)) {
@@ -144,5 +143,4 @@ void html_runs(struct site *site, const struct web_request *req, struct web_resp
         buf_puts(out, "</div>\n");
         page_close(out, &page);
     }
-    site_list_done(&list);
 }

@@ -103,7 +103,7 @@ static struct body *make_body(struct renderer *r, struct render_job *job, struct
 static struct body *find_or_make_body(struct renderer *r, struct render_job *job,
                                       struct web_response *res)
 {
-    struct buf key = BUF_INIT, version = BUF_INIT;
+    _cleanup_(buf_done) struct buf key = BUF_INIT, version = BUF_INIT;
     const int64_t now_ns = clock_monotonic_ns();
     struct body *body = NULL;
     const bool has_version = job->route.version(&r->site, job->route.run, &version, NULL) >= 0;
@@ -118,7 +118,6 @@ static struct body *find_or_make_body(struct renderer *r, struct render_job *job
             cache_put(&r->cache, buf_cstr(&key), buf_cstr(&version), body, now_ns);
         }
     }
-    buf_done(&key);
     buf_done(&version);
     return body;
 }
@@ -209,10 +208,9 @@ static void share_answer(struct renderer *r, const struct render_job *job, size_
 
 static bool is_driving(const struct renderer *r)
 {
-    struct daemon_snapshot now;
+    _cleanup_(daemon_snapshot_done) struct daemon_snapshot now = {0};
     daemon_view_read(r->params.view, &now);
     const bool is = now.facts.runs[RUN_RUNNING] > 0;
-    daemon_snapshot_done(&now);
     return is;
 }
 

@@ -62,7 +62,7 @@ static bool has_row(const struct run_row *rows, size_t n, const char *uid)
 int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)
 {
     struct store *s = site->store;
-    struct run_row *rows = NULL;
+    _cleanup_(freep) struct run_row *rows = NULL; /* its items are taken */
     size_t n = 0;
     int r = s->ops->list_runs(s, &rows, &n, err);
     if (r < 0) {
@@ -78,7 +78,6 @@ int site_list_runs(const struct site *site, struct site_list *ret, struct err *e
     for (size_t i = 0; i < n; i++) {
         *vec_push(&ret->items) = stored_item(site, &rows[i]);
     }
-    free(rows); /* its items were taken */
     return 0;
 }
 
@@ -216,7 +215,7 @@ void site_run_done(struct site_run *run)
 
 int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err)
 {
-    struct site_run run;
+    _cleanup_(site_run_done) struct site_run run = {0};
     struct run_version version = {0};
     int r = site_run_load(site, name, SITE_ITEM, &run, err);
     if (r < 0) {
@@ -235,7 +234,6 @@ int site_run_version(const struct site *site, const char *name, struct buf *out,
                st->trials_total, st->has_current, st->current.point, st->current.trial,
                st->current.number, (long long)st->started_unix_ms, (long long)st->ended_unix_ms,
                st->reason, st->message);
-    site_run_done(&run);
     return r < 0 ? r : 0;
 }
 
@@ -243,7 +241,7 @@ int site_run_version(const struct site *site, const char *name, struct buf *out,
 int site_runs_version(const struct site *site, const char *name, struct buf *out, struct err *err)
 {
     (void)name;
-    struct site_list list;
+    _cleanup_(site_list_done) struct site_list list = {0};
     const int r = site_list_runs(site, &list, err);
     if (r < 0) {
         return r;
@@ -256,7 +254,6 @@ int site_runs_version(const struct site *site, const char *name, struct buf *out
                        (long long)row->status.ended_unix_ms);
         }
     }
-    site_list_done(&list);
     return 0;
 }
 

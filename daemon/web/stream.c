@@ -51,7 +51,7 @@ struct streams {
 
 static void topic_refresh(struct topic *t, const struct daemon_runs *runs)
 {
-    struct live_event event = {0};
+    _cleanup_(live_event_done) struct live_event event = {0};
     if (live_event_make(runs, t->run, &event, NULL) < 0) {
         t->is_last = true; /* it is not shown any more: what was sent is the end of it */
         return;
@@ -63,14 +63,13 @@ static void topic_refresh(struct topic *t, const struct daemon_runs *runs)
         body_unref(t->event);
         t->event = body_new(&event.text, LIVE_TYPE);
     }
-    live_event_done(&event);
 }
 
 /* Reads what the daemon shows; makes the events of what is followed if that
  * is not what was seen. */
 static void read_view(struct streams *s)
 {
-    struct daemon_snapshot now;
+    _cleanup_(daemon_snapshot_done) struct daemon_snapshot now = {0};
     daemon_view_read(s->params.view, &now);
     if (now.runs != s->seen) { /* a list is never changed, and this one is kept: another is news */
         daemon_runs_unref(s->seen);
@@ -79,7 +78,6 @@ static void read_view(struct streams *s)
             topic_refresh(*t, s->seen);
         }
     }
-    daemon_snapshot_done(&now);
 }
 
 static struct topic *topic_use(struct streams *s, const char *run)

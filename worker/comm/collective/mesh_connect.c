@@ -133,7 +133,7 @@ static int check_rendezvous(struct mesh *m, struct err *err)
         return -ETIMEDOUT;
     }
     const struct meet_peer *first = NULL;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
         const struct meet_peer *p = &m->peers[i];
         if (i == mesh_self(m) || p->state >= MEET_JOINED) {
@@ -148,7 +148,6 @@ static int check_rendezvous(struct mesh *m, struct err *err)
     }
     (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&text),
                   (double)m->params.rendezvous_ns / 1e9, m->meet.rejected);
-    buf_done(&text);
     fault_from_err(&m->meet.fault, -ETIMEDOUT, &first->id, err);
     return -ETIMEDOUT;
 }

@@ -181,7 +181,7 @@ static int check_rendezvous(struct client *c, struct err *err)
     if (meet_were_away(&c->meet, -ETIMEDOUT, err)) {
         return -ETIMEDOUT;
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const struct frame_id *first = NULL;
     for (uint32_t i = 0; i < n_links(c); i++) {
         const struct link *l = &c->links[i];
@@ -195,7 +195,6 @@ static int check_rendezvous(struct client *c, struct err *err)
     }
     (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
                   (double)c->params.rendezvous_ns / 1e9);
-    buf_done(&text);
     fault_from_err(&c->meet.fault, -ETIMEDOUT, first, err);
     return -ETIMEDOUT;
 }
@@ -339,7 +338,7 @@ void *client_main(void *client)
 {
     struct client *c = client;
     struct err err = {0};
-    struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
     meet_begin(&c->meet, c->params.rendezvous_ns, c->params.silence_ns);
     int r;
     do {
@@ -351,7 +350,6 @@ void *client_main(void *client)
     for (uint32_t i = 0; i < n_links(c); i++) {
         meet_peer_done(&c->links[i].peer);
     }
-    free(fds);
     mailbox_end(&c->box, &c->meet.fault);
     return NULL;
 }

@@ -163,7 +163,7 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
     if (meet_were_away(&s->meet, -ETIMEDOUT, err)) {
         return -ETIMEDOUT;
     }
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     const struct frame_id *self = &s->params.self;
     struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
@@ -174,7 +174,6 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
     }
     (void)err_set(err, ETIMEDOUT, "%.250s did not connect within %.0f s%s", buf_cstr(&names),
                   (double)s->params.rendezvous_ns / 1e9, s->meet.rejected);
-    buf_done(&names);
     fault_from_err(&s->meet.fault, -ETIMEDOUT, &first, err);
     return -ETIMEDOUT;
 }

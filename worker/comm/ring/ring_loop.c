@@ -160,7 +160,7 @@ static int check_rendezvous(struct ring *r, struct err *err)
     }
     const double limit_s = (double)r->params.rendezvous_ns / 1e9;
     struct frame_id missing = r->next.id;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (r->next.state < MEET_JOINED) {
         const char *why = r->next.dial.why;
         buf_printf(&text, "worker/%" PRIu32 " (%.100s%s%s): no answer within %.0f s", missing.index,
@@ -174,7 +174,6 @@ static int check_rendezvous(struct ring *r, struct err *err)
                    r->meet.rejected);
     }
     (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
-    buf_done(&text);
     fault_from_err(&r->meet.fault, -ETIMEDOUT, &missing, err);
     return -ETIMEDOUT;
 }
