@@ -30,6 +30,9 @@
 #define EVERYBODY (ALL | RANK)
 
 enum kind { TEXT, NUMBER };
+#define TEXT_AT(member, fallback) TEXT, offsetof(struct role_env, member), 0, 0, fallback
+#define NUMBER_AT(member, min, max, fallback)                                                      \
+    NUMBER, offsetof(struct role_env, member), min, max, fallback
 
 /* clang-format off */
 static const struct variable {
@@ -41,78 +44,42 @@ static const struct variable {
     int64_t min, max;
     const char *fallback;
 } variables[] = {
-    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, EVERYBODY, TEXT,
-     offsetof(struct role_env, run), 0, 0, "manual"},
-    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, EVERYBODY, NUMBER,
-     offsetof(struct role_env, point), 0, UINT32_MAX, "0"},
-    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, EVERYBODY, NUMBER,
-     offsetof(struct role_env, trial), 0, UINT32_MAX, "0"},
-    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, EVERYBODY, NUMBER,
-     offsetof(struct role_env, attempt), 0, UINT32_MAX, "0"},
-    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, EVERYBODY, NUMBER,
-     offsetof(struct role_env, index), 0, FRAME_MAX_INDEX, "0"},
-    {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER,
-     offsetof(struct role_env, n_pservers), 0, FRAME_MAX_INDEX + 1, "1"},
-    {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER,
-     offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"}, WORKER | RANK, NUMBER,
-     offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER | RANK, TEXT,
-     offsetof(struct role_env, listen), 0, 0, NULL},
-    {"SECRET_FILE",
-     {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
-     EVERYBODY, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
-    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, EVERYBODY,
-     NUMBER, offsetof(struct role_env, secret_fd), -1, INT32_MAX, "-1"},
-    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, ALL, TEXT,
-     offsetof(struct role_env, summary_file), 0, 0, NULL},
-    {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"}, ALL, TEXT,
-     offsetof(struct role_env, model_name), 0, 0, "vgg16-fluid-fc512"},
-    {"SEED", {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"}, ALL, NUMBER,
-     offsetof(struct role_env, seed), 0, INT64_MAX, "1"},
-    {"DATA",
-     {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
-     TRAINING, TEXT, offsetof(struct role_env, data), 0, 0, "synthetic"},
-    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"}, TRAINING, NUMBER,
-     offsetof(struct role_env, batch_size), 1, 65536, "32"},
-    {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINING, NUMBER,
-     offsetof(struct role_env, threads), 1, 1024, "1"},
-    {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Warm-up steps before the barrier (default 2)"},
-     TRAINING, NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
-    {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINING, NUMBER,
-     offsetof(struct role_env, steps), 1, 1000000000, "10"},
-    {"WARMUP_STEPS", {"warmup_iters", 'w', "N", "Warm-up calls of each size (default 5)"}, RANK, NUMBER,
-     offsetof(struct role_env, warmup_steps), 0, 1000000, "5"},
-    {"STEPS", {"iters", 'n', "N", "Measured calls of each size (default 20)"}, RANK, NUMBER,
-     offsetof(struct role_env, steps), 1, 1000000, "20"},
-    {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"}, BOTH,
-     TEXT, offsetof(struct role_env, wire_name), 0, 0, "Fp32"},
-    {"MODE",
-     {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
-     BOTH, TEXT, offsetof(struct role_env, mode_name), 0, 0, "Sync"},
-    {"TRANSPORT",
-     {"transport", 0, "KIND",
-      "How numbers reach the others: Auto, Tcp, SharedMemory, or Nccl of workers (default Auto: shared "
-      "memory, else TCP)"},
-     ALL, TEXT, offsetof(struct role_env, transport_name), 0, 0, "Auto"},
-    {"COMPUTE",
-     {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
-     TRAINING, TEXT, offsetof(struct role_env, compute), 0, 0, "Real"},
-    {"TRACE",
-     {"trace", 0, "TIMES", "Emulated: times of the layers in ns, as conv1_1=310000:640000,..."},
-     TRAINING, TEXT, offsetof(struct role_env, trace), 0, 0, NULL},
-    {"JITTER",
-     {"jitter", 0, "RATIO", "Emulated: standard deviation of a step's time (default 0)"}, TRAINING,
-     TEXT, offsetof(struct role_env, jitter), 0, 0, "0"},
-    {"ARENA_FD",
-     {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"}, TRAINING,
-     NUMBER, offsetof(struct role_env, arena_fd), -1, INT32_MAX, "-1"},
-    {"RENDEZVOUS_S",
-     {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
-     EVERYBODY, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
-    {"PEER_TIMEOUT_S",
-     {"peer-timeout-s", 0, "N", "Seconds of silence after which a peer is lost (default 6)"}, EVERYBODY,
-     NUMBER, offsetof(struct role_env, peer_timeout_s), 3, 86400, "6"},
+    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, EVERYBODY, TEXT_AT(run, "manual")},
+    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, EVERYBODY, NUMBER_AT(point, 0, UINT32_MAX, "0")},
+    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, EVERYBODY, NUMBER_AT(trial, 0, UINT32_MAX, "0")},
+    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, EVERYBODY, NUMBER_AT(attempt, 0, UINT32_MAX, "0")},
+    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, EVERYBODY, NUMBER_AT(index, 0, FRAME_MAX_INDEX, "0")},
+    {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER_AT(n_pservers, 0, FRAME_MAX_INDEX + 1, "1")},
+    {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER_AT(n_trainers, 1, FRAME_MAX_INDEX + 1, "1")},
+    {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"}, WORKER | RANK, NUMBER_AT(n_trainers, 1, FRAME_MAX_INDEX + 1, "1")},
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER | RANK, TEXT_AT(listen, NULL)},
+    {"SECRET_FILE", {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
+     EVERYBODY, TEXT_AT(secret_file, NULL)},
+    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, EVERYBODY, NUMBER_AT(secret_fd, -1, INT32_MAX, "-1")},
+    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, ALL, TEXT_AT(summary_file, NULL)},
+    {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"}, ALL, TEXT_AT(model_name, "vgg16-fluid-fc512")},
+    {"SEED", {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"}, ALL, NUMBER_AT(seed, 0, INT64_MAX, "1")},
+    {"DATA", {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"}, TRAINING, TEXT_AT(data, "synthetic")},
+    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"}, TRAINING, NUMBER_AT(batch_size, 1, 65536, "32")},
+    {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINING, NUMBER_AT(threads, 1, 1024, "1")},
+    {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Warm-up steps before the barrier (default 2)"}, TRAINING, NUMBER_AT(warmup_steps, 0, 1000000000, "2")},
+    {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINING, NUMBER_AT(steps, 1, 1000000000, "10")},
+    {"WARMUP_STEPS", {"warmup_iters", 'w', "N", "Warm-up calls of each size (default 5)"}, RANK, NUMBER_AT(warmup_steps, 0, 1000000, "5")},
+    {"STEPS", {"iters", 'n', "N", "Measured calls of each size (default 20)"}, RANK, NUMBER_AT(steps, 1, 1000000, "20")},
+    {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"}, BOTH, TEXT_AT(wire_name, "Fp32")},
+    {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
+     BOTH, TEXT_AT(mode_name, "Sync")},
+    {"TRANSPORT", {"transport", 0, "KIND", "How numbers reach the others: Auto, Tcp, SharedMemory, or Nccl of workers (default Auto: shared memory, else TCP)"},
+     ALL, TEXT_AT(transport_name, "Auto")},
+    {"COMPUTE", {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"}, TRAINING, TEXT_AT(compute, "Real")},
+    {"TRACE", {"trace", 0, "TIMES", "Emulated: times of the layers in ns, as conv1_1=310000:640000,..."}, TRAINING, TEXT_AT(trace, NULL)},
+    {"JITTER", {"jitter", 0, "RATIO", "Emulated: standard deviation of a step's time (default 0)"}, TRAINING, TEXT_AT(jitter, "0")},
+    {"ARENA_FD", {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"},
+     TRAINING, NUMBER_AT(arena_fd, -1, INT32_MAX, "-1")},
+    {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
+     EVERYBODY, NUMBER_AT(rendezvous_s, 1, 86400, "60")},
+    {"PEER_TIMEOUT_S", {"peer-timeout-s", 0, "N", "Seconds of silence after which a peer is lost (default 6)"},
+     EVERYBODY, NUMBER_AT(peer_timeout_s, 3, 86400, "6")},
 };
 /* clang-format on */
 
@@ -466,6 +433,17 @@ static void print_help(const struct reader *reader, const struct arg_opt *option
            buf_cstr(&text));
 }
 
+/* The end of what reads settings with the result r: they are the caller's if it has succeeded. */
+static int hand_over(struct role_env *e, int r, struct role_env *ret)
+{
+    if (r < 0) {
+        role_env_done(e);
+        return r;
+    }
+    *ret = *e;
+    return 0;
+}
+
 /* Parses argv and reads the variables. 1: help was printed. */
 static int read_settings(const struct reader *reader, int argc, char *const *argv,
                          struct role_env *ret, struct err *err)
@@ -474,16 +452,12 @@ static int read_settings(const struct reader *reader, int argc, char *const *arg
     e.options = xnew_array(struct arg_opt, OPTIONS_MAX);
     size_t n_options = list_options(reader, e.options);
     int r = args_parse(e.options, n_options, argc - 1, argv + 1, &e.args, err);
-    if (r < 0) {
-        free(e.options);
-        return r;
-    }
-    if (args_has(&e.args, "help")) {
+    if (r >= 0 && args_has(&e.args, "help")) {
         print_help(reader, e.options, n_options);
         role_env_done(&e);
         return 1;
     }
-    if (e.args.n_words > 0) {
+    if (r >= 0 && e.args.n_words > 0) {
         r = err_set(err, EINVAL, "unexpected argument '%s'", e.args.words[0]);
     }
     for (size_t i = 0; r >= 0 && i < N(variables); i++) {
@@ -491,12 +465,7 @@ static int read_settings(const struct reader *reader, int argc, char *const *arg
             r = read_variable(&e, &variables[i], err);
         }
     }
-    if (r < 0) {
-        role_env_done(&e);
-        return r;
-    }
-    *ret = e;
-    return 0;
+    return hand_over(&e, r, ret);
 }
 
 int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
@@ -526,12 +495,7 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         r = err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
                     e.prints_digest ? "digest" : "accuracy");
     }
-    if (r < 0) {
-        role_env_done(&e);
-        return r;
-    }
-    *ret = e;
-    return 0;
+    return hand_over(&e, r, ret);
 }
 
 int role_env_read_rank(const char *verb, const char *text, const struct arg_opt *own, size_t n_own,
@@ -546,12 +510,7 @@ int role_env_read_rank(const char *verb, const char *text, const struct arg_opt 
     e.exchange = EXCHANGE_ALL_REDUCE;
     r = e.n_trainers > 1 ? read_addrs(&e, err) : 0;
     r = r < 0 ? r : check_gang(&e, reader.verb, err);
-    if (r < 0) {
-        role_env_done(&e);
-        return r;
-    }
-    *ret = e;
-    return 0;
+    return hand_over(&e, r, ret);
 }
 
 void role_env_done(struct role_env *e)
