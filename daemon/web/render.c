@@ -118,7 +118,6 @@ static struct body *find_or_make_body(struct renderer *r, struct render_job *job
             cache_put(&r->cache, buf_cstr(&key), buf_cstr(&version), body, now_ns);
         }
     }
-    buf_done(&version);
     return body;
 }
 
