@@ -299,15 +299,6 @@ static void note_absence(struct cluster *c, bool is_delete)
     }
 }
 
-/* What is stored of a run without an object can only be changed there. Owned. */
-static char *where_the_store_is(const struct cluster *c, const char *verb, const char *name)
-{
-    return xasprintf("where benchd's store is: benchctl %s %s --store sqlite:FILE\n"
-                     "  in its pod: kubectl exec -n %s deploy/benchd -- benchctl %s %s --store "
-                     "sqlite:/var/lib/benchd/results.db",
-                     verb, name, c->ns, verb, name);
-}
-
 /* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with
  * results: EXIT_OK, no object, and its uid (owned). */
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
@@ -405,15 +396,20 @@ enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **re
     return change_run(b, what, false, ret_name);
 }
 
+/* What is stored of a run without an object can only be changed there. */
 enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name)
 {
     (void)ret_name;
     const struct cluster *c = (struct cluster *)b;
-    _cleanup_(freep) char *fix = where_the_store_is(c, "delete --undo", run_word_name(what));
+    const char *name = run_word_name(what);
+    _cleanup_(freep) char *fix = xasprintf(
+        "where benchd's store is: benchctl delete --undo %s --store sqlite:FILE\n"
+        "  in its pod: kubectl exec -n %s deploy/benchd -- benchctl delete --undo %s --store "
+        "sqlite:/var/lib/benchd/results.db",
+        name, c->ns, name);
     return cli_error(
         EXIT_USAGE, fix,
-        "run/%s: a deletion is undone in benchd's store, not through the cluster's API",
-        run_word_name(what));
+        "run/%s: a deletion is undone in benchd's store, not through the cluster's API", name);
 }
 
 /* benchd sends a run whole. */

@@ -65,16 +65,9 @@ static int on_dialled_frame(void *ctx, struct conn *c, const struct frame *f,
     return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
 }
 
-static void *no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
-{
-    (void)ctx, (void)c;
-    (void)err_set(err, EPROTO, "%s came before the handshake's end", frame_type_to_string(f->type));
-    return NULL;
-}
-
 static int dialled_turn(struct mesh *m, struct meet_peer *p, struct err *err)
 {
-    static const struct conn_handler handler = {.place = no_place, .frame = on_dialled_frame};
+    static const struct conn_handler handler = {.place = meet_no_place, .frame = on_dialled_frame};
     if (p->state == MEET_DIAL) {
         const int e = meet_dial(&m->meet, p, err);
         return e < 0 ? e : 0;

@@ -339,7 +339,7 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
     return join(v, err);
 }
 
-static void *no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
 {
     (void)ctx, (void)c;
     (void)err_set(err, EPROTO, "%s came before the handshake's end", frame_type_to_string(f->type));
@@ -366,7 +366,7 @@ static void drop_guest(struct meet *m, struct meet_peer *guest)
 static int guest_turn(struct meet *m, const struct meet_host *host, struct meet_peer *guest,
                       struct err *err)
 {
-    static const struct conn_handler handler = {.place = no_place, .frame = on_frame};
+    static const struct conn_handler handler = {.place = meet_no_place, .frame = on_frame};
     struct visit visit = {m, host, guest};
     int r = conn_pump_rx(&guest->conn, m->now_ns, TURN_BYTES, &handler, &visit, err);
     if (r >= 0) {

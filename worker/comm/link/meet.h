@@ -108,6 +108,8 @@ bool meet_dial_silent(const struct meet *m, struct meet_peer *p);
  * -EPROTO: it is not p->id, or not of this run. */
 int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct frame *f,
                       const uint8_t *payload, struct err *err);
+/* For a conn_handler until the handshake's end, on both sides: numbers are refused. */
+void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err);
 
 /* ---- who accepts ---- */
 

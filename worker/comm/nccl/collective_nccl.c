@@ -112,11 +112,6 @@ static int checked(struct nccl_ranks *x, int e, struct err *err)
 
 /* ---- calls ---- */
 
-static float *address(cuda_ptr array)
-{
-    return nccl_device_at(array);
-}
-
 static bool is_on_gpu(const struct nccl_ranks *x, const float *p)
 {
     const cuda_ptr at = (uintptr_t)p, bytes = x->n_max * sizeof(float);
@@ -220,7 +215,7 @@ static enum exchange_transport call_transport(const struct collective *c)
 static void call_memory(const struct collective *c, struct collective_memory *ret)
 {
     const struct nccl_ranks *x = (const struct nccl_ranks *)c;
-    *ret = (struct collective_memory){address(x->from), address(x->to)};
+    *ret = (struct collective_memory){nccl_device_at(x->from), nccl_device_at(x->to)};
 }
 
 static void call_free(struct collective *c)
