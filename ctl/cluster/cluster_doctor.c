@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/fact_texts.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
 #include "kube/json.h"
@@ -19,12 +20,6 @@
 static json_t *path(const json_t *object, const char *a, const char *b)
 {
     return json_object_get(json_object_get(object, a), b);
-}
-
-static const char *text_of(const json_t *value)
-{
-    const char *text = json_string_value(value);
-    return text == NULL ? "" : text;
 }
 
 static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
@@ -48,7 +43,7 @@ static bool check_server(struct cluster *c, struct checks *checks)
                   &err);
     } else {
         checks_ok(checks, "server", "%s is Kubernetes %s", c->config.server,
-                  text_of(json_object_get(version, "gitVersion")));
+                  fact_text(version, "gitVersion"));
     }
     return r >= 0;
 }
@@ -64,7 +59,7 @@ static void check_kinds(struct cluster *c, struct checks *checks)
     size_t i;
     const json_t *resource;
     json_array_foreach (json_object_get(list, "resources"), i, resource) {
-        const char *name = text_of(json_object_get(resource, "name"));
+        const char *name = fact_text(resource, "name");
         has_benchmarks = has_benchmarks || str_eq(name, "benchmarks");
         has_runs = has_runs || str_eq(name, "benchmarkruns");
     }
@@ -188,11 +183,11 @@ static bool put_image(const json_t *container, struct buf *out)
                                           "InvalidImageName",    "ErrImageNeverPull",
                                           "RegistryUnavailable", NULL};
     const json_t *waiting = path(container, "state", "waiting");
-    const char *reason = text_of(json_object_get(waiting, "reason"));
+    const char *reason = fact_text(waiting, "reason");
     if (!str_is_one_of(reason, reasons)) {
         return false;
     }
-    buf_printf(out, "%s: %s", text_of(json_object_get(container, "image")), reason);
+    buf_printf(out, "%s: %s", fact_text(container, "image"), reason);
     return true;
 }
 
@@ -272,11 +267,11 @@ static void put_quota(const char *key, const char *used, const char *hard, struc
 /* Of one ResourceQuota: what is used up, and all. */
 static void read_quota(const json_t *quota, struct buf *full, struct buf *all)
 {
+    json_t *limits = path(quota, "status", "hard"), *limit;
     const char *key;
-    json_t *value;
-    json_object_foreach (path(quota, "status", "hard"), key, value) {
-        const char *hard = text_of(value);
-        const char *used = text_of(json_object_get(path(quota, "status", "used"), key));
+    json_object_foreach (limits, key, limit) {
+        const char *hard = fact_text(limits, key);
+        const char *used = fact_text(path(quota, "status", "used"), key);
         int64_t has, may; /* in thousandths of whatever it is */
         put_quota(key, used, hard, all);
         if (parse_cpu_millicores(used, &has) == 0 && parse_cpu_millicores(hard, &may) == 0 &&

@@ -28,6 +28,7 @@
 
 struct trying {
     struct cluster *c;
+    const struct cluster_source *source;
     struct try_options options;
     uv_signal_t signals[CLUSTER_N_SIGNALS];
     uv_timer_t timer;
@@ -331,9 +332,10 @@ static enum exit_code remove_run(struct trying *t, const char *name)
     return code;
 }
 
-static enum exit_code try_system(struct trying *t, const struct cluster_source *source,
-                                 uint32_t system)
+static enum exit_code try_system(void *ctx, uint32_t system)
 {
+    struct trying *t = ctx;
+    const struct cluster_source *source = t->source;
     const struct run_def *def = source->def;
     const struct point *point = try_smallest_point(def, system);
     if (point == NULL) {
@@ -362,35 +364,19 @@ static enum exit_code try_system(struct trying *t, const struct cluster_source *
         const enum exit_code removed = remove_run(t, name);
         code = code == EXIT_OK ? removed : code;
     }
-    return code;
-}
-
-static enum exit_code try_all(struct trying *t, const struct cluster_source *source)
-{
-    enum exit_code worst = EXIT_OK;
-    for (uint32_t i = 0; i < source->def->spec->systems.len; i++) {
-        const enum exit_code code = try_system(t, source, i);
-        worst = worst == EXIT_OK ? code : worst;
-        if (t->is_interrupted) {
-            return EXIT_INTERRUPTED;
-        }
-    }
-    if (worst == EXIT_OK) {
-        try_note_steps(t->c->backend.cli);
-    }
-    return worst;
+    return t->is_interrupted ? EXIT_INTERRUPTED : code;
 }
 
 enum exit_code cluster_try(struct backend *b)
 {
-    struct trying t = {.c = (struct cluster *)b};
     _cleanup_(cluster_source_done) struct cluster_source source = {0};
+    struct trying t = {.c = (struct cluster *)b, .source = &source};
     enum exit_code code = try_options_take(b->cli, &t.options);
     code = code == EXIT_OK ? cluster_source_open(t.c, &source) : code;
     code = code == EXIT_OK ? cluster_find_benchd(t.c) : code;
     if (code == EXIT_OK) {
         start_handles(&t);
-        code = try_all(&t, &source);
+        code = try_each_system(b->cli, source.def, try_system, &t);
         end_handles(&t);
     }
     return code;

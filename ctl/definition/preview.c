@@ -306,23 +306,15 @@ static void format_budget(const struct run_def *def, const struct point_rate *ra
 {
     const struct spec *spec = def->spec;
     const struct budget *b = &spec->budget;
-    double per_hour = 0; /* of one trial of each point: CPU-hours, or the part of the cost */
-    double hours = INFINITY, cost = INFINITY;
-    for (int is_cost = 0; is_cost < 2; is_cost++) {
-        per_hour = 0;
-        for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-            const double cpus = (double)rates[i].counted_millicores / 1000;
-            per_hour += is_cost == 0 ? cpus
-                                     : cpus * b->per_cpu_hour +
-                                           (double)rates[i].n_replicas * b->per_replica_hour;
-        }
-        if (is_cost == 0 && b->cpu_hours > 0) {
-            hours = b->cpu_hours / per_hour;
-        } else if (is_cost != 0 && b->cost > 0 && per_hour > 0) {
-            cost = b->cost / per_hour;
-        }
+    double cpus_per_hour = 0, cost_per_hour = 0; /* of one trial of each point */
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const double cpus = (double)rates[i].counted_millicores / 1000;
+        cpus_per_hour += cpus;
+        cost_per_hour += cpus * b->per_cpu_hour + (double)rates[i].n_replicas * b->per_replica_hour;
     }
-    const double rounds_ms = fmin(hours, cost) * 3.6e6; /* of all points together */
+    const double hours = b->cpu_hours > 0 ? b->cpu_hours / cpus_per_hour : INFINITY;
+    const double cost_hours = b->cost > 0 && cost_per_hour > 0 ? b->cost / cost_per_hour : INFINITY;
+    const double rounds_ms = fmin(hours, cost_hours) * 3.6e6; /* of all points together */
     char most[HUMAN_SIZE], least[HUMAN_SIZE];
     human_duration(to_ms(rounds_ms / (double)spec->repeats), most);
     buf_printf(out, "Budget:");

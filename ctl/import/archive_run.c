@@ -139,15 +139,15 @@ int archive_run_new(const struct loaded_run *run, const char *program, struct ar
 /* ---- reading ---- */
 
 /* Names go into lists and file names of whoever imports the run. */
-static bool is_name(const char *text, size_t max_len)
+static bool is_name(const char *text)
 {
     const size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
-    return len > 0 && len <= max_len && text[len] == '\0' && text[0] != '.' && text[0] != '-';
+    return len > 0 && len <= MAX_NAME && text[len] == '\0' && text[0] != '.' && text[0] != '-';
 }
 
 static int check_names(const struct loaded_run *run, struct err *err)
 {
-    if (!is_name(run->row.name, MAX_NAME) || !is_name(run->row.uid, MAX_NAME)) {
+    if (!is_name(run->row.name) || !is_name(run->row.uid)) {
         return err_set(err, EPROTO, "the run has a name or a uid that no run has");
     }
     if (!str_eq(run->row.benchmark, run->def->spec->name)) {

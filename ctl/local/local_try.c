@@ -29,8 +29,9 @@ struct local_try {
     const struct cli *cli;
     struct try_options options;
     struct profiles profiles;
-    char *worker; /* owned */
-    char *folder; /* of the store; owned; NULL: none yet */
+    struct run_def *def; /* owned */
+    char *worker;        /* owned */
+    char *folder;        /* of the store; owned; NULL: none yet */
     struct store *store;
 };
 
@@ -152,9 +153,10 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
     return code;
 }
 
-static enum exit_code try_system(const struct local_try *t, const struct run_def *def,
-                                 uint32_t system)
+static enum exit_code try_system(void *ctx, uint32_t system)
 {
+    const struct local_try *t = ctx;
+    const struct run_def *def = t->def;
     const struct point *point = try_smallest_point(def, system);
     if (point == NULL) {
         return EXIT_OK; /* the sweep leaves it out */
@@ -188,50 +190,34 @@ static enum exit_code try_system(const struct local_try *t, const struct run_def
     return code;
 }
 
-static enum exit_code try_all(struct local_try *t, const struct run_def *def)
-{
-    enum exit_code worst = EXIT_OK;
-    for (uint32_t i = 0; i < def->spec->systems.len; i++) {
-        const enum exit_code code = try_system(t, def, i);
-        worst = worst == EXIT_OK ? code : worst;
-        if (code == EXIT_INTERRUPTED) {
-            return code;
-        }
-    }
-    if (worst == EXIT_OK) {
-        try_note_steps(t->cli);
-    }
-    return worst;
-}
-
 /* ---- the verb ---- */
 
-static enum exit_code load(struct local_try *t, struct run_def **ret)
+static enum exit_code load(struct local_try *t)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     enum exit_code code = definition_open(t->cli, &file);
     if (code == EXIT_OK) {
         const struct definition_load_params params = {
             .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
-        code = definition_load(t->cli, &file, &params, ret);
+        code = definition_load(t->cli, &file, &params, &t->def);
     }
-    return code == EXIT_OK ? profiles_check(&t->profiles, (*ret)->spec) : code;
+    return code == EXIT_OK ? profiles_check(&t->profiles, t->def->spec) : code;
 }
 
 enum exit_code local_try(struct backend *b)
 {
     struct local_try t = {.cli = b->cli};
-    _cleanup_(run_def_freep) struct run_def *def = NULL;
     struct err err = {0};
     enum exit_code code = try_options_take(b->cli, &t.options);
     code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    code = code == EXIT_OK ? load(&t, &def) : code;
+    code = code == EXIT_OK ? load(&t) : code;
     code = code == EXIT_OK ? make_store(&t) : code;
-    code = code == EXIT_OK ? try_all(&t, def) : code;
+    code = code == EXIT_OK ? try_each_system(b->cli, t.def, try_system, &t) : code;
     remove_store(&t);
+    run_def_free(t.def);
     profiles_done(&t.profiles);
     free(t.worker);
     return code;

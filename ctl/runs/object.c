@@ -7,17 +7,10 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "core/fact_texts.h"
 #include "kube/json.h"
-#include "base/rfc3339.h"
 
 #define REQUEST "benchd.io/request"
-
-int64_t object_time(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    int64_t ns;
-    return text != NULL && rfc3339_parse(text, strlen(text), &ns) >= 0 ? ns / 1000000 : 0;
-}
 
 static const json_t *find_condition(const json_t *object, const char *type)
 {
@@ -25,8 +18,7 @@ static const json_t *find_condition(const json_t *object, const char *type)
     size_t i;
     const json_t *condition;
     json_array_foreach (list, i, condition) {
-        const char *name = json_string_value(json_object_get(condition, "type"));
-        if (name != NULL && str_eq(name, type)) {
+        if (str_eq(fact_text(condition, "type"), type)) {
             return condition;
         }
     }
@@ -43,12 +35,9 @@ static void read_cause(const json_t *object, struct run_status *ret)
                 {"Running", "False"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const json_t *c = find_condition(object, rows[i].type);
-        const char *status = json_string_value(json_object_get(c, "status"));
-        if (status != NULL && str_eq(status, rows[i].status)) {
-            const char *reason = json_string_value(json_object_get(c, "reason"));
-            const char *message = json_string_value(json_object_get(c, "message"));
-            text_put(ret->reason, sizeof(ret->reason), "%s", reason == NULL ? "" : reason);
-            text_put(ret->message, sizeof(ret->message), "%s", message == NULL ? "" : message);
+        if (str_eq(fact_text(c, "status"), rows[i].status)) {
+            text_put(ret->reason, sizeof(ret->reason), "%s", fact_text(c, "reason"));
+            text_put(ret->message, sizeof(ret->message), "%s", fact_text(c, "message"));
             return;
         }
     }
@@ -74,23 +63,19 @@ void object_read_status(const json_t *object, struct run_status *ret)
 {
     const json_t *status = json_object_get(object, "status");
     *ret = (struct run_status){0};
-    const char *phase = json_string_value(json_object_get(status, "phase"));
-    const int kind = phase == NULL ? -1 : run_phase_from_string(phase);
+    const int kind = run_phase_from_string(fact_text(status, "phase"));
     ret->phase = kind < 0 ? RUN_PENDING : (enum run_phase)kind;
-    const char *completions = json_string_value(json_object_get(status, "completions"));
-    if (completions != NULL) {
-        read_completions(completions, ret);
-    }
+    read_completions(fact_text(status, "completions"), ret);
     ret->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
     ret->trials_done += ret->trials_failed; /* of all outcomes, as the store counts */
-    ret->started_unix_ms = object_time(status, "startTime");
-    ret->ended_unix_ms = object_time(status, "completionTime");
+    ret->started_unix_ms = fact_date(status, "startTime");
+    ret->ended_unix_ms = fact_date(status, "completionTime");
     read_cause(object, ret);
 }
 
 int64_t object_created_unix_ms(const json_t *object)
 {
-    return object_time(json_object_get(object, "metadata"), "creationTimestamp");
+    return fact_date(json_object_get(object, "metadata"), "creationTimestamp");
 }
 
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err)

@@ -8,8 +8,6 @@
 #include "base/err.h"
 #include "store/store.h"
 
-/* object[key] as a date in milliseconds; 0: not set. */
-int64_t object_time(const json_t *object, const char *key);
 /* metadata.creationTimestamp; 0: not set. */
 int64_t object_created_unix_ms(const json_t *object);
 /* The status as benchd wrote it: phase, counts, dates, and the reason and message of the condition

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/attempt_json.h"
+#include "core/fact_texts.h"
 #include "core/json_field.h"
-#include "ctl/runs/object.h"
 #include "store/run_document.h"
 
 /* The index of the first that is not before `id`. */
@@ -58,8 +58,8 @@ static int read_status(const json_t *o, struct run_status *ret, struct err *err)
     if (r < 0) {
         return r;
     }
-    ret->started_unix_ms = object_time(o, "started");
-    ret->ended_unix_ms = object_time(o, "ended");
+    ret->started_unix_ms = fact_date(o, "started");
+    ret->ended_unix_ms = fact_date(o, "ended");
     const json_t *current = json_object_get(o, "current");
     struct attempt_id id;
     if (json_is_object(current) && (r = attempt_id_from_json(current, &id, err)) >= 0) {

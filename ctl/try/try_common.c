@@ -112,10 +112,20 @@ enum exit_code try_exit_code(enum try_end end, bool has_figure)
                                   : EXIT_RUN_FAILED;
 }
 
-void try_note_steps(const struct cli *cli)
+enum exit_code try_each_system(const struct cli *cli, const struct run_def *def,
+                               enum exit_code (*try_system)(void *ctx, uint32_t system), void *ctx)
 {
-    cli_note(
-        cli,
-        "this estimate includes warm-up steps; `benchctl run` skips measure.warmupSteps and the "
-        "rule's `skip`");
+    enum exit_code worst = EXIT_OK;
+    for (uint32_t i = 0; i < def->spec->systems.len; i++) {
+        const enum exit_code code = try_system(ctx, i);
+        if (code == EXIT_INTERRUPTED) {
+            return code;
+        }
+        worst = worst == EXIT_OK ? code : worst;
+    }
+    if (worst == EXIT_OK) {
+        cli_note(cli, "this estimate includes warm-up steps; `benchctl run` skips "
+                      "measure.warmupSteps and the rule's `skip`");
+    }
+    return worst;
 }

@@ -29,5 +29,7 @@ bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, 
 /* Of a system that ended so: does it have a figure? */
 enum try_end { TRY_ENDED, TRY_ENOUGH, TRY_TIMED_OUT, TRY_INTERRUPTED };
 enum exit_code try_exit_code(enum try_end end, bool has_figure);
-/* What all figures have in common; silent with -q. */
-void try_note_steps(const struct cli *cli);
+/* Each system of the definition by `try_system`, EXIT_INTERRUPTED of which ends it. The code of
+ * the first that failed; without one, says what all figures have in common (not with -q). */
+enum exit_code try_each_system(const struct cli *cli, const struct run_def *def,
+                               enum exit_code (*try_system)(void *ctx, uint32_t system), void *ctx);
