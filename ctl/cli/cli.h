@@ -26,6 +26,8 @@ struct verb {
     size_t min_words, max_words;
     enum exit_code (*run)(struct cli *cli);
 };
+/* The two members of an array of options. */
+#define VERB_OPTS(list) .opts = (list), .n_opts = sizeof(list) / sizeof((list)[0])
 
 struct cli {
     const char *program;             /* "benchctl", or "kubectl bench" as its plugin */

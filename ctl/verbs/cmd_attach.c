@@ -22,8 +22,7 @@ const struct verb verb_attach = {
     .examples = "  benchctl attach 7k3fq\n"
                 "  benchctl attach vgg16-pserver-sweep-7k3fq -n bench --progress plain\n",
     .details = "Ctrl-C detaches: the run continues. The exit codes are those of benchctl run.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,
     .max_words = 1,

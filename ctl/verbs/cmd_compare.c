@@ -155,8 +155,7 @@ const struct verb verb_compare = {
                "of comparisons report a change. With --margin 2% the exit code is 0 if every\n"
                "point is shown to be less than 2% slower (95%), 6 if one is shown to be slower\n"
                "than that, else 15.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,
     .max_words = 2,

@@ -132,8 +132,7 @@ const struct verb verb_delete = {
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
                "--store); they choose among finished runs, by this machine's clock. List them\n"
                "with --dry-run first.",
-    .opts = delete_opts,
-    .n_opts = sizeof(delete_opts) / sizeof(delete_opts[0]),
+    VERB_OPTS(delete_opts),
     .min_words = 0,
     .max_words = (size_t)-1,
     .run = run_delete,

@@ -207,8 +207,7 @@ const struct verb verb_explain = {
                "not contacted.\n"
                "\n"
                "Exit codes: 2 the field does not exist.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "text|json",
     .max_words = 1,
     .run = run,

@@ -100,8 +100,7 @@ const struct verb verb_export = {
     .details = "The file has the definition, the environments, all records, the logs and the\n"
                "tables, each with its SHA-256. The digest that is printed covers all of them:\n"
                "the same run gives the same file. import and reproduce read it.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .min_words = 1,
     .max_words = 1,
     .run = run,

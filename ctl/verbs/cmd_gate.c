@@ -207,8 +207,7 @@ const struct verb verb_gate = {
                "is earlier runs of the benchmark in the same place: those of the newest\n"
                "definition, machine and build that was measured three times and was not refused\n"
                "itself.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "text|markdown|junit|json",
     .min_words = 1,
     .max_words = 1,

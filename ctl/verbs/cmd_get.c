@@ -297,8 +297,7 @@ const struct verb verb_get = {
                "runs that are new or whose phase or trials changed; -o json prints them as a\n"
                "list. --sort-by sorts in ascending order, and also takes kubectl's\n"
                ".metadata.name and .metadata.creationTimestamp.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "wide|json|name",
     .max_words = (size_t)-1,
     .run = run,

@@ -133,8 +133,7 @@ const struct verb verb_history = {
                "(E-divisive means, a permutation test at 1%, three runs or more on each side).\n"
                "Lines below the table list what else changed there: commit, kernel, image,\n"
                "definition.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,
     .max_words = 1,

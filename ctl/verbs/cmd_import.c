@@ -49,8 +49,7 @@ const struct verb verb_import = {
                "then nothing is stored, 3 no such file, 9 disk or store, 16 the archive is\n"
                "damaged, or not what it says: the error names the first member that differs.\n"
                "Exit code 2 also if the run of the archive is already stored.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,
     .max_words = (size_t)-1,

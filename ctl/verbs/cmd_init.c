@@ -118,8 +118,7 @@ const struct verb verb_init = {
                "comment gives the reason. A Python file as command is started with python3.\n"
                "\n"
                "Exit codes: 2 no such profile, or one that cannot run a command.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,

@@ -148,8 +148,7 @@ const struct verb verb_logs = {
     .examples = "  benchctl logs 7k3fq --point 3\n"
                 "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n"
                 "  benchctl logs 7k3fq --follow\n",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -74,8 +74,7 @@ const struct verb verb_plan = {
     .examples = "  benchctl plan vgg16-pserver-sweep\n"
                 "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
                 "  benchctl plan -f my-sweep.yaml -o json\n",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "wide|json",
     .max_words = 1,
     .run = run,

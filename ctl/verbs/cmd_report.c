@@ -212,8 +212,7 @@ const struct verb verb_report = {
                "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
                "With --reference it shows published figures next to the run's.\n"
                "A file of the same name is replaced.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "html|svg",
     .min_words = 1,
     .max_words = 2,

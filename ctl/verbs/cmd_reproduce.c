@@ -211,8 +211,7 @@ const struct verb verb_reproduce = {
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
                "or not what it says: then nothing runs.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .min_words = 1,
     .max_words = 1,
     .run = run,

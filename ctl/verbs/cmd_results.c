@@ -253,8 +253,7 @@ const struct verb verb_results = {
                "efficiencies, price indices and costs are recomputed from the published\n"
                "figures. A '*' marks a cell where the source prints another number; the errata\n"
                "below the table give the reason. '~' marks what was read off a chart.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "text|wide|markdown|csv|json|gobench|openmetrics",
     .max_words = 1,
     .run = run,

@@ -53,8 +53,7 @@ const struct verb verb_run = {
                "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"
                "benchd, 7 a threshold was missed or could not be judged, 8 --timeout, 9 disk or\n"
                "store, 130 interrupted.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .max_words = 1,
     .run = run,

@@ -114,8 +114,7 @@ const struct verb verb_simulate = {
                "\n"
                "Record the times of the layers first, unless the definition has a trace:\n"
                "  benchworker bench --batch 64 -o trace >layers.yaml",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .formats = "text|markdown|json",
     .max_words = 1,
     .run = run,

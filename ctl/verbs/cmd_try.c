@@ -38,8 +38,7 @@ const struct verb verb_try = {
                "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, 3\n"
                "no such file, 4 not authorised, 5 no cluster or no benchd, 8 --timeout without a\n"
                "figure, 9 a program is missing, 130 interrupted.",
-    .opts = opts,
-    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    VERB_OPTS(opts),
     .max_words = 1,
     .run = run,
 };
