@@ -410,6 +410,7 @@ static void on_notice(void *ctx, enum kube_notice notice, const char *text)
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
 {
     struct daemon *d = xnew(struct daemon);
+    d->n_handles = 1; /* the timer */
     d->loop = params->loop;
     d->options = params->options;
     d->ns = xstrdup(params->ns);
@@ -432,10 +433,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                               .on_notice = on_notice};
     int r = kube_client_new(&client, &d->client, err);
     if (r < 0) {
-        free(d->ns);
-        free(d->identity);
-        free(d->read_key);
-        free(d);
+        release(d);
         return r;
     }
     event_recorder_init(&d->events, d->client, d->ns, d->identity);
@@ -460,7 +458,6 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .ctx = d};
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;
-    d->n_handles = 1;
     *ret = d;
     return 0;
 }

@@ -103,35 +103,31 @@ static enum exit_code take_rule(struct import *im)
     return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
 }
 
-static enum exit_code take_name(const struct import *im, const char *option, const char *fallback,
-                                bool (*is_valid)(const char *), const char **ret)
-{
-    *ret = args_get(&im->cli->args, option, fallback);
-    return is_valid(*ret)
-               ? EXIT_OK
-               : cli_error(EXIT_USAGE, "use letters, digits and '-', and begin with a letter",
-                           "--%s '%s' is not a valid name", option, *ret);
-}
-
 static enum exit_code take_names(struct import *im)
 {
     struct import_options *o = &im->options;
     /* A rule's name may be no name of a benchmark. */
     const char *usual =
         object_name_is_valid(im->log_rule->name) ? im->log_rule->name : PROFILE_IMPORTED;
-    enum exit_code code = take_name(im, "name", usual, object_name_is_valid, &o->name);
-    if (code == EXIT_OK) {
-        code = take_name(im, "system", usual, object_name_is_valid, &o->system);
+    const struct {
+        const char *option, *fallback, **ret;
+        bool (*is_valid)(const char *);
+    } rows[] = {
+        {"name", usual, &o->name, object_name_is_valid},
+        {"system", usual, &o->system, object_name_is_valid},
+        {"model", NAME_UNKNOWN, &o->model, free_name_is_valid},
+        {"dataset", NAME_UNKNOWN, &o->dataset, free_name_is_valid},
+        {"exchange", NAME_UNKNOWN, &o->exchange, free_name_is_valid},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *value = args_get(&im->cli->args, rows[i].option, rows[i].fallback);
+        *rows[i].ret = value;
+        if (!rows[i].is_valid(value)) {
+            return cli_error(EXIT_USAGE, "use letters, digits and '-', and begin with a letter",
+                             "--%s '%s' is not a valid name", rows[i].option, value);
+        }
     }
-    if (code == EXIT_OK) {
-        code = take_name(im, "model", NAME_UNKNOWN, free_name_is_valid, &o->model);
-    }
-    if (code == EXIT_OK) {
-        code = take_name(im, "dataset", NAME_UNKNOWN, free_name_is_valid, &o->dataset);
-    }
-    return code == EXIT_OK
-               ? take_name(im, "exchange", NAME_UNKNOWN, free_name_is_valid, &o->exchange)
-               : code;
+    return EXIT_OK;
 }
 
 static enum exit_code take_trials(struct import *im)
