@@ -13,230 +13,109 @@
 
 /* ---- the automaton ---- */
 
-bool member_life_is_dying(enum member_life life)
-{
-    return life >= MEMBER_DYING_POSTING && life <= MEMBER_DYING_DELETED;
-}
+/* Sets of states and of events. */
+#define LIFE(name) (1U << MEMBER_##name)
+#define ON(name) (1U << MEMBER_##name)
 
-bool member_life_is_refused(enum member_life life)
-{
-    return life == MEMBER_REFUSED || life == MEMBER_DOUBTED;
-}
+enum {
+    DYING_WITH_UID =
+        LIFE(DYING_SHOWN) | LIFE(DYING_DUE) | LIFE(DYING_DELETING) | LIFE(DYING_DELETED),
+    DYING = LIFE(DYING_POSTING) | LIFE(DYING_UNKNOWN) | LIFE(DYING_LOOKING) | DYING_WITH_UID,
+    WITH_UID = LIFE(SHOWN) | LIFE(THERE) | DYING_WITH_UID,
+    WITH_CALL = LIFE(POSTING) | LIFE(CHECKING) | LIFE(SHOWN) | LIFE(LOOKING) | LIFE(DYING_POSTING) |
+                LIFE(DYING_LOOKING) | LIFE(DYING_SHOWN) | LIFE(DYING_DELETING),
+    REFUSED = LIFE(REFUSED) | LIFE(DOUBTED),
+    ANY_ANSWER = ON(CREATED) | ON(NAME_TAKEN) | ON(FOUND) | ON(NOT_FOUND) | ON(TRY_AGAIN) |
+                 ON(FAILED) | ON(FAILED_UNSURE), /* of a POST or a GET */
+};
 
-bool member_life_has_call(enum member_life life)
-{
-    switch (life) {
-    case MEMBER_POSTING:
-    case MEMBER_CHECKING:
-    case MEMBER_SHOWN:
-    case MEMBER_LOOKING:
-    case MEMBER_DYING_POSTING:
-    case MEMBER_DYING_LOOKING:
-    case MEMBER_DYING_SHOWN:
-    case MEMBER_DYING_DELETING:
-        return true;
-    default:
-        return false;
-    }
-}
+/* Those of pod_member.h, in its order. */
+static const struct arrow {
+    unsigned from, on;
+    enum member_life to;
+} arrows[] = {
+    {LIFE(WANTED) | LIFE(UNSURE), ON(SENT_POST), MEMBER_POSTING},
+    {LIFE(POSTING), ON(CREATED), MEMBER_MADE},
+    {LIFE(MADE), ON(SENT_GET), MEMBER_LOOKING},
+    {LIFE(POSTING), ON(NAME_TAKEN), MEMBER_TAKEN},
+    {LIFE(TAKEN), ON(SENT_GET), MEMBER_CHECKING},
+    {LIFE(POSTING) | LIFE(CHECKING), ON(TRY_AGAIN), MEMBER_UNSURE},
+    {LIFE(CHECKING), ON(NOT_FOUND), MEMBER_WANTED}, /* after a 409: it has gone since */
+    {LIFE(POSTING) | LIFE(CHECKING) | LIFE(LOOKING), ON(SEEN), MEMBER_SHOWN},
+    {LIFE(SHOWN), ANY_ANSWER, MEMBER_THERE},
+    {LIFE(WANTED) | LIFE(UNSURE) | LIFE(TAKEN) | LIFE(MADE), ON(SEEN), MEMBER_THERE},
+    {LIFE(CHECKING) | LIFE(LOOKING), ON(FOUND), MEMBER_THERE},
+    {LIFE(LOOKING), ON(TRY_AGAIN), MEMBER_MADE},
+    {LIFE(LOOKING), ON(NOT_FOUND), MEMBER_LOST},
+    {LIFE(SHOWN) | LIFE(THERE), ON(VANISHED), MEMBER_LOST},
+    /* Of WANTED: there is no POST to send. */
+    {LIFE(WANTED) | LIFE(POSTING) | LIFE(CHECKING) | LIFE(LOOKING), ON(FAILED), MEMBER_REFUSED},
+    {LIFE(UNSURE) | LIFE(POSTING) | LIFE(CHECKING) | LIFE(LOOKING), ON(FAILED_UNSURE),
+     MEMBER_DOUBTED},
 
-bool member_life_has_uid(enum member_life life)
-{
-    switch (life) {
-    case MEMBER_SHOWN:
-    case MEMBER_THERE:
-    case MEMBER_DYING_SHOWN:
-    case MEMBER_DYING_DUE:
-    case MEMBER_DYING_DELETING:
-    case MEMBER_DYING_DELETED:
-        return true;
-    default:
-        return false;
-    }
-}
+    {LIFE(WANTED), ON(REMOVE), MEMBER_GONE},
+    {LIFE(REFUSED) | LIFE(LOST), ON(REMOVE) | ON(FORGET), MEMBER_GONE},
+    {LIFE(SHOWN) | LIFE(THERE), ON(FORGET), MEMBER_GONE},
+    {LIFE(POSTING), ON(REMOVE), MEMBER_DYING_POSTING},
+    {LIFE(UNSURE) | LIFE(TAKEN) | LIFE(MADE), ON(REMOVE), MEMBER_DYING_UNKNOWN},
+    {LIFE(DOUBTED), ON(REMOVE) | ON(FORGET), MEMBER_DYING_UNKNOWN},
+    /* A POST on its way could make a second pod once this one is deleted. */
+    {LIFE(SHOWN), ON(REMOVE), MEMBER_DYING_SHOWN},
+    {LIFE(CHECKING) | LIFE(LOOKING), ON(REMOVE), MEMBER_DYING_LOOKING},
+    {LIFE(THERE), ON(REMOVE), MEMBER_DYING_DUE},
 
-static int next_sent(enum member_life life, enum member_event event)
-{
-    switch (life) {
-    case MEMBER_WANTED:
-    case MEMBER_UNSURE:
-        return event == MEMBER_SENT_POST ? MEMBER_POSTING : -1;
-    case MEMBER_TAKEN:
-        return event == MEMBER_SENT_GET ? MEMBER_CHECKING : -1;
-    case MEMBER_MADE:
-        return event == MEMBER_SENT_GET ? MEMBER_LOOKING : -1;
-    case MEMBER_DYING_UNKNOWN:
-        return event == MEMBER_SENT_GET ? MEMBER_DYING_LOOKING : -1;
-    case MEMBER_DYING_DUE:
-        return event == MEMBER_SENT_DELETE ? MEMBER_DYING_DELETING : -1;
-    default:
-        return -1;
-    }
-}
+    {LIFE(DYING_POSTING), ON(CREATED) | ON(NAME_TAKEN) | ON(TRY_AGAIN) | ON(FAILED_UNSURE),
+     MEMBER_DYING_UNKNOWN},
+    {LIFE(DYING_UNKNOWN), ON(SENT_GET), MEMBER_DYING_LOOKING},
+    {LIFE(DYING_LOOKING), ON(TRY_AGAIN) | ON(FAILED_UNSURE), MEMBER_DYING_UNKNOWN},
+    {LIFE(DYING_POSTING) | LIFE(DYING_LOOKING), ON(SEEN), MEMBER_DYING_SHOWN},
+    {LIFE(DYING_SHOWN), ANY_ANSWER, MEMBER_DYING_DUE},
+    {LIFE(DYING_UNKNOWN), ON(SEEN), MEMBER_DYING_DUE},
+    {LIFE(DYING_LOOKING), ON(FOUND), MEMBER_DYING_DUE},
+    {LIFE(DYING_DUE), ON(SENT_DELETE), MEMBER_DYING_DELETING},
+    {LIFE(DYING_DELETING), ON(DELETED), MEMBER_DYING_DELETED},
+    {LIFE(DYING_DELETING), ON(TRY_AGAIN), MEMBER_DYING_DUE},
+    {LIFE(DYING_LOOKING), ON(NOT_FOUND), MEMBER_GONE},
+    /* Of DYING_DELETING: gone already, or not ours to delete. */
+    {LIFE(DYING_POSTING) | LIFE(DYING_LOOKING) | LIFE(DYING_DELETING), ON(FAILED), MEMBER_GONE},
+    {LIFE(DYING_DELETED), ON(TIMED_OUT), MEMBER_DYING_UNKNOWN},
+    {DYING, ON(VANISHED), MEMBER_GONE},
+};
 
-static int next_posted(enum member_life life, enum member_event event)
+static bool has(unsigned set, unsigned item)
 {
-    const bool is_dying = life == MEMBER_DYING_POSTING;
-    switch (event) {
-    case MEMBER_CREATED:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_MADE;
-    case MEMBER_NAME_TAKEN:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_TAKEN;
-    case MEMBER_TRY_AGAIN:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_UNSURE;
-    case MEMBER_FAILED:
-        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
-    case MEMBER_FAILED_UNSURE:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
-    default:
-        return -1;
-    }
-}
-
-static int next_got(enum member_life life, enum member_event event)
-{
-    const bool is_dying = life == MEMBER_DYING_LOOKING;
-    const bool was_made = life == MEMBER_LOOKING;
-    switch (event) {
-    case MEMBER_FOUND:
-        return is_dying ? MEMBER_DYING_DUE : MEMBER_THERE;
-    case MEMBER_NOT_FOUND: /* after a 409: it has gone since */
-        return is_dying ? MEMBER_GONE : was_made ? MEMBER_LOST : MEMBER_WANTED;
-    case MEMBER_TRY_AGAIN:
-        return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_UNSURE;
-    case MEMBER_FAILED:
-        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
-    case MEMBER_FAILED_UNSURE:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
-    default:
-        return -1;
-    }
-}
-
-static int next_deleted(enum member_event event)
-{
-    switch (event) {
-    case MEMBER_DELETED:
-        return MEMBER_DYING_DELETED;
-    case MEMBER_TRY_AGAIN:
-        return MEMBER_DYING_DUE;
-    case MEMBER_FAILED: /* gone already, or not ours to delete */
-        return MEMBER_GONE;
-    default:
-        return -1;
-    }
-}
-
-static int next_answered(enum member_life life, enum member_event event)
-{
-    switch (life) {
-    case MEMBER_WANTED: /* there is no POST to send */
-        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1;
-    case MEMBER_UNSURE:
-        return event == MEMBER_FAILED_UNSURE ? MEMBER_DOUBTED : -1;
-    case MEMBER_POSTING:
-    case MEMBER_DYING_POSTING:
-        return next_posted(life, event);
-    case MEMBER_CHECKING:
-    case MEMBER_LOOKING:
-    case MEMBER_DYING_LOOKING:
-        return next_got(life, event);
-    case MEMBER_SHOWN:
-        return event == MEMBER_DELETED ? -1 : MEMBER_THERE;
-    case MEMBER_DYING_SHOWN:
-        return event == MEMBER_DELETED ? -1 : MEMBER_DYING_DUE;
-    case MEMBER_DYING_DELETING:
-        return next_deleted(event);
-    default:
-        return -1;
-    }
-}
-
-static int next_seen(enum member_life life)
-{
-    switch (life) {
-    case MEMBER_WANTED:
-    case MEMBER_UNSURE:
-    case MEMBER_TAKEN:
-    case MEMBER_MADE:
-        return MEMBER_THERE;
-    case MEMBER_POSTING:
-    case MEMBER_CHECKING:
-    case MEMBER_LOOKING:
-        return MEMBER_SHOWN;
-    case MEMBER_DYING_POSTING:
-    case MEMBER_DYING_LOOKING:
-        return MEMBER_DYING_SHOWN;
-    case MEMBER_DYING_UNKNOWN:
-        return MEMBER_DYING_DUE;
-    default:
-        return (int)life;
-    }
-}
-
-static int next_vanished(enum member_life life)
-{
-    if (life == MEMBER_SHOWN || life == MEMBER_THERE) {
-        return MEMBER_LOST;
-    }
-    return member_life_is_dying(life) ? MEMBER_GONE : (int)life; /* another pod of that name */
-}
-
-static int next_removed(enum member_life life, enum member_event event)
-{
-    switch (life) {
-    case MEMBER_WANTED:
-        return event == MEMBER_FORGET ? -1 : MEMBER_GONE;
-    case MEMBER_REFUSED:
-    case MEMBER_LOST:
-        return MEMBER_GONE;
-    case MEMBER_DOUBTED:
-        return MEMBER_DYING_UNKNOWN;
-    case MEMBER_POSTING:
-        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_POSTING;
-    case MEMBER_UNSURE:
-    case MEMBER_TAKEN:
-    case MEMBER_MADE:
-        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_UNKNOWN;
-    case MEMBER_CHECKING:
-    case MEMBER_LOOKING:
-        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_LOOKING;
-    case MEMBER_SHOWN: /* a POST on its way could make a second pod once this one is deleted */
-        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_SHOWN;
-    case MEMBER_THERE:
-        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_DUE;
-    default:
-        return -1;
-    }
+    return (set >> item & 1U) != 0;
 }
 
 int member_life_next(enum member_life life, enum member_event event)
 {
-    switch (event) {
-    case MEMBER_SENT_POST:
-    case MEMBER_SENT_GET:
-    case MEMBER_SENT_DELETE:
-        return next_sent(life, event);
-    case MEMBER_CREATED:
-    case MEMBER_NAME_TAKEN:
-    case MEMBER_FOUND:
-    case MEMBER_NOT_FOUND:
-    case MEMBER_TRY_AGAIN:
-    case MEMBER_FAILED:
-    case MEMBER_FAILED_UNSURE:
-    case MEMBER_DELETED:
-        return next_answered(life, event);
-    case MEMBER_SEEN:
-        return next_seen(life);
-    case MEMBER_VANISHED:
-        return next_vanished(life);
-    case MEMBER_REMOVE:
-    case MEMBER_FORGET:
-        return next_removed(life, event);
-    case MEMBER_TIMED_OUT:
-        return life == MEMBER_DYING_DELETED ? MEMBER_DYING_UNKNOWN : -1;
+    for (size_t i = 0; i < sizeof(arrows) / sizeof(arrows[0]); i++) {
+        if (has(arrows[i].from, life) && has(arrows[i].on, event)) {
+            return (int)arrows[i].to;
+        }
     }
-    return -1;
+    /* What the watch says may be about another pod of that name. */
+    return event == MEMBER_SEEN || event == MEMBER_VANISHED ? (int)life : -1;
+}
+
+bool member_life_is_dying(enum member_life life)
+{
+    return has(DYING, life);
+}
+
+bool member_life_is_refused(enum member_life life)
+{
+    return has(REFUSED, life);
+}
+
+bool member_life_has_call(enum member_life life)
+{
+    return has(WITH_CALL, life);
+}
+
+bool member_life_has_uid(enum member_life life)
+{
+    return has(WITH_UID, life);
 }
 
 /* ---- one member ---- */
