@@ -246,7 +246,7 @@ static void format_points(const struct run_def *def, const struct point_rate *ra
 static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
 {
     uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
-    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_to_string(def->spec->order),
+    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_names[def->spec->order],
                (unsigned long long)def->spec->workload.seed);
     for (uint32_t i = 0; i < shown; i++) {
         buf_printf(out, "%s%u.%u", i % SLOTS_A_LINE == 0 ? "\n  " : " ", def->slots[i].point,

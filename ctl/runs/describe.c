@@ -121,7 +121,7 @@ static void format_definition(const struct describe_params *p, struct buf *out)
          w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
     format_exchanges(p, out);
     if (w->compute == COMPUTE_EMULATED) {
-        line(p, out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_to_string(w->compute),
+        line(p, out, "  Compute:", "%s, %.6g ms a step, jitter %g", compute_names[w->compute],
              (double)trace_step_ns(&w->trace) / 1e6, w->trace.jitter_ratio);
     }
     if (w->link.bits_per_s > 0) {
@@ -129,8 +129,8 @@ static void format_definition(const struct describe_params *p, struct buf *out)
         link_text(&w->link, text);
         line(p, out, "  Link:", "%s", text);
     }
-    line(p, out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
-    line(p, out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
+    line(p, out, "  Sweep:", "%s", sweep_kind_names[spec->sweep.kind]);
+    line(p, out, "  Baseline:", "%s", baseline_kind_names[spec->baseline.kind]);
     line(p, out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
          (long long)spec->steps);
     char range[96];
@@ -140,10 +140,10 @@ static void format_definition(const struct describe_params *p, struct buf *out)
                  (long long)spec->min_repeats, (long long)spec->repeats,
                  100 * spec->stop.half_width_ratio);
     }
-    line(p, out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_to_string(spec->order),
+    line(p, out, "  Repeats:", "%s, %s, seed %llu", range, order_kind_names[spec->order],
          (unsigned long long)w->seed);
     line(p, out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
-         on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
+         on_trial_failure_names[spec->failure_policy.on_trial_failure],
          (long long)spec->failure_policy.max_failed_trials,
          (long long)spec->run_policy.backoff_limit);
 }

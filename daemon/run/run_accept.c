@@ -206,7 +206,7 @@ static void fix_addressing(const struct run *run, struct spec *spec)
     if (spec->addressing == ADDRESSING_AUTO) {
         spec->addressing = run->env->has_dns ? ADDRESSING_DNS : ADDRESSING_IP;
         json_object_set_new(json_object_get(spec->definition, "spec"), "addressing",
-                            json_string(addressing_to_string(spec->addressing)));
+                            json_string(addressing_names[spec->addressing]));
     }
 }
 

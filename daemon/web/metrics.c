@@ -350,7 +350,7 @@ static void write_run_info(const struct metrics_run *run, struct expo *e)
     const struct expo_label labels[] = {
         {"run", run->name},
         {"benchmark", run->benchmark},
-        {"baseline", run->frozen->is_known ? baseline_kind_to_string(run->frozen->baseline) : ""},
+        {"baseline", run->frozen->is_known ? baseline_kind_names[run->frozen->baseline] : ""},
         {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
         {"simulated", run->is_simulated ? "true" : "false"},
     };

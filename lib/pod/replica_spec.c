@@ -284,7 +284,7 @@ static void add_emulation(struct env *env, const struct workload *w, enum role r
 {
     if (w->compute == COMPUTE_EMULATED && (role == ROLE_TRAINER || role == ROLE_WORKER)) {
         _cleanup_(freep) char *trace = trace_text(&w->trace);
-        env_set(env, "BENCHD_COMPUTE", "%s", compute_to_string(w->compute));
+        env_set(env, "BENCHD_COMPUTE", "%s", compute_names[w->compute]);
         env_set(env, "BENCHD_TRACE", "%s", trace);
         env_set(env, "BENCHD_JITTER", "%.17g", w->trace.jitter_ratio);
     }

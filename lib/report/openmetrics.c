@@ -108,7 +108,7 @@ static void put_run(const struct writer *w)
     begin(w->out, "bench_run_info", NULL, "Always 1; the labels describe the run.");
     buf_puts(w->out, "bench_run_info");
     put_run_labels(w);
-    put_label(w->out, ",baseline", baseline_kind_to_string(r->def->spec->baseline.kind));
+    put_label(w->out, ",baseline", baseline_kind_names[r->def->spec->baseline.kind]);
     put_label(w->out, ",rehearsal", r->def->rehearsal ? "true" : "false");
     put_label(w->out, ",simulated", r->simulated ? "true" : "false");
     put_label(w->out, ",mode", buf_cstr(&mode));

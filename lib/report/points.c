@@ -200,7 +200,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_word(s, "phase", trial_phase_to_string(p->phase));
     sheet_params(s, names->items, names->len, &p->point->params);
     put_figures(s, p);
-    sheet_word(s, "baseline_kind", baseline_kind_to_string(def->spec->baseline.kind));
+    sheet_word(s, "baseline_kind", baseline_kind_names[def->spec->baseline.kind]);
     sheet_count(s, "baseline_point", base->point->index);
     sheet_value(s, "baseline_throughput", &base->throughput.estimate);
     sheet_count(s, "trials_succeeded", p->n_succeeded);

@@ -99,7 +99,7 @@ void result_describe_replicas(const struct result *r, const struct point *point,
 void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
 {
     const struct point_result *base = &r->points[p->point->baseline_index];
-    buf_printf(out, "%s, point %u: ", baseline_kind_to_string(r->def->spec->baseline.kind),
+    buf_printf(out, "%s, point %u: ", baseline_kind_names[r->def->spec->baseline.kind],
                base->point->index);
     result_describe_replicas(r, base->point, out);
     buf_puts(out, ": ");

@@ -171,7 +171,7 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
 static json_t *baseline_to_json(const struct result *r, const struct point_result *p)
 {
     const struct point_result *base = &r->points[p->point->baseline_index];
-    return JSON_OBJECT({"kind", json_string(baseline_kind_to_string(r->def->spec->baseline.kind))},
+    return JSON_OBJECT({"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
                        {"point", json_count(base->point->index)},
                        {"throughput", figure_to_json(&base->throughput)});
 }
@@ -299,7 +299,7 @@ static json_t *slow_to_json(const struct result *r)
 static json_t *bounds_to_json(const struct threshold *t)
 {
     return JSON_OBJECT(
-        {"metric", json_string(metric_to_string(t->metric))},
+        {"metric", json_string(metric_names[t->metric])},
         {"min", json_number_or_null(t->has_min ? t->min : NAN)},
         {"max", json_number_or_null(t->has_max ? t->max : NAN)},
         {"confidence", t->judges_interval ? json_real(THRESHOLD_CONFIDENCE) : json_null()});

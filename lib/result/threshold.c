@@ -39,7 +39,7 @@ bool threshold_skips_all(const struct result *r)
 
 void threshold_format(const struct threshold *threshold, struct buf *out)
 {
-    buf_puts(out, metric_to_string(threshold->metric));
+    buf_puts(out, metric_names[threshold->metric]);
     if (threshold->has_min) {
         buf_puts(out, " >= ");
         number_format_exact(threshold->min, out);

@@ -11,7 +11,6 @@
 #include "spec/name.h"
 #include "spec/profile_descriptions.h"
 #include "spec/rendezvous.h"
-#include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 
 #define TEXT_MAX 1024

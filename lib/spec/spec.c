@@ -7,7 +7,17 @@
 #include "base/str.h"
 #include "logparse/rule.h"
 #include "spec/profile.h"
-#include "spec/spec_names.h"
+
+const char *const sweep_kind_names[] = {"grid", "zip", "points"};
+const char *const dataset_kind_names[] = {"Synthetic", "Cifar10", "Idx"};
+const char *const compute_names[] = {"Real", "Emulated"};
+const char *const baseline_kind_names[] = {"SingleNode", "Point"};
+const char *const order_kind_names[] = {"Interleaved", "Sequential"};
+const char *const on_trial_failure_names[] = {"Retry", "Skip", "Stop"};
+const char *const metric_names[] = {"throughput", "speedup", "efficiency", "timeToAccuracy",
+                                    "accuracyAfterTime"};
+const char *const clean_pod_policy_names[] = {"All", "Running", "None", "OnSuccess"};
+const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
 
 bool spec_is_imported(const struct spec *spec)
 {
@@ -154,11 +164,6 @@ void spec_free(struct spec *spec)
     free(spec);
 }
 
-const char *sweep_kind_to_string(enum sweep_kind kind)
-{
-    return sweep_kind_names[kind];
-}
-
 const char *workload_dataset_name(const struct workload *workload)
 {
     return workload->dataset == DATASET_OTHER ? workload->dataset_other
@@ -180,34 +185,4 @@ void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_S
     (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s%s",
                    exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "", is_plain ? "" : " ",
                    is_plain ? "" : mode, transports[exchange->transport]);
-}
-
-const char *baseline_kind_to_string(enum baseline_kind kind)
-{
-    return baseline_kind_names[kind];
-}
-
-const char *order_kind_to_string(enum order_kind kind)
-{
-    return order_kind_names[kind];
-}
-
-const char *on_trial_failure_to_string(enum on_trial_failure policy)
-{
-    return on_trial_failure_names[policy];
-}
-
-const char *metric_to_string(enum metric metric)
-{
-    return metric_names[metric];
-}
-
-const char *clean_pod_policy_to_string(enum clean_pod_policy policy)
-{
-    return clean_pod_policy_names[policy];
-}
-
-const char *addressing_to_string(enum addressing addressing)
-{
-    return addressing_names[addressing];
 }

@@ -72,7 +72,6 @@ enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_OTH
 
 enum compute { COMPUTE_REAL, COMPUTE_EMULATED };
 #define COMPUTE_COUNT 2
-const char *compute_to_string(enum compute compute); /* "Real", "Emulated"; in spec_trace.c */
 /* How long a layer of an emulated trainer takes, at the length of a step that was asked for. */
 struct trace_layer {
     char *name;
@@ -222,10 +221,13 @@ bool spec_system_has_role(const struct spec *spec, const struct system *system, 
 /* A declared parameter; NULL: none, as for the built-in names. */
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 
-const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
-const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "Point" */
-const char *order_kind_to_string(enum order_kind kind);
-const char *on_trial_failure_to_string(enum on_trial_failure policy);
-const char *metric_to_string(enum metric metric);                     /* "throughput", ... */
-const char *addressing_to_string(enum addressing addressing);         /* "Auto", ... */
-const char *clean_pod_policy_to_string(enum clean_pod_policy policy); /* "All", ... */
+/* The words of a definition's enums, each table indexed by its enum. */
+extern const char *const sweep_kind_names[3]; /* "grid", ... */
+extern const char *const dataset_kind_names[DATASET_COUNT];
+extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */
+extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" */
+extern const char *const order_kind_names[2];
+extern const char *const on_trial_failure_names[3];
+extern const char *const metric_names[5]; /* "throughput", ... */
+extern const char *const clean_pod_policy_names[4];
+extern const char *const addressing_names[3];

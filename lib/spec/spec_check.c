@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "doc/json_pointer.h"
 #include "spec/builtin.h"
-#include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 
 static bool is_known_name(const struct reading *r, const char *name)
@@ -49,7 +48,7 @@ static bool is_swept_in(const struct reading *r, const char *name)
 static void complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
 {
     struct place sweep = place_get(&r->at, "sweep");
-    struct place kind = place_get(&sweep, sweep_kind_to_string(r->spec->sweep.kind));
+    struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
     struct place axis = place_get(&kind, name);
     reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
 }

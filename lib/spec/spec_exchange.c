@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_names.h"
 
 #define TEXT_MAX 1024
 

@@ -21,7 +21,7 @@ static const struct node *local_trainers(const struct node *root, const struct s
     if (from == NULL) {
         return NULL;
     }
-    char *path = xasprintf("spec.sweep.%s.%s", sweep_kind_to_string(spec->sweep.kind), from);
+    char *path = xasprintf("spec.sweep.%s.%s", sweep_kind_names[spec->sweep.kind], from);
     const struct node *node = tree_at(root, path);
     if (!node->from_local) {
         free(path);

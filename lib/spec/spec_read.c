@@ -11,7 +11,6 @@
 #include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/profile.h"
-#include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/spec_load.h"

@@ -2,7 +2,6 @@
  * spec_internal.h. */
 #include "base/mem.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 #include "spec/stop_rule.h"
 

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
-#include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/template_rules.h"

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "core/link.h"
 #include "spec/builtin.h"
-#include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 
 /* The bounds of the schema in manifests/benchmark-crd.yaml. */

@@ -7,7 +7,6 @@
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
-#include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 

@@ -14,13 +14,6 @@
 #define STEP_MS_MAX 3600000
 #define LAYERS_MAX 256
 
-static const char *const compute_names[COMPUTE_COUNT] = {"Real", "Emulated"};
-
-const char *compute_to_string(enum compute compute)
-{
-    return compute_names[compute];
-}
-
 char *trace_text(const struct trace *trace)
 {
     struct buf out = BUF_INIT;
@@ -190,7 +183,7 @@ static void check_sweep(struct reading *r)
     struct place sweep = place_get(&r->at, "sweep");
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (varies(&r->spec->sweep, names[i])) {
-            struct place kind = place_get(&sweep, sweep_kind_to_string(r->spec->sweep.kind));
+            struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
             struct place axis = place_get(&kind, names[i]);
             reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind,
                                 "keep one value, and record a trace for each",

@@ -47,7 +47,7 @@ TEST(keeps_ended)
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# %s, %s\n", clean_pod_policy_to_string(rows[i].policy),
+        print_message("# %s, %s\n", clean_pod_policy_names[rows[i].policy],
                       attempt_outcome_to_string(rows[i].outcome));
         assert_int_equal(cleanup_keeps_ended(rows[i].policy, rows[i].outcome), rows[i].keeps);
     }

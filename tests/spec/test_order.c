@@ -12,7 +12,7 @@ static char *describe(unsigned n_points, unsigned repeats, enum order_kind order
     struct slot *slots = order_slots(n_points, repeats, order, seed);
     struct buf out = BUF_INIT;
     buf_printf(&out, "%u %u %llu %s\n", n_points, repeats, (unsigned long long)seed,
-               order_kind_to_string(order));
+               order_kind_names[order]);
     unsigned a_line = order == ORDER_SEQUENTIAL ? repeats : n_points;
     for (unsigned i = 0; i < n_points * repeats; i++) {
         buf_printf(&out, "%u%c", slots[i].point, (i + 1) % a_line == 0 ? '\n' : ' ');

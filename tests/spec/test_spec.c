@@ -97,7 +97,7 @@ TEST(reads_a_trace)
         assert_string_equal(got, rows[i].text);
         assert_true(s->workload.trace.jitter_ratio == rows[i].jitter);
         assert_int_equal(s->workload.compute, COMPUTE_EMULATED);
-        assert_string_equal(compute_to_string(s->workload.compute), "Emulated");
+        assert_string_equal(compute_names[s->workload.compute], "Emulated");
         spec_free(s);
     }
     struct spec *plain = definition_load(definition_text, NULL);
@@ -114,8 +114,8 @@ TEST(reads_cluster_fields)
                       "  measure:");
     struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->run_policy.ttl_s, 0);
-    assert_string_equal(clean_pod_policy_to_string(s->run_policy.clean_pod_policy), "None");
-    assert_string_equal(addressing_to_string(s->addressing), "Ip");
+    assert_string_equal(clean_pod_policy_names[s->run_policy.clean_pod_policy], "None");
+    assert_string_equal(addressing_names[s->addressing], "Ip");
     spec_free(s);
 }
 
