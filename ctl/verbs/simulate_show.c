@@ -67,7 +67,7 @@ static void add_row(struct table *t, const struct columns *c, const struct predi
     table_number(t, "FORWARD", "%.4g", it->mean.forward_s * 1e3);
     table_number(t, "BACKWARD", "%.4g", it->mean.backward_s * 1e3);
     table_number(t, "EXPOSED", "%.4g", it->mean.exposed_s * 1e3);
-    table_text(t, "LIMIT", "%s", predict_limit_to_string(it->limit));
+    table_text(t, "LIMIT", "%s", predict_limit_names[it->limit]);
     table_end_row(t);
 }
 

@@ -134,9 +134,8 @@ static void write_answers(const struct metrics_input *in, struct expo *e)
 {
     for (int method = 0; method < KUBE_N_METHODS; method++) {
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
-            const struct expo_label labels[] = {
-                {"method", kube_method_to_string((enum kube_method)method)},
-                {"code", kube_codes[i]}};
+            const struct expo_label labels[] = {{"method", kube_method_names[method]},
+                                                {"code", kube_codes[i]}};
             expo_sample(e, labels, LENGTH(labels),
                         (double)in->facts->kube.traffic.answers[method][i]);
         }
@@ -148,7 +147,7 @@ static void write_request_times(const struct metrics_input *in, struct expo *e)
     for (size_t i = 0; i < KUBE_N_TARGETS; i++) {
         for (int verb = 0; verb < KUBE_N_VERBS; verb++) {
             const struct histogram *h = &in->facts->kube.traffic.times[i][verb];
-            const struct expo_label labels[] = {{"verb", kube_verb_to_string((enum kube_verb)verb)},
+            const struct expo_label labels[] = {{"verb", kube_verb_names[verb]},
                                                 {"resource", kube_targets[i]}};
             if (histogram_count(h) > 0) {
                 expo_histogram(e, labels, LENGTH(labels), h);

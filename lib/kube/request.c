@@ -24,11 +24,7 @@ const struct kube_resource kube_benchmarks = {"benchd.io", "v1alpha1", "benchmar
 const struct kube_resource kube_benchmark_runs = {"benchd.io", "v1alpha1", "benchmarkruns",
                                                   "benchmark run"};
 
-const char *kube_method_to_string(enum kube_method method)
-{
-    static const char *const names[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
-    return names[method];
-}
+const char *const kube_method_names[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
 void kube_request_done(struct kube_request *req)
 {

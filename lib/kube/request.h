@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 enum kube_method { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH, KUBE_DELETE };
-const char *kube_method_to_string(enum kube_method method); /* "GET" */
+extern const char *const kube_method_names[]; /* "GET" */
 
 /* In ascending order; each has a limit of its own, so that none waits for another:
  *   NORMAL  pods and all else

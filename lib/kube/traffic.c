@@ -21,12 +21,7 @@ const char *const kube_codes[KUBE_N_CODES] = {"200", "201", "202", "400",   "401
 #define CODE_OTHER (KUBE_N_CODES - 2)
 #define CODE_NONE (KUBE_N_CODES - 1)
 
-const char *kube_verb_to_string(enum kube_verb verb)
-{
-    static const char *const names[KUBE_N_VERBS] = {"GET", "LIST",  "WATCH", "POST",
-                                                    "PUT", "PATCH", "DELETE"};
-    return names[verb];
-}
+const char *const kube_verb_names[] = {"GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "DELETE"};
 
 /* The part of a path after its namespace, "pods/x/log", without the query. */
 struct tail {

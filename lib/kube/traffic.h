@@ -20,7 +20,7 @@ enum kube_verb {
     KUBE_VERB_DELETE,
     KUBE_N_VERBS
 };
-const char *kube_verb_to_string(enum kube_verb verb); /* "LIST" */
+extern const char *const kube_verb_names[]; /* "LIST" */
 enum kube_verb kube_verb_of(const struct kube_request *req);
 
 #define KUBE_N_TARGETS 12

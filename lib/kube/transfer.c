@@ -258,7 +258,7 @@ static CURLcode set_method(struct kube_transfer *t)
     } else {
         SET(CURLOPT_HTTPGET, 1L);
     }
-    SET(CURLOPT_CUSTOMREQUEST, kube_method_to_string(req->method));
+    SET(CURLOPT_CUSTOMREQUEST, kube_method_names[req->method]);
     SET(CURLOPT_HTTPHEADER, t->headers);
     SET(CURLOPT_USERAGENT, t->params.endpoint->user_agent);
     if (!t->params.is_stream && !t->params.endpoint->is_uncompressed) {

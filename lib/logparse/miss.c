@@ -67,7 +67,7 @@ static void put_near(const struct log_miss *m, const struct log_rule *rule, stru
 {
     const struct log_line_rule *line = &rule->lines.items[m->near_line];
     buf_printf(out, "nearest miss: line %llu, for lines[%zu] (%s) of the rule; it ",
-               (unsigned long long)m->near.number, m->near_line, log_kind_to_string(line->kind));
+               (unsigned long long)m->near.number, m->near_line, log_kind_names[line->kind]);
     if (m->missing == NULL) {
         buf_puts(out, "matches the pattern's literals but not its groups:\n");
     } else {

@@ -11,15 +11,10 @@
 #define DESCRIPTION_MAX 200
 #define SKIP_MAX 1000000
 
-static const char *const kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", "Info"};
+const char *const log_kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", "Info"};
 static const char *const scope_names[] = {"Replica", "Each", "Job"};
 static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
 static const char *const source_names[] = {"Numbers", "TimeStamps"};
-
-const char *log_kind_to_string(enum log_kind kind)
-{
-    return kind_names[kind];
-}
 
 /* ---- what a line can say ---- */
 
@@ -84,7 +79,7 @@ static void read_skip(struct diags *d, const struct place *item, struct log_line
     }
     if (line->kind == LOG_KIND_SUMMARY || line->kind == LOG_KIND_INFO) {
         reader_complain_key(d, &place, "remove it", "a line of kind %s has no warm-up",
-                            kind_names[line->kind]);
+                            log_kind_names[line->kind]);
     }
 }
 
@@ -152,7 +147,7 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     if (!read_map(d, item, fields, COUNT_OF(fields))) {
         return;
     }
-    line->kind = (enum log_kind)read_enum_or(d, item, "kind", kind_names, LOG_KIND_COUNT, NULL,
+    line->kind = (enum log_kind)read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_COUNT, NULL,
                                              LOG_KIND_STEP);
     line->scope = (enum log_scope)read_enum_or(d, item, "scope", scope_names, COUNT_OF(scope_names),
                                                NULL, LOG_SCOPE_REPLICA);

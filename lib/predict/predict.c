@@ -13,18 +13,13 @@
 #define HIDDEN 0.1   /* as in result/limit.c */
 #define USED_UP 0.95 /* of shared cores */
 
-static const char *const limits[] = {
+const char *const predict_limit_names[] = {
     [PREDICT_COMPUTE] = "Compute",          [PREDICT_STRAGGLER] = "Straggler",
     [PREDICT_SERVER_CPU] = "ServerCpu",     [PREDICT_SERVER_LINK] = "ServerLink",
     [PREDICT_TRAINER_LINK] = "TrainerLink", [PREDICT_CORES] = "Cores",
     [PREDICT_WORKER_CPU] = "WorkerCpu",     [PREDICT_WORKER_LINK] = "WorkerLink",
     [PREDICT_LATENCY] = "Latency",
 };
-
-const char *predict_limit_to_string(enum predict_limit limit)
-{
-    return limits[limit];
-}
 
 /* ---- what cannot be simulated ---- */
 

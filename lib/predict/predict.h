@@ -58,7 +58,7 @@ enum predict_limit {
     PREDICT_WORKER_LINK,
     PREDICT_CORES, /* those that all share */
 };
-const char *predict_limit_to_string(enum predict_limit limit); /* "Compute", ... */
+extern const char *const predict_limit_names[]; /* "Compute", ... */
 
 struct predicted_point {
     const struct point *point; /* borrowed from the definition */

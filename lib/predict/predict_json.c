@@ -64,7 +64,7 @@ static json_t *point_json(const struct prediction *p, const struct predicted_poi
              {"speedup", figure(&it->speedup, "ratio")},
              {"efficiency", figure(&it->efficiency, "ratio")}, {"seconds", phases(&it->mean)},
              {"shares", shares(&it->mean, point->exchange == EXCHANGE_ALL_REDUCE)},
-             {"limit", json_string(predict_limit_to_string(it->limit))},
+             {"limit", json_string(predict_limit_names[it->limit])},
              {"timesScaledToBatch", json_boolean(it->is_scaled)});
     return o;
 }

@@ -18,7 +18,7 @@ static void put_model_row(struct table *t, enum scaling_model model, const char 
     } else {
         buf_puts(&interval, isnan(x->low) ? "-" : "not known");
     }
-    table_text(t, "MODEL", "%s", scaling_model_to_string(model));
+    table_text(t, "MODEL", "%s", scaling_model_names[model]);
     table_text(t, "PARAMETER", "%s", name);
     table_value(t, "VALUE", x->value);
     table_number(t, "95% INTERVAL", "%s", buf_cstr(&interval));
@@ -62,7 +62,7 @@ static void put_states(const struct curve *c, struct buf *out)
         const struct scaling_fit *f = &c->fits[m];
         if (f->gap == SCALING_FITTED && !scaling_fit_holds(f)) {
             buf_printf(out, "%s%s (p ", n++ == 0 ? "Contradicted by the trials: " : ", ",
-                       scaling_model_to_string(f->model));
+                       scaling_model_names[f->model]);
             number_format(f->misfit_p, out);
             buf_putc(out, ')');
         }
@@ -73,7 +73,7 @@ static void put_states(const struct curve *c, struct buf *out)
         const struct scaling_fit *f = &c->fits[m];
         if (f->gap != SCALING_FITTED) {
             buf_printf(out, "%s%s (%s)", n++ == 0 ? "Not fitted: " : ", ",
-                       scaling_model_to_string(f->model), scaling_gap_to_string(f->gap));
+                       scaling_model_names[f->model], scaling_gap_names[f->gap]);
         }
     }
     buf_puts(out, n > 0 ? "." : "");
@@ -135,8 +135,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct point 
     sheet_word(s, "run", r->def->name);
     sheet_word(s, "system", r->def->spec->systems.items[first->system].name);
     sheet_params(s, r->curves.names.items, r->curves.names.len, &first->params);
-    sheet_word(s, "model", scaling_model_to_string(f->model));
-    sheet_word(s, "state", scaling_gap_to_string(f->gap));
+    sheet_word(s, "model", scaling_model_names[f->model]);
+    sheet_word(s, "state", scaling_gap_names[f->gap]);
     sheet_bool(s, "holds", scaling_fit_holds(f));
     sheet_word(s, "parameter", parameter == NULL ? NULL : parameter->name);
     sheet_number(s, "value", parameter == NULL ? NAN : parameter->range.value);

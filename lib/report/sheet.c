@@ -275,7 +275,7 @@ void sheet_interval(struct sheet *s, const char *low, const char *high, const st
 void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
 {
     const bool has = e->known && e->has_interval;
-    sheet_word(s, column, has ? interval_method_to_string(e->method) : NULL);
+    sheet_word(s, column, has ? interval_method_names[e->method] : NULL);
 }
 
 void sheet_names_add(struct words_names *names, const struct result *r)

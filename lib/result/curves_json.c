@@ -19,8 +19,8 @@ static json_t *fit_to_json(const struct scaling_fit *f)
         json_object_set_new(parameters, f->parameters[i].name,
                             range_to_json(&f->parameters[i].range));
     }
-    return JSON_OBJECT({"model", json_string(scaling_model_to_string(f->model))},
-                       {"state", json_string(scaling_gap_to_string(f->gap))},
+    return JSON_OBJECT({"model", json_string(scaling_model_names[f->model])},
+                       {"state", json_string(scaling_gap_names[f->gap])},
                        {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
                        {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
                        {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});

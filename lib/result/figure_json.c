@@ -23,6 +23,6 @@ json_t *figure_to_json(const struct figure *f)
         {"value", json_number_or_null(e->known ? e->value : NAN)},
         {"low", json_number_or_null(has_interval ? e->low : NAN)},
         {"high", json_number_or_null(has_interval ? e->high : NAN)},
-        {"method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL)},
+        {"method", json_text_or_null(has_interval ? interval_method_names[e->method] : NULL)},
         {"unit", json_string(f->unit)}, {"scope", json_string(f->scope)});
 }

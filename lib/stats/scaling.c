@@ -19,17 +19,8 @@
 #define MAX SCALING_MAX_COEFFICIENTS
 #define NO_RANGE ((struct scaling_range){NAN, NAN, NAN})
 
-const char *scaling_model_to_string(enum scaling_model model)
-{
-    static const char *const names[] = {"Amdahl", "USL", "Exchange"};
-    return names[model];
-}
-
-const char *scaling_gap_to_string(enum scaling_gap gap)
-{
-    static const char *const names[] = {"Fitted", "FewSizes", "NoLoad", "SameLoad", "NoMinimum"};
-    return names[gap];
-}
+const char *const scaling_model_names[] = {"Amdahl", "USL", "Exchange"};
+const char *const scaling_gap_names[] = {"Fitted", "FewSizes", "NoLoad", "SameLoad", "NoMinimum"};
 
 /* ---- least squares ---- */
 

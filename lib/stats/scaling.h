@@ -17,7 +17,7 @@ enum scaling_model {
     SCALING_EXCHANGE, /* N / X = c0 + c1 load */
 };
 #define SCALING_MODEL_COUNT 3
-const char *scaling_model_to_string(enum scaling_model model); /* "Amdahl", ... */
+extern const char *const scaling_model_names[]; /* "Amdahl", ... */
 
 /* All trials with one number of trainers. */
 struct scaling_size {
@@ -41,7 +41,7 @@ enum scaling_gap {
     /* no coefficients make the squares least, or one trainer alone had no time */
     SCALING_NO_MINIMUM,
 };
-const char *scaling_gap_to_string(enum scaling_gap gap); /* "Fitted", "FewSizes", ... */
+extern const char *const scaling_gap_names[]; /* "Fitted", "FewSizes", ... */
 #define SCALING_MIN_SIZES 3
 
 #define SCALING_MAX_COEFFICIENTS 3

@@ -15,18 +15,14 @@
 #define ORDER_STATISTICS_MIN_N 6
 #define TAIL 0.025 /* on each side of a 95% interval */
 
-const char *interval_method_to_string(enum interval_method method)
-{
-    static const char *const names[] = {
-        [INTERVAL_NONE] = "None",
-        [INTERVAL_T_LOG] = "StudentTLog",
-        [INTERVAL_ORDER_STATISTICS] = "InterpolatedOrderStatistics",
-        [INTERVAL_TWO_STAGE_LOG] = "SteinTwoStageTLog",
-        [INTERVAL_WELCH_LOG] = "WelchLog",
-        [INTERVAL_PAIRED_LOG] = "PairedTLog",
-    };
-    return names[method];
-}
+const char *const interval_method_names[] = {
+    [INTERVAL_NONE] = "None",
+    [INTERVAL_T_LOG] = "StudentTLog",
+    [INTERVAL_ORDER_STATISTICS] = "InterpolatedOrderStatistics",
+    [INTERVAL_TWO_STAGE_LOG] = "SteinTwoStageTLog",
+    [INTERVAL_WELCH_LOG] = "WelchLog",
+    [INTERVAL_PAIRED_LOG] = "PairedTLog",
+};
 
 /* P(X = k) of a binomial with n fair coins; through logs, since 2^-n leaves double beyond 1,074. */
 static double fair_coins(size_t n, size_t k)

@@ -14,7 +14,7 @@ enum interval_method {
     INTERVAL_WELCH_LOG,        /* of ratios: Welch's t on the logs of both sides */
     INTERVAL_PAIRED_LOG,       /* of ratios of pairs: Student's t on the logs of their ratios */
 };
-const char *interval_method_to_string(enum interval_method method); /* "StudentTLog", ... */
+extern const char *const interval_method_names[]; /* "StudentTLog", ... */
 
 struct estimate {
     bool known;

@@ -8,7 +8,7 @@
 static void assert_request(struct kube_request *req, const char *line, const char *type,
                            const char *body, const char *what)
 {
-    _cleanup_(freep) char *got = xasprintf("%s %s", kube_method_to_string(req->method), req->path);
+    _cleanup_(freep) char *got = xasprintf("%s %s", kube_method_names[req->method], req->path);
     assert_string_equal(got, line);
     assert_string_equal(req->content_type == NULL ? "" : req->content_type, type);
     assert_string_equal(req->body == NULL ? "" : req->body, body);

@@ -42,7 +42,7 @@ TEST(a_request_has_a_verb_and_a_kind)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *path = xstrdup(rows[i].path);
         const struct kube_request req = {.method = rows[i].method, .path = path};
-        const char *verb = kube_verb_to_string(kube_verb_of(&req));
+        const char *verb = kube_verb_names[kube_verb_of(&req)];
         const char *target = kube_targets[kube_target_of(&req)];
         if (!str_eq(verb, rows[i].verb) || !str_eq(target, rows[i].target)) {
             fail_msg("%s: expected %s %s, got %s %s", rows[i].name, rows[i].verb, rows[i].target,

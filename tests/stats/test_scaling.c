@@ -302,8 +302,8 @@ TEST(never_nan)
 
 TEST(names)
 {
-    assert_string_equal(scaling_model_to_string(SCALING_USL), "USL");
-    assert_string_equal(scaling_model_to_string(SCALING_EXCHANGE), "Exchange");
-    assert_string_equal(scaling_gap_to_string(SCALING_FITTED), "Fitted");
-    assert_string_equal(scaling_gap_to_string(SCALING_NO_MINIMUM), "NoMinimum");
+    assert_string_equal(scaling_model_names[SCALING_USL], "USL");
+    assert_string_equal(scaling_model_names[SCALING_EXCHANGE], "Exchange");
+    assert_string_equal(scaling_gap_names[SCALING_FITTED], "Fitted");
+    assert_string_equal(scaling_gap_names[SCALING_NO_MINIMUM], "NoMinimum");
 }

@@ -107,7 +107,7 @@ TEST(two_stages_by_hand)
     near("low", 95.532685459, e.low, 1e-7);
     near("high", 104.676215810, e.high, 1e-7);
     assert_int_equal(e.method, INTERVAL_TWO_STAGE_LOG);
-    assert_string_equal(interval_method_to_string(e.method), "SteinTwoStageTLog");
+    assert_string_equal(interval_method_names[e.method], "SteinTwoStageTLog");
     const struct estimate other = stats_median(base, 5), ratio = stats_ratio(&e, &other, 1);
     near("Welch's is the wider interval: df", 3.92306116618, ratio.logs.df, 1e-10);
     near("low", 1.898840280, ratio.low, 1e-8);
