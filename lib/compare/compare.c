@@ -299,14 +299,11 @@ static int check_transports(const struct comparison *c, const char **ret_fix, st
         return 0;
     }
     *ret_fix = "set exchange.transport in both definitions, and measure again";
-    struct buf a = BUF_INIT, b = BUF_INIT;
+    _cleanup_(buf_done) struct buf a = BUF_INIT, b = BUF_INIT;
     transports_name(&base, &a);
     transports_name(&candidate, &b);
-    const int r = err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s",
-                          c->base->def->name, buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
-    buf_done(&a);
-    buf_done(&b);
-    return r;
+    return err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s", c->base->def->name,
+                   buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
 }
 
 static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)
@@ -314,7 +311,7 @@ static int check_strict(const struct comparison *c, const char **ret_fix, struct
     if (c->differences.len == 0) {
         return 0;
     }
-    struct buf text = BUF_INIT, names = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, names = BUF_INIT;
     vec_each (const struct difference, d, &c->differences) {
         buf_printf(&text, "%s%s %s -> %s", text.len == 0 ? "" : ", ", d->what, d->base,
                    d->candidate);
@@ -325,11 +322,8 @@ static int check_strict(const struct comparison *c, const char **ret_fix, struct
     const bool fits = text.len + strlen(a) + strlen(b) + 64 < ERR_MSG_SIZE;
     *ret_fix = fits ? "measure both in the same way, or omit --strict"
                     : "measure both in the same way; without --strict the values are printed";
-    const int r = err_set(err, EINVAL, "run/%s and run/%s differ in more than their points: %s", a,
-                          b, buf_cstr(fits ? &text : &names));
-    buf_done(&text);
-    buf_done(&names);
-    return r;
+    return err_set(err, EINVAL, "run/%s and run/%s differ in more than their points: %s", a, b,
+                   buf_cstr(fits ? &text : &names));
 }
 
 int comparison_new(const struct result *base, const struct result *candidate,

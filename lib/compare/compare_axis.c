@@ -71,7 +71,7 @@ static void collect_values(const struct comparison *c, struct texts *ret)
 static int refuse_axis(const struct comparison *c, struct err *err)
 {
     const struct matrix *m = &c->base->def->matrix;
-    struct texts axes = {0};
+    _cleanup_(texts_done) struct texts axes = {0};
     if (c->base->def->spec->systems.len > 1) {
         names_add(&axes, xstrdup("system"));
     }
@@ -80,21 +80,17 @@ static int refuse_axis(const struct comparison *c, struct err *err)
             names_add(&axes, xstrdup(p->name));
         }
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     names_put(&axes, &text);
-    const int r = err_set(err, EINVAL, "run/%s did not sweep '%s'; it swept %s", c->base->def->name,
-                          c->axis, text.len == 0 ? "nothing" : buf_cstr(&text));
-    buf_done(&text);
-    texts_done(&axes);
-    return r;
+    return err_set(err, EINVAL, "run/%s did not sweep '%s'; it swept %s", c->base->def->name,
+                   c->axis, text.len == 0 ? "nothing" : buf_cstr(&text));
 }
 
 /* The first value that the sweep names is the base. */
 static int take_values(struct comparison *c, const char **ret_fix, struct err *err)
 {
-    struct texts values = {0};
+    _cleanup_(texts_done) struct texts values = {0};
     collect_values(c, &values);
-    int r = 0;
     if (values.list.len == 2) {
         c->axis_base = values.list.items[0];
         c->axis_candidate = values.list.items[1];
@@ -103,17 +99,13 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
     }
     if (values.list.len == 0) {
         *ret_fix = "name something that the sweep has two values of, or system";
-        r = refuse_axis(c, err);
-    } else {
-        struct buf text = BUF_INIT;
-        names_put(&values, &text);
-        *ret_fix = "run it with two values: --set NAME=BASE,CANDIDATE, or --systems for systems";
-        r = err_set(err, EINVAL, "'%s' must have two values in run/%s (it has %zu: %s)", c->axis,
-                    c->base->def->name, values.list.len, buf_cstr(&text));
-        buf_done(&text);
+        return refuse_axis(c, err);
     }
-    texts_done(&values);
-    return r;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    names_put(&values, &text);
+    *ret_fix = "run it with two values: --set NAME=BASE,CANDIDATE, or --systems for systems";
+    return err_set(err, EINVAL, "'%s' must have two values in run/%s (it has %zu: %s)", c->axis,
+                   c->base->def->name, values.list.len, buf_cstr(&text));
 }
 
 /* ---- pairs of points ---- */

@@ -151,9 +151,8 @@ static void read_extension(const struct config_reader *r, const struct node *clu
         entry_of(tree_get(cluster, "extensions"), "client.authentication.k8s.io/exec");
     const struct node *extension = tree_get(entry, "extension");
     if (extension != NULL) {
-        json_t *json = tree_to_json(extension);
+        json_auto_t *json = tree_to_json(extension);
         r->config->exec_extension = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
-        json_decref(json);
     }
 }
 
@@ -252,22 +251,18 @@ static int read_sources(const struct sources *sources, const char *name, struct 
 static int add_source(struct sources *sources, const struct kube_config_text *text, struct err *err)
 {
     const struct config_reader r = {text->path, NULL, err};
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root;
-    int code = tree_parse(text->text, text->len, &TREE_LIMITS_DEFAULT, &root, &diags);
-    if (code < 0) {
+    if (tree_parse(text->text, text->len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         const struct diag *first = &diags.list.items[0];
-        code = config_fail_at(
+        return config_fail_at(
             &r, first->mark, "%s%s%s", first->message,
             first->fix == NULL ? "" : "; fix: ", first->fix == NULL ? "" : first->fix);
-    } else if (root->kind != NODE_MAP) {
-        code = config_fail_at(&r, root->mark, "this is not a kubeconfig: expected a map");
-        tree_free(root);
-    } else {
-        *vec_push(&sources->list) = (struct source){text->path, root};
     }
-    diags_done(&diags);
-    return code;
+    *vec_push(&sources->list) = (struct source){text->path, root};
+    return root->kind == NODE_MAP
+               ? 0
+               : config_fail_at(&r, root->mark, "this is not a kubeconfig: expected a map");
 }
 
 static bool is_blank(const struct kube_config_text *text)
@@ -279,7 +274,7 @@ int kube_config_parse(const struct kube_config_text *texts, size_t n, const char
                       struct kube_config *ret, struct err *err)
 {
     struct kube_config config = {0};
-    struct sources sources = {0};
+    _cleanup_(sources_done) struct sources sources = {0};
     int code = 0;
     for (size_t i = 0; code == 0 && i < n; i++) {
         const bool is_last_hope = i + 1 == n && sources.list.len == 0;
@@ -288,7 +283,6 @@ int kube_config_parse(const struct kube_config_text *texts, size_t n, const char
         }
     }
     code = code < 0 ? code : read_sources(&sources, context, &config, err);
-    sources_done(&sources);
     if (code < 0) {
         kube_config_done(&config);
         return code;

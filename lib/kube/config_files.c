@@ -126,21 +126,17 @@ static int load_texts(const struct texts *texts, const char *context, struct kub
 int kube_config_load(const char *path, const char *context, struct kube_config *ret,
                      struct err *err)
 {
-    struct texts texts = {0};
-    int r = add_text(&texts, path, err);
-    r = r < 0 ? r : load_texts(&texts, context, ret, err);
-    texts_done(&texts);
-    return r;
+    _cleanup_(texts_done) struct texts texts = {0};
+    const int r = add_text(&texts, path, err);
+    return r < 0 ? r : load_texts(&texts, context, ret, err);
 }
 
 int kube_config_load_list(const char *list, const char *context, struct kube_config *ret,
                           struct err *err)
 {
-    struct texts texts = {0};
-    int r = read_list(&texts, list, err);
-    r = r < 0 ? r : load_texts(&texts, context, ret, err);
-    texts_done(&texts);
-    return r;
+    _cleanup_(texts_done) struct texts texts = {0};
+    const int r = read_list(&texts, list, err);
+    return r < 0 ? r : load_texts(&texts, context, ret, err);
 }
 
 static char *in_dir(const char *dir, const char *name)

@@ -79,7 +79,7 @@ int config_get_bool(const struct config_reader *r, const struct node *map, const
 /* White space is skipped. -EINVAL. */
 static int decode_base64(const char *s, char **ret)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     unsigned bits = 0, n_bits = 0;
     for (; *s != '\0' && *s != '='; s++) {
         if (strchr(" \t\r\n", *s) != NULL) {
@@ -87,7 +87,6 @@ static int decode_base64(const char *s, char **ret)
         }
         const int value = base64_value(*s);
         if (value < 0) {
-            buf_done(&out);
             return -EINVAL;
         }
         bits = bits << 6 | (unsigned)value;
@@ -99,7 +98,6 @@ static int decode_base64(const char *s, char **ret)
     }
     if (s[strspn(s, "= \t\r\n")] != '\0' || n_bits >= 6 || out.len == 0 ||
         strlen(out.data) != out.len) {
-        buf_done(&out);
         return -EINVAL;
     }
     *ret = buf_take(&out);

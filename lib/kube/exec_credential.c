@@ -156,12 +156,10 @@ static int read_status(const json_t *status, struct kube_exec_credential *ret, s
 int kube_exec_credential_parse(const struct kube_exec *exec, const char *text, size_t len,
                                struct kube_exec_credential *ret, struct err *err)
 {
-    json_t *document;
+    json_auto_t *document = NULL;
     if (kube_json_load(text, len, &document, NULL) < 0) {
         return err_set(err, EINVAL, "its output is not JSON");
     }
-    int r = check_kind(exec, document, err);
-    r = r < 0 ? r : read_status(json_object_get(document, "status"), ret, err);
-    json_decref(document);
-    return r;
+    const int r = check_kind(exec, document, err);
+    return r < 0 ? r : read_status(json_object_get(document, "status"), ret, err);
 }

@@ -112,7 +112,7 @@ static bool empty_lists(const char *data, size_t len, const char *name, struct b
 int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t **ret,
                         struct err *err)
 {
-    struct buf first = BUF_INIT, second = BUF_INIT;
+    _cleanup_(buf_done) struct buf first = BUF_INIT, second = BUF_INIT;
     if (empty_lists(data, len, "managedFields", &first)) {
         data = first.data;
         len = first.len;
@@ -121,10 +121,7 @@ int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t *
         data = second.data;
         len = second.len;
     }
-    const int r = kube_json_load(data, len, ret, err);
-    buf_done(&first);
-    buf_done(&second);
-    return r;
+    return kube_json_load(data, len, ret, err);
 }
 
 /* ---- lists ---- */
@@ -210,22 +207,16 @@ int kube_json_load_list(const char *data, size_t len, const char *skip, kube_ite
     if (!find_items(data, len, &from, &to)) {
         return load_whole_list(data, len, skip, each, ctx, ret, err);
     }
-    struct buf rest = BUF_INIT;
-    json_t *list;
+    _cleanup_(buf_done) struct buf rest = BUF_INIT;
+    json_auto_t *list = NULL;
     buf_append(&rest, data, from);
     buf_append(&rest, data + to, len - to);
     int r = kube_json_load(rest.data, rest.len, &list, err);
-    buf_done(&rest);
-    if (r < 0) {
-        return r;
+    r = r < 0 ? r : load_items(data + from, to - from, skip, each, ctx, err);
+    if (r == 0) {
+        *ret = take_ptr(list);
     }
-    r = load_items(data + from, to - from, skip, each, ctx, err);
-    if (r < 0) {
-        json_decref(list);
-        return r;
-    }
-    *ret = list;
-    return 0;
+    return r;
 }
 
 const char *kube_json_metadata(const json_t *object, const char *key)

@@ -177,13 +177,12 @@ static void make_request(const struct kube_lease *l, enum step step, const char 
     if (step == STEP_GET) {
         kube_request_get(&kube_leases, l->ns, l->name, ret);
     } else {
-        json_t *object = make_object(l, holder, unix_ms);
+        json_auto_t *object = make_object(l, holder, unix_ms);
         if (step == STEP_CREATE) {
             kube_request_create(&kube_leases, l->ns, object, KUBE_WRITE, ret);
         } else {
             kube_request_update(&kube_leases, l->ns, object, ret);
         }
-        json_decref(object);
     }
     ret->priority = KUBE_URGENT;
 }

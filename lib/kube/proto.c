@@ -91,10 +91,9 @@ static json_t *text_of(struct bytes b)
     json_t *text = json_stringn(b.at, n_bytes(b));
     if (text == NULL) { /* no UTF-8: a message of a container may be cut anywhere */
         _cleanup_(freep) char *foreign = xstrndup(b.at, n_bytes(b));
-        struct buf clean = BUF_INIT;
+        _cleanup_(buf_done) struct buf clean = BUF_INIT;
         buf_put_utf8(&clean, foreign, n_bytes(b));
         text = json_string_nocheck(buf_cstr(&clean));
-        buf_done(&clean);
     }
     return text;
 }
@@ -231,19 +230,17 @@ int kube_proto_message(const struct kube_proto_shape *shape, const char *data, s
     struct bytes b = bytes_of(data, len);
     struct field f;
     int r;
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     while ((r = take_field(&b, &f, err)) > 0) {
         const struct kube_proto_field *def = find_field(shape, f.number);
         if (def != NULL && (r = add_field(object, def, &f, err)) < 0) {
             break;
         }
     }
-    if (r < 0) {
-        json_decref(object);
-        return r;
+    if (r == 0) {
+        *ret = take_ptr(object);
     }
-    *ret = object;
-    return 0;
+    return r;
 }
 
 /* ---- what is the same in all kinds ---- */
@@ -379,20 +376,15 @@ int kube_proto_list(const struct kube_proto_shape *shape, const char *data, size
                     kube_item_fn each, void *ctx, json_t **ret, struct err *err)
 {
     struct bytes kind, raw;
-    json_t *list;
+    json_auto_t *list = NULL;
     int r = open_envelope(data, len, &kind, &raw, err);
     r = r < 0 ? r : kube_proto_message(&list_head, raw.at, n_bytes(raw), &list, err);
-    if (r < 0) {
-        return r;
+    r = r < 0 ? r : give_items(shape, raw, each, ctx, err);
+    if (r == 0) {
+        (void)json_object_set_new(list, "items", json_array());
+        *ret = take_ptr(list);
     }
-    r = give_items(shape, raw, each, ctx, err);
-    if (r < 0) {
-        json_decref(list);
-        return r;
-    }
-    (void)json_object_set_new(list, "items", json_array());
-    *ret = list;
-    return 0;
+    return r;
 }
 
 int kube_proto_event(const struct kube_proto_shape *shape, const char *data, size_t len,

@@ -185,16 +185,12 @@ void kube_request_delete(const struct kube_resource *res, const char *ns, const 
     struct buf path = BUF_INIT;
     put_path(&path, res, ns, name);
     set(ret, KUBE_DELETE, &path, xasprintf("delete %s '%s'", res->noun, name));
-    json_t *options = json_pack("{s:s, s:s, s:s}", "kind", "DeleteOptions", "apiVersion", "v1",
-                                "propagationPolicy", "Background");
-    if (uid != NULL) {
-        json_object_set_new(options, "preconditions", json_pack("{s:s}", "uid", uid));
-    }
-    if (grace_s >= 0) {
-        json_object_set_new(options, "gracePeriodSeconds", json_integer(grace_s));
-    }
+    json_auto_t *options =
+        json_pack("{s:s, s:s, s:s, s:o*, s:o*}", "kind", "DeleteOptions", "apiVersion", "v1",
+                  "propagationPolicy", "Background", "preconditions",
+                  uid == NULL ? NULL : json_pack("{s:s}", "uid", uid), "gracePeriodSeconds",
+                  grace_s < 0 ? NULL : json_integer(grace_s));
     set_body(ret, JSON_TYPE, options);
-    json_decref(options);
 }
 
 void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
@@ -222,14 +218,12 @@ void kube_request_merge_patch(const struct kube_resource *res, const char *ns, c
     put_path(&path, res, ns, name);
     put_query(&path, "fieldValidation", "Strict");
     set(ret, KUBE_PATCH, &path, xasprintf("change %s '%s'", res->noun, name));
-    json_t *body = json_deep_copy(patch);
+    json_auto_t *body = json_deep_copy(patch);
     if (uid != NULL) {
-        json_t *metadata = json_pack("{s:{s:s}}", "metadata", "uid", uid);
+        json_auto_t *metadata = json_pack("{s:{s:s}}", "metadata", "uid", uid);
         (void)json_object_update_recursive(body, metadata); /* fails without memory only */
-        json_decref(metadata);
     }
     set_body(ret, "application/merge-patch+json", body);
-    json_decref(body);
 }
 
 void kube_request_log(const char *ns, const char *pod, const struct kube_log_options *options,

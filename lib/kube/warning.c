@@ -71,9 +71,8 @@ static const char *read_one(const char *p, struct buf *text)
         after++;
     }
     if (*after == '"') { /* the date */
-        struct buf date = BUF_INIT;
+        _cleanup_(buf_done) struct buf date = BUF_INIT;
         const char *behind = unquote(after, &date);
-        buf_done(&date);
         return behind == NULL ? end_of_line : behind;
     }
     return after;
@@ -81,7 +80,7 @@ static const char *read_one(const char *p, struct buf *text)
 
 char *kube_warning_next(const char **at)
 {
-    struct buf text = BUF_INIT, clean = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, clean = BUF_INIT;
     const char *p = *at;
     while (text.len == 0 && *p != '\0') {
         p += strspn(p, " ,\n");
@@ -95,6 +94,5 @@ char *kube_warning_next(const char **at)
         text.len = text_replace_control(text.data, "", ' ');
         buf_put_utf8(&clean, text.data, TEXT_MAX);
     }
-    buf_done(&text);
     return clean.len == 0 ? NULL : buf_take(&clean);
 }

@@ -60,14 +60,12 @@ static int take_line(struct kube_watch_parser *p, const char *line, size_t len, 
     if (len == 0) {
         return 0;
     }
-    json_t *event;
-    int r = kube_json_load_lean(line, len, p->skip_list, &event, err);
+    json_auto_t *event = NULL;
+    const int r = kube_json_load_lean(line, len, p->skip_list, &event, err);
     if (r < 0) {
         return err_wrap(err, r, "a watch line of %zu bytes", len);
     }
-    r = take_event(p, event, "line", len, err);
-    json_decref(event);
-    return r;
+    return take_event(p, event, "line", len, err);
 }
 
 static int keep_rest(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
@@ -117,14 +115,12 @@ static size_t frame_size(const char *head)
 
 static int take_frame(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
 {
-    json_t *event;
-    int r = kube_proto_event(p->shape, data, len, &event, err);
+    json_auto_t *event = NULL;
+    const int r = kube_proto_event(p->shape, data, len, &event, err);
     if (r < 0) {
         return err_wrap(err, r, "a watch frame of %zu bytes", len);
     }
-    r = take_event(p, event, "frame", len, err);
-    json_decref(event);
-    return r;
+    return take_event(p, event, "frame", len, err);
 }
 
 /* What the incomplete frame lacks, or its head. */

@@ -31,14 +31,13 @@ static void put_found(const struct log_guess *guess, struct buf *out)
 static void put_suggestion(const char *text, size_t len, const struct log_parser_params *who,
                            struct buf *out)
 {
-    struct buf rule = BUF_INIT;
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion s;
     if (log_suggest_rule(text, len, who, &s, &rule) == 0) {
         buf_puts(out, "a rule for such lines could be (it reads ");
         put_found(&s.guess, out);
         buf_printf(out, " of this output); write in the system:\n  log: %s\n", buf_cstr(&rule));
     }
-    buf_done(&rule);
 }
 
 /* `guess` NULL: no rule that ships reads it. */
@@ -67,7 +66,7 @@ void log_advise(const char *text, size_t len, const struct log_parser_params *wh
 void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
                         struct buf *out)
 {
-    struct buf last = BUF_INIT;
+    _cleanup_(buf_done) struct buf last = BUF_INIT;
     log_miss_put_tail(text, len, &last);
     const char *tail = tail_of(text, &len);
     struct log_guess guess;
@@ -82,6 +81,5 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
         buf_puts(out, "it printed no record, and the system has no log rule\n");
     }
     buf_puts(out, buf_cstr(&last));
-    buf_done(&last);
     put_advice(tail, len, who, is_found ? &guess : NULL, out);
 }

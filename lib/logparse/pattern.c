@@ -52,13 +52,12 @@ static int refuse_name(const char *name, struct err *err)
     if (meant != NULL) {
         return err_set(err, EINVAL, "no group is called '%s'; did you mean '%s'?", name, meant);
     }
-    struct buf names = BUF_INIT;
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     for (int i = 0; i < LOG_GROUP_COUNT; i++) {
         buf_printf(&names, "%s%s", i == 0 ? "" : ", ", log_group_names[i]);
     }
     const int r =
         err_set(err, EINVAL, "no group is called '%s'; the names are %s", name, buf_cstr(&names));
-    buf_done(&names);
     return r;
 }
 
@@ -146,11 +145,10 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
     if (strlen(text) > LOG_PATTERN_MAX) {
         return err_set(err, EINVAL, "longer than %d bytes", LOG_PATTERN_MAX);
     }
-    struct buf filled = BUF_INIT;
+    _cleanup_(buf_done) struct buf filled = BUF_INIT;
     scan_fill_groups(text, &filled);
     struct log_pattern *p = xnew(struct log_pattern);
     int r = compile(buf_cstr(&filled), &p->code, ret_offset, err);
-    buf_done(&filled);
     if (r < 0) {
         *ret_offset = scan_written_offset(text, *ret_offset);
     }

@@ -112,7 +112,7 @@ static void put_pattern(struct buf *out, const char *line, const struct candidat
 /* As YAML in one line, in quotes that keep a backslash. */
 static void put_rule(struct buf *out, const char *line, const struct candidate *c)
 {
-    struct buf pattern = BUF_INIT;
+    _cleanup_(buf_done) struct buf pattern = BUF_INIT;
     put_pattern(&pattern, line, c);
     buf_puts(out, "{lines: [{kind: Step, ");
     if (c->unit != UNIT_SAMPLES) {
@@ -124,7 +124,6 @@ static void put_rule(struct buf *out, const char *line, const struct candidate *
         buf_putc(out, *p);
     }
     buf_puts(out, "'}]}");
-    buf_done(&pattern);
 }
 
 /* Does it read the output? */
@@ -133,14 +132,12 @@ static int try_text(const char *rule_text, const char *text, size_t len,
 {
     /* `lines` of a map in one line are those of a document: only the name is missing. */
     _cleanup_(freep) char *document = xasprintf("{name: suggested, %s", rule_text + 1);
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct log_rule *rule = NULL;
-    int r = log_rule_load(document, strlen(document), &rule, &diags);
-    diags_done(&diags);
-    if (r < 0) {
+    if (log_rule_load(document, strlen(document), &rule, &diags) < 0) {
         return -ENOENT; /* for instance it is too long */
     }
-    r = log_guess_try(rule, text, len, who, ret);
+    const int r = log_guess_try(rule, text, len, who, ret);
     ret->rule = NULL;
     log_rule_free(rule);
     return r;

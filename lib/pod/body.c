@@ -138,9 +138,8 @@ bool pod_identify(const struct run_def *def, const struct pod_facts *pod, struct
 
 static void set_parameters(const struct point *point, json_t *annotations)
 {
-    json_t *values = params_to_json(&point->params);
+    json_auto_t *values = params_to_json(&point->params);
     _cleanup_(freep) char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(values);
     set_text(annotations, "benchd.io/parameters", text == NULL ? "{}" : text);
 }
 
@@ -264,19 +263,16 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
 static int check_role(const struct spec *spec, const struct system *system, enum role role,
                       struct err *err)
 {
-    json_t *template;
-    int r = system_template(spec, system, role, &template, err);
+    json_auto_t *template = NULL;
+    const int r = system_template(spec, system, role, &template, err);
     if (r < 0) {
         return r;
     }
-    const bool has_image = template_image(template) != NULL;
-    const bool has_command = template_has_command(template);
-    json_decref(template);
-    if (spec->roles[role].template == NULL && !has_image) {
+    if (spec->roles[role].template == NULL && template_image(template) == NULL) {
         return err_set(err, ENOENT, "spec.roles.%s has no template; pods are created from it",
                        role_to_string(role));
     }
-    if (!str_eq(system->profile, PROFILE_NATIVE) && !has_command) {
+    if (!str_eq(system->profile, PROFILE_NATIVE) && !template_has_command(template)) {
         return err_set(err, EINVAL,
                        "system '%s': profile '%s' needs programs that only the machine of "
                        "benchctl has; for pods, set image and command of the system, or of "

@@ -21,7 +21,7 @@
 /* "--model" takes the value as the next word, "--model=" joins it. */
 static void add_option(json_t *template, const char *option, const struct value *value)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     value_format(value, &text);
     _cleanup_(freep) char *word = expand_escape(buf_cstr(&text));
     json_t *container =
@@ -38,7 +38,6 @@ static void add_option(json_t *template, const char *option, const struct value 
         (void)json_array_append_new(args, json_string(option)); /* as above */
         (void)json_array_append_new(args, json_string(word));   /* as above */
     }
-    buf_done(&text);
 }
 
 static int apply_parameter(json_t *template, const struct parameter *parameter, enum role role,
@@ -66,7 +65,7 @@ int replica_template_render(const struct run_def *def, const struct point *point
                             json_t **ret, struct err *err)
 {
     const struct system *system = &def->spec->systems.items[point->system];
-    json_t *template;
+    json_auto_t *template = NULL;
     int r = system_template(def->spec, system, role, &template, err);
     if (r < 0) {
         return err_wrap(err, r, "system '%s': template of %s", system->name, role_to_string(role));
@@ -75,11 +74,10 @@ int replica_template_render(const struct run_def *def, const struct point *point
         const struct parameter *parameter = spec_find_parameter(def->spec, it->name);
         r = parameter == NULL ? 0 : apply_parameter(template, parameter, role, &it->value, err);
         if (r < 0) {
-            json_decref(template);
             return r;
         }
     }
-    *ret = template;
+    *ret = take_ptr(template);
     return 0;
 }
 
@@ -230,7 +228,7 @@ static void add_addresses(struct env *env, const struct point *point, const stru
         if (addresses->of_role[role] == NULL || point->replicas[role] == 0) {
             continue;
         }
-        struct buf list = BUF_INIT;
+        _cleanup_(buf_done) struct buf list = BUF_INIT;
         const uint32_t n = point->replicas[role];
         address_list_write(addresses->of_role[role], n, &list);
         if (has_pattern(is_native, n, &list)) {
@@ -238,7 +236,6 @@ static void add_addresses(struct env *env, const struct point *point, const stru
             address_list_write_pattern(addresses->of_role[role], n, &list);
         }
         env_set(env, names[role], "%s", buf_cstr(&list));
-        buf_done(&list);
     }
     bool is_known = addresses->of_role[id->role] != NULL && !addresses->is_pods;
     if (is_known) {
@@ -297,10 +294,9 @@ static void add_params(struct env *env, const struct point *point)
         for (char *c = name; *c != '\0'; c++) {
             *c = (char)toupper((unsigned char)*c);
         }
-        struct buf value = BUF_INIT;
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
         value_format(&it->value, &value);
         env_set(env, name, "%s", buf_cstr(&value));
-        buf_done(&value);
     }
 }
 
@@ -345,12 +341,11 @@ static void add_param_env(struct env *env, const struct spec *spec, const struct
         const struct parameter *parameter = spec_find_parameter(spec, it->name);
         for (size_t i = 0; parameter != NULL && i < parameter->targets.len; i++) {
             const struct parameter_target *target = &parameter->targets.items[i];
-            struct buf value = BUF_INIT;
+            _cleanup_(buf_done) struct buf value = BUF_INIT;
             value_format(&it->value, &value);
             for (size_t k = 0; target->roles[role] && k < target->env.len; k++) {
                 env_set(env, target->env.items[k], "%s", buf_cstr(&value));
             }
-            buf_done(&value);
         }
     }
 }
@@ -486,7 +481,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
                        struct err *err)
 {
     const struct point *point = &def->matrix.points[id->attempt.point];
-    json_t *template;
+    json_auto_t *template = NULL;
     int r = replica_template_render(def, point, id->role, &template, err);
     if (r < 0) {
         return r;
@@ -497,7 +492,6 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     r = build_process(def, point, addresses, container, &spec, err);
     r = r < 0 ? r : read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);
     r = r < 0 ? r : read_request(container, "memory", parse_mem_bytes, &spec.mem_bytes, err);
-    json_decref(template);
     if (r < 0) {
         replica_spec_done(&spec);
         return err_wrap(err, r, "template of %s", role_to_string(id->role));

@@ -87,9 +87,8 @@ char *ssh_key_private_dup(const struct ssh_key *key)
 
 char *ssh_key_public_dup(const struct ssh_key *key)
 {
-    struct buf public = BUF_INIT;
+    _cleanup_(buf_done) struct buf public = BUF_INIT;
     put_public(&public, key);
     _cleanup_(freep) char *base64 = base64_dup(public.data, public.len);
-    buf_done(&public);
     return xasprintf(TYPE " %s\n", base64);
 }

@@ -11,7 +11,7 @@ static struct log_rule *find_shipped(struct diags *d, const struct place *place,
     if (rule != NULL) {
         return rule;
     }
-    struct buf fix = BUF_INIT;
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     const char *meant = log_shipped_suggest(name);
     if (meant != NULL) {
         buf_printf(&fix, "did you mean '%s'?", meant);
@@ -22,7 +22,6 @@ static struct log_rule *find_shipped(struct diags *d, const struct place *place,
         }
     }
     reader_complain(d, place, buf_cstr(&fix), "no log rule '%s' ships", name);
-    buf_done(&fix);
     return NULL;
 }
 

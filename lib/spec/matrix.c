@@ -138,7 +138,7 @@ static void list_combinations(struct expansion *e)
 
 static void check_duplicates(struct expansion *e)
 {
-    json_t *index = json_object();
+    json_auto_t *index = json_object();
     for (size_t i = 0; i < e->combinations.len; i++) {
         struct buf key = BUF_INIT;
         put_params_key(&e->combinations.items[i], &key);
@@ -152,7 +152,6 @@ static void check_duplicates(struct expansion *e)
                      first);
         }
     }
-    json_decref(index);
 }
 
 static void apply_excludes(struct expansion *e)
@@ -216,7 +215,7 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
         return 0;
     }
     e->bad_count[role] = true;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (v != NULL) {
         value_format(v, &text);
     }
@@ -224,7 +223,6 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
     complain(e, path, "correct the sweep",
              "'%s' is '%s' in at least one point; it must be a whole number from %lld to %d",
              spec->replicas.from, buf_cstr(&text), (long long)least, SPEC_MAX_REPLICAS);
-    buf_done(&text);
     return 0;
 }
 
@@ -310,7 +308,7 @@ static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
 /* Combinations that differ in numbers only that a system does not use are one point of it. */
 static void make_points(struct expansion *e)
 {
-    json_t *index = json_object();
+    json_auto_t *index = json_object();
     for (uint32_t system = 0; system < e->spec->systems.len; system++) {
         uint32_t fewest = UINT32_MAX;
         vec_each (const struct params, it, &e->combinations) {
@@ -329,7 +327,6 @@ static void make_points(struct expansion *e)
         }
         check_backups(e, system, fewest);
     }
-    json_decref(index);
 }
 
 /* One trainer without a server, or one worker, all else as in `p`. */
@@ -382,7 +379,7 @@ static bool refuse_backups_of_baseline(struct expansion *e, const struct point *
 static void find_baselines(struct expansion *e)
 {
     uint32_t n_swept = (uint32_t)e->points.len;
-    json_t *index = json_object();
+    json_auto_t *index = json_object();
     bool is_new, is_refused = false;
     for (uint32_t i = 0; i < n_swept; i++) {
         (void)index_put(index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
@@ -401,7 +398,6 @@ static void find_baselines(struct expansion *e)
             params_done(&baseline.params);
         }
     }
-    json_decref(index);
     if (e->points.len > MATRIX_MAX_POINTS) {
         complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
                  "the sweep and its baseline have more than %d points", MATRIX_MAX_POINTS);

@@ -14,12 +14,11 @@ static struct profile *load_shipped(const char *name)
 {
     const struct embedded *shipped = embedded_find(shipped_profiles, shipped_profiles_count, name);
     struct profile *loaded = NULL;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     if (shipped != NULL) {
         (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags); /* a test reads
                                                                                       all of them */
     }
-    diags_done(&diags);
     return loaded;
 }
 

@@ -289,10 +289,8 @@ static void check_wheres(struct reading *r)
 /* Tries a path on a copy of the template, so that a bad path fails now and not in a run. */
 static bool can_set(const struct role_spec *role, const char *path, struct err *err)
 {
-    json_t *template = json_deep_copy(role->template);
-    int r = template == NULL ? 0 : json_pointer_set_new(template, path, json_integer(0), err);
-    json_decref(template);
-    return r == 0;
+    json_auto_t *template = json_deep_copy(role->template);
+    return template == NULL || json_pointer_set_new(template, path, json_integer(0), err) == 0;
 }
 
 /* The item of a list of texts that reads so; there is one. */

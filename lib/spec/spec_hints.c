@@ -208,9 +208,7 @@ static char *make_line(const struct hint *hint, const struct node *node)
             buf_append(&out, c, 1);
         }
     }
-    char *line = xstrdup(buf_cstr(&out));
-    buf_done(&out);
-    return line;
+    return buf_take(&out);
 }
 
 /* "4h" as seconds; 0: it is not a duration. */
@@ -253,11 +251,9 @@ static char *find_line(const char *path, const struct node *node, bool is_unknow
     }
     if (node->kind == NODE_STRING && path_fits(path, "spec.sweep.grid.*[*]") &&
         strspn(node->s, "0123456789 ") == strlen(node->s) && strchr(node->s, ' ') != NULL) {
-        struct buf items = BUF_INIT;
+        _cleanup_(buf_done) struct buf items = BUF_INIT;
         put_items(&items, node);
-        char *line = xasprintf("put commas between the values: [%s]", buf_cstr(&items));
-        buf_done(&items);
-        return line;
+        return xasprintf("put commas between the values: [%s]", buf_cstr(&items));
     }
     for (size_t i = 0; i < COUNT_OF(hints); i++) {
         if ((BIT(node->kind) & hints[i].kinds) != 0 && path_fits(path, hints[i].path)) {

@@ -110,7 +110,7 @@ static void check_template(struct reading *r, const struct place *item, const st
 {
     struct place patches = place_get(item, "patches");
     struct err err;
-    json_t *template;
+    json_auto_t *template = NULL;
     if (system_template(r->spec, system, role, &template, &err) < 0) {
         reader_complain(r->diags, &patches, "use paths that the template has",
                         "the template of %s has no such path: %s", role_to_string(role), err.msg);
@@ -122,20 +122,16 @@ static void check_template(struct reading *r, const struct place *item, const st
         reader_complain(r->diags, &patches, problem.fix, "template of %s: %s: %s",
                         role_to_string(role), problem.path, problem.message);
     }
-    json_decref(template);
 }
 
 static bool has_command(const struct reading *r, const struct system *system,
                         const struct profile *profile, enum role role)
 {
-    json_t *template;
-    if (profile->commands[role].words.len > 0 ||
-        system_template(r->spec, system, role, &template, NULL) < 0) {
-        return true; /* what is wrong with the template was noted */
-    }
-    const bool has_one = template_has_command(template);
-    json_decref(template);
-    return has_one;
+    json_auto_t *template = NULL;
+    /* What is wrong with the template was noted. */
+    return profile->commands[role].words.len > 0 ||
+           system_template(r->spec, system, role, &template, NULL) < 0 ||
+           template_has_command(template);
 }
 
 static void check_commands(struct reading *r, const struct place *item, const struct system *system)

@@ -58,18 +58,16 @@ int system_template(const struct spec *spec, const struct system *system, enum r
                     json_t **ret, struct err *err)
 {
     const json_t *source = spec->roles[role].template;
-    json_t *template =
+    json_auto_t *template =
         source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
     json_t *container = first_container(template);
     set_words(container, &system->all_roles);
     set_words(container, &system->of_role[role]);
-    int r = apply_patches(template, system, role, err);
-    if (r < 0) {
-        json_decref(template);
-        return r;
+    const int r = apply_patches(template, system, role, err);
+    if (r == 0) {
+        *ret = take_ptr(template);
     }
-    *ret = template;
-    return 0;
+    return r;
 }
 
 const char *template_image(const json_t *template)

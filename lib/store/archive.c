@@ -105,13 +105,11 @@ static int make_manifest(const struct archive *a, struct buf *out, struct err *e
                                                   (json_int_t)m->data.len, "sha256", sha256));
         }
     }
-    json_t *manifest =
+    json_auto_t *manifest =
         json_pack("{s:s, s:i, s:s, s:s, s:o}", "format", ARCHIVE_FORMAT, "version", ARCHIVE_VERSION,
                   "program", a->program, "run", a->run, "members", members);
-    char *text = json_dumps(manifest, JSON_INDENT(1));
-    json_decref(manifest);
+    _cleanup_(freep) char *text = json_dumps(manifest, JSON_INDENT(1));
     buf_printf(out, "%s\n", text);
-    free(text);
     return r;
 }
 
@@ -340,7 +338,7 @@ static int take_manifest(struct archive *a, struct err *err)
     a->members.len--;
     memmove(a->members.items, a->members.items + 1, a->members.len * sizeof(own));
     json_error_t where;
-    json_t *manifest =
+    json_auto_t *manifest =
         json_loadb(buf_cstr(&own.data), own.data.len, JSON_REJECT_DUPLICATES, &where);
     int r = 0;
     if (manifest == NULL) {
@@ -362,7 +360,6 @@ static int take_manifest(struct archive *a, struct err *err)
         r = err_set(err, EPROTO, "member '%s' is not in the manifest", a->members.items[n].name);
     }
     r = r < 0 ? r : sha256_of(buf_cstr(&own.data), own.data.len, a->digest, err);
-    json_decref(manifest);
     free(own.name);
     buf_done(&own.data);
     return r;

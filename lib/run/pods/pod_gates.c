@@ -112,7 +112,7 @@ static bool is_transient(struct pod_gate *g, int r, const struct kube_response *
 static void on_found(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_gate *g = ctx;
-    json_t *object = NULL;
+    json_auto_t *object = NULL;
     struct err parsed = *err;
     r = r < 0 ? r : kube_json_load(res->body, res->body_len, &object, &parsed);
     if (r == 0 && pod_is_owned(g->owner->params.def, object)) {
@@ -127,7 +127,6 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
     } else {
         refuse(g, parsed.msg);
     }
-    json_decref(object);
 }
 
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)

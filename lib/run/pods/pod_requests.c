@@ -89,7 +89,7 @@ static void found(struct pod_member *m, const char *uid, const struct pod_facts 
 static void on_got(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
-    json_t *pod = NULL;
+    json_auto_t *pod = NULL;
     struct err parsed = *err;
     r = r < 0 ? r : kube_json_load(res->body, res->body_len, &pod, &parsed);
     if (r == -ENOENT) {
@@ -105,7 +105,6 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
         _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
         found(m, kube_json_metadata(pod, "uid"), facts);
     }
-    json_decref(pod);
     heard(m);
 }
 
@@ -203,7 +202,7 @@ static bool has_part_of_gang(const struct pod_member *m)
 static void note_made(struct pod_member *m, const struct kube_response *res)
 {
     struct pods *l = m->owner;
-    json_t *pod = NULL;
+    json_auto_t *pod = NULL;
     if (kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
         return;
     }
@@ -216,7 +215,6 @@ static void note_made(struct pod_member *m, const struct kube_response *res)
         second->is_shown = false;
         *vec_push(&l->members) = second;
     }
-    json_decref(pod);
 }
 
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)

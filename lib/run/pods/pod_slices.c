@@ -85,10 +85,9 @@ static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *a
     const struct pods *l = s->owner;
     const uint32_t n_gang = member_count(replicas_of(l, attempt));
     const uint32_t n_most = n_gang < POD_SLICE_MAX ? n_gang : POD_SLICE_MAX;
-    json_t *body = make_body(l, attempt, slice);
+    json_auto_t *body = make_body(l, attempt, slice);
     struct kube_request req;
     kube_request_apply(&kube_endpoint_slices, l->params.ns, NULL, "benchd", body, &req);
-    json_decref(body);
     s->asked = slice;
     s->asking = (struct pod_slice){*attempt, n, now_ns + n_most * POD_SLICE_GATHER_NS};
     s->call = kube_call(l->params.client, &req, &once, on_applied, s);

@@ -175,7 +175,7 @@ static void delay(const struct link *link, struct buf *tc)
 
 static int run_tc(int fd, const struct link *link, struct buf *commands, struct err *err)
 {
-    struct buf said = BUF_INIT;
+    _cleanup_(buf_done) struct buf said = BUF_INIT;
     int r = run_batch(fd, "tc", commands, &said, err);
     if (r == -EIO && strstr(buf_cstr(&said), "kind is unknown") != NULL) {
         r = link->delay_ns > 0
@@ -185,28 +185,24 @@ static int run_tc(int fd, const struct link *link, struct buf *commands, struct 
                 : err_set(err, EOPNOTSUPP,
                           "this kernel cannot shape a link: it has no tbf (module sch_tbf)");
     }
-    buf_done(&said);
     return r;
 }
 
 static int set_up_replica(const struct links *l, const struct link *link, uint32_t i,
                           struct err *err)
 {
-    struct buf ip = BUF_INIT, tc = BUF_INIT, said = BUF_INIT;
+    _cleanup_(buf_done) struct buf ip = BUF_INIT, tc = BUF_INIT, said = BUF_INIT;
     address_replica(i, &ip);
     shape(link, "eth0", &tc);
     delay(link, &tc);
     int r = run_batch(l->fds[i], "ip", &ip, &said, err);
     r = r < 0 ? r : run_tc(l->fds[i], link, &tc, err);
-    buf_done(&ip);
-    buf_done(&tc);
-    buf_done(&said);
     return r;
 }
 
 static int set_up_bridge(const struct links *l, const struct link *link, struct err *err)
 {
-    struct buf ip = BUF_INIT, tc = BUF_INIT, said = BUF_INIT;
+    _cleanup_(buf_done) struct buf ip = BUF_INIT, tc = BUF_INIT, said = BUF_INIT;
     const struct link undelayed = {.bits_per_s = link->bits_per_s};
     buf_puts(&ip, "link add bridge type bridge\nlink set bridge up\n");
     for (uint32_t i = 0; i < l->n; i++) {
@@ -217,9 +213,6 @@ static int set_up_bridge(const struct links *l, const struct link *link, struct 
     }
     int r = run_batch(l->bridge_fd, "ip", &ip, &said, err);
     r = r < 0 ? r : run_tc(l->bridge_fd, &undelayed, &tc, err);
-    buf_done(&ip);
-    buf_done(&tc);
-    buf_done(&said);
     return r;
 }
 
