@@ -63,22 +63,13 @@ static void set_number(json_t *object, const char *key, uint32_t value)
     set_text(object, key, text);
 }
 
-/* The map under `key`, created if it is missing or null ("labels:" without a value). Borrowed. */
-static json_t *child(json_t *object, const char *key)
+/* The map or list under `key`, created if it is missing or null ("labels:" without a value).
+ * Borrowed. */
+static json_t *child(json_t *object, const char *key, json_type type)
 {
     json_t *found = json_object_get(object, key);
-    if (!json_is_object(found)) { /* template_rules_check took no other kind */
-        found = json_object();
-        set(object, key, found);
-    }
-    return found;
-}
-
-static json_t *child_list(json_t *object, const char *key)
-{
-    json_t *found = json_object_get(object, key);
-    if (!json_is_array(found)) {
-        found = json_array();
+    if (found == NULL || json_typeof(found) != type) { /* template_rules_check took no other kind */
+        found = type == JSON_OBJECT ? json_object() : json_array();
         set(object, key, found);
     }
     return found;
@@ -219,7 +210,7 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
     set_env(container, spec, has_launcher, path == NULL ? "/dev/termination-log" : path);
     set_command(container, spec);
     set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
-    (void)json_array_append_new(child_list(container, "volumeMounts"),
+    (void)json_array_append_new(child(container, "volumeMounts", JSON_ARRAY),
                                 json_pack("{s:s, s:s, s:b}", "name", POD_SECRET_VOLUME, "mountPath",
                                           POD_SECRET_DIR, "readOnly", 1));
 }
@@ -227,7 +218,7 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
 /* The secret's files belong to the group fsGroup: without one, only root could read them. */
 static void set_group(json_t *spec)
 {
-    json_t *context = child(spec, "securityContext");
+    json_t *context = child(spec, "securityContext", JSON_OBJECT);
     if (json_object_get(context, "fsGroup") == NULL) {
         const json_t *group = json_object_get(context, "runAsGroup");
         set(context, "fsGroup",
@@ -253,7 +244,7 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
         set(spec, "activeDeadlineSeconds", json_integer(deadline_s + DEADLINE_SLACK_S));
     }
     set_group(spec);
-    (void)json_array_append_new(child_list(spec, "volumes"),
+    (void)json_array_append_new(child(spec, "volumes", JSON_ARRAY),
                                 json_pack("{s:s, s:{s:s, s:i}}", "name", POD_SECRET_VOLUME,
                                           "secret", "secretName", secret, "defaultMode",
                                           SECRET_MODE));
@@ -372,14 +363,14 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
         return r;
     }
     _cleanup_(freep) char *name = replica_name(def->name, id);
-    json_t *metadata = child(pod, "metadata");
+    json_t *metadata = child(pod, "metadata", JSON_OBJECT);
     set_text(pod, "apiVersion", "v1");
     set_text(pod, "kind", "Pod");
     set_text(metadata, "name", name);
-    set_labels(def, id, child(metadata, "labels"));
-    set_parameters(point, child(metadata, "annotations"));
+    set_labels(def, id, child(metadata, "labels", JSON_OBJECT));
+    set_parameters(point, child(metadata, "annotations", JSON_OBJECT));
     set_owner(def, metadata);
-    json_t *spec = child(pod, "spec");
+    json_t *spec = child(pod, "spec", JSON_OBJECT);
     set_spec(def, id, naming, spec);
     set_container(json_array_get(json_object_get(spec, "containers"), 0), &replica,
                   point->replicas[ROLE_LAUNCHER] > 0);
@@ -432,7 +423,7 @@ static json_t *new_object(const struct run_def *def, const char *api_version, co
     json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", api_version, "kind", kind,
                                "metadata", "name", name);
     json_t *metadata = json_object_get(object, "metadata");
-    set_run_labels(def, child(metadata, "labels"));
+    set_run_labels(def, child(metadata, "labels", JSON_OBJECT));
     set_owner(def, metadata);
     return object;
 }
@@ -500,7 +491,7 @@ json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, 
     json_t *object = new_object(def, "v1", "Secret", name);
     set_text(object, "type", "Opaque");
     set(object, "immutable", json_true());
-    json_t *data = child(object, "data");
+    json_t *data = child(object, "data", JSON_OBJECT);
     set_base64(data, POD_SECRET_KEY, secret, len);
     if (ssh != NULL) {
         _cleanup_(freep) char *private = ssh_key_private_dup(ssh);

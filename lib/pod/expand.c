@@ -6,16 +6,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-void expand_env_done(struct expand_env *env)
-{
-    vec_each (char *, it, &env->list) {
-        free(*it);
-    }
-    vec_done(&env->list);
-}
-
 /* The entry of that name, and where in it the value begins; NULL: not set. */
-static char **find(const struct expand_env *env, const char *name, size_t len)
+static char **find(const struct texts *env, const char *name, size_t len)
 {
     vec_each (char *, it, &env->list) {
         if (strncmp(*it, name, len) == 0 && (*it)[len] == '=') {
@@ -25,7 +17,7 @@ static char **find(const struct expand_env *env, const char *name, size_t len)
     return NULL;
 }
 
-void expand_env_set(struct expand_env *env, const char *name, const char *value)
+void expand_env_set(struct texts *env, const char *name, const char *value)
 {
     char **old = find(env, name, strlen(name));
     if (old == NULL) {
@@ -37,7 +29,7 @@ void expand_env_set(struct expand_env *env, const char *name, const char *value)
 }
 
 /* What follows a dollar: a second one, a reference, or anything else. Returns its end. */
-static const char *put_reference(const char *at, const struct expand_env *env, struct buf *out)
+static const char *put_reference(const char *at, const struct texts *env, struct buf *out)
 {
     const char *end = *at == '(' ? strchr(at, ')') : NULL;
     if (*at == '$') {
@@ -58,7 +50,7 @@ static const char *put_reference(const char *at, const struct expand_env *env, s
     return end + 1;
 }
 
-char *expand(const char *text, const struct expand_env *env)
+char *expand(const char *text, const struct texts *env)
 {
     struct buf out = BUF_INIT;
     while (*text != '\0') {

@@ -81,23 +81,7 @@ int replica_template_render(const struct run_def *def, const struct point *point
     return 0;
 }
 
-/* A list of owned strings, NULL-terminated when it is finished. */
-struct words {
-    VEC(char *) list;
-};
-
-static void words_add_take(struct words *words, char *word)
-{
-    *vec_push(&words->list) = word;
-}
-
-static char **words_finish(struct words *words)
-{
-    words_add_take(words, NULL);
-    return words->list.items;
-}
-
-static int add_words(struct words *words, const json_t *container, const char *key, struct err *err)
+static int add_words(struct texts *words, const json_t *container, const char *key, struct err *err)
 {
     const json_t *list = json_object_get(container, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -105,21 +89,21 @@ static int add_words(struct words *words, const json_t *container, const char *k
         if (word == NULL) {
             return err_set(err, EINVAL, "%s[%zu] of container 0 is not a string", key, i);
         }
-        words_add_take(words, xstrdup(word));
+        *vec_push(&words->list) = xstrdup(word);
     }
     return 0;
 }
 
-static int add_profile_command(struct words *words, const struct system *system, enum role role,
+static int add_profile_command(struct texts *words, const struct system *system, enum role role,
                                struct err *err)
 {
     if (str_eq(system->profile, PROFILE_NATIVE)) {
-        words_add_take(words, xstrdup("benchworker"));
-        words_add_take(words, xstrdup(role_to_string(role)));
+        *vec_push(&words->list) = xstrdup("benchworker");
+        *vec_push(&words->list) = xstrdup(role_to_string(role));
         return 0;
     }
     vec_each (char *const, word, &system->commands[role].words) {
-        words_add_take(words, xstrdup(*word));
+        *vec_push(&words->list) = xstrdup(*word);
     }
     if (words->list.len == 0) {
         return err_set(err, EINVAL, "system '%s': profile '%s' has no command for role %s",
@@ -132,19 +116,18 @@ static int add_profile_command(struct words *words, const struct system *system,
 static int build_argv(const json_t *container, const struct system *system, enum role role,
                       char ***ret, struct err *err)
 {
-    struct words words = {0};
+    _cleanup_(texts_done) struct texts words = {0};
     int r = add_words(&words, container, "command", err);
     if (r == 0 && words.list.len == 0) {
         r = add_profile_command(&words, system, role, err);
     }
     r = r < 0 ? r : add_words(&words, container, "args", err);
-    char **argv = words_finish(&words);
-    if (r < 0) {
-        str_list_free(argv);
-        return r;
+    if (r == 0) {
+        *vec_push(&words.list) = NULL;
+        *ret = words.list.items;
+        words = (struct texts){0};
     }
-    *ret = argv;
-    return 0;
+    return r;
 }
 
 struct env {
@@ -172,7 +155,7 @@ static void env_done(struct env *env)
 }
 
 /* Plain entries only: valueFrom needs a cluster. The contract's names are not the template's. */
-static int expand_template_env(struct expand_env *env, const json_t *container, struct err *err)
+static int expand_template_env(struct texts *env, const json_t *container, struct err *err)
 {
     const json_t *list = json_object_get(container, "env");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -405,25 +388,22 @@ static struct env own_env(const struct run_def *def, const struct point *point,
 
 /* The environment as a process gets it: each value with the variables before it, the last of a name
  * counts. */
-static int expand_all(const struct env *own, const json_t *container, struct expand_env *ret,
+static int expand_all(const struct env *own, const json_t *container, struct texts *ret,
                       struct err *err)
 {
-    struct expand_env env = {0};
-    int r = expand_template_env(&env, container, err);
+    const int r = expand_template_env(ret, container, err);
     if (r < 0) {
-        expand_env_done(&env);
         return r;
     }
     vec_each (const struct replica_var, it, &own->list) {
-        _cleanup_(freep) char *text = it->expands ? expand(it->value, &env) : xstrdup(it->value);
-        expand_env_set(&env, it->name, text);
+        _cleanup_(freep) char *text = it->expands ? expand(it->value, ret) : xstrdup(it->value);
+        expand_env_set(ret, it->name, text);
     }
-    *ret = env;
     return 0;
 }
 
 /* The kernel starts no program with a longer "NAME=value". */
-static int check_sizes(const struct expand_env *env, struct err *err)
+static int check_sizes(const struct texts *env, struct err *err)
 {
     vec_each (char *const, it, &env->list) {
         const size_t len = strlen(*it);
@@ -438,13 +418,14 @@ static int check_sizes(const struct expand_env *env, struct err *err)
     return 0;
 }
 
-static char **expand_words(char *const *words, const struct expand_env *env)
+static char **expand_words(char *const *words, const struct texts *env)
 {
-    struct words expanded = {0};
+    struct texts expanded = {0};
     for (; *words != NULL; words++) {
-        words_add_take(&expanded, expand(*words, env));
+        *vec_push(&expanded.list) = expand(*words, env);
     }
-    return words_finish(&expanded);
+    *vec_push(&expanded.list) = NULL;
+    return expanded.list.items;
 }
 
 static int build_process(const struct run_def *def, const struct point *point,
@@ -458,21 +439,19 @@ static int build_process(const struct run_def *def, const struct point *point,
     }
     const bool is_native = str_eq(system->profile, PROFILE_NATIVE) &&
                            json_array_size(json_object_get(container, "command")) == 0;
-    struct env own = own_env(def, point, &spec->id, addresses, is_native);
-    struct expand_env env;
-    r = expand_all(&own, container, &env, err);
-    if (r >= 0 && (r = check_sizes(&env, err)) < 0) {
-        expand_env_done(&env);
-    }
-    if (r < 0) {
-        env_done(&own);
-        return r;
-    }
+    const struct env own = own_env(def, point, &spec->id, addresses, is_native);
     spec->env = own.list.items;
     spec->n_env = own.list.len;
+    _cleanup_(texts_done) struct texts env = {0};
+    r = expand_all(&own, container, &env, err);
+    r = r < 0 ? r : check_sizes(&env, err);
+    if (r < 0) {
+        return r;
+    }
     spec->argv = expand_words(spec->words, &env);
     *vec_push(&env.list) = NULL;
     spec->envp = env.list.items;
+    env = (struct texts){0};
     return 0;
 }
 

@@ -32,9 +32,9 @@ static const struct {
     {"$(A=x)", "$(A=x)"},
 };
 
-static struct expand_env make_env(void)
+static struct texts make_env(void)
 {
-    struct expand_env env = {0};
+    struct texts env = {0};
     expand_env_set(&env, "A", "old");
     expand_env_set(&env, "B", "b");
     expand_env_set(&env, "A", "a");
@@ -46,24 +46,24 @@ static struct expand_env make_env(void)
 
 TEST(as_kubernetes)
 {
-    struct expand_env env = make_env();
+    struct texts env = make_env();
     assert_int_equal(env.list.len, 5);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *got = expand(rows[i].text, &env);
         print_message("# '%s'\n", rows[i].text);
         assert_string_equal(got, rows[i].expected);
     }
-    expand_env_done(&env);
+    texts_done(&env);
 }
 
 TEST(what_is_escaped_stays)
 {
-    struct expand_env env = make_env();
+    struct texts env = make_env();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *escaped = expand_escape(rows[i].text);
         _cleanup_(freep) char *got = expand(escaped, &env);
         print_message("# '%s' as '%s'\n", rows[i].text, escaped);
         assert_string_equal(got, rows[i].text);
     }
-    expand_env_done(&env);
+    texts_done(&env);
 }
