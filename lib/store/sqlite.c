@@ -182,10 +182,9 @@ static int delete_run(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     bool was_full = s->is_full;
-    int r = delete_once(base, uid, err);
-    if (r == -ENOSPC && space_release_reserve(s)) {
+    int r;
+    while ((r = delete_once(base, uid, err)) == -ENOSPC && space_release_reserve(s)) {
         was_full = true;
-        r = delete_once(base, uid, err);
     }
     if (r == 0 && was_full) {
         s->is_full = true; /* until try_space has found room */

@@ -59,24 +59,19 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     return 0;
 }
 
-static int set_object_once(struct sqlite_store *s, const char *uid, const char *ns,
-                           int64_t deleted_unix_ms, struct err *err)
-{
-    return sql_change_run(
-        s, uid, err, "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?",
-        "sis", ns, deleted_unix_ms, uid);
-}
-
 /* Also on a full disk: a deletion that was seen must not be forgotten. */
 int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
                     struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     bool was_full = s->is_full;
-    int r = set_object_once(s, uid, ns, deleted_unix_ms, err);
-    if (r == -ENOSPC && space_release_reserve(s)) {
+    int r;
+    while ((r = sql_change_run(s, uid, err,
+                               "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) "
+                               "WHERE uid = ?",
+                               "sis", ns, deleted_unix_ms, uid)) == -ENOSPC &&
+           space_release_reserve(s)) {
         was_full = true;
-        r = set_object_once(s, uid, ns, deleted_unix_ms, err);
     }
     s->is_full = s->is_full || was_full; /* until try_space has found room */
     return r;
@@ -134,10 +129,10 @@ int ends_sync_objects(struct store *base, const char *ns, const char *const *uid
 {
     struct sqlite_store *s = sqlite_store_of(base);
     bool was_full = s->is_full;
-    int r = sync_objects_once(s, ns, uids, n, now_unix_ms, err);
-    if (r == -ENOSPC && space_release_reserve(s)) {
+    int r;
+    while ((r = sync_objects_once(s, ns, uids, n, now_unix_ms, err)) == -ENOSPC &&
+           space_release_reserve(s)) {
         was_full = true;
-        r = sync_objects_once(s, ns, uids, n, now_unix_ms, err);
     }
     s->is_full = s->is_full || was_full; /* until try_space has found room */
     if (r < 0) {
