@@ -5,19 +5,6 @@
 
 #include "compare/compare_history.h"
 
-double compare_busy_lost(const struct point_result *p)
-{
-    double sum = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            sum -= log1p(-p->trials[i].others_share); /* NaN stays */
-            n++;
-        }
-    }
-    return n > 0 ? sum / (double)n : NAN;
-}
-
 void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between, double lost)
 {
     busy->explained = between->difference - busy->alone.difference;

@@ -20,9 +20,8 @@
 
 #include "compare/compare.h"
 
-/* Of a point's succeeded trials: the mean of -ln(1 - s); NaN: not known of each. */
-double compare_busy_lost(const struct point_result *p);
-/* From both tests of a point or of all: fills `explained`. */
+/* From both tests of a point or of all: fills `explained`. `lost`: the mean of -ln(1 - s) of the
+ * candidate. */
 void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between,
                           double lost);
 /* Is a change that `between` names the machine's doing? */

@@ -27,28 +27,23 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
     return same;
 }
 
-/* Mean of the logs of a point's trials in a run of the base's definition; NaN: none succeeded. */
-static double mean_of(const struct point_result *p)
-{
-    double sum = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            sum += log(p->trials[i].throughput.estimate.value);
-            n++;
-        }
-    }
-    return n > 0 ? sum / (double)n : NAN;
-}
-
 /* ---- the tests ---- */
 
-/* What a run measured, and what it would have without other programs. NaN: not known. */
+/* What a run measured, and what it would have without other programs: means of the logs of a
+ * point's trials. NaN: none succeeded, or what others took is not known of each. */
 enum { AS_MEASURED, ALONE, KINDS };
 static void means_of(const struct point_result *p, double ret[static KINDS])
 {
-    ret[AS_MEASURED] = mean_of(p);
-    ret[ALONE] = ret[AS_MEASURED] + compare_busy_lost(p);
+    double sum = 0, lost = 0, n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            sum += log(p->trials[i].throughput.estimate.value);
+            lost -= log1p(-p->trials[i].others_share); /* NaN stays */
+            n++;
+        }
+    }
+    ret[AS_MEASURED] = n > 0 ? sum / n : NAN;
+    ret[ALONE] = n > 0 ? ret[AS_MEASURED] + lost / n : NAN;
 }
 
 /* Uses the values that are known. If the candidate's own is unknown, all is. */

@@ -149,10 +149,7 @@ void run_history_done(struct run_history *h)
         free(e->benchmark);
     }
     vec_done(&h->entries);
-    vec_each (char *, name, &h->skipped) {
-        free(*name);
-    }
-    vec_done(&h->skipped);
+    vec_free(&h->skipped);
     vec_each (struct run_history_change, change, &h->changes) {
         vec_each (struct difference, d, &change->differences) {
             free(d->base);
