@@ -22,45 +22,28 @@ void kube_exec_credential_done(struct kube_exec_credential *c)
 
 /* --- what it is given --- */
 
-static void set_text(json_t *map, const char *key, const char *value)
-{
-    if (value != NULL) {
-        (void)json_object_set_new(map, key, json_string(value)); /* fails only without memory */
-    }
-}
-
 static json_t *cluster_of(const struct kube_config *config)
 {
-    json_t *cluster = json_object();
-    set_text(cluster, "server", config->server);
-    set_text(cluster, "tls-server-name", config->tls_server_name);
-    set_text(cluster, "proxy-url", config->proxy_url);
-    if (config->is_insecure) {
-        (void)json_object_set_new(cluster, "insecure-skip-tls-verify", json_true());
-    }
-    if (config->is_uncompressed) {
-        (void)json_object_set_new(cluster, "disable-compression", json_true());
-    }
-    if (config->ca_pem != NULL) {
-        _cleanup_(freep) char *data = base64_dup(config->ca_pem, strlen(config->ca_pem));
-        set_text(cluster, "certificate-authority-data", data);
-    }
+    _cleanup_(freep) char *ca =
+        config->ca_pem == NULL ? NULL : base64_dup(config->ca_pem, strlen(config->ca_pem));
     json_t *extension = config->exec_extension == NULL
                             ? NULL
                             : json_loads(config->exec_extension, JSON_DECODE_ANY, NULL);
-    (void)json_object_set_new(cluster, "config", extension == NULL ? json_null() : extension);
-    return cluster;
+    return json_pack("{s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:o}", "server", config->server,
+                     "tls-server-name", config->tls_server_name, "proxy-url", config->proxy_url,
+                     "insecure-skip-tls-verify", config->is_insecure ? json_true() : NULL,
+                     "disable-compression", config->is_uncompressed ? json_true() : NULL,
+                     "certificate-authority-data", ca, "config",
+                     extension == NULL ? json_null() : extension);
 }
 
 char *kube_exec_info(const struct kube_config *config, bool is_interactive)
 {
-    json_t *info = json_pack("{s:s, s:s, s:{s:b}}", "apiVersion", config->exec->api_version, "kind",
-                             "ExecCredential", "spec", "interactive", is_interactive ? 1 : 0);
-    if (config->exec->gets_cluster) {
-        (void)json_object_set_new(json_object_get(info, "spec"), "cluster", cluster_of(config));
-    }
+    json_auto_t *info =
+        json_pack("{s:s, s:s, s:{s:b, s:o*}}", "apiVersion", config->exec->api_version, "kind",
+                  "ExecCredential", "spec", "interactive", is_interactive ? 1 : 0, "cluster",
+                  config->exec->gets_cluster ? cluster_of(config) : NULL);
     char *text = json_dumps(info, JSON_COMPACT);
-    json_decref(info);
     return text != NULL ? text : xstrdup("");
 }
 
