@@ -38,14 +38,16 @@
         (vec)->len = (vec)->cap = 0;                                                               \
     } while (0)
 
-/* The same, of items that are pointers from malloc. */
-#define vec_free(vec)                                                                              \
+/* The same, after done(&item) of each item. */
+#define vec_done_each(vec, done)                                                                   \
     do {                                                                                           \
         for (size_t i_ = 0; i_ < (vec)->len; i_++) {                                               \
-            free((vec)->items[i_]);                                                                \
+            done(&(vec)->items[i_]);                                                               \
         }                                                                                          \
         vec_done(vec);                                                                             \
     } while (0)
+/* Of items that are pointers from malloc. */
+#define vec_free(vec) vec_done_each(vec, freep)
 
 /* Iterates by pointer: vec_each (struct point, p, &points) { ... } */
 #define vec_each(type, it, vec)                                                                    \

@@ -75,10 +75,7 @@ static void row_done(struct reference_row *row)
 static void table_done(struct reference_table *t)
 {
     vec_done(&t->at);
-    vec_each (struct reference_row, row, &t->rows) {
-        row_done(row);
-    }
-    vec_done(&t->rows);
+    vec_done_each(&t->rows, row_done);
     row_done(&t->median);
     vec_done(&t->errata);
     vec_done(&t->notes);
@@ -90,10 +87,7 @@ void reference_free(struct reference *r)
         return;
     }
     vec_done(&r->sources);
-    vec_each (struct reference_table, t, &r->tables) {
-        table_done(t);
-    }
-    vec_done(&r->tables);
+    vec_done_each(&r->tables, table_done);
     vec_done(&r->notes);
     tree_free(r->document);
     free(r);

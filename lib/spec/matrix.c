@@ -421,10 +421,7 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
     if (found.list.len == 0) {
         find_baselines(&e);
     }
-    vec_each (struct params, it, &e.combinations) {
-        params_done(it);
-    }
-    vec_done(&e.combinations);
+    vec_done_each(&e.combinations, params_done);
     struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept};
     for (uint32_t i = 0; i < matrix.n_points; i++) {
         matrix.points[i].index = i;

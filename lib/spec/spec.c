@@ -82,14 +82,8 @@ static void sweep_done(struct sweep *sweep)
         vec_done(&axis->values);
     }
     vec_done(&sweep->axes);
-    vec_each (struct params, point, &sweep->points) {
-        params_done(point);
-    }
-    vec_done(&sweep->points);
-    vec_each (struct params, exclude, &sweep->exclude) {
-        params_done(exclude);
-    }
-    vec_done(&sweep->exclude);
+    vec_done_each(&sweep->points, params_done);
+    vec_done_each(&sweep->exclude, params_done);
 }
 
 static void parameter_done(struct parameter *parameter)
@@ -137,20 +131,14 @@ void spec_free(struct spec *spec)
     }
     free(spec->name);
     free(spec->description);
-    vec_each (struct system, system, &spec->systems) {
-        system_done(system);
-    }
-    vec_done(&spec->systems);
+    vec_done_each(&spec->systems, system_done);
     free(spec->workload.model);
     free(spec->workload.dataset_other);
     free(spec->workload.dataset_path);
     free(spec->workload.exchange.other);
     trace_done(&spec->workload.trace);
     sweep_done(&spec->sweep);
-    vec_each (struct parameter, parameter, &spec->parameters) {
-        parameter_done(parameter);
-    }
-    vec_done(&spec->parameters);
+    vec_done_each(&spec->parameters, parameter_done);
     params_done(&spec->baseline.where);
     for (int i = 0; i < ROLE_COUNT; i++) {
         free(spec->roles[i].replicas.from);

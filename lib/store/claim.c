@@ -145,8 +145,5 @@ void claim_release(struct store *base, const char *uid)
 
 void claim_release_all(struct sqlite_store *s)
 {
-    vec_each (struct claim, c, &s->claims) {
-        release(c);
-    }
-    vec_done(&s->claims);
+    vec_done_each(&s->claims, release);
 }

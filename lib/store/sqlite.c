@@ -118,10 +118,7 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
         }
     }
     if (r < 0) {
-        vec_each (struct run_row, row, &rows) {
-            run_row_done(row);
-        }
-        vec_done(&rows);
+        vec_done_each(&rows, run_row_done);
         return r;
     }
     *ret = rows.items;

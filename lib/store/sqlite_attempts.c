@@ -233,10 +233,7 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid,
 
 static void rows_done(struct attempts *rows)
 {
-    vec_each (struct attempt_row, row, &rows->list) {
-        attempt_row_done(row);
-    }
-    vec_done(&rows->list);
+    vec_done_each(&rows->list, attempt_row_done);
 }
 
 int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,

@@ -32,10 +32,7 @@ int events_list(struct store *base, const char *uid, struct event_row **ret, siz
         };
     }
     if (r < 0) {
-        vec_each (struct event_row, row, &rows) {
-            event_row_done(row);
-        }
-        vec_done(&rows);
+        vec_done_each(&rows, event_row_done);
         return r;
     }
     *ret = rows.items;
