@@ -355,6 +355,22 @@ int64_t read_int_or(struct diags *d, const struct place *map, const char *key, i
     return value;
 }
 
+double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
+                      double max, double fallback)
+{
+    struct place place = place_get(map, key);
+    (void)read_number(d, &place, min, max, &fallback); /* noted */
+    return fallback;
+}
+
+const char *read_text_or(struct diags *d, const struct place *map, const char *key, size_t max_len,
+                         const char *fallback)
+{
+    struct place place = place_get(map, key);
+    (void)read_text(d, &place, max_len, &fallback); /* noted */
+    return fallback;
+}
+
 int read_enum_or(struct diags *d, const struct place *map, const char *key,
                  const char *const *names, size_t n, const char *const *unsupported, int fallback)
 {

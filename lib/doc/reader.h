@@ -70,6 +70,11 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
  * fallback, so that later checks continue. */
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
                     int64_t max, int64_t fallback);
+double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
+                      double max, double fallback);
+/* Borrowed; the fallback may be NULL. */
+const char *read_text_or(struct diags *d, const struct place *map, const char *key, size_t max_len,
+                         const char *fallback);
 int read_enum_or(struct diags *d, const struct place *map, const char *key,
                  const char *const *names, size_t n, const char *const *unsupported, int fallback);
 

@@ -125,22 +125,17 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
     return 0;
 }
 
-static void release_handle(struct kube_client *c)
+static void release_handle(void *ctx)
 {
-    if (--c->n_handles > 0) {
-        return;
+    struct kube_client *c = ctx;
+    if (--c->n_handles == 0) {
+        free(c);
     }
-    free(c);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
     release_handle(handle->data);
-}
-
-static void on_session_closed(void *ctx)
-{
-    release_handle(ctx);
 }
 
 void kube_client_free(struct kube_client *c)
@@ -160,7 +155,7 @@ void kube_client_free(struct kube_client *c)
     }
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
     uv_close((uv_handle_t *)&c->health_timer, on_timer_closed);
-    kube_session_free(take_ptr(c->session), on_session_closed);
+    kube_session_free(take_ptr(c->session), release_handle);
 }
 
 struct uv_loop_s *kube_client_loop(const struct kube_client *c)

@@ -71,8 +71,8 @@ static const struct node *entry_of(const struct node *entries, const char *name)
 {
     for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
          i++) {
-        const struct node *entry_name = tree_get(entries->children[i], "name");
-        if (entry_name != NULL && entry_name->kind == NODE_STRING && str_eq(entry_name->s, name)) {
+        const char *entry_name = tree_get_text(entries->children[i], "name");
+        if (entry_name != NULL && str_eq(entry_name, name)) {
             return entries->children[i];
         }
     }

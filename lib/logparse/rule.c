@@ -44,15 +44,6 @@ static bool has_rate(const struct log_pattern *p)
 
 /* ---- reading ---- */
 
-static void read_each(struct diags *d, const struct place *item, struct log_line_rule *line)
-{
-    struct place place = place_get(item, "each");
-    int64_t each = 0;
-    if (read_int(d, &place, 1, INT64_C(1) << 50, &each)) {
-        line->each = (double)each;
-    }
-}
-
 static void read_skip(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
     static const struct {
@@ -157,7 +148,7 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     read_pattern(d, item, line);
     line->unit = (enum summary_unit)read_enum_or(d, item, "unit", summary_unit_names,
                                                  SUMMARY_UNIT_COUNT, NULL, UNIT_SAMPLES);
-    read_each(d, item, line);
+    line->each = (double)read_int_or(d, item, "each", 1, INT64_C(1) << 50, 0);
     read_skip(d, item, line);
     read_line_roles(d, item, line);
     read_source(d, item, line);
@@ -181,24 +172,15 @@ static void read_lines(struct diags *d, const struct place *root, struct log_rul
     }
 }
 
-static char *read_owned(struct diags *d, const struct place *root, const char *key, size_t max,
-                        const char *fallback)
-{
-    struct place place = place_get(root, key);
-    const char *text = fallback;
-    (void)read_text(d, &place, max, &text); /* a wrong one was reported */
-    return xstrdup(text);
-}
-
 /* The name goes into summaries and tables. */
 static char *read_name(struct diags *d, const struct place *root)
 {
-    char *name = read_owned(d, root, "name", LOG_RULE_NAME_MAX, LOG_RULE_UNNAMED);
+    const char *name = read_text_or(d, root, "name", LOG_RULE_NAME_MAX, LOG_RULE_UNNAMED);
     if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
         struct place place = place_get(root, "name");
         reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
     }
-    return name;
+    return xstrdup(name);
 }
 
 static struct log_rule *read_rule(struct diags *d, const struct place *place,
@@ -211,7 +193,7 @@ static struct log_rule *read_rule(struct diags *d, const struct place *place,
     rule->name = rule->description = NULL;
     if (read_map(d, place, fields, COUNT_OF(fields))) {
         rule->name = read_name(d, place);
-        rule->description = read_owned(d, place, "description", DESCRIPTION_MAX, "");
+        rule->description = xstrdup(read_text_or(d, place, "description", DESCRIPTION_MAX, ""));
         read_lines(d, place, rule);
     }
     if (d->list.len + d->n_dropped != n_before) {

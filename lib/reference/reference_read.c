@@ -25,33 +25,14 @@ struct reading {
     struct reference *r;
 };
 
-/* The fallback where it is absent, or wrong, which was reported. */
-static const char *read_text_or(struct diags *d, const struct place *map, const char *key,
-                                const char *fallback)
-{
-    struct place place = place_get(map, key);
-    const char *text = fallback;
-    (void)read_text(d, &place, TEXT_MAX, &text);
-    return text;
-}
-
 static const char *read_name(struct diags *d, const struct place *map, const char *key)
 {
-    const char *name = read_text_or(d, map, key, "");
+    const char *name = read_text_or(d, map, key, TEXT_MAX, "");
     struct place place = place_get(map, key);
     if (place.node != NULL && (name[0] == '\0' || name[strspn(name, NAME_CHARS)] != '\0')) {
         reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
     }
     return name;
-}
-
-static double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
-                             double max, double fallback)
-{
-    struct place place = place_get(map, key);
-    double value = fallback;
-    (void)read_number(d, &place, min, max, &value); /* a wrong one was reported */
-    return value;
 }
 
 static bool read_bool(struct diags *d, const struct place *map, const char *key)
@@ -155,9 +136,9 @@ static void read_row(const struct reading *in, const struct place *item,
     if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
         return;
     }
-    row->name = read_text_or(in->d, item, "name", "");
-    row->model = read_text_or(in->d, item, "model", NULL);
-    row->workload = read_text_or(in->d, item, "workload", NULL);
+    row->name = read_text_or(in->d, item, "name", TEXT_MAX, "");
+    row->model = read_text_or(in->d, item, "model", TEXT_MAX, NULL);
+    row->workload = read_text_or(in->d, item, "workload", TEXT_MAX, NULL);
     read_published(in->d, item, row, t->n_columns);
     if (is_ratio) {
         const struct reference_table *from = &in->r->tables.items[t->ratio_of];
@@ -360,7 +341,7 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     e.figure = (enum reference_figure)read_enum_or(d, item, "figure", reference_figure_names,
                                                    REFERENCE_FIGURE_COUNT, NULL, REFERENCE_VALUE);
     e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
-    e.what = read_text_or(d, item, "what", "");
+    e.what = read_text_or(d, item, "what", TEXT_MAX, "");
     struct place row = place_get(item, "row"), column = place_get(item, "column");
     const char *name;
     if (read_text(d, &row, TEXT_MAX, &name)) {
@@ -456,12 +437,12 @@ static void read_table(const struct reading *in, const struct place *item)
     if (find_table(in->r, t.name) != REFERENCE_NO_ROW) {
         reader_complain(in->d, item, "rename one of them", "a table is named '%s' already", t.name);
     }
-    t.title = read_text_or(in->d, item, "title", "");
-    t.unit = read_text_or(in->d, item, "unit", "");
-    t.axis = read_text_or(in->d, item, "axis", "");
-    t.model = read_text_or(in->d, item, "model", NULL);
-    t.hardware = read_text_or(in->d, item, "hardware", NULL);
-    t.software = read_text_or(in->d, item, "software", NULL);
+    t.title = read_text_or(in->d, item, "title", TEXT_MAX, "");
+    t.unit = read_text_or(in->d, item, "unit", TEXT_MAX, "");
+    t.axis = read_text_or(in->d, item, "axis", TEXT_MAX, "");
+    t.model = read_text_or(in->d, item, "model", TEXT_MAX, NULL);
+    t.hardware = read_text_or(in->d, item, "hardware", TEXT_MAX, NULL);
+    t.software = read_text_or(in->d, item, "software", TEXT_MAX, NULL);
     t.source = read_source_of(in, item);
     read_kind(in->d, item, &t);
     read_columns(in->d, item, &t);
@@ -492,10 +473,10 @@ static void read_sources(const struct reading *in, const struct place *root)
         if (read_map(in->d, &item, fields, COUNT_OF(fields))) {
             *vec_push(&in->r->sources) = (struct reference_source){
                 .id = read_name(in->d, &item, "id"),
-                .title = read_text_or(in->d, &item, "title", ""),
-                .repository = read_text_or(in->d, &item, "repository", ""),
-                .file = read_text_or(in->d, &item, "file", ""),
-                .commit = read_text_or(in->d, &item, "commit", ""),
+                .title = read_text_or(in->d, &item, "title", TEXT_MAX, ""),
+                .repository = read_text_or(in->d, &item, "repository", TEXT_MAX, ""),
+                .file = read_text_or(in->d, &item, "file", TEXT_MAX, ""),
+                .commit = read_text_or(in->d, &item, "commit", TEXT_MAX, ""),
             };
         }
     }
@@ -513,11 +494,11 @@ static void read_set(const struct reading *in, const struct place *root)
         return;
     }
     in->r->name = read_name(in->d, root, "name");
-    in->r->title = read_text_or(in->d, root, "title", "");
-    in->r->description = read_text_or(in->d, root, "description", "");
-    in->r->model = read_text_or(in->d, root, "model", "");
-    in->r->hardware = read_text_or(in->d, root, "hardware", "");
-    in->r->software = read_text_or(in->d, root, "software", "");
+    in->r->title = read_text_or(in->d, root, "title", TEXT_MAX, "");
+    in->r->description = read_text_or(in->d, root, "description", TEXT_MAX, "");
+    in->r->model = read_text_or(in->d, root, "model", TEXT_MAX, "");
+    in->r->hardware = read_text_or(in->d, root, "hardware", TEXT_MAX, "");
+    in->r->software = read_text_or(in->d, root, "software", TEXT_MAX, "");
     in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
     read_notes(in->d, root, &in->r->notes);
     read_sources(in, root);

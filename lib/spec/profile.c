@@ -33,9 +33,7 @@ static void read_texts(struct diags *d, const struct place *list, struct command
 
 static char *read_optional(struct diags *d, const struct place *map, const char *key)
 {
-    struct place place = place_get(map, key);
-    const char *text;
-    return read_text(d, &place, TEXT_MAX, &text) ? xstrdup(text) : NULL;
+    return xstrdup_or_null(read_text_or(d, map, key, TEXT_MAX, NULL));
 }
 
 static void read_name(struct diags *d, const struct place *root, struct profile *p)

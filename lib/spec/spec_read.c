@@ -335,10 +335,7 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
         return;
     }
-    struct place description = place_get(&r.at, "description");
-    const char *text = "";
-    (void)read_text(diags, &description, TEXT_MAX, &text); /* noted */
-    spec->description = xstrdup(text);
+    spec->description = xstrdup(read_text_or(diags, &r.at, "description", TEXT_MAX, ""));
     spec_read_systems(&r);
     read_workload(&r);
     spec_read_system_exchanges(&r);

@@ -91,8 +91,7 @@ static void read_trace(struct reading *r, const struct place *place)
     place_each (item, &layers) {
         read_layer(r, &item);
     }
-    struct place jitter = place_get(place, "jitter");
-    (void)read_number(r->diags, &jitter, 0, EMULATED_JITTER_MAX, &trace->jitter_ratio); /* noted */
+    trace->jitter_ratio = read_number_or(r->diags, place, "jitter", 0, EMULATED_JITTER_MAX, 0);
     const int64_t step_ms = read_int_or(r->diags, place, "stepMilliseconds", 1, STEP_MS_MAX, 0);
     if (trace->layers.len > 0 && trace_step_ns(trace) == 0) {
         reader_complain(r->diags, &layers, "record them: benchworker bench -o trace",
