@@ -8,8 +8,7 @@
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
 {
-    *c = (struct kube_credentials){.fixed = fixed == NULL ? NULL : xstrdup(fixed),
-                                   .file = file == NULL ? NULL : xstrdup(file)};
+    *c = (struct kube_credentials){.fixed = xstrdup_or_null(fixed), .file = xstrdup_or_null(file)};
 }
 
 void kube_credentials_done(struct kube_credentials *c)
@@ -38,20 +37,15 @@ static int clean(char *token, const char *path, struct err *err)
 
 static int read_token(struct kube_credentials *c, struct err *err)
 {
-    char *text;
+    _cleanup_(freep) char *text = NULL;
     size_t len;
     int r = kube_file_read(c->file, &text, &len, err);
-    if (r < 0) {
-        return r;
+    r = r < 0 ? r : clean(text, c->file, err);
+    if (r == 0) {
+        free(c->token);
+        c->token = take_ptr(text);
     }
-    r = clean(text, c->file, err);
-    if (r < 0) {
-        free(text);
-        return r;
-    }
-    free(c->token);
-    c->token = text;
-    return 0;
+    return r;
 }
 
 int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char **ret,

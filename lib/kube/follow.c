@@ -129,7 +129,7 @@ struct kube_follow *kube_follow_new(struct kube_client *client,
     f->params = *params;
     f->ns = xstrdup(params->ns);
     f->pod = xstrdup(params->pod);
-    f->container = params->container == NULL ? NULL : xstrdup(params->container);
+    f->container = xstrdup_or_null(params->container);
     kube_log_cursor_init(&f->cursor, 0, params->on_line, params->ctx);
     kube_backoff_init(&f->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, params->seed);
     (void)uv_timer_init(kube_client_loop(client), &f->timer); /* cannot fail */

@@ -54,8 +54,8 @@ struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
         .ns = xstrdup(params->ns),
         .name = xstrdup(params->name),
         .identity = xstrdup(params->identity),
-        .address = params->address == NULL ? NULL : xstrdup(params->address),
-        .read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key),
+        .address = xstrdup_or_null(params->address),
+        .read_key = xstrdup_or_null(params->read_key),
         .duration_ns = duration_ns,
         .renew_deadline_ns =
             params->renew_deadline_ns == 0 ? duration_ns / 3 * 2 : params->renew_deadline_ns,

@@ -48,17 +48,17 @@ static int read_rates(struct reconcile_pass *p, struct err *err)
     if (!spec_has_budget(def->spec)) {
         return 0;
     }
-    struct budget_rate *rates = xnew_array(struct budget_rate, def->matrix.n_points);
+    _cleanup_(freep) struct budget_rate *rates =
+        xnew_array(struct budget_rate, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         struct point_rate rate;
         int r = point_rate_of(def, i, &rate, err);
         if (r < 0) {
-            free(rates);
             return r;
         }
         rates[i] = (struct budget_rate){rate.counted_millicores, rate.n_replicas};
     }
-    attempt_history_set_rates(&p->history, rates);
+    attempt_history_set_rates(&p->history, take_ptr(rates));
     return 0;
 }
 

@@ -269,7 +269,7 @@ static char *placed_line(const char *line, const char *folder)
 void profile_place(struct profile *profile, const char *folder, const char *interpreter)
 {
     profile->folder = xstrdup(folder);
-    profile->interpreter = interpreter == NULL ? NULL : xstrdup(interpreter);
+    profile->interpreter = xstrdup_or_null(interpreter);
     if (profile->install != NULL) {
         char *placed = placed_line(profile->install, folder);
         free(profile->install);

@@ -61,7 +61,7 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
     vec_each (struct diag, it, &found.list) {
         const struct node *node = node_of(root, spec, it);
         it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
-        it->origin = node->origin == NULL ? NULL : xstrdup(node->origin);
+        it->origin = xstrdup_or_null(node->origin);
         if (node->from_local) {
             char *path = xasprintf("spec.local%s", it->path + strlen("spec"));
             free(it->path);

@@ -42,7 +42,7 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     if (read_map(d, &place, fields, COUNT_OF(fields))) {
         struct place name_place = place_get(&place, "name");
         const char *name = object_name_read(d, &name_place);
-        spec->name = name == NULL ? NULL : xstrdup(name);
+        spec->name = xstrdup_or_null(name);
     }
 }
 

@@ -136,7 +136,7 @@ void spec_read_system_exchanges(struct reading *r)
         system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
             system->exchange = *workload;
-            system->exchange.other = workload->other == NULL ? NULL : xstrdup(workload->other);
+            system->exchange.other = xstrdup_or_null(workload->other);
         } else {
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);

@@ -212,7 +212,7 @@ int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct
 char *sql_text_dup(sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return text == NULL ? NULL : xstrdup(text);
+    return xstrdup_or_null(text);
 }
 
 int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err)

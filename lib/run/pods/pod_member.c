@@ -215,7 +215,7 @@ struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, co
 {
     const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
     struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
-    m->sought_uid = uid == NULL ? NULL : xstrdup(uid);
+    m->sought_uid = xstrdup_or_null(uid);
     m->life = MEMBER_DYING_UNKNOWN;
     m->due_ns = now_ns + POD_RETRY_NS;
     m->has_news = true;

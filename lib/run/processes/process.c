@@ -232,7 +232,7 @@ static char *describe_end(const struct process *p)
     const char *words =
         p->error_message != NULL ? p->error_message : capture_last_words(&p->capture);
     if (p->exit_code == 0) {
-        return p->damage == NULL ? NULL : xstrdup(p->damage);
+        return xstrdup_or_null(p->damage);
     }
     if (p->has_blamed) {
         return xstrdup(words);
