@@ -23,16 +23,6 @@ const char *const predict_limit_names[] = {
 
 /* ---- what cannot be simulated ---- */
 
-static bool has_native(const struct run_def *def)
-{
-    vec_each (const struct system, system, &def->spec->systems) {
-        if (str_eq(system->profile, PROFILE_NATIVE)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int check_point(const struct run_def *def, const struct predict_params *params,
                        const struct point *p, struct err *err)
 {
@@ -42,9 +32,10 @@ static int check_point(const struct run_def *def, const struct predict_params *p
                        "system '%s' has profile '%s': only systems with profile '%s' are "
                        "simulated%s",
                        system->name, system->profile, PROFILE_NATIVE,
-                       has_native(def) ? "; choose them with --systems"
-                                       : "; take a definition that trains with it, such as "
-                                         "vgg16-allreduce-sweep");
+                       spec_has_profile(def->spec, PROFILE_NATIVE)
+                           ? "; choose them with --systems"
+                           : "; take a definition that trains with it, such as "
+                             "vgg16-allreduce-sweep");
     }
     if (p->exchange == EXCHANGE_OTHER) {
         return err_set(err, EINVAL,

@@ -19,14 +19,19 @@ const char *const metric_names[] = {"throughput", "speedup", "efficiency", "time
 const char *const clean_pod_policy_names[] = {"All", "Running", "None", "OnSuccess"};
 const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
 
-bool spec_is_imported(const struct spec *spec)
+bool spec_has_profile(const struct spec *spec, const char *profile)
 {
     vec_each (const struct system, system, &spec->systems) {
-        if (str_eq(system->profile, PROFILE_IMPORTED)) {
+        if (str_eq(system->profile, profile)) {
             return true;
         }
     }
     return false;
+}
+
+bool spec_is_imported(const struct spec *spec)
+{
+    return spec_has_profile(spec, PROFILE_IMPORTED);
 }
 
 static bool shapes_link(const struct params *params)

@@ -211,6 +211,7 @@ struct spec {
 };
 
 void spec_free(struct spec *spec);
+bool spec_has_profile(const struct spec *spec, const char *profile); /* some system */
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
 bool spec_has_budget(const struct spec *spec);

@@ -75,12 +75,8 @@ void spec_read_systems(struct reading *r)
 
 bool spec_has_native_system(const struct reading *r)
 {
-    vec_each (const struct system, it, &r->spec->systems) {
-        if (str_eq(it->profile, PROFILE_NATIVE)) {
-            return true;
-        }
-    }
-    return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
+    /* A mistake in the list is noted, and only that. */
+    return r->spec->systems.len == 0 || spec_has_profile(r->spec, PROFILE_NATIVE);
 }
 
 /* Another system would exchange in its own way, and its row would say something else. */
