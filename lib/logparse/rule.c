@@ -210,9 +210,8 @@ struct log_rule *log_rule_read(struct diags *diags, const struct place *place)
 
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags)
 {
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct node *root;
-    if (tree_parse(text, len, &limits, &root, diags) < 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, diags) < 0) {
         return -EINVAL;
     }
     struct place place = place_root(root);

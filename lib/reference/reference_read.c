@@ -510,10 +510,9 @@ static void read_set(const struct reading *in, const struct place *root)
 
 int reference_load(const char *text, size_t len, struct reference **ret, struct diags *diags)
 {
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     const size_t n_before = diags->list.len + diags->n_dropped;
     struct node *root;
-    if (tree_parse(text, len, &limits, &root, diags) < 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, diags) < 0) {
         return -EINVAL;
     }
     struct place place = place_root(root);

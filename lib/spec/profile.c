@@ -164,11 +164,10 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
 
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags)
 {
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct diags found = {0};
     struct node *root;
     struct profile *profile = xnew(struct profile);
-    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
         read_profile(root, profile, &found);
         tree_free(root);
     }

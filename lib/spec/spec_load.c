@@ -187,11 +187,10 @@ int spec_load(const char *text, size_t len, const struct spec_overrides *overrid
               struct spec **ret, struct diags *diags)
 {
     static const struct spec_overrides none = {0};
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct diags found = diags_beside(diags);
     struct node *root;
     struct spec *spec = NULL;
-    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
         spec = load_tree(root, overrides == NULL ? &none : overrides, &found);
         tree_free(root);
     }

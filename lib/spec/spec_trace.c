@@ -128,14 +128,13 @@ void spec_read_compute(struct reading *r, const struct place *workload)
 int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *ret_batch_size,
                     struct diags *diags)
 {
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     static const struct field fields[] = {{"batchSize", FIELD_OPTIONAL}, {"trace", FIELD_REQUIRED}};
     int64_t batch_size = 0;
     struct spec spec = {0};
     struct diags found = diags_beside(diags);
     struct reading r = {.diags = &found, .spec = &spec};
     struct node *root = NULL;
-    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
         const struct place top = place_root(root);
         if (read_map(&found, &top, fields, COUNT_OF(fields))) {
             const struct place trace = place_get(&top, "trace");
