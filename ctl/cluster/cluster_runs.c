@@ -8,8 +8,8 @@
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
 #include "kube/json.h"
-#include "store/run_document.h"
 #include "result/result_build.h"
+#include "store/run_document.h"
 
 static int list_objects(struct cluster *c, const struct kube_resource *res,
                         const struct list_wanted *wanted, json_t **ret, struct err *err)

@@ -11,8 +11,8 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "report/sheets.h"
-#include "store/run_document.h"
 #include "result/result_build.h"
+#include "store/run_document.h"
 
 #define MAX_NAME 253 /* of an object in Kubernetes */
 #define RECORDS "records.json"

@@ -22,12 +22,12 @@
 #include "ctl/runs/show.h"
 #include "doc/tree.h"
 #include "logparse/shipped.h"
+#include "result/result_build.h"
 #include "spec/builtin.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_load.h"
-#include "result/result_build.h"
 
 #define NAME_UNKNOWN "unknown"
 #define RULES_FIX "name one of docs/log-rules.md, or a file with one"

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "store/run_document.h"
 #include "result/result_build.h"
+#include "store/run_document.h"
 
 void loaded_run_done(struct loaded_run *run)
 {

@@ -13,10 +13,10 @@
 #include "core/json_field.h"
 #include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
+#include "result/result_build.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
-#include "result/result_build.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 #define NOT_GIVEN (-1)
@@ -255,8 +255,9 @@ static int put_result(const struct site *site, struct site_run *run, struct web_
                       struct err *err)
 {
     const struct matrix *m = &run->def->matrix;
-    json_auto_t *frame = result_frame_to_json(run->result);
+    json_t *frame = result_frame_to_json(run->result);
     _cleanup_(freep) char *text = json_dumps(frame, JSON_INDENT(2));
+    json_decref(frame);
     site_run_forget_replicas(run);
     const char *rest = open_list(text, "points", &res->body);
     size_t n = 0;

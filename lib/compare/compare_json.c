@@ -24,15 +24,15 @@ static json_t *gate_to_json(const struct comparison *c)
     vec_each (const struct compared_point, p, &c->points) {
         tested += p->welch.known;
     }
-    return JSON_OBJECT({"test", json_string("StratifiedPermutation")},
-                       {"points", json_integer((json_int_t)tested)},
-                       {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
-                       {"p", g->known ? json_number_or_null(g->p) : json_null()},
-                       {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
-                       {"exact", json_boolean(g->is_exact)},
-                       {"arrangements", json_integer((json_int_t)g->n_arrangements)},
-                       {"seed", json_integer(COMPARE_SEED)},
-                       {"rejects", json_boolean(c->gate_rejects)});
+    return JSON_OBJECT_OF({"test", json_string("StratifiedPermutation")},
+                          {"points", json_integer((json_int_t)tested)},
+                          {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
+                          {"p", g->known ? json_number_or_null(g->p) : json_null()},
+                          {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
+                          {"exact", json_boolean(g->is_exact)},
+                          {"arrangements", json_integer((json_int_t)g->n_arrangements)},
+                          {"seed", json_integer(COMPARE_SEED)},
+                          {"rejects", json_boolean(c->gate_rejects)});
 }
 
 static void put_figures(json_t *o, const struct point_result *p)
@@ -54,7 +54,7 @@ static json_t *welch_to_json(const struct compared_point *p)
     if (!p->welch.known) {
         return json_null();
     }
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"t", json_number_or_null(p->welch.t)}, {"df", json_number_or_null(p->welch.df)},
         {"p", json_number_or_null(p->welch.p)}, {"pAdjusted", json_number_or_null(p->p_adjusted)});
 }
@@ -64,9 +64,9 @@ static json_t *axis_to_json(const struct comparison *c)
     if (c->axis == NULL) {
         return json_null();
     }
-    return JSON_OBJECT({"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
-                       {"candidate", json_text_or_null(c->axis_candidate)},
-                       {"blocks", json_integer((json_int_t)c->n_blocks)});
+    return JSON_OBJECT_OF({"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
+                          {"candidate", json_text_or_null(c->axis_candidate)},
+                          {"blocks", json_integer((json_int_t)c->n_blocks)});
 }
 
 static json_t *paired_to_json(const struct paired *p, double p_adjusted)
@@ -74,10 +74,11 @@ static json_t *paired_to_json(const struct paired *p, double p_adjusted)
     if (!p->known) {
         return json_null();
     }
-    return JSON_OBJECT({"pairs", json_integer((json_int_t)p->n)}, {"t", json_number_or_null(p->t)},
-                       {"df", json_number_or_null(p->df)}, {"p", json_number_or_null(p->p)},
-                       {"pAdjusted", json_number_or_null(p_adjusted)},
-                       {"pSigns", json_number_or_null(p->p_signs)});
+    return JSON_OBJECT_OF({"pairs", json_integer((json_int_t)p->n)},
+                          {"t", json_number_or_null(p->t)}, {"df", json_number_or_null(p->df)},
+                          {"p", json_number_or_null(p->p)},
+                          {"pAdjusted", json_number_or_null(p_adjusted)},
+                          {"pSigns", json_number_or_null(p->p_signs)});
 }
 
 /* Of a point, or of the whole with the least limit of the points. */
@@ -86,8 +87,8 @@ static json_t *margin_to_json(const struct comparison *c, enum margin_verdict ve
     if (verdict == MARGIN_NOT_ASKED) {
         return json_null();
     }
-    return JSON_OBJECT({"ratio", json_real(c->margin_ratio)}, {"low", json_number_or_null(low)},
-                       {"verdict", json_string(margin_verdict_names[verdict])});
+    return JSON_OBJECT_OF({"ratio", json_real(c->margin_ratio)}, {"low", json_number_or_null(low)},
+                          {"verdict", json_string(margin_verdict_names[verdict])});
 }
 
 static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
@@ -95,12 +96,12 @@ static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
     if (!b->known) {
         return json_null();
     }
-    return JSON_OBJECT({"runs", json_integer((json_int_t)b->n_runs)},
-                       {"spread", json_number_or_null(expm1(b->sd))},
-                       {"ratio", json_number_or_null(exp(b->difference))},
-                       {"t", json_number_or_null(b->t)}, {"df", json_number_or_null(b->df)},
-                       {"p", json_number_or_null(b->p)},
-                       {"pAdjusted", json_number_or_null(p_adjusted)});
+    return JSON_OBJECT_OF({"runs", json_integer((json_int_t)b->n_runs)},
+                          {"spread", json_number_or_null(expm1(b->sd))},
+                          {"ratio", json_number_or_null(exp(b->difference))},
+                          {"t", json_number_or_null(b->t)}, {"df", json_number_or_null(b->df)},
+                          {"p", json_number_or_null(b->p)},
+                          {"pAdjusted", json_number_or_null(p_adjusted)});
 }
 
 /* What other programs took, and what remains without it. */
@@ -109,12 +110,12 @@ static json_t *busy_to_json(const struct compared_busy *b)
     if (!b->alone.known) {
         return json_null();
     }
-    return JSON_OBJECT({"base", json_number_or_null(b->base_share)},
-                       {"candidate", json_number_or_null(b->candidate_share)},
-                       {"explained", json_number_or_null(exp(b->explained))},
-                       {"remaining", json_number_or_null(exp(b->alone.difference))},
-                       {"p", json_number_or_null(b->alone.p)},
-                       {"pAdjusted", json_number_or_null(b->p_adjusted)});
+    return JSON_OBJECT_OF({"base", json_number_or_null(b->base_share)},
+                          {"candidate", json_number_or_null(b->candidate_share)},
+                          {"explained", json_number_or_null(exp(b->explained))},
+                          {"remaining", json_number_or_null(exp(b->alone.difference))},
+                          {"p", json_number_or_null(b->alone.p)},
+                          {"pAdjusted", json_number_or_null(b->p_adjusted)});
 }
 
 /* How far runs of the base differ; of one run nothing needs to be known about others. */
@@ -123,10 +124,10 @@ static json_t *history_to_json(const struct comparison *c)
     if (c->axis != NULL) {
         return json_null();
     }
-    return JSON_OBJECT({"baseRuns", json_integer((json_int_t)c->n_base_runs)},
-                       {"together", between_to_json(&c->between, c->between_p_adjusted)},
-                       {"others", busy_to_json(&c->busy)},
-                       {"verdict", json_string(change_names[c->whole_change])});
+    return JSON_OBJECT_OF({"baseRuns", json_integer((json_int_t)c->n_base_runs)},
+                          {"together", between_to_json(&c->between, c->between_p_adjusted)},
+                          {"others", busy_to_json(&c->busy)},
+                          {"verdict", json_string(change_names[c->whole_change])});
 }
 
 static double margin_low(const struct paired *p)
@@ -173,19 +174,19 @@ static json_t *lone_to_json(const struct result *r, const struct point_result *p
 
 static json_t *geomean_to_json(const struct comparison *c)
 {
-    return JSON_OBJECT({"points", json_integer((json_int_t)c->n_measured)},
-                       {"base", figure_to_json(&c->geomean_base)},
-                       {"candidate", figure_to_json(&c->geomean_candidate)},
-                       {"ratio", figure_to_json(&c->geomean_ratio)});
+    return JSON_OBJECT_OF({"points", json_integer((json_int_t)c->n_measured)},
+                          {"base", figure_to_json(&c->geomean_base)},
+                          {"candidate", figure_to_json(&c->geomean_candidate)},
+                          {"ratio", figure_to_json(&c->geomean_ratio)});
 }
 
 static json_t *differences_to_json(const struct comparison *c)
 {
     json_t *list = json_array();
     vec_each (const struct difference, d, &c->differences) {
-        json_array_append_new(list, JSON_OBJECT({"what", json_string(d->what)},
-                                                {"base", json_text_or_null(d->base)},
-                                                {"candidate", json_text_or_null(d->candidate)}));
+        json_array_append_new(list, JSON_OBJECT_OF({"what", json_string(d->what)},
+                                                   {"base", json_text_or_null(d->base)},
+                                                   {"candidate", json_text_or_null(d->candidate)}));
     }
     return list;
 }
@@ -217,9 +218,9 @@ static json_t *count_or_null(size_t n)
 
 static json_t *repeats_to_json(const struct comparison *c)
 {
-    return JSON_OBJECT({"ifAllChanged", count_or_null(c->repeats_for_all)},
-                       {"ifOneChanged", count_or_null(c->repeats_for_one)},
-                       {"toDecide", count_or_null(c->repeats_to_decide)});
+    return JSON_OBJECT_OF({"ifAllChanged", count_or_null(c->repeats_for_all)},
+                          {"ifOneChanged", count_or_null(c->repeats_for_one)},
+                          {"toDecide", count_or_null(c->repeats_to_decide)});
 }
 
 json_t *comparison_to_json(const struct comparison *c)
@@ -234,7 +235,7 @@ json_t *comparison_to_json(const struct comparison *c)
     vec_each (const struct point_result *, p, &c->only_candidate) {
         json_array_append_new(only_candidate, lone_to_json(c->candidate, *p));
     }
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"apiVersion", json_string("benchd.io/v1alpha1")},
         {"kind", json_string("BenchmarkComparison")}, {"base", run_to_json(c->base)},
         {"candidate", run_to_json(c->candidate)}, {"axis", axis_to_json(c)},

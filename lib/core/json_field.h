@@ -19,13 +19,13 @@ int json_field_text_or_null(const json_t *object, const char *key, const char **
 /* The text as a JSON string, its bytes made UTF-8; null for NULL. Owned. */
 json_t *json_text_or_null(const char *text);
 
-/* An object of members in their order, owned: JSON_OBJECT({"a", json_true()}, {"b", value}). Takes
- * the values; a member whose value is NULL is left out. */
+/* An object of members in their order, owned: JSON_OBJECT_OF({"a", json_true()}, {"b", value}). Takes
+ * the values, in no certain order; a member whose value is NULL is left out. */
 struct json_member {
     const char *key;
     json_t *value;
 };
 #define JSON_MEMBERS(...) ((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
-#define JSON_OBJECT(...) json_object_add(json_object(), JSON_MEMBERS(__VA_ARGS__))
+#define JSON_OBJECT_OF(...) json_object_add(json_object(), JSON_MEMBERS(__VA_ARGS__))
 #define JSON_ADD(object, ...) ((void)json_object_add(object, JSON_MEMBERS(__VA_ARGS__)))
 json_t *json_object_add(json_t *object, const struct json_member *members_take);

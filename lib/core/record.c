@@ -13,6 +13,7 @@
 #define MESSAGE_MAX_BYTES 4096
 
 static_assert(SUMMARY_MAX_SERIES == SERIES_MAX, "one limit, two headers");
+static_assert((2 * SERIES_MAX + 2) / 3 * 4 <= MESSAGE_MAX_BYTES, "a series is a text, and not cut");
 
 void summary_drop_series(struct summary *s)
 {

@@ -32,8 +32,8 @@ struct record_member {
     size_t offset, size;
     struct {
         size_t offset, size;
-    } guard; /* size > 0: only written where this member is not zero */
-    int64_t least, most;
+    } guard;                  /* size > 0: only written where this member is not zero */
+    int64_t least, most;      /* least < 0: an int32_t, else a uint32_t */
     const char *const *words; /* NULL: of no value */
     int n_words;
     const struct record_members *members;

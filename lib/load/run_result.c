@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "core/member_number.h"
-#include "result/trial_figures.h"
 #include "result/result_build.h"
+#include "result/trial_figures.h"
 
 static void rows_done(struct attempt_row *rows, size_t n)
 {

@@ -47,14 +47,14 @@ static json_t *point_json(const struct prediction *p, const struct predicted_poi
 {
     const struct point *point = it->point;
     json_t *o =
-        JSON_OBJECT({"index", json_integer(point->index)},
-                    {"system", json_string(p->def->spec->systems.items[point->system].name)},
-                    {"baseline", json_boolean(point->is_baseline)},
-                    {"baselineIndex", json_integer(point->baseline_index)},
-                    {"trainers", json_integer(point->replicas[ROLE_TRAINER])},
-                    {"pservers", json_integer(point->replicas[ROLE_PSERVER])},
-                    {"workers", json_integer(point->replicas[ROLE_WORKER])},
-                    {"batchSize", json_integer(point->batch_size)});
+        JSON_OBJECT_OF({"index", json_integer(point->index)},
+                       {"system", json_string(p->def->spec->systems.items[point->system].name)},
+                       {"baseline", json_boolean(point->is_baseline)},
+                       {"baselineIndex", json_integer(point->baseline_index)},
+                       {"trainers", json_integer(point->replicas[ROLE_TRAINER])},
+                       {"pservers", json_integer(point->replicas[ROLE_PSERVER])},
+                       {"workers", json_integer(point->replicas[ROLE_WORKER])},
+                       {"batchSize", json_integer(point->batch_size)});
     if (point->link.bits_per_s > 0) {
         char text[LINK_TEXT_MAX];
         link_text(&point->link, text);
@@ -86,9 +86,9 @@ static json_t *inputs_json(const struct prediction *p)
 {
     const struct predict_params *in = &p->params;
     const struct gang_costs *c = &in->costs;
-    json_t *o = JSON_OBJECT({"stepSeconds", json_real((double)trace_step_ns(in->trace) / 1e9)},
-                            {"batchSize", json_integer(in->batch_size)},
-                            {"passes", passes_json(in->passes)});
+    json_t *o = JSON_OBJECT_OF({"stepSeconds", json_real((double)trace_step_ns(in->trace) / 1e9)},
+                               {"batchSize", json_integer(in->batch_size)},
+                               {"passes", passes_json(in->passes)});
     put(o, "jitter", in->trace->jitter_ratio);
     put(o, "trainerLinkBytesPerSecond", in->trainer_bytes_per_s);
     put(o, "serverLinkBytesPerSecond", in->server_bytes_per_s);
@@ -117,8 +117,8 @@ json_t *prediction_to_json(const struct prediction *p)
     }
     vec_each (const struct predicted_servers, s, &p->servers) {
         json_array_append_new(
-            servers, JSON_OBJECT({"fastestPoint", json_integer(s->best->point->index)},
-                                 {"fewestServersPoint", json_integer(s->fewest->point->index)}));
+            servers, JSON_OBJECT_OF({"fastestPoint", json_integer(s->best->point->index)},
+                                    {"fewestServersPoint", json_integer(s->fewest->point->index)}));
     }
     JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
              {"kind", json_string("BenchmarkPrediction")},

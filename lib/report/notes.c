@@ -92,10 +92,12 @@ static void note_throughput(struct notes *notes, const struct layout *l)
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     result_each_point (p, r) {
+        if (p->point->system != system) {
+            continue;
+        }
         point_each_trial (t, p) {
             trial_each_replica (replica, t) {
-                if (p->point->system == system && replica_is_rated(replica) &&
-                    replica->summary.source.rule != NULL) {
+                if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
                     return replica;
                 }
             }

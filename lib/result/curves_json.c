@@ -6,9 +6,9 @@
 /* An end at infinity is null if none exists. */
 static json_t *range_to_json(const struct scaling_range *x)
 {
-    return JSON_OBJECT({"value", json_number_or_null(x->value)},
-                       {"low", json_number_or_null(x->low)},
-                       {"high", json_number_or_null(x->high)});
+    return JSON_OBJECT_OF({"value", json_number_or_null(x->value)},
+                          {"low", json_number_or_null(x->low)},
+                          {"high", json_number_or_null(x->high)});
 }
 
 static json_t *fit_to_json(const struct scaling_fit *f)
@@ -19,11 +19,11 @@ static json_t *fit_to_json(const struct scaling_fit *f)
         json_object_set_new(parameters, f->parameters[i].name,
                             range_to_json(&f->parameters[i].range));
     }
-    return JSON_OBJECT({"model", json_string(scaling_model_names[f->model])},
-                       {"state", json_string(scaling_gap_names[f->gap])},
-                       {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
-                       {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
-                       {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
+    return JSON_OBJECT_OF({"model", json_string(scaling_model_names[f->model])},
+                          {"state", json_string(scaling_gap_names[f->gap])},
+                          {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
+                          {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
+                          {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
 }
 
 static json_t *fits_to_json(const struct curve *c)
@@ -63,12 +63,12 @@ static json_t *loss_to_json(const struct curve_loss *loss)
         return json_null();
     }
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
-    return JSON_OBJECT({"fromPoint", json_count(loss->from->point->index)},
-                       {"toPoint", json_count(loss->to->point->index)},
-                       {"kept", figure_to_json(&kept)},
-                       {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
-                       {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
-                       {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
+    return JSON_OBJECT_OF({"fromPoint", json_count(loss->from->point->index)},
+                          {"toPoint", json_count(loss->to->point->index)},
+                          {"kept", figure_to_json(&kept)},
+                          {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
+                          {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
+                          {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
 }
 
 json_t *curve_to_json(const struct result *r, const struct curve *c)
@@ -82,7 +82,7 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
     vec_each (const struct point_result *const, p, &c->points) {
         json_array_append_new(points, json_count((*p)->point->index));
     }
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"system", json_string(r->def->spec->systems.items[first->system].name)},
         {"parameters", parameters}, {"points", points},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},

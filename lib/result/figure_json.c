@@ -19,7 +19,7 @@ json_t *figure_to_json(const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
     const bool has_interval = e->known && e->has_interval;
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"value", json_number_or_null(e->known ? e->value : NAN)},
         {"low", json_number_or_null(has_interval ? e->low : NAN)},
         {"high", json_number_or_null(has_interval ? e->high : NAN)},

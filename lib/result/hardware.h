@@ -1,5 +1,5 @@
 /* The machines of a result's figures, distinguished by what their start records say.
- * Pure; called by result.c. */
+ * Pure; called by result_build.c and trial_figures.c. */
 #pragma once
 
 #include "result/result.h"

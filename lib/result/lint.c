@@ -1,17 +1,17 @@
 /* Warnings of a result, see lint.h. One function a rule. */
 #include "result/lint.h"
-#include "result/nodes.h"
-#include "result/replica_speed.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "stats/student.h"
+#include "result/nodes.h"
 #include "result/noise.h"
 #include "result/outlier.h"
+#include "result/replica_speed.h"
 #include "stats/significance.h"
+#include "stats/student.h"
 
 #define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */

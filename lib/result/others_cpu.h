@@ -29,7 +29,7 @@
  * else others cost (caches, memory, clock) is not in it.
  *
  * Unknown, and not 0, if a replica does not say one of these, or if a CPU limit stopped one for 1%
- * of D or more: then waiting cannot be separated from that. Pure; called by result.c. */
+ * of D or more: then waiting cannot be separated from that. Pure; called by trial_result.c. */
 #pragma once
 
 #include <stddef.h>

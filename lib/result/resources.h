@@ -1,4 +1,5 @@
-/* What a point uses in addition to its trainers: servers are not free. Pure; called by result.c. */
+/* What a point uses in addition to its trainers: servers are not free. Pure; called by
+ * result_build.c and trial_result.c. */
 #pragma once
 
 #include "result/result.h"

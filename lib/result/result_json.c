@@ -36,10 +36,10 @@ static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 
 static json_t *source_to_json(const struct summary_source *s)
 {
-    return JSON_OBJECT({"rule", json_string(s->rule)}, {"method", json_string(s->method)},
-                       {"unit", json_string(summary_unit_names[s->unit])},
-                       {"scope", json_string(s->is_job ? "job" : "replica")},
-                       {"accuracyLast", json_number_or_null(s->accuracy_last)});
+    return JSON_OBJECT_OF({"rule", json_string(s->rule)}, {"method", json_string(s->method)},
+                          {"unit", json_string(summary_unit_names[s->unit])},
+                          {"scope", json_string(s->is_job ? "job" : "replica")},
+                          {"accuracyLast", json_number_or_null(s->accuracy_last)});
 }
 
 static json_t *probe_to_json(const struct noise_probe *p)
@@ -47,18 +47,19 @@ static json_t *probe_to_json(const struct noise_probe *p)
     if (p->spins_per_s == 0) {
         return json_null();
     }
-    return JSON_OBJECT({"spinsPerS", json_count(p->spins_per_s)},
-                       {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
+    return JSON_OBJECT_OF({"spinsPerS", json_count(p->spins_per_s)},
+                          {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
 }
 
 static json_t *noise_to_json(const struct noise *n)
 {
     const bool ran = n->cpu_run_ns > 0;
-    return JSON_OBJECT({"before", probe_to_json(&n->before)}, {"after", probe_to_json(&n->after)},
-                       {"busyNs", json_integer(n->busy_ns)}, {"stealNs", json_integer(n->steal_ns)},
-                       {"cpuRunNs", ran ? json_integer(n->cpu_run_ns) : NULL},
-                       {"cpuWaitNs", ran ? json_integer(n->cpu_wait_ns) : NULL},
-                       {"byLauncher", n->by_launcher ? json_true() : NULL});
+    return JSON_OBJECT_OF({"before", probe_to_json(&n->before)},
+                          {"after", probe_to_json(&n->after)}, {"busyNs", json_integer(n->busy_ns)},
+                          {"stealNs", json_integer(n->steal_ns)},
+                          {"cpuRunNs", ran ? json_integer(n->cpu_run_ns) : NULL},
+                          {"cpuWaitNs", ran ? json_integer(n->cpu_wait_ns) : NULL},
+                          {"byLauncher", n->by_launcher ? json_true() : NULL});
 }
 
 static json_t *summary_to_json(const struct summary *s)
@@ -67,7 +68,7 @@ static json_t *summary_to_json(const struct summary *s)
     for (int i = 0; i < PHASE_COUNT; i++) {
         json_object_set_new(phases, phase_to_string((enum phase)i), json_integer(s->phase_ns[i]));
     }
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"samples", json_count(s->samples)}, {"durationNs", json_integer(s->duration_ns)},
         {"steps", json_count(s->steps)}, {"phaseNs", phases}, {"bytesTx", json_count(s->bytes_tx)},
         {"bytesRx", json_count(s->bytes_rx)}, {"lossFirst", json_number_or_null(s->loss_first)},
@@ -84,7 +85,7 @@ static json_t *placement_to_json(const struct replica_row *row)
 {
     _cleanup_(placement_done) struct placement p;
     placement_read(row->environment_json, &p);
-    json_t *o = JSON_OBJECT(
+    json_t *o = JSON_OBJECT_OF(
         {"node", json_text_or_null(p.node)}, {"imageId", json_text_or_null(p.image_id)},
         {"cpuModel", json_text_or_null(p.cpu_model)}, {"kernel", json_text_or_null(p.kernel)},
         {"cpuset", json_text_or_null(p.cpuset)});
@@ -95,7 +96,7 @@ static json_t *replica_to_json(const struct replica_result *r)
 {
     const struct replica_row *row = r->row;
     const struct figure throughput = replica_throughput(r);
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"role", json_string(role_to_string(row->id.role))}, {"index", json_count(row->id.index)},
         {"exitCode", row->exit_code < 0 ? json_null() : json_integer(row->exit_code)},
         {"signal", row->signal == 0 ? json_null() : json_integer(row->signal)},
@@ -123,17 +124,17 @@ static void put_trial_accuracy(json_t *trial, const struct trial_result *t, cons
         JSON_ADD(
             trial,
             {"timeToAccuracy",
-             JSON_OBJECT({"state", json_string(target_state_to_string(t->to_accuracy.state))},
-                         {"seconds", json_number_or_null(t->to_accuracy.s)},
-                         {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
-                         {"evaluationsEvery",
-                          t->evaluations_k == 0 ? json_null() : json_count(t->evaluations_k)})});
+             JSON_OBJECT_OF({"state", json_string(target_state_to_string(t->to_accuracy.state))},
+                            {"seconds", json_number_or_null(t->to_accuracy.s)},
+                            {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
+                            {"evaluationsEvery",
+                             t->evaluations_k == 0 ? json_null() : json_count(t->evaluations_k)})});
     }
     if (spec->accuracy_after_s > 0) {
         JSON_ADD(trial,
                  {"accuracyAfterTime",
-                  JSON_OBJECT({"accuracy", json_number_or_null(t->after.accuracy)},
-                              {"reason", json_text_or_null(after_state_why(t->after.state))})});
+                  JSON_OBJECT_OF({"accuracy", json_number_or_null(t->after.accuracy)},
+                                 {"reason", json_text_or_null(after_state_why(t->after.state))})});
     }
 }
 
@@ -157,30 +158,30 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
         counts[r->row->id.role]++;
         json_array_append_new(items, replica_to_json(r));
     }
-    json_t *o = JSON_OBJECT({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
-                            {"phase", json_string(trial_phase_to_string(t->phase))},
-                            {"throughput", figure_to_json(&t->throughput)},
-                            {"error", json_text_or_null(t->error)});
+    json_t *o = JSON_OBJECT_OF({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
+                               {"phase", json_string(trial_phase_to_string(t->phase))},
+                               {"throughput", figure_to_json(&t->throughput)},
+                               {"error", json_text_or_null(t->error)});
     put_trial_accuracy(o, t, spec);
     JSON_ADD(o, {"othersShare", isnan(t->others_share) ? NULL : json_real(t->others_share)},
              {"details", lines_to_json(t->details)},
-             {"replicas", JSON_OBJECT({"counts", counts_to_json(counts)}, {"items", items})});
+             {"replicas", JSON_OBJECT_OF({"counts", counts_to_json(counts)}, {"items", items})});
     return o;
 }
 
 static json_t *baseline_to_json(const struct result *r, const struct point_result *p)
 {
     const struct point_result *base = &r->points[p->point->baseline_index];
-    return JSON_OBJECT({"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
-                       {"point", json_count(base->point->index)},
-                       {"throughput", figure_to_json(&base->throughput)});
+    return JSON_OBJECT_OF({"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
+                          {"point", json_count(base->point->index)},
+                          {"throughput", figure_to_json(&base->throughput)});
 }
 
 static json_t *warmup_to_json(const struct result *r, const struct point_result *p)
 {
     const int64_t found = warmup_found(r, p);
-    return JSON_OBJECT({"state", json_string(warmup_state_names[p->warmup.state])},
-                       {"found", found < 0 ? json_null() : json_integer((json_int_t)found)});
+    return JSON_OBJECT_OF({"state", json_string(warmup_state_names[p->warmup.state])},
+                          {"found", found < 0 ? json_null() : json_integer((json_int_t)found)});
 }
 
 void result_json_put_point(json_t *o, const struct result *r, const struct point *point)
@@ -200,7 +201,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     point_each_trial (t, p) {
         json_array_append_new(trials, trial_to_json(t, r->def->spec));
     }
-    json_t *o = JSON_OBJECT({"point", json_count(point->index)});
+    json_t *o = JSON_OBJECT_OF({"point", json_count(point->index)});
     result_json_put_point(o, r, point);
     const enum exchange_wire wire = point_wire(r->def->spec, point);
     if (wire != EXCHANGE_WIRE_FP32) {
@@ -248,12 +249,12 @@ static json_t *hardware_to_json(const struct result *r)
 {
     json_t *list = json_array();
     vec_each (struct hardware, h, &r->hardware) {
-        json_array_append_new(list, JSON_OBJECT({"cpuModel", json_text_or_null(h->cpu_model)},
-                                                {"blasCore", json_text_or_null(h->blas_core)},
-                                                {"kernel", json_text_or_null(h->kernel)},
-                                                {"build", json_text_or_null(h->build)},
-                                                {"source", json_text_or_null(h->source)},
-                                                {"replicas", json_count(h->n_replicas)}));
+        json_array_append_new(list, JSON_OBJECT_OF({"cpuModel", json_text_or_null(h->cpu_model)},
+                                                   {"blasCore", json_text_or_null(h->blas_core)},
+                                                   {"kernel", json_text_or_null(h->kernel)},
+                                                   {"build", json_text_or_null(h->build)},
+                                                   {"source", json_text_or_null(h->source)},
+                                                   {"replicas", json_count(h->n_replicas)}));
     }
     return list;
 }
@@ -263,15 +264,15 @@ static json_t *nodes_to_json(const struct result *r)
     json_t *list = json_array();
     vec_each (struct node_result, n, &r->nodes) {
         json_array_append_new(
-            list, JSON_OBJECT({"node", json_text_or_null(n->name)},
-                              {"cpuModel", json_text_or_null(n->cpu_model)},
-                              {"replicas", json_count(n->n_replicas)},
-                              {"points", json_count(n->n_points)},
-                              {"pointsCompared", json_count(n->n_compared)},
-                              {"pointsSlower", json_count(n->n_slower)},
-                              {"excess", json_number_or_null(n->excess)},
-                              {"slow", json_boolean(node_result_is_slow(n))},
-                              {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
+            list,
+            JSON_OBJECT_OF(
+                {"node", json_text_or_null(n->name)}, {"cpuModel", json_text_or_null(n->cpu_model)},
+                {"replicas", json_count(n->n_replicas)}, {"points", json_count(n->n_points)},
+                {"pointsCompared", json_count(n->n_compared)},
+                {"pointsSlower", json_count(n->n_slower)},
+                {"excess", json_number_or_null(n->excess)},
+                {"slow", json_boolean(node_result_is_slow(n))},
+                {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
     }
     return list;
 }
@@ -283,22 +284,22 @@ static json_t *slow_to_json(const struct result *r)
         const struct replica_id *id = &s->replica->row->id;
         json_array_append_new(
             list,
-            JSON_OBJECT({"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
-                        {"role", json_string(role_to_string(id->role))},
-                        {"index", json_count(id->index)},
-                        {"node", json_text_or_null(s->replica->node)},
-                        {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
-                        {"excess", json_number_or_null(s->excess)},
-                        {"spread", json_number_or_null(s->spread)},
-                        {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
-                        {"trialsCompared", json_count(s->n_trials)}));
+            JSON_OBJECT_OF(
+                {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
+                {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
+                {"node", json_text_or_null(s->replica->node)},
+                {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
+                {"excess", json_number_or_null(s->excess)},
+                {"spread", json_number_or_null(s->spread)}, {"others", json_count(s->n_others)},
+                {"trialsSlow", json_count(s->n_slow)},
+                {"trialsCompared", json_count(s->n_trials)}));
     }
     return list;
 }
 
 static json_t *bounds_to_json(const struct threshold *t)
 {
-    return JSON_OBJECT(
+    return JSON_OBJECT_OF(
         {"metric", json_string(metric_names[t->metric])},
         {"min", json_number_or_null(t->has_min ? t->min : NAN)},
         {"max", json_number_or_null(t->has_max ? t->max : NAN)},
@@ -340,8 +341,9 @@ static json_t *warnings_to_json(const struct result *r)
 {
     json_t *list = json_array();
     vec_each (struct warning, w, &r->warnings) {
-        json_array_append_new(list, JSON_OBJECT({"code", json_string(warning_code_names[w->code])},
-                                                {"message", json_text_or_null(w->message)}));
+        json_array_append_new(list,
+                              JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
+                                             {"message", json_text_or_null(w->message)}));
     }
     return list;
 }
@@ -372,7 +374,7 @@ json_t *result_frame_to_json(const struct result *r)
     const struct run_def *def = r->def;
     const struct spec *spec = def->spec;
     const bool stops = spec->stop.is_set;
-    json_t *measure = JSON_OBJECT(
+    json_t *measure = JSON_OBJECT_OF(
         {"warmupSteps", json_integer(spec->warmup_steps)}, {"steps", json_integer(spec->steps)},
         {"targetAccuracy", spec->target_accuracy > 0 ? json_real(spec->target_accuracy) : NULL},
         {"accuracyAfterSeconds",
@@ -381,8 +383,8 @@ json_t *result_frame_to_json(const struct result *r)
         {"maxRepeats", stops ? json_integer(spec->repeats) : NULL},
         {"relativeHalfWidth", stops ? json_real(spec->stop.half_width_ratio) : NULL});
 
-    json_t *o = JSON_OBJECT({"apiVersion", json_string("benchd.io/v1alpha1")},
-                            {"kind", json_string("BenchmarkResult")});
+    json_t *o = JSON_OBJECT_OF({"apiVersion", json_string("benchd.io/v1alpha1")},
+                               {"kind", json_string("BenchmarkResult")});
     result_json_put_run(o, r);
     JSON_ADD(o, {"cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus)},
              {"rehearsal", json_boolean(def->rehearsal)}, {"simulated", json_boolean(r->simulated)},

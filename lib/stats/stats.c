@@ -1,6 +1,6 @@
 /* Medians, intervals and ratios, see stats.h. Throughput is positive and its errors multiply (a
  * slower machine is slower by a factor), so intervals of small samples are made on logarithms.
- * Called by result.c. */
+ * Called by result_build.c. */
 #include "stats/stats.h"
 
 #include <math.h>

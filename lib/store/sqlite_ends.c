@@ -59,7 +59,8 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     return 0;
 }
 
-/* Also on a full disk: a deletion that was seen must not be forgotten. */
+/* Also on a full disk: a deletion that was seen must not be forgotten. Once more with the space of
+ * the reserve, which can be released once. */
 int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
                     struct err *err)
 {

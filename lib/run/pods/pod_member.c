@@ -29,7 +29,7 @@ enum {
                  ON(FAILED) | ON(FAILED_UNSURE), /* of a POST or a GET */
 };
 
-/* Those of pod_member.h, in its order. */
+/* The arrows of pod_member.h, in its order. */
 static const struct arrow {
     unsigned from, on;
     enum member_life to;

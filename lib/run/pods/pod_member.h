@@ -20,7 +20,8 @@
  *     WANTED, POSTING, CHECKING, LOOKING --------failed-----------------> REFUSED
  *     UNSURE, POSTING, CHECKING, LOOKING --------failed, may exist------> DOUBTED
  *   removed, or forgotten
- *     WANTED, REFUSED, LOST -------remove, forget-----------------------> GONE
+ *     WANTED ----------------------remove-------------------------------> GONE
+ *     REFUSED, LOST ---------------remove, forget-----------------------> GONE
  *     SHOWN, THERE ----------------forget-------------------------------> GONE
  *     POSTING ---------------------remove-----> DYING_POSTING
  *     UNSURE, TAKEN, MADE ---------remove-----> DYING_UNKNOWN
