@@ -2,15 +2,13 @@
  * (record_environment_canonical), which the store does not check. Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <jansson.h>
 
-/* Values by key: calls `each` with those that are said. Of a value that is no string its JSON, with
- * `any`; else it is not said. A text that is not JSON says nothing. */
-typedef void (*environment_text_fn)(void *ctx, size_t key, const char *text, size_t len);
-void environment_each_text(const char *text, const char *const *keys, size_t n, bool any,
-                           environment_text_fn each, void *ctx);
-/* As owned copies; NULL: not said. Strings only. */
-void environment_texts(const char *text, const char *const *keys, size_t n, char **ret);
+/* Owned; NULL: no text, or no JSON object. Then nothing is said. */
+json_t *environment_parse(const char *text);
+/* A string, borrowed; NULL: not said, or no string. */
+const char *environment_text(const json_t *environment, const char *key);
+/* The same of any value but null, as its JSON where it is no string; owned. */
+char *environment_any_text(const json_t *environment, const char *key);
 /* A number; NaN: not said, or no number. */
-double environment_number(const char *text, const char *key);
+double environment_number(const json_t *environment, const char *key);

@@ -1,37 +1,10 @@
 /* See placement.h. */
 #include "core/placement.h"
 
-#include <stddef.h>
-
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "core/environment.h"
 #include "core/record.h"
-
-void placement_read(const char *environment_json, struct placement *ret)
-{
-    static const char *const keys[] = {"cpu_model", "cpuset", "image_id", "kernel", "node"};
-    char *texts[5];
-    environment_texts(environment_json, keys, 5, texts);
-    *ret = (struct placement){
-        .cpu_model = texts[0],
-        .cpuset = texts[1],
-        .image_id = texts[2],
-        .kernel = texts[3],
-        .node = texts[4],
-    };
-}
-
-void placement_done(struct placement *placement)
-{
-    free(placement->node);
-    free(placement->image_id);
-    free(placement->cpu_model);
-    free(placement->kernel);
-    free(placement->cpuset);
-    *placement = (struct placement){0};
-}
 
 static void set_known(json_t *o, const char *key, const char *value)
 {

@@ -94,21 +94,18 @@ static void put_builds(const struct result *r, uint32_t system, struct buf *out)
  * that the program could. */
 static void put_precision(const struct result *r, uint32_t system, struct buf *out)
 {
-    static const char *const keys[] = {"precision"};
     const struct point_result *p = point_of(r, system);
-    char *precision = NULL;
     if (p == NULL) {
         return;
     }
     point_each_replica (it, p) {
-        if (it->row->environment_json != NULL && precision == NULL) {
-            environment_texts(it->row->environment_json, keys, 1, &precision);
+        json_auto_t *environment = environment_parse(it->row->environment_json);
+        const char *precision = environment_text(environment, "precision");
+        if (precision != NULL) {
+            buf_printf(out, "; %s in this run", precision);
+            return;
         }
     }
-    if (precision != NULL) {
-        buf_printf(out, "; %s in this run", precision);
-    }
-    free(precision);
 }
 
 /* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica

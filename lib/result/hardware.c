@@ -14,6 +14,11 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
     return same;
 }
 
+static char *text_of(const json_t *environment, const char *key)
+{
+    return xstrdup_or_null(environment_text(environment, key));
+}
+
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
 {
     if (same_machine(h, &(struct hardware){0})) {
@@ -34,34 +39,28 @@ void hardware_count(struct result *r, struct replica_result *replica, const stru
     }
 }
 
-char *hardware_read(const char *environment_json, struct hardware *ret)
+char *hardware_read(const json_t *environment, struct hardware *ret)
 {
-    static const char *const keys[] = {"blas_core", "build", "cpu_model",
-                                       "kernel",    "node",  "source"};
-    char *texts[6];
-    environment_texts(environment_json, keys, 6, texts);
     *ret = (struct hardware){
-        .blas_core = texts[0],
-        .build = texts[1],
-        .cpu_model = texts[2],
-        .kernel = texts[3],
-        .source = texts[5],
+        .blas_core = text_of(environment, "blas_core"),
+        .build = text_of(environment, "build"),
+        .cpu_model = text_of(environment, "cpu_model"),
+        .kernel = text_of(environment, "kernel"),
+        .source = text_of(environment, "source"),
     };
-    return texts[4];
+    return text_of(environment, "node");
 }
 
 void hardware_collect(struct result *r, struct point_result *p)
 {
     point_each_trial (t, p) {
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            const char *environment = t->replicas[k].row->environment_json;
-            if (environment != NULL) {
-                struct hardware h;
-                t->replicas[k].node = hardware_read(environment, &h);
-                hardware_count(r, &t->replicas[k], &h);
-                hardware_done(&h);
-                machines_add(&p->machines, environment);
-            }
+            struct replica_result *replica = &t->replicas[k];
+            struct hardware h;
+            replica->node = hardware_read(replica->environment, &h);
+            hardware_count(r, replica, &h);
+            hardware_done(&h);
+            machines_add(&p->machines, replica->environment);
         }
     }
 }

@@ -9,7 +9,7 @@
  * the point's `machines`. */
 void hardware_collect(struct result *r, struct point_result *p);
 /* What a start record says; owned. Returns its node, owned too; NULL: not said. */
-char *hardware_read(const char *environment_json, struct hardware *ret);
+char *hardware_read(const json_t *environment, struct hardware *ret);
 /* One more replica of this kind; nothing is counted of one that says nothing. */
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
 void hardware_done(struct hardware *h);

@@ -50,19 +50,14 @@ static void add_value(struct machine_values *values, const char *text, size_t le
     values->list.items[at] = xstrndup(text, len);
 }
 
-static void take(void *ctx, size_t key, const char *text, size_t len)
+void machines_add(struct machines *m, const json_t *environment)
 {
-    struct machines *m = ctx;
-    add_value(&m->values[key], text, len);
-}
-
-void machines_add(struct machines *m, const char *environment_json)
-{
-    const char *keys[MACHINE_KEY_COUNT];
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        keys[k] = machine_keys[k].key;
+        _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
+        if (text != NULL) {
+            add_value(&m->values[k], text, strlen(text));
+        }
     }
-    environment_each_text(environment_json, keys, MACHINE_KEY_COUNT, true, take, m);
 }
 
 char *machines_to_text(const struct machines *m)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "base/vec.h"
 
 #define MACHINE_KEY_COUNT 15
@@ -18,7 +20,7 @@ struct machines {
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
 /* Adds what one environment says; NULL says nothing. */
-void machines_add(struct machines *m, const char *environment_json);
+void machines_add(struct machines *m, const json_t *environment);
 /* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
  * And back: adds what it says; false: it is no JSON. */
 char *machines_to_text(const struct machines *m);

@@ -130,24 +130,19 @@ double others_cpu_share(const struct cpu_user *users, size_t n)
 
 double others_cpu_of_trial(const struct trial_result *t, enum role leading)
 {
-    static const char *const keys[] = {"cpuset", "node"};
     _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas + 1);
-    _cleanup_(freep) char **texts = xnew_array(char *, 2 * t->n_replicas + 1);
     bool all_say = true;
     trial_each_replica (r, t) {
         all_say = all_say && r->has_summary && r->summary.noise.cpu_run_ns > 0;
     }
     if (!all_say) {
-        return NAN; /* as of all other systems: no text needs to be read */
+        return NAN; /* as of all other systems */
     }
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_result *r = &t->replicas[i];
-        if (r->row->environment_json != NULL) {
-            environment_texts(r->row->environment_json, keys, 2, &texts[2 * i]);
-        }
         users[i] = (struct cpu_user){
-            .node = texts[2 * i + 1],
-            .cpus = texts[2 * i],
+            .node = environment_text(r->environment, "node"),
+            .cpus = environment_text(r->environment, "cpuset"),
             .leads = r->row->id.role == leading,
             .duration_ns = r->summary.duration_ns,
             .cpu_ns = r->summary.cpu_ns,
@@ -155,9 +150,5 @@ double others_cpu_of_trial(const struct trial_result *t, enum role leading)
             .noise = r->summary.noise,
         };
     }
-    const double share = others_cpu_share(users, t->n_replicas);
-    for (size_t i = 0; i < 2 * t->n_replicas; i++) {
-        free(texts[i]);
-    }
-    return share;
+    return others_cpu_share(users, t->n_replicas);
 }

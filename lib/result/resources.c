@@ -6,9 +6,9 @@
 #include "core/environment.h"
 
 /* NaN: none, or not said. */
-static double cpu_limit(const char *environment_json)
+static double cpu_limit(const json_t *environment)
 {
-    const double cpus = environment_number(environment_json, "cgroup_cpu_limit");
+    const double cpus = environment_number(environment, "cgroup_cpu_limit");
     return cpus > 0 ? cpus : NAN;
 }
 
@@ -16,7 +16,7 @@ double resources_of_trial(const struct trial_result *t, uint32_t n_pods)
 {
     double sum = t->n_replicas == n_pods ? 0 : NAN;
     for (size_t i = 0; i < t->n_replicas && !isnan(sum); i++) {
-        sum += cpu_limit(t->replicas[i].row->environment_json);
+        sum += cpu_limit(t->replicas[i].environment);
     }
     return sum;
 }

@@ -38,6 +38,7 @@ struct replica_result {
     struct summary summary;     /* without its series; owned */
     struct step_times steps;    /* what the series said */
     struct replica_speed speed; /* its time a step */
+    json_t *environment;        /* of succeeded trials, while their point is made; owned */
     char *node;                 /* of succeeded trials only; owned; NULL: not said */
     size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };

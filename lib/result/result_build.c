@@ -233,6 +233,9 @@ static void finish_point(struct result *r, uint32_t point)
     }
     result_conclude_point(r, point);
     hardware_collect(r, p);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        trial_forget_environments(&p->trials[i]);
+    }
 }
 
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "core/json_field.h"
-#include "core/placement.h"
 #include "core/summary.h"
 #include "result/lint.h"
 #include "result/nodes.h"
@@ -81,14 +81,15 @@ static json_t *summary_to_json(const struct summary *s)
         {"noise", noise_is_known(&s->noise) ? noise_to_json(&s->noise) : NULL});
 }
 
+/* Where it ran, and on what. */
 static json_t *placement_to_json(const struct replica_row *row)
 {
-    _cleanup_(placement_done) struct placement p;
-    placement_read(row->environment_json, &p);
-    json_t *o = JSON_OBJECT_OF(
-        {"node", json_text_or_null(p.node)}, {"imageId", json_text_or_null(p.image_id)},
-        {"cpuModel", json_text_or_null(p.cpu_model)}, {"kernel", json_text_or_null(p.kernel)},
-        {"cpuset", json_text_or_null(p.cpuset)});
+    json_auto_t *e = environment_parse(row->environment_json);
+    json_t *o = JSON_OBJECT_OF({"node", json_text_or_null(environment_text(e, "node"))},
+                               {"imageId", json_text_or_null(environment_text(e, "image_id"))},
+                               {"cpuModel", json_text_or_null(environment_text(e, "cpu_model"))},
+                               {"kernel", json_text_or_null(environment_text(e, "kernel"))},
+                               {"cpuset", json_text_or_null(environment_text(e, "cpuset"))});
     return o;
 }
 

@@ -10,8 +10,9 @@ void result_begin_trial(struct trial_result *t);
 void result_begin_replica(struct replica_result *r, const struct replica_row *row);
 /* The row decides it, if none does yet that goes before (docs/contracts/result.md). */
 void trial_assign_row(struct trial_result *t, const struct attempt_row *row);
-/* Everything that its row says. */
+/* Everything that its row says; with the environments, if it succeeded. */
 void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase);
+void trial_forget_environments(struct trial_result *t);
 /* What its row says without its replicas: the phase, and of one that did not succeed the error. */
 void trial_take_outcome(struct trial_result *t, enum run_phase run_phase);
 /* Its row, too. */

@@ -110,18 +110,16 @@ static void put_replica(struct table *t, size_t i, const struct trial_result *tr
                         struct texts *texts, struct machines *machines)
 {
     const struct replica_result *r = &trial->replicas[i];
-    const char *environment = trial->phase == TRIAL_SUCCEEDED ? r->row->environment_json : NULL;
-    struct hardware h = {0};
-    _cleanup_(freep) char *node = environment == NULL ? NULL : hardware_read(environment, &h);
+    const json_t *environment = trial->phase == TRIAL_SUCCEEDED ? r->environment : NULL;
+    struct hardware h;
+    _cleanup_(freep) char *node = hardware_read(environment, &h);
     put_row(t, i, r->row);
     put_texts(t, i, r, node, &h, texts);
     hardware_done(&h);
     for (size_t k = 0; k < replica_numbers_count(); k++) {
         t->values[(ROW_COUNT + TEXT_COUNT + k) * t->n_rows + i] = replica_number_get(r, k);
     }
-    if (environment != NULL) {
-        machines_add(machines, environment);
-    }
+    machines_add(machines, environment);
 }
 
 static void put_numbers(const uint64_t *values, size_t n, struct buf *out)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "core/summary.h"
 #include "result/others_cpu.h"
 #include "result/replica_speed.h"
@@ -67,6 +68,7 @@ struct figure replica_throughput(const struct replica_result *r)
 
 static void replica_done(struct replica_result *r)
 {
+    json_decref(r->environment);
     free(r->node);
     summary_done(&r->summary);
 }
@@ -251,6 +253,8 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_row *row = &t->row->replicas.items[i];
         read_replica(row, &t->replicas[i], row->id.role == terms->leading ? t : NULL, terms);
+        t->replicas[i].environment =
+            t->outcome == ATTEMPT_SUCCEEDED ? environment_parse(row->environment_json) : NULL;
     }
     if (t->row->outcome == ATTEMPT_SUCCEEDED) {
         sum_trainers(t, terms);
@@ -261,6 +265,14 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     }
     if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
         take_details(t);
+    }
+}
+
+void trial_forget_environments(struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        json_decref(t->replicas[i].environment);
+        t->replicas[i].environment = NULL;
     }
 }
 

@@ -7,24 +7,6 @@
 
 static const char *const keys[] = {"a", "cpu_mhz", "kernel"};
 
-struct said {
-    char *texts[N_ROWS(keys)];
-};
-
-static void take(void *ctx, size_t key, const char *text, size_t len)
-{
-    struct said *said = ctx;
-    assert_null(said->texts[key]);
-    said->texts[key] = xstrndup(text, len);
-}
-
-static void said_done(struct said *said)
-{
-    for (size_t i = 0; i < N_ROWS(keys); i++) {
-        free(said->texts[i]);
-    }
-}
-
 static void assert_text(const char *got, const char *expected)
 {
     if (expected == NULL) {
@@ -70,22 +52,14 @@ TEST(values_by_key)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct said said = {0};
-        environment_each_text(rows[i].text, keys, N_ROWS(keys), true, take, &said);
-        struct said strings;
-        environment_texts(rows[i].text, keys, N_ROWS(keys), strings.texts);
+        json_auto_t *environment = environment_parse(rows[i].text);
         for (size_t k = 0; k < N_ROWS(keys); k++) {
-            assert_text(said.texts[k], rows[i].all[k]);
-            assert_text(strings.texts[k], rows[i].strings[k]);
+            _cleanup_(freep) char *any = environment_any_text(environment, keys[k]);
+            assert_text(any, rows[i].all[k]);
+            assert_text(environment_text(environment, keys[k]), rows[i].strings[k]);
         }
-        said_done(&said);
-        said_done(&strings);
-        const double mhz = environment_number(rows[i].text, "cpu_mhz");
+        const double mhz = environment_number(environment, "cpu_mhz");
         assert_true(mhz == rows[i].mhz || (isnan(mhz) && isnan(rows[i].mhz)));
     }
-    struct said none = {0};
-    environment_each_text(NULL, keys, N_ROWS(keys), true, take, &none);
-    environment_texts(NULL, keys, N_ROWS(keys), none.texts);
-    assert_null(none.texts[0]);
-    assert_true(isnan(environment_number(NULL, "a")));
+    assert_null(environment_parse(NULL));
 }

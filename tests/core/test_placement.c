@@ -29,26 +29,3 @@ TEST(what_launchers_add)
         same(got, rows[i].want);
     }
 }
-
-TEST(what_readers_take)
-{
-    struct placement p;
-    placement_read("{\"cpu_model\":\"Fast\",\"cpuset\":\"0-3\",\"host\":\"pod\",\"image_id\":\"r\","
-                   "\"kernel\":\"6.1\",\"node\":\"n4\"}",
-                   &p);
-    same(p.node, "n4");
-    same(p.image_id, "r");
-    same(p.cpu_model, "Fast");
-    same(p.kernel, "6.1");
-    same(p.cpuset, "0-3");
-    placement_done(&p);
-    assert_null(p.node);
-    placement_read("{\"cpuset\":null,\"node\":7}", &p);
-    same(p.node, NULL);
-    same(p.cpuset, NULL);
-    placement_done(&p);
-    placement_read(NULL, &p);
-    same(p.node, NULL);
-    placement_read("{damaged", &p);
-    same(p.node, NULL);
-}

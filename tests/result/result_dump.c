@@ -237,7 +237,8 @@ STRUCT(attempt_row, ATTEMPT_ROW)
     F(POINTER, row)                                                                                \
     F(INT, has_summary)                                                                            \
     F(summary, summary)                                                                            \
-    F(step_times, steps) F(replica_speed, speed) F(TEXT, node) F(INT, hardware)
+    F(step_times, steps)                                                                           \
+    F(replica_speed, speed) F(NOT_KEPT, environment) F(TEXT, node) F(INT, hardware)
 STRUCT(replica_result, REPLICA_RESULT)
 
 #define TRIAL_RESULT(F)                                                                            \
