@@ -8,7 +8,8 @@
 json_t *environment_parse(const char *text);
 /* A string, borrowed; NULL: not said, or no string. */
 const char *environment_text(const json_t *environment, const char *key);
-/* The same of any value but null, as its JSON where it is no string; owned. */
+/* A value of any type, but not null, as text: a string as it is, all others as JSON. Owned; NULL:
+ * not said. */
 char *environment_any_text(const json_t *environment, const char *key);
 /* A number; NaN: not said, or no number. */
 double environment_number(const json_t *environment, const char *key);
