@@ -108,19 +108,15 @@ static void explain_batch(const struct import_log *l, struct import_end *ret)
 
 /* ---- the end ---- */
 
-static void put_summary(const struct import_log *l, const struct log_result *r, bool is_job,
+static void put_summary(const struct import_log *l, const struct log_result *r,
                         struct import_end *ret)
 {
     const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
-    struct summary summary;
     struct buf out = BUF_INIT;
-    log_result_to_summary(r, l->params.rule, &summary);
-    summary.source.is_job = is_job;
-    record_write_summary(&out, &who, &summary, r->step_ns, r->n_step_ns);
+    record_write_summary(&out, &who, &r->summary, r->step_ns, r->n_step_ns);
     out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
     ret->summary_line = buf_take(&out);
-    ret->steps = summary.steps;
-    summary_done(&summary);
+    ret->steps = r->summary.steps;
 }
 
 void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret)
@@ -134,15 +130,17 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
         ret->fix = find_fix(l);
         return;
     }
-    const bool is_job = r.line->scope != LOG_SCOPE_REPLICA;
-    const bool has_all = is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
+    bool *const is_job = &r.summary.source.is_job;
+    const bool has_all = *is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
     if (l->batch > 0 && (int64_t)l->batch != l->params.batch_size) {
         explain_batch(l, ret);
     } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
         explain_alone(l, &r, ret);
     } else {
-        put_summary(l, &r, is_job || (has_all && l->params.trainers > 1), ret);
+        *is_job = *is_job || (has_all && l->params.trainers > 1);
+        put_summary(l, &r, ret);
     }
+    summary_done(&r.summary);
 }
 
 void import_end_done(struct import_end *end)

@@ -140,10 +140,11 @@ static void explain(const struct try_seen *seen, uint32_t index, struct buf *out
         return;
     }
     struct log_parser *parser;
-    struct log_result result;
+    struct log_result result = {0};
     (void)read_output(seen, index, &parser, &result); /* no figure: hence we ask */
     log_parser_explain(parser, out);
     log_advise(text, r->len, &params, out);
+    summary_done(&result.summary);
     log_parser_free(parser);
 }
 
@@ -164,13 +165,15 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
     struct log_result result;
     bool has = rule != NULL && read_output(seen, index, &parser, &result);
     if (has) {
-        const bool is_job = result.line->scope != LOG_SCOPE_REPLICA;
+        const struct summary_source *source = &result.summary.source;
+        const bool is_job = source->is_job;
         sum->n_job += is_job ? 1 : 0;
         sum->job_rate += is_job ? result.rate : 0;
         sum->rate += is_job ? 0 : result.rate;
-        sum->steps = result.line->kind == LOG_KIND_STEP ? (int64_t)result.steps : 0;
-        sum->unit = summary_unit_names[result.line->unit];
-        text_put(sum->method, sizeof(sum->method), "%s", result.method);
+        sum->steps = result.line->kind == LOG_KIND_STEP ? (int64_t)result.summary.steps : 0;
+        sum->unit = summary_unit_names[source->unit];
+        text_put(sum->method, sizeof(sum->method), "%s", source->method);
+        summary_done(&result.summary);
     } else if (r->steps > 0 &&
                r->s > 0) { /* records, or lines whose figure is the time between them */
         sum->rate += r->samples / r->s;

@@ -49,6 +49,7 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
             .fixed_bytes = count.fixed_bytes,
             .n_forms = rule->lines.len,
         };
+        summary_done(&result.summary);
     }
     log_parser_free(p);
     return r;

@@ -422,6 +422,16 @@ static double factor_of(const struct log_parser *p, const struct log_line_rule *
     return 1;
 }
 
+/* Samples and time, of which the quotient is the rate. */
+static void put_rate(struct summary *s, double rate, double units)
+{
+    const double seconds = units / rate; /* too short a time would have too few digits */
+    const bool is_counted = units >= 1 && units < 9e15 && seconds >= 1e-3 && seconds < 9e9;
+    const double samples = is_counted ? nearbyint(units) : ceil(rate);
+    s->samples = (uint64_t)samples;
+    s->duration_ns = (int64_t)nearbyint(samples / rate * 1e9);
+}
+
 /* The figure of one line of the rule over all ranks. False: it has none. */
 static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret)
 {
@@ -447,19 +457,20 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         return false; /* no line, or nonsense */
     }
     *ret = (struct log_result){
+        .summary = {.steps = (uint32_t)fmin(steps, UINT32_MAX)},
         .rate = rate * factor,
         .line = line,
-        .steps = steps,
-        .units = units * factor,
         .n_lines = n_lines,
         .n_ranks = n,
         .step_ns = first->step_ns.items,
         .n_step_ns = first->step_ns.len,
     };
+    put_rate(&ret->summary, ret->rate, units * factor);
     return true;
 }
 
-static void put_method(struct log_result *r)
+/* "mean of 98 step lines". Owned. */
+static char *method_of(const struct log_result *r)
 {
     static const char *const aggregates[] = {"mean", "median", "last", "maximum"};
     static const char *const kinds[] = {"summary", "epoch", "step", "info"};
@@ -467,10 +478,29 @@ static void put_method(struct log_result *r)
     if (r->n_ranks > 1) {
         (void)snprintf(ranks, sizeof(ranks), ", %u ranks", r->n_ranks); /* fits */
     }
-    text_put(r->method, sizeof(r->method), "%s of %llu %s line%s%s%s",
-             aggregates[r->line->aggregate], (unsigned long long)r->n_lines, kinds[r->line->kind],
-             r->n_lines == 1 ? "" : "s", ranks,
-             r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
+    return xasprintf("%s of %llu %s line%s%s%s", aggregates[r->line->aggregate],
+                     (unsigned long long)r->n_lines, kinds[r->line->kind],
+                     r->n_lines == 1 ? "" : "s", ranks,
+                     r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
+}
+
+/* What does not follow from the line that decided. */
+static void complete(const struct log_parser *p, struct log_result *r)
+{
+    struct summary *s = &r->summary;
+    s->loss_first = p->loss_first;
+    s->loss_last = p->loss_last;
+    s->source = (struct summary_source){
+        .rule = xstrdup(p->params.rule->name),
+        .method = method_of(r),
+        .unit = r->line->unit,
+        .is_job = r->line->scope != LOG_SCOPE_REPLICA,
+        .accuracy_last = p->accuracy_last,
+    };
+    if (p->evaluations.n > 0) {
+        s->evaluations = xnew(struct evaluations);
+        *s->evaluations = p->evaluations;
+    }
 }
 
 int log_parser_result(const struct log_parser *p, struct log_result *ret)
@@ -479,40 +509,12 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
     for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
         for (size_t i = 0; i < n; i++) {
             if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
-                ret->loss_first = p->loss_first;
-                ret->loss_last = p->loss_last;
-                ret->accuracy_last = p->accuracy_last;
-                ret->evaluations = p->evaluations.n > 0 ? &p->evaluations : NULL;
-                put_method(ret);
+                complete(p, ret);
                 return 0;
             }
         }
     }
     return -ENODATA;
-}
-
-void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
-                           struct summary *ret)
-{
-    const double s = r->units / r->rate; /* too short a time would have too few digits */
-    const bool is_counted = r->units >= 1 && r->units < 9e15 && s >= 1e-3 && s < 9e9;
-    const double samples = is_counted ? nearbyint(r->units) : ceil(r->rate);
-    *ret = (struct summary){
-        .samples = (uint64_t)samples,
-        .duration_ns = (int64_t)nearbyint(samples / r->rate * 1e9),
-        .steps = (uint32_t)fmin(r->steps, UINT32_MAX),
-        .loss_first = r->loss_first,
-        .loss_last = r->loss_last,
-        .source = {.unit = r->line->unit,
-                   .is_job = r->line->scope != LOG_SCOPE_REPLICA,
-                   .accuracy_last = r->accuracy_last},
-    };
-    if (r->evaluations != NULL) {
-        ret->evaluations = xnew(struct evaluations);
-        *ret->evaluations = *r->evaluations;
-    }
-    ret->source.rule = xstrdup(rule->name);
-    ret->source.method = xstrdup(r->method);
 }
 
 /* ---- no result ---- */

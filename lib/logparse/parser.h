@@ -57,27 +57,18 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
 void log_parser_end(struct log_parser *p, int64_t t_ns);
 
 struct log_result {
-    double rate;                                 /* units/s, over all ranks of this replica */
-    const struct log_line_rule *line;            /* which decided; borrowed from the rule */
-    double steps;                                /* that were measured, of one rank */
-    double units;                                /* that were measured; NaN: the log does not say */
-    uint64_t n_lines;                            /* that were measured */
-    unsigned n_ranks;                            /* that printed them; 1: they name none */
-    double loss_first, loss_last, accuracy_last; /* NaN: none */
-    /* Of lines that are no steps, with a time since training began; borrowed from
-     * the parser; NULL: none. */
-    const struct evaluations *evaluations;
-    const int64_t *step_ns; /* of measured steps; borrowed from the parser */
+    /* All but the series. Samples and time are those of the log; where it has no count, the
+     * smallest whole ones of a second or more whose quotient is the rate. Owned: summary_done. */
+    struct summary summary;
+    double rate;                      /* units/s, over all ranks of this replica */
+    const struct log_line_rule *line; /* which decided; borrowed from the rule */
+    uint64_t n_lines;                 /* that were measured */
+    unsigned n_ranks;                 /* that printed them; 1: they name none */
+    const int64_t *step_ns;           /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
-    char method[SUMMARY_METHOD_SIZE]; /* "mean of 98 step lines" */
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
 /* Why there is no result: a line with the reason, then the log's last lines and the nearest miss.
  * Each with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);
-/* Samples and time of a result as a summary has them. Where the log has no count, they are the
- * smallest whole ones of a second or more with the same quotient. The series is left to
- * record_write_summary. The summary is the caller's: summary_done. */
-void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
-                           struct summary *ret);

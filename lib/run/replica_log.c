@@ -109,13 +109,11 @@ void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end
         ret->why = buf_take(&out);
         return;
     }
-    struct summary summary;
-    log_result_to_summary(&result, l->params.rule, &summary);
-    record_write_summary(&out, &l->who, &summary, result.step_ns, result.n_step_ns);
+    record_write_summary(&out, &l->who, &result.summary, result.step_ns, result.n_step_ns);
     out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
     ret->summary_line = buf_take(&out);
-    ret->is_job = summary.source.is_job;
-    summary_done(&summary);
+    ret->is_job = result.summary.source.is_job;
+    summary_done(&result.summary);
 }
 
 char *replica_log_advise(char *why_take, const char *output, size_t len,

@@ -93,9 +93,10 @@ static void check_result(const struct row *row, const struct log_parser *p)
     if (fabs(r.rate - row->rate) > 1e-9 * row->rate) {
         fail_msg("rate %.12g, not %.12g", r.rate, row->rate);
     }
-    assert_true(r.steps == row->steps);
-    assert_true(row->units == 0 ? isnan(r.units) : r.units == row->units);
-    assert_string_equal(r.method, row->method);
+    assert_true(r.summary.steps == row->steps);
+    assert_true(r.summary.samples == (row->units == 0 ? ceil(row->rate) : row->units));
+    assert_string_equal(r.summary.source.method, row->method);
+    summary_done(&r.summary);
 }
 
 /* However the bytes are cut. */
@@ -132,9 +133,10 @@ TEST(arrival_counts)
     struct log_result r;
     assert_int_equal(log_parser_result(p, &r), 0);
     assert_true(fabs(r.rate - 32) < 1e-9);
-    assert_true(r.loss_first == 3 && r.loss_last == 1);
+    assert_true(r.summary.loss_first == 3 && r.summary.loss_last == 1);
     assert_int_equal(r.n_step_ns, 20);
     assert_int_equal(r.step_ns[0], S);
+    summary_done(&r.summary);
     log_parser_free(p);
     log_rule_free(rule);
 }
@@ -200,30 +202,45 @@ TEST(why_there_is_no_figure)
     }
 }
 
-/* A summary keeps the quotient to six digits, whether the log counts or not. */
-TEST(summaries)
+/* Also where the log has no count, or too short a time for enough digits. */
+TEST(samples_over_duration_is_the_rate)
 {
-    static const double rates[] = {1e-9, 0.0000266, 0.5, 1, 123.4, 1e6, 123456789, 1e15};
-    static const double units[] = {NAN, 1, 5e6, 8e15};
-    for (size_t k = 0; k < N_ROWS(rates) * N_ROWS(units); k++) {
-        const size_t i = k / N_ROWS(units);
-        const struct log_line_rule line = {.unit = UNIT_RUNS, .scope = LOG_SCOPE_JOB};
-        const struct log_rule rule = {.name = "mine"};
-        struct log_result r = {.rate = rates[i],
-                               .units = units[k % N_ROWS(units)],
-                               .steps = 3,
-                               .line = &line,
-                               .method = "last of 1"};
-        struct summary s;
-        log_result_to_summary(&r, &rule, &s);
-        assert_true(s.samples >= 1 && s.duration_ns >= 1);
-        const double rate = (double)s.samples / ((double)s.duration_ns / 1e9);
-        assert_true(fabs(rate - rates[i]) < 1e-6 * rates[i]);
-        assert_int_equal(s.steps, 3);
-        assert_string_equal(s.source.rule, "mine");
-        assert_string_equal(s.source.method, "last of 1");
-        assert_true(s.source.is_job && s.source.unit == UNIT_RUNS);
-        summary_done(&s);
+    static const char by_rate[] =
+        "- {kind: Summary, unit: runs, scope: Job, pattern: '^(?<rate>)/s'}\n";
+    static const char by_time[] =
+        "- {kind: Summary, unit: runs, each: 1, pattern: 'took (?<time_s>) s'}\n";
+    static const struct {
+        const char *lines, *log;
+        double rate;
+        uint64_t samples;
+    } cases[] = {
+        {by_rate, "0.0000266/s\n", 0.0000266, 1},
+        {by_rate, "0.5/s\n", 0.5, 1},
+        {by_rate, "123.4/s\n", 123.4, 124},
+        {by_rate, "1000000/s\n", 1e6, 1000000},
+        {by_rate, "123456789/s\n", 123456789, 123456789},
+        {by_time, "took 37600 s\n", 1 / 37600., 1},
+        {by_time, "took 0.25 s\n", 4, 1},
+        {by_time, "took 0.0005 s\n", 2000, 2000},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        print_message("# %s", cases[i].log);
+        struct log_rule *rule = rule_of(cases[i].lines);
+        struct log_parser *p = parser_of(&(struct row){0}, rule);
+        log_parser_feed(p, LOG_STDOUT, cases[i].log, strlen(cases[i].log), 0);
+        log_parser_end(p, 0);
+        struct log_result r;
+        assert_int_equal(log_parser_result(p, &r), 0);
+        const struct summary *s = &r.summary;
+        const double rate = (double)s->samples / ((double)s->duration_ns / 1e9);
+        assert_true(fabs(rate - cases[i].rate) < 1e-6 * cases[i].rate);
+        assert_int_equal(s->samples, cases[i].samples);
+        assert_string_equal(s->source.rule, rule->name);
+        assert_int_equal(s->source.unit, UNIT_RUNS);
+        assert_true(s->source.is_job == (cases[i].lines == by_rate));
+        summary_done(&r.summary);
+        log_parser_free(p);
+        log_rule_free(rule);
     }
 }
 
@@ -336,18 +353,20 @@ TEST(evaluations_have_times)
         log_parser_end(p, (int64_t)(now_s * 1e9));
         struct log_result r = {0};
         if (log_parser_result(p, &r) == 0 && kept[i].n > 0) {
-            assert_non_null(r.evaluations);
-            assert_int_equal(r.evaluations->n, kept[i].n);
+            assert_non_null(r.summary.evaluations);
+            assert_int_equal(r.summary.evaluations->n, kept[i].n);
             for (uint32_t k = 0; k < kept[i].n; k++) {
-                assert_int_equal(r.evaluations->list[k].t_ms, lrint(kept[i].t_s[k] * 1e3));
-                assert_int_equal(r.evaluations->list[k].accuracy_ppm,
+                assert_int_equal(r.summary.evaluations->list[k].t_ms, lrint(kept[i].t_s[k] * 1e3));
+                assert_int_equal(r.summary.evaluations->list[k].accuracy_ppm,
                                  lrint(kept[i].accuracy[k] * 1e6));
             }
-            assert_true(r.evaluations->end_ms >= r.evaluations->list[kept[i].n - 1].t_ms);
+            assert_true(r.summary.evaluations->end_ms >=
+                        r.summary.evaluations->list[kept[i].n - 1].t_ms);
         } else {
-            assert_null(r.evaluations);
+            assert_null(r.summary.evaluations);
             assert_int_equal(kept[i].n, 0);
         }
+        summary_done(&r.summary);
         log_parser_free(p);
         log_rule_free(rule);
     }
@@ -370,6 +389,7 @@ TEST(long_logs_stay_small)
     assert_int_equal(r.n_lines, 300000);
     assert_true(fabs(r.rate - 500.5) < 10);
     assert_int_equal(r.n_step_ns, 0);
+    summary_done(&r.summary);
     log_parser_free(p);
     log_rule_free(rule);
 }
