@@ -101,6 +101,7 @@ go_find() {
 
 go=$(go_find)
 export GOTOOLCHAIN=local GOFLAGS='-buildvcs=false -mod=readonly -modcacherw' CGO_ENABLED=0
+export GOGC=400 # the compiler needs an eighth less CPU time, and some more memory
 export GOMODCACHE=${GOMODCACHE:-$cache/go.work/mod} GOCACHE=${GOCACHE:-$cache/go.work/build}
 
 # Without these the server calls itself v0.0.0-master and kubectl warns about the difference.
