@@ -148,11 +148,31 @@ static const struct field *find_field(const struct field *fields, size_t n, cons
     return NULL;
 }
 
-bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n)
+/* The names without the marks of FIELDS. Owned by the caller. */
+static struct field *parse_fields(const char *const *names, size_t *ret_n)
+{
+    size_t n = 0;
+    while (names[n] != NULL) {
+        n++;
+    }
+    struct field *fields = xnew_array(struct field, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const enum field_rule rule = names[i][0] == '*'   ? FIELD_REQUIRED
+                                     : names[i][0] == '!' ? FIELD_UNSUPPORTED
+                                                          : FIELD_OPTIONAL;
+        fields[i] = (struct field){names[i] + (rule != FIELD_OPTIONAL), rule};
+    }
+    *ret_n = n;
+    return fields;
+}
+
+bool read_map(struct diags *d, const struct place *place, const char *const *names)
 {
     if (place->node == NULL) {
         return false;
     }
+    size_t n;
+    _cleanup_(freep) struct field *fields = parse_fields(names, &n);
     if (d->on_map != NULL) {
         _cleanup_(freep) char *path = place_path(place);
         d->on_map(d->on_map_ctx, path, fields, n);

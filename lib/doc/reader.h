@@ -38,7 +38,7 @@ void reader_complain_key(struct diags *d, const struct place *place, const char 
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 enum field_rule { FIELD_OPTIONAL, FIELD_REQUIRED, FIELD_UNSUPPORTED };
-struct field {
+struct field { /* as the listener of struct diags hears of it */
     const char *name;
     enum field_rule rule;
 };
@@ -49,7 +49,9 @@ const char *suggest_name(const char *word, const char *const *candidates, size_t
 /* Checks that it is a map with these keys only, and with all required ones. Reports unknown,
  * unsupported and missing keys; a missing one not where an unknown one is its misspelling. False:
  * it is not a map (reported) or absent; do not read its fields. */
-bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
+bool read_map(struct diags *d, const struct place *place, const char *const *fields);
+/* The fields of a map: a required one has '*' before its name, an unsupported one '!'. */
+#define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 /* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);
 /* Runs its body for each item of such a list: read_items (item, d, &list, MAX) { ... }. */

@@ -47,14 +47,12 @@ static bool has_rate(const struct log_pattern *p)
 static void read_skip(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
     static const struct {
-        struct field field;
+        const char *field;
         enum log_skip_kind kind;
-    } kinds[] = {{{"steps", FIELD_OPTIONAL}, LOG_SKIP_STEPS},
-                 {{"lines", FIELD_OPTIONAL}, LOG_SKIP_LINES},
-                 {{"seconds", FIELD_OPTIONAL}, LOG_SKIP_SECONDS}};
-    const struct field fields[] = {kinds[0].field, kinds[1].field, kinds[2].field};
+    } kinds[] = {
+        {"steps", LOG_SKIP_STEPS}, {"lines", LOG_SKIP_LINES}, {"seconds", LOG_SKIP_SECONDS}};
     struct place place = place_get(item, "skip");
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &place, FIELDS(kinds[0].field, kinds[1].field, kinds[2].field))) {
         return;
     }
     if (place.node->n_children != 1) {
@@ -63,7 +61,7 @@ static void read_skip(struct diags *d, const struct place *item, struct log_line
         return;
     }
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        struct place n = place_get(&place, kinds[i].field.name);
+        struct place n = place_get(&place, kinds[i].field);
         if (read_int(d, &n, 0, SKIP_MAX, &line->skip.n)) {
             line->skip.kind = kinds[i].kind;
         }
@@ -129,13 +127,10 @@ static void read_source(struct diags *d, const struct place *item, struct log_li
 
 static void read_line(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
-    static const struct field fields[] = {
-        {"kind", FIELD_REQUIRED},      {"pattern", FIELD_REQUIRED}, {"unit", FIELD_OPTIONAL},
-        {"scope", FIELD_OPTIONAL},     {"skip", FIELD_OPTIONAL},    {"each", FIELD_OPTIONAL},
-        {"aggregate", FIELD_OPTIONAL}, {"from", FIELD_OPTIONAL},    {"role", FIELD_OPTIONAL},
-    };
     *line = (struct log_line_rule){.kind = LOG_KIND_STEP};
-    if (!read_map(d, item, fields, COUNT_OF(fields))) {
+    if (!read_map(d, item,
+                  FIELDS("*kind", "*pattern", "unit", "scope", "skip", "each", "aggregate", "from",
+                         "role"))) {
         return;
     }
     line->kind = (enum log_kind)read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_COUNT, NULL,
@@ -183,15 +178,12 @@ static char *read_name(struct diags *d, const struct place *root)
     return xstrdup(name);
 }
 
-static struct log_rule *read_rule(struct diags *d, const struct place *place,
-                                  enum field_rule name_rule)
+static struct log_rule *read_rule(struct diags *d, const struct place *place, bool needs_name)
 {
-    const struct field fields[] = {
-        {"name", name_rule}, {"description", FIELD_OPTIONAL}, {"lines", FIELD_REQUIRED}};
     const size_t n_before = d->list.len + d->n_dropped;
     struct log_rule *rule = xnew(struct log_rule);
     rule->name = rule->description = NULL;
-    if (read_map(d, place, fields, COUNT_OF(fields))) {
+    if (read_map(d, place, FIELDS(needs_name ? "*name" : "name", "description", "*lines"))) {
         rule->name = read_name(d, place);
         rule->description = xstrdup(read_text_or(d, place, "description", DESCRIPTION_MAX, ""));
         read_lines(d, place, rule);
@@ -205,7 +197,7 @@ static struct log_rule *read_rule(struct diags *d, const struct place *place,
 
 struct log_rule *log_rule_read(struct diags *diags, const struct place *place)
 {
-    return read_rule(diags, place, FIELD_OPTIONAL);
+    return read_rule(diags, place, false);
 }
 
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags)
@@ -215,7 +207,7 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
         return -EINVAL;
     }
     struct place place = place_root(root);
-    struct log_rule *rule = read_rule(diags, &place, FIELD_REQUIRED);
+    struct log_rule *rule = read_rule(diags, &place, true);
     tree_free(root);
     if (rule == NULL) {
         return -EINVAL;

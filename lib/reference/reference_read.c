@@ -74,13 +74,11 @@ static double *read_cells(struct diags *d, const struct place *map, const char *
 static void read_published(struct diags *d, const struct place *map, struct reference_row *row,
                            size_t n_columns)
 {
-    struct field fields[REFERENCE_FIGURE_COUNT + 1] = {{"digits", FIELD_OPTIONAL}};
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        fields[f + 1] = (struct field){reference_figure_names[f], FIELD_OPTIONAL};
-    }
+    const char *fields[REFERENCE_FIGURE_COUNT + 2] = {"digits"}; /* NULL ends it */
+    memcpy(fields + 1, reference_figure_names, sizeof(reference_figure_names));
     struct place place = place_get(map, "published");
     row->published_digits = -1;
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &place, fields)) {
         return;
     }
     row->published_digits = (int)read_int_or(d, &place, "digits", 0, DIGITS_MAX, -1);
@@ -112,28 +110,17 @@ static void read_row(const struct reading *in, const struct place *item,
                      const struct reference_table *t, int digits, struct reference_row *row)
 {
     const bool is_ratio = t->ratio_of != REFERENCE_NO_ROW;
-    const enum field_rule own = is_ratio ? FIELD_UNSUPPORTED : FIELD_REQUIRED;
-    const enum field_rule may = is_ratio ? FIELD_UNSUPPORTED : FIELD_OPTIONAL;
-    const enum field_rule part = is_ratio ? FIELD_REQUIRED : FIELD_UNSUPPORTED;
-    const struct field fields[] = {
-        {"name", FIELD_REQUIRED},
-        {"values", own},
-        {"digits", may},
-        {"price", may},
-        {"sum", may},
-        {"of", part},
-        {"over", part},
-        {"published", FIELD_OPTIONAL},
-        {"model", FIELD_OPTIONAL},
-        {"workload", FIELD_OPTIONAL},
-    };
+    const char *const *fields = is_ratio ? FIELDS("*name", "!values", "!digits", "!price", "!sum",
+                                                  "*of", "*over", "published", "model", "workload")
+                                         : FIELDS("*name", "*values", "digits", "price", "sum",
+                                                  "!of", "!over", "published", "model", "workload");
     *row = (struct reference_row){.digits = digits,
                                   .price = NAN,
                                   .sum = NAN,
                                   .of = REFERENCE_NO_ROW,
                                   .over = REFERENCE_NO_ROW,
                                   .mark = item->node->mark};
-    if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
+    if (!read_map(in->d, item, fields)) {
         return;
     }
     row->name = read_text_or(in->d, item, "name", TEXT_MAX, "");
@@ -172,10 +159,9 @@ static void read_rows(const struct reading *in, const struct place *map, struct 
 
 static void read_median(struct diags *d, const struct place *map, struct reference_table *t)
 {
-    static const struct field fields[] = {{"published", FIELD_OPTIONAL}};
     struct place place = place_get(map, "median");
     t->median = (struct reference_row){.name = "median", .price = NAN, .sum = NAN};
-    if (read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (read_map(d, &place, FIELDS("published"))) {
         t->has_median = true;
         t->median.mark = place.node->mark;
         read_published(d, &place, &t->median, t->n_columns);
@@ -228,9 +214,8 @@ static size_t find_table(const struct reference *r, const char *name)
 
 static void read_base(const struct reading *in, const struct place *map, struct reference_table *t)
 {
-    static const struct field fields[] = {{"table", FIELD_OPTIONAL}, {"column", FIELD_OPTIONAL}};
     struct place place = place_get(map, "baseline");
-    if (!read_map(in->d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(in->d, &place, FIELDS("table", "column"))) {
         return;
     }
     struct place table = place_get(&place, "table"), column = place_get(&place, "column");
@@ -328,12 +313,7 @@ static void read_ratio_of(const struct reading *in, const struct place *map,
 
 static void read_erratum(struct diags *d, const struct place *item, struct reference_table *t)
 {
-    static const struct field fields[] = {{"row", FIELD_OPTIONAL},
-                                          {"column", FIELD_OPTIONAL},
-                                          {"figure", FIELD_OPTIONAL},
-                                          {"printed", FIELD_OPTIONAL},
-                                          {"what", FIELD_REQUIRED}};
-    if (!read_map(d, item, fields, COUNT_OF(fields))) {
+    if (!read_map(d, item, FIELDS("row", "column", "figure", "printed", "*what"))) {
         return;
     }
     struct reference_erratum e = {
@@ -402,34 +382,11 @@ static void read_kind(struct diags *d, const struct place *map, struct reference
 
 static void read_table(const struct reading *in, const struct place *item)
 {
-    static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},
-        {"title", FIELD_REQUIRED},
-        {"source", FIELD_REQUIRED},
-        {"quality", FIELD_REQUIRED},
-        {"unit", FIELD_REQUIRED},
-        {"axis", FIELD_REQUIRED},
-        {"columns", FIELD_REQUIRED},
-        {"rows", FIELD_REQUIRED},
-        {"measure", FIELD_OPTIONAL},
-        {"scope", FIELD_OPTIONAL},
-        {"readingError", FIELD_OPTIONAL},
-        {"digits", FIELD_OPTIONAL},
-        {"at", FIELD_OPTIONAL},
-        {"baseline", FIELD_OPTIONAL},
-        {"efficiency", FIELD_OPTIONAL},
-        {"priceIndex", FIELD_OPTIONAL},
-        {"median", FIELD_OPTIONAL},
-        {"ratioOf", FIELD_OPTIONAL},
-        {"model", FIELD_OPTIONAL},
-        {"hardware", FIELD_OPTIONAL},
-        {"software", FIELD_OPTIONAL},
-        {"errata", FIELD_OPTIONAL},
-        {"notes", FIELD_OPTIONAL},
-        {"ratioFigure", FIELD_OPTIONAL},
-        {"overallMedian", FIELD_OPTIONAL},
-    };
-    if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
+    if (!read_map(in->d, item,
+                  FIELDS("*name", "*title", "*source", "*quality", "*unit", "*axis", "*columns",
+                         "*rows", "measure", "scope", "readingError", "digits", "at", "baseline",
+                         "efficiency", "priceIndex", "median", "ratioOf", "model", "hardware",
+                         "software", "errata", "notes", "ratioFigure", "overallMedian"))) {
         return;
     }
     struct reference_table t = {.mark = item->node->mark};
@@ -463,14 +420,9 @@ static void read_table(const struct reading *in, const struct place *item)
 
 static void read_sources(const struct reading *in, const struct place *root)
 {
-    static const struct field fields[] = {{"id", FIELD_REQUIRED},
-                                          {"title", FIELD_REQUIRED},
-                                          {"repository", FIELD_OPTIONAL},
-                                          {"file", FIELD_OPTIONAL},
-                                          {"commit", FIELD_OPTIONAL}};
     struct place list = place_get(root, "sources");
     read_items (item, in->d, &list, SOURCES_MAX) {
-        if (read_map(in->d, &item, fields, COUNT_OF(fields))) {
+        if (read_map(in->d, &item, FIELDS("*id", "*title", "repository", "file", "commit"))) {
             *vec_push(&in->r->sources) = (struct reference_source){
                 .id = read_name(in->d, &item, "id"),
                 .title = read_text_or(in->d, &item, "title", TEXT_MAX, ""),
@@ -484,13 +436,9 @@ static void read_sources(const struct reading *in, const struct place *root)
 
 static void read_set(const struct reading *in, const struct place *root)
 {
-    static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},        {"title", FIELD_REQUIRED},    {"year", FIELD_REQUIRED},
-        {"sources", FIELD_REQUIRED},     {"tables", FIELD_REQUIRED},   {"model", FIELD_OPTIONAL},
-        {"description", FIELD_OPTIONAL}, {"hardware", FIELD_OPTIONAL}, {"software", FIELD_OPTIONAL},
-        {"notes", FIELD_OPTIONAL},
-    };
-    if (!read_map(in->d, root, fields, COUNT_OF(fields))) {
+    if (!read_map(in->d, root,
+                  FIELDS("*name", "*title", "*year", "*sources", "*tables", "model", "description",
+                         "hardware", "software", "notes"))) {
         return;
     }
     in->r->name = read_name(in->d, root, "name");

@@ -63,10 +63,8 @@ static bool is_pinned(const char *package)
 /* Packages must be pinned: a result must mean the same version tomorrow. */
 static void read_python(struct diags *d, const struct place *root, struct profile *p)
 {
-    static const struct field fields[] = {{"packages", FIELD_REQUIRED},
-                                          {"requirements", FIELD_REQUIRED}};
     struct place place = place_get(root, "python");
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &place, FIELDS("*packages", "*requirements"))) {
         return;
     }
     struct place list = place_get(&place, "packages");
@@ -101,15 +99,13 @@ static struct node *read_entrypoint(struct diags *d, const struct place *role)
 
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
 {
-    static const struct field role_fields[] = {{"command", FIELD_OPTIONAL},
-                                               {"entrypoint", FIELD_OPTIONAL}};
     struct place roles = place_get(root, "roles");
-    if (!read_map(d, &roles, spec_role_fields, ROLE_COUNT)) {
+    if (!read_map(d, &roles, spec_role_fields)) {
         return;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
         struct place place = place_get(&roles, role_to_string((enum role)role));
-        if (!read_map(d, &place, role_fields, COUNT_OF(role_fields))) {
+        if (!read_map(d, &place, FIELDS("command", "entrypoint"))) {
             continue;
         }
         struct place command = place_get(&place, "command");
@@ -137,15 +133,10 @@ static void read_rendezvous(struct diags *d, const struct place *root, struct pr
 
 static void read_profile(const struct node *root, struct profile *p, struct diags *d)
 {
-    static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},       {"description", FIELD_OPTIONAL},
-        {"models", FIELD_OPTIONAL},     {"datasets", FIELD_OPTIONAL},
-        {"exchanges", FIELD_OPTIONAL},  {"python", FIELD_OPTIONAL},
-        {"install", FIELD_OPTIONAL},    {"roles", FIELD_OPTIONAL},
-        {"rendezvous", FIELD_OPTIONAL},
-    };
     struct place place = place_root(root);
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &place,
+                  FIELDS("*name", "description", "models", "datasets", "exchanges", "python",
+                         "install", "roles", "rendezvous"))) {
         return;
     }
     read_name(d, &place, p);

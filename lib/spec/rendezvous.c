@@ -181,14 +181,9 @@ static void read_var(struct diags *d, const struct place *place, struct rendezvo
 
 void rendezvous_read(struct diags *diags, const struct place *list, struct rendezvous *ret)
 {
-    static const struct field fields[] = {{"name", FIELD_REQUIRED},
-                                          {"value", FIELD_REQUIRED},
-                                          {"roles", FIELD_OPTIONAL},
-                                          {"replicas", FIELD_OPTIONAL},
-                                          {"with", FIELD_OPTIONAL}};
     read_items (item, diags, list, VARS_MAX) {
         struct place name_place = place_get(&item, "name");
-        if (!read_map(diags, &item, fields, COUNT_OF(fields))) {
+        if (!read_map(diags, &item, FIELDS("*name", "*value", "roles", "replicas", "with"))) {
             continue;
         }
         const char *name = spec_read_env_name(diags, &name_place);

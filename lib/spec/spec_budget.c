@@ -22,11 +22,8 @@ static bool read_positive(struct reading *r, const struct place *place, double m
 
 static void read_cost(struct reading *r, const struct place *place)
 {
-    static const struct field fields[] = {{"max", FIELD_REQUIRED},
-                                          {"perCpuHour", FIELD_OPTIONAL},
-                                          {"perReplicaHour", FIELD_OPTIONAL}};
     struct budget *budget = &r->spec->budget;
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("*max", "perCpuHour", "perReplicaHour"))) {
         return;
     }
     struct place max = place_get(place, "max");
@@ -43,9 +40,8 @@ static void read_cost(struct reading *r, const struct place *place)
 
 void spec_read_budget(struct reading *r)
 {
-    static const struct field fields[] = {{"cpuHours", FIELD_OPTIONAL}, {"cost", FIELD_OPTIONAL}};
     struct place budget = place_get(&r->at, "budget");
-    if (!read_map(r->diags, &budget, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &budget, FIELDS("cpuHours", "cost"))) {
         return;
     }
     struct place hours = place_get(&budget, "cpuHours");

@@ -145,13 +145,10 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
                         struct exchange *exchange)
 {
     struct diags *d = r->diags;
-    static const struct field fields[] = {
-        {"kind", FIELD_REQUIRED},    {"mode", FIELD_OPTIONAL},       {"staleness", FIELD_OPTIONAL},
-        {"backups", FIELD_OPTIONAL}, {"accumulate", FIELD_OPTIONAL}, {"localSteps", FIELD_OPTIONAL},
-        {"wire", FIELD_OPTIONAL},    {"transport", FIELD_OPTIONAL},
-    };
     static const char *const wires_later[] = {"Fp16", NULL};
-    if (!read_map(d, place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, place,
+                  FIELDS("*kind", "mode", "staleness", "backups", "accumulate", "localSteps",
+                         "wire", "transport"))) {
         return place->node == NULL;
     }
     struct place kind_place = place_get(place, "kind");

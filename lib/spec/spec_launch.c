@@ -18,12 +18,11 @@
 
 static void read_env(struct diags *d, const struct place *list, struct launch *launch)
 {
-    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
     read_items (item, d, list, ENV_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *value = NULL;
-        if (!read_map(d, &item, fields, COUNT_OF(fields))) {
+        if (!read_map(d, &item, FIELDS("*name", "*value"))) {
             continue;
         }
         const char *name = spec_read_env_name(d, &name_place);
@@ -56,9 +55,7 @@ static void read_launch(struct diags *d, const struct place *map, struct launch 
 
 static void read_patch(struct reading *r, const struct place *place, struct system *system)
 {
-    static const struct field fields[] = {
-        {"roles", FIELD_OPTIONAL}, {"path", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("roles", "*path", "*value"))) {
         return;
     }
     struct place roles = place_get(place, "roles");
@@ -80,16 +77,12 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
-    static const struct field fields[] = {{"image", FIELD_OPTIONAL},
-                                          {"command", FIELD_OPTIONAL},
-                                          {"args", FIELD_OPTIONAL},
-                                          {"env", FIELD_OPTIONAL}};
     read_launch(r->diags, system_place, &system->all_roles);
     struct place roles = place_get(system_place, "roles");
-    if (read_map(r->diags, &roles, spec_role_fields, ROLE_COUNT)) {
+    if (read_map(r->diags, &roles, spec_role_fields)) {
         for (int role = 0; role < ROLE_COUNT; role++) {
             struct place place = place_get(&roles, role_to_string((enum role)role));
-            if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+            if (read_map(r->diags, &place, FIELDS("image", "command", "args", "env"))) {
                 system->has_launcher |= role == ROLE_LAUNCHER;
                 read_launch(r->diags, &place, &system->of_role[role]);
             }

@@ -34,12 +34,7 @@ void spec_read_flags(struct diags *diags, const struct place *list, const char *
     }
 }
 
-const struct field spec_role_fields[ROLE_COUNT] = {
-    {"pserver", FIELD_OPTIONAL},
-    {"trainer", FIELD_OPTIONAL},
-    {"worker", FIELD_OPTIONAL},
-    {"launcher", FIELD_OPTIONAL},
-};
+const char *const spec_role_fields[] = {"pserver", "trainer", "worker", "launcher", NULL};
 
 bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret)
 {

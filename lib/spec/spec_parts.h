@@ -18,7 +18,7 @@ const char *spec_read_env_name(struct diags *diags, const struct place *place);
 void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
                      size_t n, bool *flags);
 /* Of a map with something for each role that it names. */
-extern const struct field spec_role_fields[ROLE_COUNT];
+extern const char *const spec_role_fields[ROLE_COUNT + 1];
 /* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
 bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix);
 /* The item of a system that could be read: from *at on the first of its name; *at is then after

@@ -31,15 +31,10 @@ static const char *const models[] = {"vgg16-fluid-fc512"};
 static void read_metadata(struct diags *d, const struct place *root, struct spec *spec)
 {
     /* What a person may write, and what an API server adds. */
-    static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},          {"namespace", FIELD_OPTIONAL},
-        {"labels", FIELD_OPTIONAL},        {"annotations", FIELD_OPTIONAL},
-        {"uid", FIELD_OPTIONAL},           {"resourceVersion", FIELD_OPTIONAL},
-        {"generation", FIELD_OPTIONAL},    {"creationTimestamp", FIELD_OPTIONAL},
-        {"managedFields", FIELD_OPTIONAL},
-    };
     struct place place = place_get(root, "metadata");
-    if (read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (read_map(d, &place,
+                 FIELDS("*name", "namespace", "labels", "annotations", "uid", "resourceVersion",
+                        "generation", "creationTimestamp", "managedFields"))) {
         struct place name_place = place_get(&place, "name");
         const char *name = object_name_read(d, &name_place);
         spec->name = xstrdup_or_null(name);
@@ -49,9 +44,8 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
 static void read_dataset(struct reading *r, const struct place *workload, struct workload *w)
 {
     struct diags *d = r->diags;
-    static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"path", FIELD_OPTIONAL}};
     struct place place = place_get(workload, "dataset");
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(d, &place, FIELDS("*kind", "path"))) {
         return;
     }
     struct place kind_place = place_get(&place, "kind");
@@ -79,10 +73,9 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
 
 static void read_link(struct reading *r, const struct place *workload)
 {
-    static const struct field fields[] = {{"rate", FIELD_REQUIRED}, {"delay", FIELD_OPTIONAL}};
     struct link *link = &r->spec->workload.link;
     const struct place place = place_get(workload, "link");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &place, FIELDS("*rate", "delay"))) {
         return;
     }
     const struct place rate = place_get(&place, "rate"), delay = place_get(&place, "delay");
@@ -101,14 +94,11 @@ static void read_link(struct reading *r, const struct place *workload)
 
 static void read_workload(struct reading *r)
 {
-    static const struct field fields[] = {
-        {"model", FIELD_REQUIRED},   {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
-        {"threads", FIELD_OPTIONAL}, {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
-        {"compute", FIELD_OPTIONAL}, {"trace", FIELD_OPTIONAL},   {"link", FIELD_OPTIONAL},
-    };
     struct workload *w = &r->spec->workload;
     struct place place = place_get(&r->at, "workload");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &place,
+                  FIELDS("*model", "dataset", "batchSize", "threads", "seed", "exchange", "compute",
+                         "trace", "link"))) {
         return;
     }
     struct place model = place_get(&place, "model");
@@ -139,13 +129,13 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
     }
 }
 
-/* One field of a map that has one; 0: it is absent, or wrong. */
-static double read_only_number(struct reading *r, const struct place *map, const char *key,
+/* The field of a map that has one, as "*seconds"; 0: it is absent, or wrong. */
+static double read_only_number(struct reading *r, const struct place *map, const char *field,
                                double max)
 {
-    const struct field fields[] = {{key, FIELD_REQUIRED}};
+    const char *key = field + 1;
     double value = 0;
-    if (!read_map(r->diags, map, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, map, FIELDS(field))) {
         return 0;
     }
     struct place place = place_get(map, key);
@@ -168,24 +158,22 @@ static double read_accuracy(struct reading *r, const struct place *map)
         check_ratio(r, &place, true, value, not_an_accuracy);
         return 0;
     }
-    return read_only_number(r, map, "accuracy", 1);
+    return read_only_number(r, map, "*accuracy", 1);
 }
 
 static void read_measure(struct reading *r)
 {
-    static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
-                                                  {"steps", FIELD_OPTIONAL},
-                                                  {"timeToAccuracy", FIELD_OPTIONAL},
-                                                  {"accuracyAfterTime", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place measure = place_get(&r->at, "measure");
-    (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
+    (void)read_map(
+        r->diags, &measure,
+        FIELDS("warmupSteps", "steps", "timeToAccuracy", "accuracyAfterTime")); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     struct place target = place_get(&measure, "timeToAccuracy");
     spec->target_accuracy = read_accuracy(r, &target);
     struct place after = place_get(&measure, "accuracyAfterTime");
-    spec->accuracy_after_s = read_only_number(r, &after, "seconds", ACCURACY_AFTER_S_MAX);
+    spec->accuracy_after_s = read_only_number(r, &after, "*seconds", ACCURACY_AFTER_S_MAX);
 }
 
 /* Of a metric that is not measured nothing would ever be known. A wrong field of
@@ -209,12 +197,7 @@ static void check_is_measured(struct reading *r, const struct place *threshold, 
 
 static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
 {
-    static const struct field fields[] = {{"metric", FIELD_REQUIRED},
-                                          {"where", FIELD_OPTIONAL},
-                                          {"min", FIELD_OPTIONAL},
-                                          {"max", FIELD_OPTIONAL},
-                                          {"confidence", FIELD_OPTIONAL}};
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("*metric", "where", "min", "max", "confidence"))) {
         return;
     }
     t->metric = (enum metric)read_enum_or(r->diags, place, "metric", metric_names,
@@ -259,23 +242,19 @@ static void read_thresholds(struct reading *r)
 
 static void read_policies(struct reading *r)
 {
-    static const struct field failure_fields[] = {{"onTrialFailure", FIELD_OPTIONAL},
-                                                  {"maxFailedTrials", FIELD_OPTIONAL}};
-    static const struct field run_fields[] = {
-        {"activeDeadlineSeconds", FIELD_OPTIONAL}, {"backoffLimit", FIELD_OPTIONAL},
-        {"invalidRepeats", FIELD_OPTIONAL},        {"trialTimeoutSeconds", FIELD_OPTIONAL},
-        {"stallSeconds", FIELD_OPTIONAL},          {"ttlSecondsAfterFinished", FIELD_OPTIONAL},
-        {"cleanPodPolicy", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place failure = place_get(&r->at, "failurePolicy");
-    (void)read_map(r->diags, &failure, failure_fields, COUNT_OF(failure_fields)); /* noted */
+    (void)read_map(r->diags, &failure, FIELDS("onTrialFailure", "maxFailedTrials")); /* noted */
     spec->failure_policy.on_trial_failure = (enum on_trial_failure)read_enum_or(
         r->diags, &failure, "onTrialFailure", on_trial_failure_names,
         COUNT_OF(on_trial_failure_names), NULL, ON_FAILURE_RETRY);
     spec->failure_policy.max_failed_trials =
         read_int_or(r->diags, &failure, "maxFailedTrials", 0, 1000000, 3);
     struct place run = place_get(&r->at, "runPolicy");
-    (void)read_map(r->diags, &run, run_fields, COUNT_OF(run_fields)); /* noted */
+    (void)read_map(r->diags, &run,
+                   FIELDS("activeDeadlineSeconds", "backoffLimit", "invalidRepeats",
+                          "trialTimeoutSeconds", "stallSeconds", "ttlSecondsAfterFinished",
+                          "cleanPodPolicy")); /* noted */
     spec->run_policy.active_deadline_s =
         read_int_or(r->diags, &run, "activeDeadlineSeconds", 1, DEADLINE_S_MAX, 3600);
     spec->run_policy.backoff_limit = read_int_or(r->diags, &run, "backoffLimit", 0, 100, 3);
@@ -305,23 +284,9 @@ static void check_constant(struct diags *d, const struct place *root, const char
 void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags)
 {
-    static const struct field root_fields[] = {
-        {"apiVersion", FIELD_REQUIRED}, {"kind", FIELD_REQUIRED},
-        {"metadata", FIELD_REQUIRED},   {"spec", FIELD_REQUIRED},
-        {"suspend", FIELD_UNSUPPORTED}, {"cancel", FIELD_UNSUPPORTED}};
-    static const struct field spec_fields[] = {
-        {"description", FIELD_OPTIONAL},   {"systems", FIELD_REQUIRED},
-        {"workload", FIELD_REQUIRED},      {"sweep", FIELD_REQUIRED},
-        {"parameters", FIELD_OPTIONAL},    {"baseline", FIELD_OPTIONAL},
-        {"roles", FIELD_REQUIRED},         {"measure", FIELD_OPTIONAL},
-        {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
-        {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
-        {"local", FIELD_OPTIONAL},         {"addressing", FIELD_OPTIONAL},
-        {"budget", FIELD_OPTIONAL},        {"suspend", FIELD_UNSUPPORTED},
-        {"cancel", FIELD_UNSUPPORTED},
-    };
     struct place document = place_root(root);
-    if (!read_map(diags, &document, root_fields, COUNT_OF(root_fields))) {
+    if (!read_map(diags, &document,
+                  FIELDS("*apiVersion", "*kind", "*metadata", "*spec", "!suspend", "!cancel"))) {
         return;
     }
     check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
@@ -332,7 +297,10 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
                         .spec = spec,
                         .profiles = overrides->profiles,
                         .is_new = overrides->is_new || overrides->profiles != NULL};
-    if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
+    if (!read_map(diags, &r.at,
+                  FIELDS("description", "*systems", "*workload", "*sweep", "parameters", "baseline",
+                         "*roles", "measure", "repeats", "thresholds", "failurePolicy", "runPolicy",
+                         "local", "addressing", "budget", "!suspend", "!cancel"))) {
         return;
     }
     spec->description = xstrdup(read_text_or(diags, &r.at, "description", TEXT_MAX, ""));

@@ -9,9 +9,7 @@
 
 static void read_stop_rule(struct reading *r, const struct place *place)
 {
-    static const struct field fields[] = {{"relativeHalfWidth", FIELD_REQUIRED},
-                                          {"confidence", FIELD_OPTIONAL}};
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("*relativeHalfWidth", "confidence"))) {
         return;
     }
     struct stop_rule *rule = &r->spec->stop;
@@ -60,13 +58,10 @@ static void check_range(struct reading *r, const struct place *repeats)
 
 void spec_read_repeats(struct reading *r)
 {
-    static const struct field fields[] = {{"min", FIELD_OPTIONAL},
-                                          {"max", FIELD_OPTIONAL},
-                                          {"stopWhen", FIELD_OPTIONAL},
-                                          {"order", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place repeats = place_get(&r->at, "repeats");
-    const bool is_map = read_map(r->diags, &repeats, fields, COUNT_OF(fields)); /* noted */
+    const bool is_map =
+        read_map(r->diags, &repeats, FIELDS("min", "max", "stopWhen", "order")); /* noted */
     spec->min_repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, REPEATS_DEFAULT);
     spec->repeats = read_int_or(r->diags, &repeats, "max", 1, REPEATS_MAX, spec->min_repeats);
     spec->order =

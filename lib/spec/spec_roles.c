@@ -46,11 +46,7 @@ static void read_handed_on(struct reading *r, const struct place *place,
 static void read_target(struct reading *r, const struct place *place,
                         struct parameter_target *target)
 {
-    static const struct field fields[] = {{"roles", FIELD_REQUIRED},
-                                          {"paths", FIELD_OPTIONAL},
-                                          {"env", FIELD_OPTIONAL},
-                                          {"args", FIELD_OPTIONAL}};
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("*roles", "paths", "env", "args"))) {
         return;
     }
     struct place roles = place_get(place, "roles");
@@ -87,12 +83,11 @@ static bool check_parameter_name(struct reading *r, const struct place *place, c
 
 void spec_read_parameters(struct reading *r)
 {
-    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"targets", FIELD_REQUIRED}};
     struct place list = place_get(&r->at, "parameters");
     read_items (item, r->diags, &list, PARAMETERS_MAX) {
         struct place name_place = place_get(&item, "name");
         const char *name;
-        if (!read_map(r->diags, &item, fields, COUNT_OF(fields)) ||
+        if (!read_map(r->diags, &item, FIELDS("*name", "*targets")) ||
             !read_text(r->diags, &name_place, 256, &name) ||
             !check_parameter_name(r, &name_place, name)) {
             continue;
@@ -110,10 +105,9 @@ void spec_read_parameters(struct reading *r)
 
 void spec_read_baseline(struct reading *r)
 {
-    static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"where", FIELD_OPTIONAL}};
     struct place place = place_get(&r->at, "baseline");
     struct place where = place_get(&place, "where");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &place, FIELDS("*kind", "where"))) {
         return;
     }
     struct baseline *b = &r->spec->baseline;
@@ -133,7 +127,6 @@ void spec_read_baseline(struct reading *r)
 
 static void read_replicas(struct reading *r, const struct place *role, struct replicas *replicas)
 {
-    static const struct field fields[] = {{"from", FIELD_OPTIONAL}, {"value", FIELD_OPTIONAL}};
     struct place place = place_get(role, "replicas");
     if (place.node != NULL && place.node->kind == NODE_INT) {
         _cleanup_(freep) char *fix =
@@ -141,7 +134,7 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
         reader_complain(r->diags, &place, fix, "must be a map, not a whole number");
         return;
     }
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &place, FIELDS("from", "value"))) {
         return;
     }
     struct place from = place_get(&place, "from");
@@ -179,14 +172,9 @@ void spec_read_roles(struct reading *r)
     const bool needs_trainer =
         !r->is_exchange_wrong && (worker.node == NULL || spec_exchanges(r, EXCHANGE_ALL_REDUCE)) &&
         (spec_exchanges(r, EXCHANGE_PSERVER) || spec_exchanges(r, EXCHANGE_NONE));
-    const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
-                                   {"trainer", needs_trainer ? FIELD_REQUIRED : FIELD_OPTIONAL},
-                                   {"worker", FIELD_OPTIONAL},
-                                   {"launcher", FIELD_OPTIONAL}};
-    /* A system has one launcher or none, so there is no number to write. */
-    static const struct field role_fields[] = {{"template", FIELD_OPTIONAL},
-                                               {"replicas", FIELD_REQUIRED}};
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(
+            r->diags, &place,
+            FIELDS("pserver", needs_trainer ? "*trainer" : "trainer", "worker", "launcher"))) {
         return;
     }
     struct place launcher = place_get(&place, "launcher");
@@ -198,9 +186,9 @@ void spec_read_roles(struct reading *r)
     for (int i = 0; i < ROLE_COUNT; i++) {
         struct role_spec *role = &r->spec->roles[i];
         struct place role_place = place_get(&place, role_to_string((enum role)i));
-        const bool is_launcher = i == ROLE_LAUNCHER;
-        if (!read_map(r->diags, &role_place, role_fields,
-                      COUNT_OF(role_fields) - (size_t)is_launcher)) {
+        const bool is_launcher = i == ROLE_LAUNCHER; /* one or none: there is no number to write */
+        if (!read_map(r->diags, &role_place,
+                      is_launcher ? FIELDS("template") : FIELDS("template", "*replicas"))) {
             continue;
         }
         role->present = true;

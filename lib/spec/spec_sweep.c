@@ -267,12 +267,8 @@ static void read_excludes(struct reading *r, const struct place *place)
 
 void spec_read_sweep(struct reading *r)
 {
-    static const struct field fields[] = {{"grid", FIELD_OPTIONAL},
-                                          {"zip", FIELD_OPTIONAL},
-                                          {"points", FIELD_OPTIONAL},
-                                          {"exclude", FIELD_OPTIONAL}};
     struct place place = place_get(&r->at, "sweep");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, &place, FIELDS("grid", "zip", "points", "exclude"))) {
         return;
     }
     size_t n_kinds = 0;

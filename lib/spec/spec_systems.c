@@ -35,15 +35,11 @@ static const char *read_profile(struct reading *r, const struct place *item)
 
 void spec_read_systems(struct reading *r)
 {
-    static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED},  {"image", FIELD_OPTIONAL},
-        {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},     {"env", FIELD_OPTIONAL},
-        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},    {"rendezvous", FIELD_OPTIONAL},
-        {"log", FIELD_OPTIONAL},     {"exchange", FIELD_OPTIONAL},
-    };
     struct place list = place_get(&r->at, "systems");
     read_items (item, r->diags, &list, SYSTEMS_MAX) {
-        if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
+        if (!read_map(r->diags, &item,
+                      FIELDS("*name", "*profile", "image", "command", "args", "env", "patches",
+                             "roles", "rendezvous", "log", "exchange"))) {
             continue;
         }
         struct place name_place = place_get(&item, "name");

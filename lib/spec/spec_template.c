@@ -56,8 +56,7 @@ static void check_quantity(struct diags *d, const struct place *quantities, cons
 
 void spec_check_template(struct diags *diags, const struct place *place)
 {
-    static const struct field fields[] = {{"metadata", FIELD_OPTIONAL}, {"spec", FIELD_REQUIRED}};
-    if (!read_map(diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(diags, place, FIELDS("metadata", "*spec"))) {
         return;
     }
     struct place pod = place_get(place, "spec");

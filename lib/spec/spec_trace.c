@@ -37,11 +37,9 @@ int64_t trace_step_ns(const struct trace *trace)
 
 static void read_layer(struct reading *r, const struct place *item)
 {
-    static const struct field fields[] = {{"name", FIELD_REQUIRED},
-                                          {"forwardMicroseconds", FIELD_REQUIRED},
-                                          {"backwardMicroseconds", FIELD_REQUIRED}};
     struct trace *trace = &r->spec->workload.trace;
-    if (!read_map(r->diags, item, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, item,
+                  FIELDS("*name", "*forwardMicroseconds", "*backwardMicroseconds"))) {
         return;
     }
     struct place place = place_get(item, "name");
@@ -77,11 +75,8 @@ static void scale(struct trace *trace, int64_t step_ns)
 
 static void read_trace(struct reading *r, const struct place *place)
 {
-    static const struct field fields[] = {{"layers", FIELD_REQUIRED},
-                                          {"stepMilliseconds", FIELD_OPTIONAL},
-                                          {"jitter", FIELD_OPTIONAL}};
     struct trace *trace = &r->spec->workload.trace;
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+    if (!read_map(r->diags, place, FIELDS("*layers", "stepMilliseconds", "jitter"))) {
         return;
     }
     struct place layers = place_get(place, "layers");
@@ -128,7 +123,6 @@ void spec_read_compute(struct reading *r, const struct place *workload)
 int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *ret_batch_size,
                     struct diags *diags)
 {
-    static const struct field fields[] = {{"batchSize", FIELD_OPTIONAL}, {"trace", FIELD_REQUIRED}};
     int64_t batch_size = 0;
     struct spec spec = {0};
     struct diags found = diags_beside(diags);
@@ -136,7 +130,7 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *re
     struct node *root = NULL;
     if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
         const struct place top = place_root(root);
-        if (read_map(&found, &top, fields, COUNT_OF(fields))) {
+        if (read_map(&found, &top, FIELDS("batchSize", "*trace"))) {
             const struct place trace = place_get(&top, "trace");
             read_trace(&r, &trace);
             batch_size = read_int_or(&found, &top, "batchSize", 1, BATCH_SIZE_MAX, 0);
