@@ -370,9 +370,8 @@ int64_t read_int_or(struct diags *d, const struct place *map, const char *key, i
                     int64_t max, int64_t fallback)
 {
     struct place place = place_get(map, key);
-    int64_t value = fallback;
-    (void)read_int(d, &place, min, max, &value); /* noted; the fallback serves further checks */
-    return value;
+    (void)read_int(d, &place, min, max, &fallback); /* noted; further checks use the fallback */
+    return fallback;
 }
 
 double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
@@ -391,11 +390,10 @@ const char *read_text_or(struct diags *d, const struct place *map, const char *k
     return fallback;
 }
 
-int read_enum_or(struct diags *d, const struct place *map, const char *key,
-                 const char *const *names, size_t n, const char *const *unsupported, int fallback)
+int read_index_or(struct diags *d, const struct place *map, const char *key,
+                  const char *const *names, size_t n, int fallback)
 {
     struct place place = place_get(map, key);
-    int value = fallback;
-    (void)read_enum(d, &place, names, n, unsupported, &value); /* as above */
-    return value;
+    (void)read_enum(d, &place, names, n, NULL, &fallback); /* noted */
+    return fallback;
 }

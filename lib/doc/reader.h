@@ -77,8 +77,11 @@ double read_number_or(struct diags *d, const struct place *map, const char *key,
 /* Borrowed; the fallback may be NULL. */
 const char *read_text_or(struct diags *d, const struct place *map, const char *key, size_t max_len,
                          const char *fallback);
-int read_enum_or(struct diags *d, const struct place *map, const char *key,
-                 const char *const *names, size_t n, const char *const *unsupported, int fallback);
+int read_index_or(struct diags *d, const struct place *map, const char *key,
+                  const char *const *names, size_t n, int fallback);
+/* The same of a table that is an array, which has the names in the order of its enum. */
+#define read_enum_or(d, map, key, names, fallback)                                                 \
+    read_index_or(d, map, key, names, COUNT_OF(names), fallback)
 
 /* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
 char *guess_digits(const char *text);

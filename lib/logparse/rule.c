@@ -133,16 +133,12 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
                          "role"))) {
         return;
     }
-    line->kind = (enum log_kind)read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_COUNT, NULL,
-                                             LOG_KIND_STEP);
-    line->scope = (enum log_scope)read_enum_or(d, item, "scope", scope_names, COUNT_OF(scope_names),
-                                               NULL, LOG_SCOPE_REPLICA);
+    line->kind = read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_STEP);
+    line->scope = read_enum_or(d, item, "scope", scope_names, LOG_SCOPE_REPLICA);
     const int usual = line->kind == LOG_KIND_SUMMARY ? LOG_LAST : LOG_MEAN;
-    line->aggregate = (enum log_aggregate)read_enum_or(d, item, "aggregate", aggregate_names,
-                                                       COUNT_OF(aggregate_names), NULL, usual);
+    line->aggregate = read_enum_or(d, item, "aggregate", aggregate_names, usual);
     read_pattern(d, item, line);
-    line->unit = (enum summary_unit)read_enum_or(d, item, "unit", summary_unit_names,
-                                                 SUMMARY_UNIT_COUNT, NULL, UNIT_SAMPLES);
+    line->unit = read_enum_or(d, item, "unit", summary_unit_names, UNIT_SAMPLES);
     line->each = (double)read_int_or(d, item, "each", 1, INT64_C(1) << 50, 0);
     read_skip(d, item, line);
     read_line_roles(d, item, line);

@@ -71,4 +71,4 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
 struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
 void log_rule_free(struct log_rule *rule);
 
-extern const char *const log_kind_names[]; /* "Step", ... */
+extern const char *const log_kind_names[LOG_KIND_COUNT]; /* "Step", ... */

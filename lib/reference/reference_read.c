@@ -305,8 +305,7 @@ static void read_ratio_of(const struct reading *in, const struct place *map,
     }
     t->ratio_of = from;
     const char *const figures[] = {"Value", "Speedup"};
-    t->ratio_figure = (enum reference_figure)read_enum_or(in->d, map, "ratioFigure", figures,
-                                                          COUNT_OF(figures), NULL, REFERENCE_VALUE);
+    t->ratio_figure = read_enum_or(in->d, map, "ratioFigure", figures, REFERENCE_VALUE);
 }
 
 /* ---- errata ---- */
@@ -318,8 +317,7 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     }
     struct reference_erratum e = {
         .row = REFERENCE_NO_ROW, .column = REFERENCE_NO_ROW, .mark = item->node->mark};
-    e.figure = (enum reference_figure)read_enum_or(d, item, "figure", reference_figure_names,
-                                                   REFERENCE_FIGURE_COUNT, NULL, REFERENCE_VALUE);
+    e.figure = read_enum_or(d, item, "figure", reference_figure_names, REFERENCE_VALUE);
     e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
     e.what = read_text_or(d, item, "what", TEXT_MAX, "");
     struct place row = place_get(item, "row"), column = place_get(item, "column");
@@ -363,15 +361,9 @@ static void read_notes(struct diags *d, const struct place *map, struct referenc
 
 static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
 {
-    t->quality = (enum reference_quality)read_enum_or(d, map, "quality", reference_quality_names,
-                                                      COUNT_OF(reference_quality_names), NULL,
-                                                      REFERENCE_TABLE);
-    t->measure = (enum reference_measure)read_enum_or(d, map, "measure", reference_measure_names,
-                                                      COUNT_OF(reference_measure_names), NULL,
-                                                      REFERENCE_THROUGHPUT);
-    t->scope =
-        (enum reference_scope)read_enum_or(d, map, "scope", reference_scope_names,
-                                           COUNT_OF(reference_scope_names), NULL, REFERENCE_JOB);
+    t->quality = read_enum_or(d, map, "quality", reference_quality_names, REFERENCE_TABLE);
+    t->measure = read_enum_or(d, map, "measure", reference_measure_names, REFERENCE_THROUGHPUT);
+    t->scope = read_enum_or(d, map, "scope", reference_scope_names, REFERENCE_JOB);
     struct place error = place_get(map, "readingError");
     t->reading_error = read_number_or(d, map, "readingError", 0, NUMBER_MAX, 0);
     if ((t->quality == REFERENCE_READING) != (error.node != NULL)) {

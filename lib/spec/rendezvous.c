@@ -175,8 +175,7 @@ static void read_var(struct diags *d, const struct place *place, struct rendezvo
     if (with.node != NULL) {
         spec_read_flags(d, &with, role_names, ROLE_COUNT, var->with);
     }
-    var->replicas = (enum rendezvous_replicas)read_enum_or(d, place, "replicas", words,
-                                                           COUNT_OF(words), NULL, RENDEZVOUS_ALL);
+    var->replicas = read_enum_or(d, place, "replicas", words, RENDEZVOUS_ALL);
 }
 
 void rendezvous_read(struct diags *diags, const struct place *list, struct rendezvous *ret)

@@ -159,16 +159,18 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     if (is_known) {
         *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
     }
-    const int wire = read_enum_or(d, place, "wire", exchange_wire_names, EXCHANGE_WIRE_COUNT,
-                                  wires_later, EXCHANGE_WIRE_FP32);
+    const struct place wire_place = place_get(place, "wire");
+    int wire = EXCHANGE_WIRE_FP32;
+    (void)read_enum(d, &wire_place, exchange_wire_names, EXCHANGE_WIRE_COUNT, wires_later,
+                    &wire); /* noted */
     if (is_known && wire != EXCHANGE_WIRE_FP32) {
         read_wire(d, place, (enum exchange_wire)wire, exchange);
     }
     if (is_known) {
         read_mode(d, place, exchange);
     }
-    const int transport = read_enum_or(d, place, "transport", exchange_transport_names,
-                                       EXCHANGE_TRANSPORT_COUNT, NULL, EXCHANGE_TRANSPORT_AUTO);
+    const int transport =
+        read_enum_or(d, place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
     if (is_known && transport != EXCHANGE_TRANSPORT_AUTO) {
         read_transport(d, place, (enum exchange_transport)transport, exchange);
     }

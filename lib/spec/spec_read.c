@@ -200,8 +200,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     if (!read_map(r->diags, place, FIELDS("*metric", "where", "min", "max", "confidence"))) {
         return;
     }
-    t->metric = (enum metric)read_enum_or(r->diags, place, "metric", metric_names,
-                                          COUNT_OF(metric_names), NULL, METRIC_THROUGHPUT);
+    t->metric = read_enum_or(r->diags, place, "metric", metric_names, METRIC_THROUGHPUT);
     struct place where = place_get(place, "where");
     if (where.node != NULL) {
         spec_read_params(r, &where, &t->where);
@@ -245,9 +244,8 @@ static void read_policies(struct reading *r)
     struct spec *spec = r->spec;
     struct place failure = place_get(&r->at, "failurePolicy");
     (void)read_map(r->diags, &failure, FIELDS("onTrialFailure", "maxFailedTrials")); /* noted */
-    spec->failure_policy.on_trial_failure = (enum on_trial_failure)read_enum_or(
-        r->diags, &failure, "onTrialFailure", on_trial_failure_names,
-        COUNT_OF(on_trial_failure_names), NULL, ON_FAILURE_RETRY);
+    spec->failure_policy.on_trial_failure = read_enum_or(r->diags, &failure, "onTrialFailure",
+                                                         on_trial_failure_names, ON_FAILURE_RETRY);
     spec->failure_policy.max_failed_trials =
         read_int_or(r->diags, &failure, "maxFailedTrials", 0, 1000000, 3);
     struct place run = place_get(&r->at, "runPolicy");
@@ -264,12 +262,10 @@ static void read_policies(struct reading *r)
     spec->run_policy.stall_s = read_int_or(r->diags, &run, "stallSeconds", 1, DEADLINE_S_MAX, 0);
     spec->run_policy.ttl_s =
         read_int_or(r->diags, &run, "ttlSecondsAfterFinished", 0, TTL_S_MAX, -1);
-    spec->run_policy.clean_pod_policy = (enum clean_pod_policy)read_enum_or(
-        r->diags, &run, "cleanPodPolicy", clean_pod_policy_names, COUNT_OF(clean_pod_policy_names),
-        NULL, CLEAN_ON_SUCCESS);
+    spec->run_policy.clean_pod_policy =
+        read_enum_or(r->diags, &run, "cleanPodPolicy", clean_pod_policy_names, CLEAN_ON_SUCCESS);
     spec->addressing =
-        (enum addressing)read_enum_or(r->diags, &r->at, "addressing", addressing_names,
-                                      COUNT_OF(addressing_names), NULL, ADDRESSING_AUTO);
+        read_enum_or(r->diags, &r->at, "addressing", addressing_names, ADDRESSING_AUTO);
 }
 
 /* A field that has one possible value. */

@@ -64,9 +64,7 @@ void spec_read_repeats(struct reading *r)
         read_map(r->diags, &repeats, FIELDS("min", "max", "stopWhen", "order")); /* noted */
     spec->min_repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, REPEATS_DEFAULT);
     spec->repeats = read_int_or(r->diags, &repeats, "max", 1, REPEATS_MAX, spec->min_repeats);
-    spec->order =
-        (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
-                                      COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
+    spec->order = read_enum_or(r->diags, &repeats, "order", order_kind_names, ORDER_INTERLEAVED);
     if (is_map) {
         struct place stop = place_get(&repeats, "stopWhen");
         read_stop_rule(r, &stop);

@@ -111,9 +111,7 @@ void spec_read_baseline(struct reading *r)
         return;
     }
     struct baseline *b = &r->spec->baseline;
-    b->kind =
-        (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
-                                         COUNT_OF(baseline_kind_names), NULL, where.node != NULL);
+    b->kind = read_enum_or(r->diags, &place, "kind", baseline_kind_names, where.node != NULL);
     if (b->kind == BASELINE_POINT && where.node == NULL) {
         reader_complain(r->diags, &where, "for example, add 'where: {trainers: 1}'",
                         "baseline kind Point needs 'where'");

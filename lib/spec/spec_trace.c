@@ -99,8 +99,7 @@ static void read_trace(struct reading *r, const struct place *place)
 void spec_read_compute(struct reading *r, const struct place *workload)
 {
     struct workload *w = &r->spec->workload;
-    w->compute = (enum compute)read_enum_or(r->diags, workload, "compute", compute_names,
-                                            COMPUTE_COUNT, NULL, COMPUTE_REAL);
+    w->compute = read_enum_or(r->diags, workload, "compute", compute_names, COMPUTE_REAL);
     struct place trace = place_get(workload, "trace");
     if (trace.node != NULL) {
         read_trace(r, &trace);
