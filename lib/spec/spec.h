@@ -55,6 +55,7 @@ struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
     char *profile;
+    size_t item;              /* of the definition's list, which may have others that are wrong */
     struct exchange exchange; /* its own, or the workload's */
     bool has_own_exchange;
     struct log_rule *log;              /* owned; NULL: its replicas write records */

@@ -164,9 +164,8 @@ static void check_launch(struct reading *r, const struct place *item, const stru
 void spec_check_launches(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    size_t at = 0;
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = spec_find_system(&list, system->name, &at);
+        struct place item = place_item(&list, system->item);
         check_launch(r, &item, system);
     }
 }

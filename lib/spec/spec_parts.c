@@ -86,17 +86,6 @@ bool spec_read_confidence(struct diags *diags, const struct place *map, const ch
     return true;
 }
 
-struct place spec_find_system(const struct place *list, const char *name, size_t *at)
-{
-    for (;;) {
-        struct place item = place_item(list, (*at)++);
-        const char *found = tree_get_text(item.node, "name");
-        if (found != NULL && str_eq(found, name)) {
-            return item;
-        }
-    }
-}
-
 bool spec_same_scalar(const struct node *a, const struct node *b)
 {
     if (a->kind != b->kind) {

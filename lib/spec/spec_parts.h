@@ -21,8 +21,5 @@ void spec_read_flags(struct diags *diags, const struct place *list, const char *
 extern const char *const spec_role_fields[ROLE_COUNT + 1];
 /* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
 bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix);
-/* The item of a system that could be read: from *at on the first of its name; *at is then after
- * it. Such an item exists. */
-struct place spec_find_system(const struct place *list, const char *name, size_t *at);
 /* Equal whole numbers, or equal texts. */
 bool spec_same_scalar(const struct node *a, const struct node *b);

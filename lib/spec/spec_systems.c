@@ -57,6 +57,7 @@ void spec_read_systems(struct reading *r)
         struct system *system = vec_push(&r->spec->systems);
         *system = (struct system){
             .name = xstrdup(name),
+            .item = item.index,
             .profile = xstrdup(profile == NULL ? "" : profile), /* wrong: noted */
             .log = log_rule_of_system(r->diags, &item),
         };
@@ -121,9 +122,8 @@ void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
     struct place list = place_get(&r->at, "systems");
-    size_t at = 0;
     vec_each (struct system, system, &r->spec->systems) {
-        struct place item = spec_find_system(&list, system->name, &at);
+        struct place item = place_item(&list, system->item);
         struct place own = place_get(&item, "exchange");
         system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
@@ -176,9 +176,8 @@ static void check_launcher(struct reading *r, const struct place *place)
 void spec_check_systems(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    size_t at = 0;
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = spec_find_system(&list, system->name, &at);
+        struct place item = place_item(&list, system->item);
         struct place place = place_get(&item, "profile");
         check_launcher(r, &item);
         const struct profile *profile =
