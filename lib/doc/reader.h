@@ -54,9 +54,11 @@ bool read_map(struct diags *d, const struct place *place, const char *const *fie
 #define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 /* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);
-/* Runs its body for each item of such a list: read_items (item, d, &list, MAX) { ... }. */
-#define read_items(item, d, list, max)                                                             \
-    for (struct place item = read_list(d, list, max) ? place_item(list, 0) : (struct place){0};    \
+/* Runs its body for each item of such a list: read_items (item, d, &map, "key", MAX) { ... }. */
+#define read_items(item, d, map, key, max)                                                         \
+    for (struct place item##_list = place_get(map, key), item = read_list(d, &item##_list, max)    \
+                                                                    ? place_item(&item##_list, 0)  \
+                                                                    : (struct place){0};           \
          item.node != NULL; item = place_item(item.up, item.index + 1))
 
 /* Each returns true and sets *ret if the value exists and is valid, and reports an invalid one. An

@@ -142,8 +142,7 @@ static void read_row(const struct reading *in, const struct place *item,
 static void read_rows(const struct reading *in, const struct place *map, struct reference_table *t)
 {
     const int digits = (int)read_int_or(in->d, map, "digits", 0, DIGITS_MAX, -1);
-    struct place list = place_get(map, "rows");
-    read_items (item, in->d, &list, ROWS_MAX) {
+    read_items (item, in->d, map, "rows", ROWS_MAX) {
         struct reference_row row;
         read_row(in, &item, t, digits, &row);
         if (row.name != NULL && reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
@@ -172,8 +171,7 @@ static void read_median(struct diags *d, const struct place *map, struct referen
 
 static void read_columns(struct diags *d, const struct place *map, struct reference_table *t)
 {
-    struct place list = place_get(map, "columns");
-    read_items (item, d, &list, REFERENCE_MAX_COLUMNS) {
+    read_items (item, d, map, "columns", REFERENCE_MAX_COLUMNS) {
         double value = (double)item.index;
         (void)read_number(d, &item, 0, NUMBER_MAX, &value); /* a wrong one was reported */
         if (item.index > 0 && value <= t->columns[item.index - 1]) {
@@ -342,16 +340,14 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
 
 static void read_errata(struct diags *d, const struct place *map, struct reference_table *t)
 {
-    struct place list = place_get(map, "errata");
-    read_items (item, d, &list, LIST_MAX) {
+    read_items (item, d, map, "errata", LIST_MAX) {
         read_erratum(d, &item, t);
     }
 }
 
 static void read_notes(struct diags *d, const struct place *map, struct reference_notes *notes)
 {
-    struct place list = place_get(map, "notes");
-    read_items (item, d, &list, LIST_MAX) {
+    read_items (item, d, map, "notes", LIST_MAX) {
         const char *text;
         if (read_text(d, &item, TEXT_MAX, &text)) {
             *vec_push(notes) = item.node->s;
@@ -412,8 +408,7 @@ static void read_table(const struct reading *in, const struct place *item)
 
 static void read_sources(const struct reading *in, const struct place *root)
 {
-    struct place list = place_get(root, "sources");
-    read_items (item, in->d, &list, SOURCES_MAX) {
+    read_items (item, in->d, root, "sources", SOURCES_MAX) {
         if (read_map(in->d, &item, FIELDS("*id", "*title", "repository", "file", "commit"))) {
             *vec_push(&in->r->sources) = (struct reference_source){
                 .id = read_name(in->d, &item, "id"),
@@ -442,8 +437,7 @@ static void read_set(const struct reading *in, const struct place *root)
     in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
     read_notes(in->d, root, &in->r->notes);
     read_sources(in, root);
-    struct place list = place_get(root, "tables");
-    read_items (item, in->d, &list, TABLES_MAX) {
+    read_items (item, in->d, root, "tables", TABLES_MAX) {
         read_table(in, &item);
     }
 }

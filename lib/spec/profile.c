@@ -16,9 +16,10 @@
 #define TEXT_MAX 1024
 #define LIST_MAX 64
 
-static void read_texts(struct diags *d, const struct place *list, struct command *ret)
+static void read_texts(struct diags *d, const struct place *map, const char *key,
+                       struct command *ret)
 {
-    read_items (item, d, list, LIST_MAX) {
+    read_items (item, d, map, key, LIST_MAX) {
         const char *text;
         if (!read_text(d, &item, TEXT_MAX, &text)) {
             continue;
@@ -69,7 +70,7 @@ static void read_python(struct diags *d, const struct place *root, struct profil
     }
     struct place list = place_get(&place, "packages");
     struct command packages = {0};
-    read_texts(d, &list, &packages);
+    read_texts(d, &place, "packages", &packages);
     vec_each (char *, it, &packages.words) {
         if (!is_pinned(*it)) {
             reader_complain(d, &list, "write name==version", "package '%s' is not pinned", *it);
@@ -85,7 +86,7 @@ static struct node *read_entrypoint(struct diags *d, const struct place *role)
 {
     struct place place = place_get(role, "entrypoint");
     struct command entrypoint = {0};
-    read_texts(d, &place, &entrypoint);
+    read_texts(d, role, "entrypoint", &entrypoint);
     vec_each (char *, it, &entrypoint.words) {
         if (str_has_prefix(*it, "./")) {
             reader_complain(d, &place, "write the text of the script: [sh, -c, '...']",
@@ -109,7 +110,7 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
             continue;
         }
         struct place command = place_get(&place, "command");
-        read_texts(d, &command, &p->commands[role]);
+        read_texts(d, &place, "command", &p->commands[role]);
         p->entrypoints[role] = read_entrypoint(d, &place);
         if ((command.node == NULL) == (p->entrypoints[role] == NULL)) {
             reader_complain(d, &place, "write a command, or an entrypoint",
@@ -126,7 +127,7 @@ static void read_rendezvous(struct diags *d, const struct place *root, struct pr
 {
     struct place list = place_get(root, "rendezvous");
     struct rendezvous checked = {0};
-    rendezvous_read(d, &list, &checked);
+    rendezvous_read(d, root, &checked);
     rendezvous_done(&checked);
     p->rendezvous = list.node == NULL ? NULL : tree_copy(list.node);
 }
@@ -142,12 +143,9 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     read_name(d, &place, p);
     p->description = read_optional(d, &place, "description");
     p->install = read_optional(d, &place, "install");
-    struct place models = place_get(&place, "models");
-    struct place datasets = place_get(&place, "datasets");
-    struct place exchanges = place_get(&place, "exchanges");
-    read_texts(d, &models, &p->models);
-    spec_read_flags(d, &datasets, dataset_kind_names, DATASET_COUNT, p->datasets);
-    spec_read_flags(d, &exchanges, exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
+    read_texts(d, &place, "models", &p->models);
+    spec_read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
+    spec_read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
     read_python(d, &place, p);
     read_rendezvous(d, &place, p);
     read_roles(d, &place, p);

@@ -160,27 +160,19 @@ static void read_var(struct diags *d, const struct place *place, struct rendezvo
 {
     static const char *const words[RENDEZVOUS_REPLICAS_COUNT] = {"All", "First", "Rest"};
     struct place value_place = place_get(place, "value");
-    struct place roles = place_get(place, "roles");
-    struct place with = place_get(place, "with");
     const char *value;
     if (read_text(d, &value_place, VALUE_MAX, &value)) {
         var->value = xstrdup(value);
         check_value(d, &value_place, value);
     }
-    if (roles.node == NULL) {
-        memset(var->roles, true, sizeof(var->roles));
-    } else {
-        spec_read_flags(d, &roles, role_names, ROLE_COUNT, var->roles);
-    }
-    if (with.node != NULL) {
-        spec_read_flags(d, &with, role_names, ROLE_COUNT, var->with);
-    }
+    spec_read_roles_or_all(d, place, var->roles);
+    spec_read_flags(d, place, "with", role_names, ROLE_COUNT, var->with);
     var->replicas = read_enum_or(d, place, "replicas", words, RENDEZVOUS_ALL);
 }
 
-void rendezvous_read(struct diags *diags, const struct place *list, struct rendezvous *ret)
+void rendezvous_read(struct diags *diags, const struct place *map, struct rendezvous *ret)
 {
-    read_items (item, diags, list, VARS_MAX) {
+    read_items (item, diags, map, "rendezvous", VARS_MAX) {
         struct place name_place = place_get(&item, "name");
         if (!read_map(diags, &item, FIELDS("*name", "*value", "roles", "replicas", "with"))) {
             continue;

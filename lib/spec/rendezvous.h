@@ -28,8 +28,8 @@ struct rendezvous {
     VEC(struct rendezvous_var) vars; /* of one name the last that applies counts */
 };
 
-/* Reads a list; every problem is noted. */
-void rendezvous_read(struct diags *diags, const struct place *list, struct rendezvous *ret);
+/* Reads the list `rendezvous` of a map; every problem is noted. */
+void rendezvous_read(struct diags *diags, const struct place *map, struct rendezvous *ret);
 void rendezvous_done(struct rendezvous *rendezvous);
 
 /* One replica in its gang; all borrowed. */

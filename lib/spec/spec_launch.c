@@ -1,6 +1,5 @@
 /* Reading what a system has of its own: image, command, args, env, patches, and the same for single
  * roles. See spec_internal.h. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,9 +15,9 @@
 #define PATCHES_MAX 64
 #define IMAGE_MAX 1024
 
-static void read_env(struct diags *d, const struct place *list, struct launch *launch)
+static void read_env(struct diags *d, const struct place *map, struct launch *launch)
 {
-    read_items (item, d, list, ENV_MAX) {
+    read_items (item, d, map, "env", ENV_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *value = NULL;
@@ -37,7 +36,6 @@ static void read_launch(struct diags *d, const struct place *map, struct launch 
     struct place image = place_get(map, "image");
     struct place command = place_get(map, "command");
     struct place args = place_get(map, "args");
-    struct place env = place_get(map, "env");
     const char *text;
     if (read_text(d, &image, IMAGE_MAX, &text)) {
         if (text[0] == '\0') {
@@ -50,7 +48,7 @@ static void read_launch(struct diags *d, const struct place *map, struct launch 
         (void)spec_read_words(d, &command, &launch->command); /* it is a list */
     }
     launch->has_args = args.node != NULL && spec_read_words(d, &args, &launch->args);
-    read_env(d, &env, launch);
+    read_env(d, map, launch);
 }
 
 static void read_patch(struct reading *r, const struct place *place, struct system *system)
@@ -58,7 +56,6 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
     if (!read_map(r->diags, place, FIELDS("roles", "*path", "*value"))) {
         return;
     }
-    struct place roles = place_get(place, "roles");
     struct place path_place = place_get(place, "path");
     struct place value = place_get(place, "value");
     const char *path;
@@ -68,11 +65,7 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
     }
     struct system_patch *patch = vec_push(&system->patches);
     *patch = (struct system_patch){.path = xstrdup(path), .value = tree_to_json(value.node)};
-    if (roles.node == NULL) {
-        memset(patch->roles, true, sizeof(patch->roles));
-    } else {
-        spec_read_flags(r->diags, &roles, role_names, ROLE_COUNT, patch->roles);
-    }
+    spec_read_roles_or_all(r->diags, place, patch->roles);
 }
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
@@ -88,8 +81,7 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
             }
         }
     }
-    struct place patches = place_get(system_place, "patches");
-    read_items (item, r->diags, &patches, PATCHES_MAX) {
+    read_items (item, r->diags, system_place, "patches", PATCHES_MAX) {
         read_patch(r, &item, system);
     }
 }

@@ -23,15 +23,23 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
     return false;
 }
 
-void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
-                     size_t n, bool *flags)
+void spec_read_flags(struct diags *diags, const struct place *map, const char *key,
+                     const char *const *names, size_t n, bool *flags)
 {
-    read_items (item, diags, list, n) {
+    read_items (item, diags, map, key, n) {
         int value;
         if (read_enum(diags, &item, names, n, NULL, &value)) {
             flags[value] = true;
         }
     }
+}
+
+void spec_read_roles_or_all(struct diags *diags, const struct place *map, bool *flags)
+{
+    if (tree_get(map->node, "roles") == NULL) {
+        memset(flags, true, ROLE_COUNT * sizeof(*flags));
+    }
+    spec_read_flags(diags, map, "roles", role_names, ROLE_COUNT, flags);
 }
 
 const char *const spec_role_fields[] = {"pserver", "trainer", "worker", "launcher", NULL};

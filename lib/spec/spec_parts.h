@@ -15,8 +15,10 @@ bool spec_read_words(struct diags *diags, const struct place *list, struct comma
  * or noted. Borrowed. */
 const char *spec_read_env_name(struct diags *diags, const struct place *place);
 /* The words of a list as flags: flags[i] is set where it has names[i]. */
-void spec_read_flags(struct diags *diags, const struct place *list, const char *const *names,
-                     size_t n, bool *flags);
+void spec_read_flags(struct diags *diags, const struct place *map, const char *key,
+                     const char *const *names, size_t n, bool *flags);
+/* The roles of the field `roles`; without it all of them. */
+void spec_read_roles_or_all(struct diags *diags, const struct place *map, bool *flags);
 /* Of a map with something for each role that it names. */
 extern const char *const spec_role_fields[ROLE_COUNT + 1];
 /* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */

@@ -231,8 +231,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
 
 static void read_thresholds(struct reading *r)
 {
-    struct place list = place_get(&r->at, "thresholds");
-    read_items (item, r->diags, &list, THRESHOLDS_MAX) {
+    read_items (item, r->diags, &r->at, "thresholds", THRESHOLDS_MAX) {
         struct threshold *threshold = vec_push(&r->spec->thresholds);
         *threshold = (struct threshold){0};
         read_threshold(r, &item, threshold);

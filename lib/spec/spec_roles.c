@@ -13,29 +13,23 @@
 #define TARGETS_MAX 8
 #define PATHS_MAX 16
 
-static void read_paths(struct reading *r, const struct place *list, struct parameter_target *target)
+/* Paths, variables and options that take the value. */
+static void read_handed_on(struct reading *r, const struct place *place,
+                           struct parameter_target *target)
 {
-    read_items (item, r->diags, list, PATHS_MAX) {
+    read_items (item, r->diags, place, "paths", PATHS_MAX) {
         const char *path;
         if (read_text(r->diags, &item, 256, &path) && spec_path_is_valid(r->diags, &item, path)) {
             *vec_push(&target->paths) = xstrdup(path);
         }
     }
-}
-
-/* Variables and options that take the value. */
-static void read_handed_on(struct reading *r, const struct place *place,
-                           struct parameter_target *target)
-{
-    struct place env = place_get(place, "env");
-    struct place args = place_get(place, "args");
-    read_items (item, r->diags, &env, PATHS_MAX) {
+    read_items (item, r->diags, place, "env", PATHS_MAX) {
         const char *name = spec_read_env_name(r->diags, &item);
         if (name != NULL) {
             *vec_push(&target->env) = xstrdup(name);
         }
     }
-    read_items (item, r->diags, &args, PATHS_MAX) {
+    read_items (item, r->diags, place, "args", PATHS_MAX) {
         const char *option;
         if (read_text(r->diags, &item, 256, &option)) {
             *vec_push(&target->args) = xstrdup(option);
@@ -49,12 +43,9 @@ static void read_target(struct reading *r, const struct place *place,
     if (!read_map(r->diags, place, FIELDS("*roles", "paths", "env", "args"))) {
         return;
     }
-    struct place roles = place_get(place, "roles");
-    spec_read_flags(r->diags, &roles, role_names, ROLE_COUNT, target->roles);
-    struct place paths = place_get(place, "paths");
-    read_paths(r, &paths, target);
+    spec_read_flags(r->diags, place, "roles", role_names, ROLE_COUNT, target->roles);
     read_handed_on(r, place, target);
-    if (paths.node == NULL && tree_get(place->node, "env") == NULL &&
+    if (tree_get(place->node, "paths") == NULL && tree_get(place->node, "env") == NULL &&
         tree_get(place->node, "args") == NULL) {
         reader_complain(r->diags, place, "for example, add 'env: [MODEL]' or 'args: [--model]'",
                         "a target needs paths, env or args");
@@ -83,8 +74,7 @@ static bool check_parameter_name(struct reading *r, const struct place *place, c
 
 void spec_read_parameters(struct reading *r)
 {
-    struct place list = place_get(&r->at, "parameters");
-    read_items (item, r->diags, &list, PARAMETERS_MAX) {
+    read_items (item, r->diags, &r->at, "parameters", PARAMETERS_MAX) {
         struct place name_place = place_get(&item, "name");
         const char *name;
         if (!read_map(r->diags, &item, FIELDS("*name", "*targets")) ||
@@ -94,8 +84,7 @@ void spec_read_parameters(struct reading *r)
         }
         struct parameter *parameter = vec_push(&r->spec->parameters);
         *parameter = (struct parameter){.name = xstrdup(name)};
-        struct place targets = place_get(&item, "targets");
-        read_items (target_place, r->diags, &targets, TARGETS_MAX) {
+        read_items (target_place, r->diags, &item, "targets", TARGETS_MAX) {
             struct parameter_target *target = vec_push(&parameter->targets);
             *target = (struct parameter_target){0};
             read_target(r, &target_place, target);

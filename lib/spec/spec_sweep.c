@@ -246,19 +246,19 @@ static void check_names(struct diags *d, const struct place *point, const struct
     }
 }
 
-static void read_points(struct reading *r, const struct place *place)
+static void read_points(struct reading *r, const struct place *sweep)
 {
-    read_items (item, r->diags, place, POINTS_MAX) {
+    read_items (item, r->diags, sweep, "points", POINTS_MAX) {
         struct params *point = vec_push(&r->spec->sweep.points);
         *point = (struct params){0};
         spec_read_params(r, &item, point);
-        check_names(r->diags, &item, place->node->children[0]);
+        check_names(r->diags, &item, item.up->node->children[0]);
     }
 }
 
-static void read_excludes(struct reading *r, const struct place *place)
+static void read_excludes(struct reading *r, const struct place *sweep)
 {
-    read_items (item, r->diags, place, EXCLUDES_MAX) {
+    read_items (item, r->diags, sweep, "exclude", EXCLUDES_MAX) {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
         *exclude = (struct params){0};
         spec_read_params(r, &item, exclude);
@@ -283,7 +283,7 @@ void spec_read_sweep(struct reading *r)
         }
         r->spec->sweep.kind = (enum sweep_kind)i;
         if (i == SWEEP_POINTS) {
-            read_points(r, &kind);
+            read_points(r, &place);
         } else {
             read_axes(r, &kind);
         }
@@ -294,6 +294,5 @@ void spec_read_sweep(struct reading *r)
                                          : "keep one of them and remove the others",
                             "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
-    struct place exclude = place_get(&place, "exclude");
-    read_excludes(r, &exclude);
+    read_excludes(r, &place);
 }

@@ -35,8 +35,7 @@ static const char *read_profile(struct reading *r, const struct place *item)
 
 void spec_read_systems(struct reading *r)
 {
-    struct place list = place_get(&r->at, "systems");
-    read_items (item, r->diags, &list, SYSTEMS_MAX) {
+    read_items (item, r->diags, &r->at, "systems", SYSTEMS_MAX) {
         if (!read_map(r->diags, &item,
                       FIELDS("*name", "*profile", "image", "command", "args", "env", "patches",
                              "roles", "rendezvous", "log", "exchange"))) {
@@ -65,8 +64,7 @@ void spec_read_systems(struct reading *r)
         struct role_spec *launcher = &r->spec->roles[ROLE_LAUNCHER];
         launcher->present |= system->has_launcher;
         launcher->replicas.value = 1;
-        struct place rendezvous = place_get(&item, "rendezvous");
-        rendezvous_read(r->diags, &rendezvous, &system->rendezvous);
+        rendezvous_read(r->diags, &item, &system->rendezvous);
     }
 }
 

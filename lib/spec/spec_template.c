@@ -23,7 +23,7 @@ static void check_env(struct diags *d, const struct place *container)
     if (list.node != NULL && list.node->kind == NODE_SEQ && list.node->n_children == 0) {
         return; /* Kubernetes takes an empty list for none */
     }
-    read_items (item, d, &list, ITEMS_MAX) {
+    read_items (item, d, container, "env", ITEMS_MAX) {
         struct place name_place = place_get(&item, "name");
         struct place value_place = place_get(&item, "value");
         const char *text;
