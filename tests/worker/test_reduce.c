@@ -50,7 +50,7 @@ TEST(every_order_of_arrival)
         print_message("# order %u%u%u%u\n", order[0], order[1], order[2], order[3]);
         assert_memory_equal(r.slices[0].sum, want, sizeof(want));
     }
-    assert_true(r.n_spare <= TRAINERS - 1); /* buffers go round, they do not pile up */
+    assert_true(r.spare.len <= TRAINERS - 1); /* buffers go round, they do not pile up */
     reduce_reserve(&r, 0, 2);
     float *unfinished = reduce_take(&r, 0, 2);
     reduce_drop(&r, 0, 2, unfinished);

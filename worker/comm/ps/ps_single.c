@@ -27,10 +27,7 @@ void ps_single_done(struct ps_single *s)
     for (size_t i = 0; i < s->n_trainers * s->max_each; i++) {
         free(s->copies[i]);
     }
-    while (s->n_spare > 0) {
-        free(s->spare[--s->n_spare]);
-    }
-    free(s->spare);
+    vec_free(&s->spare);
     free(s->copies);
     free(s->seen);
     free(s->versions);
@@ -44,19 +41,12 @@ void ps_single_restart(struct ps_single *s)
 
 void *ps_single_take(struct ps_single *s)
 {
-    if (s->n_spare > 0) {
-        return s->spare[--s->n_spare];
-    }
-    return xnew_array(float, s->max_len);
+    return s->spare.len > 0 ? s->spare.items[--s->spare.len] : xnew_array(float, s->max_len);
 }
 
 void ps_single_drop(struct ps_single *s, void *buffer)
 {
-    if (s->n_spare == s->cap_spare) {
-        s->cap_spare = s->cap_spare == 0 ? 8 : 2 * s->cap_spare;
-        s->spare = xreallocarray(s->spare, s->cap_spare, sizeof(*s->spare));
-    }
-    s->spare[s->n_spare++] = buffer;
+    *vec_push(&s->spare) = buffer;
 }
 
 /* bf16 is widened from the upper half of the floats to the front. */

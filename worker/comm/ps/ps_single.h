@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "core/exchange.h"
 #include "exchange/flow.h"
 
@@ -24,8 +25,7 @@ struct ps_single {
     uint64_t *seen;           /* (n_trainers, n_slices) owned: the version that each trainer has */
     void **copies;     /* (n_trainers, max_each) owned: parameters on their way, a ring each */
     uint64_t max_each; /* of the flow to one trainer */
-    void **spare;      /* (n_spare) owned buffers of the longest slice */
-    size_t n_spare, cap_spare;
+    VEC(void *) spare; /* owned buffers of the longest slice */
     uint64_t staleness_sum, staleness_max, n_gradients; /* since the last ps_single_restart */
 };
 

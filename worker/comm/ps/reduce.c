@@ -50,10 +50,7 @@ void reduce_done(struct reduce *r)
     }
     free(r->slices);
     free(r->is_lent);
-    while (r->n_spare > 0) {
-        free(r->spare[--r->n_spare]);
-    }
-    free(r->spare);
+    vec_free(&r->spare);
     *r = (struct reduce){0};
 }
 
@@ -91,7 +88,7 @@ void *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
     r->n_taken++;
     assert(r->n_taken <= r->n_reserved);
     r->n_peak = r->n_taken > r->n_peak ? r->n_taken : r->n_peak;
-    return r->n_spare > 0 ? r->spare[--r->n_spare] : new_lines(r->buffer_bytes);
+    return r->spare.len > 0 ? r->spare.items[--r->spare.len] : new_lines(r->buffer_bytes);
 }
 
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad)
@@ -106,11 +103,7 @@ void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad)
     }
     r->n_taken--;
     r->n_reserved--;
-    if (r->n_spare == r->cap_spare) {
-        r->cap_spare = r->cap_spare == 0 ? 8 : 2 * r->cap_spare;
-        r->spare = xreallocarray(r->spare, r->cap_spare, sizeof(*r->spare));
-    }
-    r->spare[r->n_spare++] = grad;
+    *vec_push(&r->spare) = grad;
 }
 
 void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *grad, size_t n)

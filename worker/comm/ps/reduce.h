@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "core/exchange.h"
 
 struct reduce_slice {
@@ -41,8 +42,7 @@ struct reduce {
     size_t n_reserved;   /* of these */
     size_t n_peak;       /* the most at a time that existed */
     size_t n_taken;
-    void **spare;
-    size_t n_spare, cap_spare;
+    VEC(void *) spare; /* owned, for gradients */
 };
 
 void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire, const size_t *lens,
