@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "core/replica.h"
 
 #define COUNT_BYTES 4
 #define PIECE_BYTES 12
@@ -21,6 +23,14 @@ void number_write(struct buf *out, uint64_t value, size_t n_bytes)
     for (size_t i = 0; i < n_bytes; i++) {
         buf_putc(out, (char)(unsigned char)(value >> (8 * i)));
     }
+}
+
+int rows_compare(const void *a, const void *b)
+{
+    const struct replica_id *x = *(const void *const *)a;
+    const struct replica_id *y = *(const void *const *)b;
+    const int r = strcmp(role_to_string(x->role), role_to_string(y->role));
+    return r != 0 ? r : (x->index > y->index) - (x->index < y->index);
 }
 
 void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out)

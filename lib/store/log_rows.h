@@ -15,6 +15,10 @@
 void number_write(struct buf *out, uint64_t value, size_t n_bytes);
 uint64_t number_read(const void *at, size_t n_bytes);
 
+/* By the name of the role, then by index: for qsort of pointers to what begins with its replica_id.
+ * Packs of replicas have this order, too. */
+int rows_compare(const void *a, const void *b);
+
 /* Its bytes are borrowed. */
 struct log_piece {
     uint32_t index; /* of the replica */

@@ -21,14 +21,6 @@ static void put_text(struct buf *out, const char *text)
     }
 }
 
-static int by_role_and_index(const void *a, const void *b)
-{
-    const struct replica_id *x = &(*(const struct replica_row *const *)a)->id;
-    const struct replica_id *y = &(*(const struct replica_row *const *)b)->id;
-    const int r = strcmp(role_to_string(x->role), role_to_string(y->role));
-    return r != 0 ? r : (x->index > y->index) - (x->index < y->index);
-}
-
 static const char *text_of(const struct replica_row *rep, int i)
 {
     const char *texts[TEXTS] = {role_to_string(rep->id.role), rep->failure, rep->summary_json,
@@ -44,9 +36,9 @@ int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err
     for (size_t i = 0; i < n; i++) {
         sorted[i] = &row->replicas.items[i];
     }
-    qsort(sorted, n, sizeof(sorted[0]), by_role_and_index);
+    qsort(sorted, n, sizeof(sorted[0]), rows_compare);
     for (size_t i = 1; i < n; i++) {
-        if (by_role_and_index(&sorted[i - 1], &sorted[i]) == 0) {
+        if (rows_compare(&sorted[i - 1], &sorted[i]) == 0) {
             return err_set(err, ENOTRECOVERABLE, "%s/%u is there twice",
                            role_to_string(sorted[i]->id.role), sorted[i]->id.index);
         }

@@ -55,10 +55,7 @@ static int put_status(struct store *base, const char *uid, const struct run_stat
 {
     struct sqlite_store *s = sqlite_store_of(base);
     int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_end(s, status_write(s, uid, st, err), err);
+    r = r < 0 ? r : sql_end(s, status_write(s, uid, st, err), err);
     return r < 0 ? r : 0;
 }
 
@@ -117,13 +114,7 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
             *vec_push(&rows) = row;
         }
     }
-    if (r < 0) {
-        vec_done_each(&rows, run_row_done);
-        return r;
-    }
-    *ret = rows.items;
-    *ret_n = rows.len;
-    return 0;
+    return sql_hand_over(r, &rows, run_row_done, ret, ret_n);
 }
 
 static int rename_run(struct store *base, const char *uid, const char *name, struct err *err)

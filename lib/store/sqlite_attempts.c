@@ -231,23 +231,12 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid,
     return r;
 }
 
-static void rows_done(struct attempts *rows)
-{
-    vec_done_each(&rows->list, attempt_row_done);
-}
-
 int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,
                            size_t *ret_n, struct err *err)
 {
     struct attempts rows = {0};
     int r = list_attempt_rows(sqlite_store_of(base), uid, &wants_all, &rows, err);
-    if (r < 0) {
-        rows_done(&rows);
-        return r;
-    }
-    *ret = rows.list.items;
-    *ret_n = rows.list.len;
-    return 0;
+    return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
 }
 
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
@@ -272,13 +261,7 @@ int attempts_list_wanted(struct store *base, const char *uid, const struct attem
         r = list_replica_rows(s, uid, wanted, &rows, err);
     }
     r = is_own ? sql_end(s, r, err) : r;
-    if (r < 0) {
-        rows_done(&rows);
-        return r;
-    }
-    *ret = rows.list.items;
-    *ret_n = rows.list.len;
-    return 0;
+    return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
 }
 
 int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,

@@ -219,11 +219,5 @@ int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, cha
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         *vec_push(&uids) = sql_text_dup(q, 0);
     }
-    if (r < 0) {
-        vec_free(&uids);
-        return r;
-    }
-    *ret = uids.items;
-    *ret_n = uids.len;
-    return 0;
+    return sql_hand_over(r, &uids, freep, ret, ret_n);
 }

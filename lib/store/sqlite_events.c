@@ -31,11 +31,5 @@ int events_list(struct store *base, const char *uid, struct event_row **ret, siz
             .note = sql_text_dup(q, 3),
         };
     }
-    if (r < 0) {
-        vec_done_each(&rows, event_row_done);
-        return r;
-    }
-    *ret = rows.items;
-    *ret_n = rows.len;
-    return 0;
+    return sql_hand_over(r, &rows, event_row_done, ret, ret_n);
 }

@@ -18,14 +18,6 @@ enum { OLD_PACKS = 1, SHARED = 2 };
  * up to 10; all else is a part of the logs, or a few bytes a piece. */
 #define OLD_PACK_BYTES (8 * OLD_PACK_MAX_BYTES)
 
-static int by_role_and_index(const void *a, const void *b)
-{
-    const struct replica_id *x = &(*(const struct replica_log *const *)a)->id;
-    const struct replica_id *y = &(*(const struct replica_log *const *)b)->id;
-    const int r = strcmp(role_to_string(x->role), role_to_string(y->role));
-    return r != 0 ? r : (x->index > y->index) - (x->index < y->index);
-}
-
 void logs_done(struct packed_logs *logs)
 {
     vec_each (struct packed_log, row, &logs->rows) {
@@ -70,7 +62,7 @@ static int check_logs(const struct replica_log *const *sorted, size_t n, struct 
             return err_set(err, E2BIG, "log of %s/%u: %zu bytes are more than %zu", role,
                            sorted[i]->id.index, sorted[i]->len, BLOB_MAX_BYTES);
         }
-        if (i > 0 && by_role_and_index(&sorted[i - 1], &sorted[i]) == 0) {
+        if (i > 0 && rows_compare(&sorted[i - 1], &sorted[i]) == 0) {
             return err_set(err, ENOTRECOVERABLE, "%s/%u has two logs", role, sorted[i]->id.index);
         }
     }
@@ -84,7 +76,7 @@ int logs_pack(const struct replica_log *logs, size_t n, struct packed_logs *ret,
     for (size_t i = 0; i < n; i++) {
         sorted[i] = &logs[i];
     }
-    qsort(sorted, n, sizeof(sorted[0]), by_role_and_index);
+    qsort(sorted, n, sizeof(sorted[0]), rows_compare);
     struct packed_logs packed = {0};
     int r = check_logs(sorted, n, err);
     for (size_t i = 0; i < n && r >= 0; i += (size_t)(r < 0 ? 0 : r)) {

@@ -113,6 +113,19 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
     sqlite3_finalize(*stmt); /* repeats the error of the last step, which was reported there */
 }
 
+/* The end of a list of rows: they are the caller's if r >= 0, else done(&row) of each frees them.
+ * Evaluates to 0 or r. */
+#define sql_hand_over(r, rows, done, ret, ret_n)                                                   \
+    ({                                                                                             \
+        if ((r) < 0) {                                                                             \
+            vec_done_each(rows, done);                                                             \
+        } else {                                                                                   \
+            *(ret) = (rows)->items;                                                                \
+            *(ret_n) = (rows)->len;                                                                \
+        }                                                                                          \
+        (r) < 0 ? (r) : 0;                                                                         \
+    })
+
 /* --- schema.c --- */
 
 #define SCHEMA_VERSION 11
