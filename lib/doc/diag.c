@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 
 /* Of a source line, at most this many characters are shown, around the caret. */
 #define LINE_SHOWN_MAX 120
@@ -80,14 +81,10 @@ void diags_add(struct diags *d, struct mark mark, const char *path, const char *
 
 static bool has_same(const struct diags *d, const struct diag *other)
 {
-    vec_each (const struct diag, it, &d->list) {
-        if (it->mark.line == other->mark.line && it->mark.column == other->mark.column &&
-            str_eq(it->message, other->message) &&
-            (it->mark.line != 0 || str_eq(it->path, other->path))) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(&d->list, it,
+                    it->mark.line == other->mark.line && it->mark.column == other->mark.column &&
+                        str_eq(it->message, other->message) &&
+                        (it->mark.line != 0 || str_eq(it->path, other->path))) != NULL;
 }
 
 void diags_move(struct diags *d, struct diags *from)

@@ -3,16 +3,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "doc/reader.h"
 
 const struct embedded *embedded_find(const struct embedded *rows, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(rows[i].name, name)) {
-            return &rows[i];
-        }
-    }
-    return NULL;
+    return array_find(rows, n, it, str_eq(it->name, name));
 }
 
 const char *embedded_suggest(const struct embedded *rows, size_t n, const char *name)

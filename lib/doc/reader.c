@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 struct place place_root(const struct node *root)
 {
@@ -138,16 +139,6 @@ static const char *complain_unknown_key(struct diags *d, const struct place *pla
     return meant;
 }
 
-static const struct field *find_field(const struct field *fields, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(fields[i].name, name)) {
-            return &fields[i];
-        }
-    }
-    return NULL;
-}
-
 /* The names without the marks of FIELDS. Owned by the caller. */
 static struct field *parse_fields(const char *const *names, size_t *ret_n)
 {
@@ -184,7 +175,7 @@ bool read_map(struct diags *d, const struct place *place, const char *const *nam
     }
     _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
     place_each (child, place) {
-        const struct field *field = find_field(fields, n, child.key);
+        const struct field *field = array_find(fields, n, it, str_eq(it->name, child.key));
         if (field == NULL) {
             const char *meant = complain_unknown_key(d, &child, fields, n);
             for (size_t k = 0; meant != NULL && k < n; k++) {

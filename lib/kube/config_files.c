@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "base/vec_find.h"
 #include "kube/config.h"
 #include "kube/file.h"
 
@@ -71,12 +72,7 @@ static int add_text(struct texts *texts, const char *path, struct err *err)
 
 static bool is_in(const struct texts *texts, const char *path)
 {
-    vec_each (const struct kube_config_text, t, &texts->list) {
-        if (str_eq(t->path, path)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(&texts->list, t, str_eq(t->path, path)) != NULL;
 }
 
 /* Those of the list that exist, each once. */

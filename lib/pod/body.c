@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "pod/expand.h"
 #include "pod/ssh_key.h"
 #include "spec/template_rules.h"
@@ -143,12 +144,7 @@ static void add_env(json_t *list, const char *name, const char *value)
 /* Is a variable given again by a later one? */
 static bool is_replaced(const struct replica_spec *spec, size_t from, const char *name)
 {
-    for (size_t i = from; i < spec->n_env; i++) {
-        if (str_eq(spec->env[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
+    return array_find(spec->env + from, spec->n_env - from, it, str_eq(it->name, name)) != NULL;
 }
 
 /* The template's entries without those of the contract's names, then what is added. Each name is

@@ -5,16 +5,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec_find.h"
 
 /* The entry of that name, and where in it the value begins; NULL: not set. */
 static char **find(const struct texts *env, const char *name, size_t len)
 {
-    vec_each (char *, it, &env->list) {
-        if (strncmp(*it, name, len) == 0 && (*it)[len] == '=') {
-            return it;
-        }
-    }
-    return NULL;
+    return vec_find(&env->list, it, strncmp(*it, name, len) == 0 && (*it)[len] == '=');
 }
 
 void expand_env_set(struct texts *env, const char *name, const char *value)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "core/fact_texts.h"
 #include "pod/body.h"
 
@@ -235,10 +236,6 @@ bool pod_is_over(const struct pod_facts *pod)
 
 bool pod_has_stopped(const struct pod_facts *pod)
 {
-    for (uint32_t i = 0; i < pod->n_containers; i++) {
-        if (pod->containers[i].step != POD_STEP_TERMINATED) {
-            return false;
-        }
-    }
-    return pod->n_containers > pod->n_init;
+    return pod->n_containers > pod->n_init && array_find(pod->containers, pod->n_containers, it,
+                                                         it->step != POD_STEP_TERMINATED) == NULL;
 }

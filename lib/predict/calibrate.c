@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "base/vec_find.h"
 #include "network/def.h"
 #include "predict/fit.h"
 #include "result/limit.h"
@@ -65,12 +66,7 @@ static struct pass pass_of(const struct point_result *p)
 
 static bool has_batch(const struct passes *passes, int64_t batch_size)
 {
-    vec_each (const struct pass, it, passes) {
-        if (it->batch_size == batch_size) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(passes, it, it->batch_size == batch_size) != NULL;
 }
 
 static void add_passes(const struct result *r, int64_t threads, struct passes *ret)
@@ -188,15 +184,11 @@ static void add_trainers(struct exchange_sums *sums, const struct result *r,
 /* One worker, or one trainer without servers, with the point's batch; NULL if none exists. */
 static const struct point_result *find_alone(const struct result *r, const struct point *of)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        if (is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
-            p->point->exchange != EXCHANGE_PSERVER && p->point->batch_size == of->batch_size &&
-            p->point->threads == of->threads && training_times(p).n > 0) {
-            return p;
-        }
-    }
-    return NULL;
+    return array_find(r->points, r->def->matrix.n_points, p,
+                      is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
+                          p->point->exchange != EXCHANGE_PSERVER &&
+                          p->point->batch_size == of->batch_size &&
+                          p->point->threads == of->threads && training_times(p).n > 0);
 }
 
 /* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "network/def.h"
 #include "spec/profile.h"
 
@@ -76,12 +77,7 @@ static int check_point(const struct run_def *def, const struct predict_params *p
 
 static const struct trace_layer *find_layer(const struct trace *trace, const char *name)
 {
-    vec_each (const struct trace_layer, l, &trace->layers) {
-        if (str_eq(l->name, name)) {
-            return l;
-        }
-    }
-    return NULL;
+    return vec_find(&trace->layers, l, str_eq(l->name, name));
 }
 
 static int check_names(const struct model_def *model, const struct trace *trace, struct err *err)
@@ -138,12 +134,7 @@ static const struct pass *find_pass(const struct predict_params *p, int64_t batc
     if (p->passes == NULL) {
         return NULL;
     }
-    vec_each (const struct pass, it, p->passes) {
-        if (it->batch_size == batch_size) {
-            return it;
-        }
-    }
-    return NULL;
+    return vec_find(p->passes, it, it->batch_size == batch_size);
 }
 
 static double over(double a, double b)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 const char *const reference_quality_names[] = {"Table", "Label", "Reading", "Raw"};
 const char *const reference_measure_names[] = {"Throughput", "Time", "Ratio", "Other"};
@@ -55,13 +56,9 @@ const struct reference_erratum *reference_find_erratum(const struct reference_ta
                                                        enum reference_figure figure, size_t row,
                                                        size_t column)
 {
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-            (e->column == column || e->column == REFERENCE_NO_ROW)) {
-            return e;
-        }
-    }
-    return NULL;
+    return vec_find(&t->errata, e,
+                    e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+                        (e->column == column || e->column == REFERENCE_NO_ROW));
 }
 
 static void row_done(struct reference_row *row)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/spec.h"
 
 const struct builtin builtins[BUILTIN_COUNT] = {
@@ -14,10 +15,5 @@ const struct builtin builtins[BUILTIN_COUNT] = {
 
 const struct builtin *builtin_find(const char *name)
 {
-    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
-        if (str_eq(builtins[i].name, name)) {
-            return &builtins[i];
-        }
-    }
-    return NULL;
+    return array_find(builtins, BUILTIN_COUNT, it, str_eq(it->name, name));
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/builtin.h"
 
 struct expansion {
@@ -437,12 +438,7 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
 
 bool matrix_has(const struct matrix *m, const struct params *where)
 {
-    for (uint32_t i = 0; i < m->n_swept; i++) {
-        if (params_contain(&m->points[i].params, where)) {
-            return true;
-        }
-    }
-    return false;
+    return array_find(m->points, m->n_swept, it, params_contain(&it->params, where)) != NULL;
 }
 
 void matrix_done(struct matrix *m)

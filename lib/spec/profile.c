@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
 #include "spec/name.h"
@@ -183,12 +184,8 @@ static bool allows(const bool *flags, size_t n, size_t i)
 
 bool profile_supports_model(const struct profile *profile, const char *model)
 {
-    vec_each (char *const, it, &profile->models.words) {
-        if (str_eq(*it, model)) {
-            return true;
-        }
-    }
-    return profile->models.words.len == 0;
+    return vec_find(&profile->models.words, it, str_eq(*it, model)) != NULL ||
+           profile->models.words.len == 0;
 }
 
 bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset)
@@ -295,12 +292,8 @@ const char *profile_describe(const char *name)
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)
 {
-    vec_each (struct profile *, it, &profiles->list) {
-        if (str_eq((*it)->name, name)) {
-            return *it;
-        }
-    }
-    return NULL;
+    struct profile **found = vec_find(&profiles->list, it, str_eq((*it)->name, name));
+    return found == NULL ? NULL : *found;
 }
 
 void profiles_done(struct profiles *profiles)

@@ -4,15 +4,12 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/vec_find.h"
 
 static bool is_rehearsal(const struct matrix *matrix, int64_t cpus)
 {
-    for (uint32_t i = 0; i < matrix->n_points; i++) {
-        if (cpus > 0 && point_busy_threads(&matrix->points[i]) > cpus) {
-            return true;
-        }
-    }
-    return false;
+    return cpus > 0 &&
+           array_find(matrix->points, matrix->n_points, it, point_busy_threads(it) > cpus) != NULL;
 }
 
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "logparse/rule.h"
 #include "spec/profile.h"
 
@@ -21,12 +22,7 @@ const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
 
 bool spec_has_profile(const struct spec *spec, const char *profile)
 {
-    vec_each (const struct system, system, &spec->systems) {
-        if (str_eq(system->profile, profile)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(&spec->systems, system, str_eq(system->profile, profile)) != NULL;
 }
 
 bool spec_is_imported(const struct spec *spec)
@@ -69,12 +65,7 @@ bool spec_system_has_role(const struct spec *spec, const struct system *system, 
 
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
 {
-    vec_each (const struct parameter, it, &spec->parameters) {
-        if (str_eq(it->name, name)) {
-            return it;
-        }
-    }
-    return NULL;
+    return vec_find(&spec->parameters, it, str_eq(it->name, name));
 }
 
 static void sweep_done(struct sweep *sweep)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 
@@ -179,12 +180,8 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
 
 bool spec_exchanges(const struct reading *r, enum exchange_kind kind)
 {
-    vec_each (const struct system, it, &r->spec->systems) {
-        if (it->exchange.kind == kind) {
-            return true;
-        }
-    }
-    return r->spec->systems.len == 0 && r->spec->workload.exchange.kind == kind;
+    return vec_find(&r->spec->systems, it, it->exchange.kind == kind) != NULL ||
+           (r->spec->systems.len == 0 && r->spec->workload.exchange.kind == kind);
 }
 
 /* The field of measure that is no multiple of the period. */

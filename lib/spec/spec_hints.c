@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 #define BIT(kind) (1U << (unsigned)(kind))
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
@@ -80,16 +81,6 @@ static const struct foreign_kind {
     {"XGBoostJob", "none"},
 };
 
-static const struct foreign_kind *find_foreign(const char *kind)
-{
-    for (size_t i = 0; i < COUNT_OF(foreign_kinds); i++) {
-        if (str_eq(kind, foreign_kinds[i].kind)) {
-            return &foreign_kinds[i];
-        }
-    }
-    return NULL;
-}
-
 bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
 {
     const char *kind = tree_get_text(root, "kind");
@@ -106,7 +97,8 @@ bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
             "a BenchmarkRun is one run of a Benchmark, not a definition");
         return true;
     }
-    const struct foreign_kind *foreign = find_foreign(kind);
+    const struct foreign_kind *foreign =
+        array_find(foreign_kinds, COUNT_OF(foreign_kinds), it, str_eq(kind, it->kind));
     if (foreign == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
         return false;
     }
@@ -255,12 +247,10 @@ static char *find_line(const char *path, const struct node *node, bool is_unknow
         put_items(&items, node);
         return xasprintf("put commas between the values: [%s]", buf_cstr(&items));
     }
-    for (size_t i = 0; i < COUNT_OF(hints); i++) {
-        if ((BIT(node->kind) & hints[i].kinds) != 0 && path_fits(path, hints[i].path)) {
-            return make_line(&hints[i], node);
-        }
-    }
-    return NULL;
+    const struct hint *hint =
+        array_find(hints, COUNT_OF(hints), it,
+                   (BIT(node->kind) & it->kinds) != 0 && path_fits(path, it->path));
+    return hint == NULL ? NULL : make_line(hint, node);
 }
 
 /* Form is wrong here, so a line in the right form helps; a rule is not a matter of form. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/profile_merge.h"
@@ -130,12 +131,8 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
 /* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
 static bool may_evaluate(const struct spec *spec)
 {
-    vec_each (const struct system, it, &spec->systems) {
-        if (it->log != NULL || !str_eq(it->profile, PROFILE_NATIVE)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(&spec->systems, it, it->log != NULL || !str_eq(it->profile, PROFILE_NATIVE)) !=
+           NULL;
 }
 
 static void check_accuracies(const struct node *root, const struct spec *spec, struct diags *diags)

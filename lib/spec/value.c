@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 bool value_eq(const struct value *a, const struct value *b)
 {
@@ -31,12 +32,8 @@ static struct value value_copy(const struct value *v)
 
 const struct value *params_get(const struct params *p, const char *name)
 {
-    vec_each (const struct param, it, &p->list) {
-        if (str_eq(it->name, name)) {
-            return &it->value;
-        }
-    }
-    return NULL;
+    const struct param *found = vec_find(&p->list, it, str_eq(it->name, name));
+    return found == NULL ? NULL : &found->value;
 }
 
 static int compare_params(const void *a, const void *b)
@@ -46,13 +43,12 @@ static int compare_params(const void *a, const void *b)
 
 void params_set(struct params *p, const char *name, const struct value *value)
 {
-    vec_each (struct param, it, &p->list) {
-        if (str_eq(it->name, name)) {
-            struct value copy = value_copy(value); /* first: `value` may be the old one */
-            free(it->value.s);
-            it->value = copy;
-            return;
-        }
+    struct param *old = vec_find(&p->list, it, str_eq(it->name, name));
+    if (old != NULL) {
+        struct value copy = value_copy(value); /* first: `value` may be the old one */
+        free(old->value.s);
+        old->value = copy;
+        return;
     }
     *vec_push(&p->list) = (struct param){.name = xstrdup(name), .value = value_copy(value)};
     qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), compare_params);

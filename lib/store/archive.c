@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/texts.h"
+#include "base/vec_find.h"
 #include "core/json_field.h"
 #include "store/archive_tar.h"
 
@@ -43,12 +44,8 @@ void archive_add_take(struct archive *a, const char *name, struct buf *data_take
 
 const struct buf *archive_find(const struct archive *a, const char *name)
 {
-    vec_each (const struct archive_member, m, &a->members) {
-        if (str_eq(m->name, name)) {
-            return &m->data;
-        }
-    }
-    return NULL;
+    const struct archive_member *m = vec_find(&a->members, it, str_eq(it->name, name));
+    return m == NULL ? NULL : &m->data;
 }
 
 static bool is_plain(char c)

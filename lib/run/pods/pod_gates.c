@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
@@ -51,11 +52,7 @@ void pod_gates_done(struct pod_gates *g)
 
 bool pod_gates_are_open(const struct pod_gates *g)
 {
-    bool are_open = true;
-    for (int i = 0; i < GATE_COUNT; i++) {
-        are_open = are_open && g->list[i].step == GATE_OPEN;
-    }
-    return are_open;
+    return array_find(g->list, GATE_COUNT, it, it->step != GATE_OPEN) == NULL;
 }
 
 void pod_gates_shut(struct pod_gates *g)
@@ -71,12 +68,8 @@ void pod_gates_shut(struct pod_gates *g)
 
 char *pod_gates_take_refusal(struct pod_gates *g)
 {
-    for (int i = 0; i < GATE_COUNT; i++) {
-        if (g->list[i].refusal != NULL) {
-            return take_ptr(g->list[i].refusal);
-        }
-    }
-    return NULL;
+    struct pod_gate *refused = array_find(g->list, GATE_COUNT, it, it->refusal != NULL);
+    return refused == NULL ? NULL : take_ptr(refused->refusal);
 }
 
 static void heard(struct pod_gate *g, enum pod_gate_step step)
@@ -148,21 +141,18 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
 
 bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
 {
-    for (int i = 0; i < GATE_COUNT; i++) {
-        const struct pod_gate *gate = &g->list[i];
-        if (gate->step == GATE_OPEN) {
-            continue;
-        }
-        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(gate->trouble.code));
-        if (gate->trouble.words != NULL) {
-            text_put(ret->text, sizeof(ret->text), "%s", gate->trouble.words);
-        } else {
-            text_put(ret->text, sizeof(ret->text),
-                     "the API server does not answer the creation of the run's %s", gate->kind);
-        }
-        return gate->trouble.words != NULL;
+    const struct pod_gate *gate = array_find(g->list, GATE_COUNT, it, it->step != GATE_OPEN);
+    if (gate == NULL) {
+        return false;
     }
-    return false;
+    text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(gate->trouble.code));
+    if (gate->trouble.words != NULL) {
+        text_put(ret->text, sizeof(ret->text), "%s", gate->trouble.words);
+    } else {
+        text_put(ret->text, sizeof(ret->text),
+                 "the API server does not answer the creation of the run's %s", gate->kind);
+    }
+    return gate->trouble.words != NULL;
 }
 
 static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */

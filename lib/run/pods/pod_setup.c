@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "core/fact_texts.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"
@@ -21,12 +22,8 @@ static bool is_not_set_up(const struct pod_member *m, int64_t now_ns)
 
 static struct pod_member *find_first(const struct pods *l, int64_t now_ns)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        if (is_not_set_up(*it, now_ns)) {
-            return *it;
-        }
-    }
-    return NULL;
+    struct pod_member **found = vec_find(&l->members, it, is_not_set_up(*it, now_ns));
+    return found == NULL ? NULL : *found;
 }
 
 /* When it was last seen: new recorders write a series, those of a kubelet a deprecated date. */

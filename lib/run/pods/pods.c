@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "run/pods/pod_leftovers.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
@@ -24,12 +25,9 @@
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        if ((*it)->life < MEMBER_DYING_POSTING && replica_id_eq(&(*it)->id, id)) {
-            return *it;
-        }
-    }
-    return NULL;
+    struct pod_member **found = vec_find(
+        &l->members, it, (*it)->life < MEMBER_DYING_POSTING && replica_id_eq(&(*it)->id, id));
+    return found == NULL ? NULL : *found;
 }
 
 static void member_free(struct pod_member *m)
@@ -56,27 +54,21 @@ static void drop_gone(struct pods *l)
 /* By uid; a member that has none yet, by its name. */
 static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        struct pod_member *m = *it;
-        if (member_life_is_dying(m->life) &&
-            (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name))) {
-            return m;
-        }
-    }
-    return NULL;
+    struct pod_member **found =
+        vec_find(&l->members, it,
+                 member_life_is_dying((*it)->life) &&
+                     ((*it)->uid != NULL ? str_eq((*it)->uid, uid) : str_eq((*it)->name, name)));
+    return found == NULL ? NULL : *found;
 }
 
 /* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
 static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
                                                 const char *uid)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid)) {
-            return id != NULL && replica_id_eq(&m->id, id) ? NULL : m;
-        }
-    }
-    return NULL;
+    struct pod_member **found = vec_find(&l->members, it,
+                                         (*it)->life < MEMBER_DYING_POSTING && (*it)->uid != NULL &&
+                                             str_eq((*it)->uid, uid));
+    return found == NULL || (id != NULL && replica_id_eq(&(*found)->id, id)) ? NULL : *found;
 }
 
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
@@ -158,12 +150,9 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 /* A removed member of which something may still run; NULL: none. */
 static const struct pod_member *find_alive_dying(const struct pods *l)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        if (member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER) {
-            return *it;
-        }
-    }
-    return NULL;
+    struct pod_member **found =
+        vec_find(&l->members, it, member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER);
+    return found == NULL ? NULL : *found;
 }
 
 /* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
@@ -596,12 +585,7 @@ static char *pods_take_log(struct launcher *launcher, const struct replica_id *i
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    vec_each (struct pod_member *, it, &l->members) {
-        if (pod_member_is_removing(*it)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_find(&l->members, it, pod_member_is_removing(*it)) != NULL;
 }
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "base/vec_sorted.h"
 #include "core/member_number.h"
 #include "run/processes/cpus.h"
@@ -61,13 +62,9 @@ static void drop_gang(struct processes *l, struct local_gang *g)
 
 static struct local_gang *find_gang(const struct processes *l, const struct attempt_id *attempt)
 {
-    vec_each (struct local_gang *, it, &l->gangs) {
-        const struct gang_spec *s = &(*it)->spec;
-        if (attempt_id_eq(&s->attempt, attempt)) {
-            return *it;
-        }
-    }
-    return NULL;
+    struct local_gang **found =
+        vec_find(&l->gangs, it, attempt_id_eq(&(*it)->spec.attempt, attempt));
+    return found == NULL ? NULL : *found;
 }
 
 static struct process **member_slot(const struct processes *l, const struct replica_id *id,
