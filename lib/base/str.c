@@ -1,6 +1,7 @@
 /* String helpers, see str.h. */
 #include "base/str.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,6 +37,16 @@ bool str_is_one_of(const char *s, const char *const *list)
         }
     }
     return false;
+}
+
+int str_index(const char *s, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(s, list[i])) {
+            return (int)i;
+        }
+    }
+    return -EINVAL;
 }
 
 static size_t min3(size_t a, size_t b, size_t c)

@@ -10,6 +10,8 @@ bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 /* `list` ends with NULL. */
 bool str_is_one_of(const char *s, const char *const *list);
+/* Which of n texts it is; -EINVAL: none. */
+int str_index(const char *s, const char *const *list, size_t n);
 
 /* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is
  * longer than 64 bytes. */

@@ -1,8 +1,7 @@
 /* See exchange.h. */
 #include "core/exchange.h"
 
-#include <errno.h>
-#include <string.h>
+#include "base/str.h"
 
 const char *const exchange_kind_names[EXCHANGE_COUNT] = {
     [EXCHANGE_PSERVER] = "PServer",
@@ -24,19 +23,9 @@ enum exchange_need exchange_need(enum exchange_kind kind, enum role role)
     return needs[kind][role];
 }
 
-static int look_up(const char *const *names, int n, const char *s)
-{
-    for (int i = 0; i < n; i++) {
-        if (strcmp(s, names[i]) == 0) {
-            return i;
-        }
-    }
-    return -EINVAL;
-}
-
 int exchange_kind_from_string(const char *s)
 {
-    return look_up(exchange_kind_names, EXCHANGE_COUNT, s);
+    return str_index(s, exchange_kind_names, EXCHANGE_COUNT);
 }
 
 const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT] = {
@@ -46,7 +35,7 @@ const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT] = {
 
 int exchange_wire_from_string(const char *s)
 {
-    return look_up(exchange_wire_names, EXCHANGE_WIRE_COUNT, s);
+    return str_index(s, exchange_wire_names, EXCHANGE_WIRE_COUNT);
 }
 
 const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
@@ -58,5 +47,5 @@ const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
 
 int exchange_transport_from_string(const char *s)
 {
-    return look_up(exchange_transport_names, EXCHANGE_TRANSPORT_COUNT, s);
+    return str_index(s, exchange_transport_names, EXCHANGE_TRANSPORT_COUNT);
 }

@@ -1,9 +1,10 @@
 /* See phase.h. */
 #include "core/phase.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/str.h"
 
 static const char *const trial_phases[] = {
     [TRIAL_PENDING] = "Pending",
@@ -38,16 +39,6 @@ static const char *const threshold_verdicts[] = {
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static int find(const char *const *names, size_t n, const char *s)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(names[i], s) == 0) {
-            return (int)i;
-        }
-    }
-    return -EINVAL;
-}
-
 const char *trial_phase_to_string(enum trial_phase phase)
 {
     return trial_phases[phase];
@@ -60,7 +51,7 @@ const char *run_phase_to_string(enum run_phase phase)
 
 int run_phase_from_string(const char *s)
 {
-    return find(run_phases, N(run_phases), s);
+    return str_index(s, run_phases, N(run_phases));
 }
 
 bool run_phase_is_final(enum run_phase phase)
@@ -81,7 +72,7 @@ const char *threshold_verdict_to_string(enum threshold_verdict verdict)
 
 int threshold_verdict_from_string(const char *s)
 {
-    return find(threshold_verdicts, N(threshold_verdicts), s);
+    return str_index(s, threshold_verdicts, N(threshold_verdicts));
 }
 
 bool attempt_outcome_decides(enum attempt_outcome outcome)
@@ -96,7 +87,7 @@ const char *attempt_outcome_to_string(enum attempt_outcome outcome)
 
 int attempt_outcome_from_string(const char *s)
 {
-    return find(attempt_outcomes, N(attempt_outcomes), s);
+    return str_index(s, attempt_outcomes, N(attempt_outcomes));
 }
 
 void attempt_row_done(struct attempt_row *row)

@@ -1,9 +1,7 @@
 /* Role names, see role.h. */
 #include "core/role.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
+#include "base/str.h"
 
 const char *const role_names[ROLE_COUNT] = {
     [ROLE_PSERVER] = "pserver",
@@ -19,12 +17,7 @@ const char *role_to_string(enum role role)
 
 int role_from_string(const char *s)
 {
-    for (int i = 0; i < ROLE_COUNT; i++) {
-        if (strcmp(s, role_names[i]) == 0) {
-            return i;
-        }
-    }
-    return -EINVAL;
+    return str_index(s, role_names, ROLE_COUNT);
 }
 
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT])

@@ -334,11 +334,10 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
     if (!read_text(d, place, 256, &text)) {
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(text, names[i])) {
-            *ret = (int)i;
-            return true;
-        }
+    const int index = str_index(text, names, n);
+    if (index >= 0) {
+        *ret = index;
+        return true;
     }
     struct buf fix = BUF_INIT;
     const char *meant = suggest_name(text, names, n);

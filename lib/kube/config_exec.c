@@ -142,11 +142,11 @@ static int read_mode(const struct config_reader *r, const struct node *exec,
         *ret = KUBE_EXEC_IF_AVAILABLE;
         return 0;
     }
-    for (size_t i = 0; mode != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (str_eq(mode->s, names[i])) {
-            *ret = (enum kube_exec_mode)i;
-            return 0;
-        }
+    const int index =
+        mode == NULL ? -EINVAL : str_index(mode->s, names, sizeof(names) / sizeof(names[0]));
+    if (index >= 0) {
+        *ret = (enum kube_exec_mode)index;
+        return 0;
     }
     return config_fail_at(r, mode == NULL ? exec->mark : mode->mark,
                           "interactiveMode of exec must be Never, IfAvailable or Always (got '%s')",

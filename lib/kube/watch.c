@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "kube/json.h"
 
 void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_event_fn on_event,
@@ -29,12 +30,7 @@ static int type_of(const char *text)
         [KUBE_ADDED] = "ADDED",       [KUBE_MODIFIED] = "MODIFIED", [KUBE_DELETED] = "DELETED",
         [KUBE_BOOKMARK] = "BOOKMARK", [KUBE_ERROR] = "ERROR",
     };
-    for (size_t i = 0; text != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
+    return text == NULL ? -EINVAL : str_index(text, names, sizeof(names) / sizeof(names[0]));
 }
 
 static int take_event(struct kube_watch_parser *p, const json_t *event, const char *what,
