@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "config.h"
 #include "worker/allreduce.h"
 #include "worker/comm/nccl/collective_nccl.h"
@@ -112,11 +113,10 @@ static int take_sizes(const struct args *a, struct allreduce_params *p, struct e
 static int take_algorithm(const struct args *a, enum collective_algorithm *ret, struct err *err)
 {
     const char *name = args_get(a, "algorithm", "auto");
-    for (int i = 0; i < COLLECTIVE_ALGORITHMS; i++) {
-        if (str_eq(name, collective_algorithm_names[i])) {
-            *ret = (enum collective_algorithm)i;
-            return 0;
-        }
+    const int index = str_index(name, collective_algorithm_names, COLLECTIVE_ALGORITHMS);
+    if (index >= 0) {
+        *ret = (enum collective_algorithm)index;
+        return 0;
     }
     return err_set(err, EINVAL,
                    "--algorithm '%s': expected ring, halving-doubling, halving, doubling or auto",
@@ -126,13 +126,10 @@ static int take_algorithm(const struct args *a, enum collective_algorithm *ret, 
 static int take_backend(const struct args *a, const struct backend **ret, struct err *err)
 {
     const char *name = args_get(a, "backend", backends[0].name);
-    for (size_t i = 0; i < N_BACKENDS; i++) {
-        if (str_eq(name, backends[i].name)) {
-            *ret = &backends[i];
-            return 0;
-        }
-    }
-    return err_set(err, EINVAL, "--backend '%s': expected tcp, shm, nccl or auto", name);
+    *ret = array_find(backends, N_BACKENDS, it, str_eq(name, it->name));
+    return *ret != NULL
+               ? 0
+               : err_set(err, EINVAL, "--backend '%s': expected tcp, shm, nccl or auto", name);
 }
 
 static int take_options(struct command *c, struct err *err)

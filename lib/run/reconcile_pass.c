@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "core/noise.h"
 #include "core/throughput.h"
 #include "pod/point_rate.h"
@@ -208,19 +209,17 @@ static bool keeps_ended_pod(const struct reconcile_pass *p, const struct observe
 static int delete (struct reconcile_pass *p, const struct replica_id *id,
                    const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
-    for (size_t i = 0; i < p->failed_create.len; i++) {
-        if (replica_id_eq(&p->failed_create.items[i].id, id)) {
-            free(p->failed_create.items[i].message);
-            p->failed_create.items[i] = p->failed_create.items[--p->failed_create.len];
-            return 0;
-        }
+    struct failed_create *failed = vec_find(&p->failed_create, it, replica_id_eq(&it->id, id));
+    if (failed != NULL) {
+        free(failed->message);
+        *failed = p->failed_create.items[--p->failed_create.len];
+        return 0;
     }
     const struct launcher_ops *ops = p->params.launcher->ops;
     int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
-    for (size_t i = 0; i < n_seen; i++) {
-        if (replica_id_eq(&seen[i].id, id) && keeps_ended_pod(p, &seen[i])) {
-            end = ops->forget;
-        }
+    if (array_find(seen, n_seen, it, replica_id_eq(&it->id, id) && keeps_ended_pod(p, it)) !=
+        NULL) {
+        end = ops->forget;
     }
     int r = end(p->params.launcher, id, err);
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;

@@ -522,11 +522,7 @@ int64_t point_busy_threads(const struct point *point)
 
 bool param_is_point_field(const struct spec *spec, const char *name)
 {
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const char *from = spec->roles[role].replicas.from;
-        if (from != NULL && str_eq(from, name)) {
-            return true;
-        }
-    }
-    return str_eq(name, "batch_size") || str_eq(name, "threads");
+    return array_find(spec->roles, ROLE_COUNT, it,
+                      it->replicas.from != NULL && str_eq(it->replicas.from, name)) != NULL ||
+           str_eq(name, "batch_size") || str_eq(name, "threads");
 }

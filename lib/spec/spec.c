@@ -44,10 +44,7 @@ bool spec_shapes_links(const struct spec *spec)
             any = any || (str_eq(axis->name, "link") && !str_eq(v->s, "none"));
         }
     }
-    vec_each (const struct params, p, &spec->sweep.points) {
-        any = any || shapes_link(p);
-    }
-    return any;
+    return any || vec_find(&spec->sweep.points, it, shapes_link(it)) != NULL;
 }
 
 bool spec_has_budget(const struct spec *spec)

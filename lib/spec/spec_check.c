@@ -2,6 +2,7 @@
  * mistake is reported once. See spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "doc/json_pointer.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"
@@ -13,12 +14,8 @@ static bool is_known_name(const struct reading *r, const char *name)
 
 static bool has_unknown_name(const struct reading *r, const struct node *map)
 {
-    for (size_t i = 0; map != NULL && map->kind == NODE_MAP && i < map->n_children; i++) {
-        if (!is_known_name(r, map->children[i]->key)) {
-            return true;
-        }
-    }
-    return false;
+    return map != NULL && map->kind == NODE_MAP &&
+           array_find(map->children, map->n_children, it, !is_known_name(r, (*it)->key)) != NULL;
 }
 
 /* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid
@@ -121,11 +118,9 @@ static char *exchanges_text(const struct reading *r)
     struct buf text = BUF_INIT;
     vec_each (const struct system, it, &r->spec->systems) {
         const char *name = exchange_name(&it->exchange, it->exchange.kind);
-        bool is_new = true;
-        for (const struct system *s = r->spec->systems.items; s < it; s++) {
-            is_new = is_new && !str_eq(exchange_name(&s->exchange, s->exchange.kind), name);
-        }
-        if (is_new) {
+        const struct system *all = r->spec->systems.items;
+        if (array_find(all, (size_t)(it - all), s,
+                       str_eq(exchange_name(&s->exchange, s->exchange.kind), name)) == NULL) {
             buf_printf(&text, "%s%s", text.len == 0 ? "" : " and ", name);
         }
     }
@@ -215,15 +210,13 @@ static void check_training_roles(struct reading *r, const struct place *roles)
         reader_complain(r->diags, &worker, "add 'worker: {replicas: {from: workers}}'",
                         "exchange AllReduce requires roles.worker");
     }
-    vec_each (const struct system, it, &r->spec->systems) {
-        if (it->exchange.kind == EXCHANGE_OTHER &&
-            (trainer.node == NULL) == (worker.node == NULL)) {
-            reader_complain(r->diags, &worker,
-                            "for example, write 'worker: {replicas: {from: workers}}'",
-                            "exchange %s requires exactly one of roles.trainer and roles.worker",
-                            it->exchange.other);
-            return; /* of any other name the same */
-        }
+    const struct system *other =
+        vec_find(&r->spec->systems, it, it->exchange.kind == EXCHANGE_OTHER);
+    if (other != NULL && (trainer.node == NULL) == (worker.node == NULL)) {
+        reader_complain(r->diags, &worker,
+                        "for example, write 'worker: {replicas: {from: workers}}'",
+                        "exchange %s requires exactly one of roles.trainer and roles.worker",
+                        other->exchange.other);
     }
 }
 

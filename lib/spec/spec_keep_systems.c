@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -103,12 +104,8 @@ static void keep_counts(const struct node *spec, struct node *gone)
 
 static bool has_any(const struct node *map, const struct node *gone)
 {
-    for (size_t i = 0; i < gone->n_children; i++) {
-        if (tree_get(map, gone->children[i]->key) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return array_find(gone->children, gone->n_children, it, tree_get(map, (*it)->key) != NULL) !=
+           NULL;
 }
 
 static void remove_keys(struct node *map, const struct node *gone)
@@ -150,11 +147,7 @@ static bool same_point(const struct node *a, const struct node *b)
 static void merge_points(struct node *points)
 {
     for (size_t i = n_items(points); i-- > 1;) {
-        bool is_there = false;
-        for (size_t k = 0; k < i; k++) {
-            is_there |= same_point(points->children[k], points->children[i]);
-        }
-        if (is_there) {
+        if (array_find(points->children, i, it, same_point(*it, points->children[i])) != NULL) {
             tree_free(tree_take_at(points, i));
         }
     }
@@ -267,11 +260,8 @@ static void check_listed(const struct node *systems, const char *names, struct d
 {
     for (const char *name = names;; name++) {
         size_t len = strcspn(name, ",");
-        bool is_there = false;
-        for (size_t i = 0; i < systems->n_children; i++) {
-            is_there |= has_name(systems->children[i], name, len);
-        }
-        if (!is_there) {
+        if (array_find(systems->children, systems->n_children, it, has_name(*it, name, len)) ==
+            NULL) {
             _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
             diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
                            "list systems of the definition, separated by commas",

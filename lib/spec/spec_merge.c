@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -41,12 +42,8 @@ static void merge_take(struct node *map, const char *key, struct node *over)
 static bool grid_has(const struct node *grid, const struct node *pair)
 {
     const struct node *axis = tree_get(grid, pair->key);
-    for (size_t i = 0; axis != NULL && i < axis->n_children; i++) {
-        if (spec_same_scalar(axis->children[i], pair)) {
-            return true;
-        }
-    }
-    return axis == NULL; /* a name that is not swept is an error: keep it, to be found */
+    return axis == NULL || /* a name that is not swept is an error: keep it, to be found */
+           array_find(axis->children, axis->n_children, it, spec_same_scalar(*it, pair)) != NULL;
 }
 
 /* Exclusions were written for the values of the file. After an override, one that can no longer
@@ -60,11 +57,8 @@ static void prune_excludes(struct node *sweep)
     }
     for (size_t i = list->n_children; i-- > 0;) {
         const struct node *item = list->children[i];
-        bool can_match = true;
-        for (size_t k = 0; item->kind == NODE_MAP && k < item->n_children; k++) {
-            can_match = can_match && grid_has(grid, item->children[k]);
-        }
-        if (!can_match) {
+        if (item->kind == NODE_MAP &&
+            array_find(item->children, item->n_children, it, !grid_has(grid, *it)) != NULL) {
             tree_free(tree_take_at(list, i));
         }
     }
@@ -127,11 +121,7 @@ void spec_merge_local(struct node *root, struct diags *diags)
     }
     while (local->n_children > 0) {
         struct node *child = tree_take_at(local, 0);
-        bool is_known = false;
-        for (size_t k = 0; k < COUNT_OF(overridable); k++) {
-            is_known |= str_eq(child->key, overridable[k]);
-        }
-        if (!is_known) {
+        if (str_index(child->key, overridable, COUNT_OF(overridable)) < 0) {
             complain_local(root, child, diags);
             tree_free(child);
         } else if (str_eq(child->key, "sweep")) {

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "core/link.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"
@@ -183,13 +184,8 @@ static void read_axis(struct reading *r, const struct place *place)
         if (!read_value(r->diags, &item, place->key, &value)) {
             continue;
         }
-        bool is_new = true;
-        if (r->spec->sweep.kind == SWEEP_GRID) {
-            vec_each (const struct value, it, &axis->values) {
-                is_new = is_new && !value_eq(it, &value);
-            }
-        }
-        if (is_new) {
+        if (r->spec->sweep.kind != SWEEP_GRID ||
+            vec_find(&axis->values, it, value_eq(it, &value)) == NULL) {
             *vec_push(&axis->values) = value;
             continue;
         }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "core/emulation.h"
 #include "spec/builtin.h"
 #include "spec/profile.h"
@@ -47,12 +48,10 @@ static void read_layer(struct reading *r, const struct place *item)
     if (name == NULL) {
         return;
     }
-    vec_each (const struct trace_layer, l, &trace->layers) {
-        if (str_eq(l->name, name)) {
-            reader_complain(r->diags, &place, "remove one of them", "duplicate layer '%s'", name);
-            free(name);
-            return;
-        }
+    if (vec_find(&trace->layers, it, str_eq(it->name, name)) != NULL) {
+        reader_complain(r->diags, &place, "remove one of them", "duplicate layer '%s'", name);
+        free(name);
+        return;
     }
     *vec_push(&trace->layers) = (struct trace_layer){
         .name = name,
@@ -152,10 +151,8 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *re
 /* Has the sweep several values of that name? */
 static bool varies(const struct sweep *sweep, const char *name)
 {
-    vec_each (const struct axis, axis, &sweep->axes) {
-        if (str_eq(axis->name, name) && axis->values.len > 1) {
-            return true;
-        }
+    if (vec_find(&sweep->axes, it, str_eq(it->name, name) && it->values.len > 1) != NULL) {
+        return true;
     }
     const struct value *first = NULL;
     vec_each (const struct params, point, &sweep->points) {

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 /* The owner unlinks the file before it releases the lock, so a lock may be
  * taken on a deleted file. */
@@ -70,10 +71,8 @@ static int lock_file(const char *path, struct err *err)
 int claim_take(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    vec_each (struct claim, c, &s->claims) {
-        if (str_eq(c->uid, uid)) {
-            return 0;
-        }
+    if (vec_find(&s->claims, it, str_eq(it->uid, uid)) != NULL) {
+        return 0;
     }
     _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);
     int fd;
@@ -134,12 +133,10 @@ static void release(struct claim *c)
 void claim_release(struct store *base, const char *uid)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    for (size_t i = 0; i < s->claims.len; i++) {
-        if (str_eq(s->claims.items[i].uid, uid)) {
-            release(&s->claims.items[i]);
-            s->claims.items[i] = s->claims.items[--s->claims.len];
-            return;
-        }
+    struct claim *held = vec_find(&s->claims, it, str_eq(it->uid, uid));
+    if (held != NULL) {
+        release(held);
+        *held = s->claims.items[--s->claims.len];
     }
 }
 

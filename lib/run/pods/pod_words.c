@@ -2,18 +2,17 @@
 #include "run/pods/pod_words.h"
 
 #include "base/text.h"
+#include "base/vec_find.h"
 #include "run/pods/pods_internal.h"
 
 /* A creation that is refused for now. */
 static void say_what_is_refused(const struct pods *l, struct run_wait *ret)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->trouble.words != NULL) {
-            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(m->trouble.code));
-            text_put(ret->text, sizeof(ret->text), "%s", m->trouble.words);
-            return;
-        }
+    struct pod_member **m = vec_find(
+        &l->members, it, (*it)->life < MEMBER_DYING_POSTING && (*it)->trouble.words != NULL);
+    if (m != NULL) {
+        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason((*m)->trouble.code));
+        text_put(ret->text, sizeof(ret->text), "%s", (*m)->trouble.words);
     }
 }
 
@@ -32,15 +31,13 @@ static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
 /* A deletion that is refused is the cause of whatever else is waited for. */
 static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (member_life_is_dying(m->life) && m->trouble.words != NULL) {
-            text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
-            text_put(ret->text, sizeof(ret->text), "pod '%s': %s", m->name, m->trouble.words);
-            return true;
-        }
+    struct pod_member **m = vec_find(
+        &l->members, it, member_life_is_dying((*it)->life) && (*it)->trouble.words != NULL);
+    if (m != NULL) {
+        text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
+        text_put(ret->text, sizeof(ret->text), "pod '%s': %s", (*m)->name, (*m)->trouble.words);
     }
-    return false;
+    return m != NULL;
 }
 
 /* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */

@@ -316,11 +316,9 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 {
     char *refusal;
     while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
-        vec_each (struct pod_member *, it, &l->members) {
-            if (pod_member_is_wanted(*it)) {
-                pod_requests_refuse(*it, refusal, now_ns);
-                break;
-            }
+        struct pod_member **wanted = vec_find(&l->members, it, pod_member_is_wanted(*it));
+        if (wanted != NULL) {
+            pod_requests_refuse(*wanted, refusal, now_ns);
         }
         free(refusal);
     }

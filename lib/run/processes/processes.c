@@ -51,11 +51,9 @@ struct processes {
 
 static void drop_gang(struct processes *l, struct local_gang *g)
 {
-    for (size_t i = 0; i < l->gangs.len; i++) {
-        if (l->gangs.items[i] == g) {
-            l->gangs.items[i] = l->gangs.items[--l->gangs.len];
-            break;
-        }
+    struct local_gang **place = vec_find(&l->gangs, it, *it == g);
+    if (place != NULL) {
+        *place = l->gangs.items[--l->gangs.len];
     }
     local_gang_free(g);
 }
@@ -202,11 +200,9 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
 
 static void forget_waiting(struct processes *l, const struct process *p)
 {
-    for (size_t i = 0; i < l->waiting.len; i++) {
-        if (l->waiting.items[i] == p) {
-            vec_remove(&l->waiting, i);
-            return;
-        }
+    struct process **place = vec_find(&l->waiting, it, *it == p);
+    if (place != NULL) {
+        vec_remove(&l->waiting, (size_t)(place - l->waiting.items));
     }
 }
 
