@@ -278,8 +278,13 @@ static CURLcode set_callbacks(struct kube_transfer *t)
     return code;
 }
 
-static bool add_line(struct curl_slist **list, const char *line)
+/* `name` is before the value; NULL for a value: nothing is added. */
+static bool add_line(struct curl_slist **list, const char *name, const char *value)
 {
+    if (value == NULL) {
+        return true;
+    }
+    _cleanup_(freep) char *line = xasprintf("%s%s", name, value);
     struct curl_slist *longer = curl_slist_append(*list, line);
     if (longer != NULL) {
         *list = longer;
@@ -290,26 +295,15 @@ static bool add_line(struct curl_slist **list, const char *line)
 static bool add_headers(struct kube_transfer *t)
 {
     const struct kube_transfer_params *p = &t->params;
-    _cleanup_(freep) char *accept =
-        xasprintf("Accept: %s", p->req->accept == NULL ? "application/json, */*" : p->req->accept);
-    bool is_ok = add_line(&t->headers, accept) &&
-                 add_line(&t->headers, "Expect:"); /* no round trip before a body */
-    if (is_ok && p->req->content_type != NULL) {
-        _cleanup_(freep) char *line = xasprintf("Content-Type: %s", p->req->content_type);
-        is_ok = add_line(&t->headers, line);
-    }
-    if (is_ok && p->token != NULL) {
-        _cleanup_(freep) char *line = xasprintf("Authorization: Bearer %s", p->token);
-        is_ok = add_line(&t->headers, line);
-    }
-    if (is_ok && p->req->header != NULL) {
-        is_ok = add_line(&t->headers, p->req->header);
-    }
+    const char *accept = p->req->accept == NULL ? "application/json, */*" : p->req->accept;
+    bool is_ok = add_line(&t->headers, "Accept: ", accept) &&
+                 add_line(&t->headers, "Expect:", "") && /* no round trip before a body */
+                 add_line(&t->headers, "Content-Type: ", p->req->content_type) &&
+                 add_line(&t->headers, "Authorization: Bearer ", p->token) &&
+                 add_line(&t->headers, "", p->req->header) &&
+                 add_line(&t->connect_to, "", p->endpoint->connect_to);
     for (char *const *line = p->endpoint->headers; is_ok && line != NULL && *line != NULL; line++) {
-        is_ok = add_line(&t->headers, *line);
-    }
-    if (is_ok && p->endpoint->connect_to != NULL) {
-        is_ok = add_line(&t->connect_to, p->endpoint->connect_to);
+        is_ok = add_line(&t->headers, "", *line);
     }
     return is_ok;
 }
