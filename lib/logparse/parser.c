@@ -143,8 +143,7 @@ static double covered_steps(struct log_tally *t, const struct log_line_rule *lin
 {
     if (line->kind == LOG_KIND_STEP) {
         const double said = v->has[LOG_STEPS] ? v->number[LOG_STEPS] : 1;
-        const double steps =
-            log_tally_covered(t, v->has[LOG_STEP] ? v->number[LOG_STEP] : NAN, said);
+        const double steps = log_tally_covered(t, v->number[LOG_STEP], said);
         rank->steps += steps;
         rank->epoch_steps += steps;
         return steps;
@@ -186,11 +185,6 @@ static double own_step_s(const struct log_values *v, double rate, double units_o
     return !isnan(step_s)          ? step_s
            : v->has[LOG_STEP_RATE] ? 1 / v->number[LOG_STEP_RATE]
                                    : units_of_step / rate;
-}
-
-static double value_or_nan(const struct log_values *v, enum log_group group)
-{
-    return v->has[group] ? v->number[group] : NAN;
 }
 
 /* Of several ranks, the first one speaks. */
@@ -250,8 +244,7 @@ static void keep_evaluation(struct log_parser *p, enum log_kind kind, const stru
 
 static double accuracy_of(const struct log_values *v)
 {
-    return v->has[LOG_ACCURACY] ? v->number[LOG_ACCURACY]
-                                : value_or_nan(v, LOG_ACCURACY_PERCENT) / 100;
+    return v->has[LOG_ACCURACY] ? v->number[LOG_ACCURACY] : v->number[LOG_ACCURACY_PERCENT] / 100;
 }
 
 static struct log_skip skip_of(const struct log_parser *p, const struct log_line_rule *line,
@@ -317,14 +310,14 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     struct log_figure f = {
         .line = index,
         .rank = rank,
-        .epoch = value_or_nan(&v, LOG_EPOCH),
-        .step = value_or_nan(&v, LOG_STEP),
+        .epoch = v.number[LOG_EPOCH],
+        .step = v.number[LOG_STEP],
         .steps = NAN,
-        .units = value_or_nan(&v, LOG_SAMPLES),
+        .units = v.number[LOG_SAMPLES],
         .rate = NAN,
-        .batch = value_or_nan(&v, LOG_BATCH),
+        .batch = v.number[LOG_BATCH],
         .time_s = isnan(step_s) ? log_values_time_s(&v) : step_s,
-        .loss = value_or_nan(&v, LOG_LOSS),
+        .loss = v.number[LOG_LOSS],
         .accuracy = accuracy_of(&v),
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
     };

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 
 #define LINES_MAX 32
 #define DESCRIPTION_MAX 200
@@ -20,12 +21,7 @@ static const char *const source_names[] = {"Numbers", "TimeStamps"};
 
 static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (log_pattern_has(p, groups[i])) {
-            return true;
-        }
-    }
-    return false;
+    return array_find(groups, n, it, log_pattern_has(p, *it)) != NULL;
 }
 
 static bool has_time(const struct log_pattern *p)

@@ -26,6 +26,9 @@ struct candidate {
 static void add_piece(struct candidate *c, const struct number_role *piece)
 {
     size_t at = c->n;
+    if (piece->score == 0) {
+        return; /* the line has none */
+    }
     for (size_t i = 0; i < c->n; i++) {
         if (piece->begin < c->pieces[i].end && c->pieces[i].begin < piece->end) {
             return; /* a text stands for one thing only */
@@ -59,12 +62,8 @@ static struct candidate look_at(const char *line, size_t len)
     c.score = best.score;
     c.unit = best.unit;
     add_piece(&c, &best);
-    if (step.score > 0) {
-        add_piece(&c, &step);
-    }
-    if (loss.score > 0) {
-        add_piece(&c, &loss);
-    }
+    add_piece(&c, &step);
+    add_piece(&c, &loss);
     if (best.needs_step && step.score == 0) {
         c.score = 0; /* the time of anything */
     }

@@ -67,6 +67,7 @@ int log_values_read(const struct log_match *match, struct log_values *ret, struc
     *ret = (struct log_values){0};
     for (int i = 0; i < LOG_GROUP_COUNT; i++) {
         if (match->text[i] == NULL) {
+            ret->number[i] = NAN;
             continue;
         }
         const int r = read_group((enum log_group)i, match, ret, err);
@@ -80,16 +81,14 @@ int log_values_read(const struct log_match *match, struct log_values *ret, struc
 
 double log_values_time_s(const struct log_values *v)
 {
-    return v->has[LOG_TIME_S]       ? v->number[LOG_TIME_S]
-           : v->has[LOG_TIME_MS]    ? v->number[LOG_TIME_MS] / 1e3
-           : v->has[LOG_TIME_CLOCK] ? v->number[LOG_TIME_CLOCK]
-                                    : NAN;
+    return v->has[LOG_TIME_S]    ? v->number[LOG_TIME_S]
+           : v->has[LOG_TIME_MS] ? v->number[LOG_TIME_MS] / 1e3
+                                 : v->number[LOG_TIME_CLOCK];
 }
 
 double log_values_step_s(const struct log_values *v)
 {
     return v->has[LOG_STEP_S]    ? v->number[LOG_STEP_S]
            : v->has[LOG_STEP_MS] ? v->number[LOG_STEP_MS] / 1e3
-           : v->has[LOG_STEP_US] ? v->number[LOG_STEP_US] / 1e6
-                                 : NAN;
+                                 : v->number[LOG_STEP_US] / 1e6;
 }

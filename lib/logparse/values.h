@@ -10,7 +10,7 @@
 
 struct log_values {
     bool has[LOG_GROUP_COUNT];
-    double number[LOG_GROUP_COUNT]; /* of those that it has, but for the stamp */
+    double number[LOG_GROUP_COUNT]; /* NaN: it does not have it; none of the stamp */
     struct log_stamp stamp;         /* of any of the three groups of it */
     bool has_stamp;
 };
