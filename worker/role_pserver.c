@@ -2,7 +2,6 @@
  * of one trial. It computes the initial values itself instead of receiving them
  * (model_init_params). */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,31 +108,20 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     return code;
 }
 
-int role_pserver(int argc, char *const *argv)
+static int run_replica(const struct role_env *e, struct report *report)
 {
-    struct role_env e;
     struct err err = {0};
-    int r = role_env_read(ROLE_PSERVER, argc, argv, &e, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker pserver: %s\n", err.msg);
-        return EXIT_USAGE;
-    }
-    if (r > 0) {
-        return EXIT_OK;
-    }
-    struct report report;
-    report_init(&report, &e);
-    int code;
     struct net_addr addr;
-    r = net_addr_parse(e.listen, &addr, &err);
+    int r = net_addr_parse(e->listen, &addr, &err);
     int listen_fd = r < 0 ? r : net_listen(&addr, &err);
     if (listen_fd < 0) {
-        code = report_error(&report, listen_fd == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, NULL,
+        return report_error(report, listen_fd == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, NULL,
                             err.msg, NULL);
-    } else {
-        code = serve(&e, &report, listen_fd);
     }
-    report_done(&report);
-    role_env_done(&e);
-    return code;
+    return serve(e, report, listen_fd);
+}
+
+int role_pserver(int argc, char *const *argv)
+{
+    return report_role(ROLE_PSERVER, argc, argv, run_replica);
 }

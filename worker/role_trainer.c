@@ -98,7 +98,6 @@ static int open_ring(struct trainer *t, struct err *err)
         .ctx = t->report,
     };
     role_env_digest(e, p.digest);
-    t->adam = ADAM_DEFAULT;
     const uint32_t n_ranks = (uint32_t)e->n_trainers;
     const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL && n_ranks > 1;
     adam_init(&t->adam, is_nccl ? exchange_nccl_part(p.slices.n_params, n_ranks, p.self.index)
@@ -129,12 +128,10 @@ static int open_exchange(struct trainer *t, struct err *err)
     }
     if (e->exchange == EXCHANGE_NONE) {
         size_t n = model_def_n_params(e->model);
-        t->adam = ADAM_DEFAULT;
         adam_init(&t->adam, n);
         return exchange_none_new(learner_apply_adam, &t->adam, n, &t->exchange, err);
     }
     if (e->mode.local_steps > 0) {
-        t->adam = ADAM_DEFAULT;
         adam_init(&t->adam, model_def_n_params(e->model));
     }
     struct exchange_ps_params p = {
@@ -488,23 +485,11 @@ static int run(struct trainer *t)
     return EXIT_OK;
 }
 
-static int run_role(enum role role, int argc, char *const *argv)
+static int run_replica(const struct role_env *e, struct report *report)
 {
-    struct role_env e;
-    struct err err = {0};
-    int r = role_env_read(role, argc, argv, &e, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
-        return EXIT_USAGE;
-    }
-    if (r > 0) {
-        return EXIT_OK;
-    }
-    struct report report;
-    report_init(&report, &e);
-    struct trainer t = {.env = &e, .report = &report};
+    struct trainer t = {.env = e, .report = report, .adam = ADAM_DEFAULT};
     t.hooks = (struct model_hooks){want, ready, &t};
-    t.step_ns = xnew_array(int64_t, (size_t)e.steps);
+    t.step_ns = xnew_array(int64_t, (size_t)e->steps);
     t.summary.loss_first = t.summary.loss_last = NAN;
     int code = run(&t);
     if (t.exchange != NULL) {
@@ -517,17 +502,15 @@ static int run_role(enum role role, int argc, char *const *argv)
     local_update_done(&t.local_update);
     adam_done(&t.adam);
     free(t.step_ns);
-    report_done(&report);
-    role_env_done(&e);
     return code;
 }
 
 int role_trainer(int argc, char *const *argv)
 {
-    return run_role(ROLE_TRAINER, argc, argv);
+    return report_role(ROLE_TRAINER, argc, argv, run_replica);
 }
 
 int role_worker(int argc, char *const *argv)
 {
-    return run_role(ROLE_WORKER, argc, argv);
+    return report_role(ROLE_WORKER, argc, argv, run_replica);
 }
