@@ -15,7 +15,7 @@ def main():
     out, *files = sys.argv[1:]
     rows = "".join(f'    {{"{name}", "{description}"}},\n' for name, description in sorted(map(row, map(pathlib.Path, files))))
     pathlib.Path(out).write_text(
-        '/* Made by profile_descriptions.py. */\n#include "spec/profile_descriptions.h"\n\n'
+        '/* Made by profile_descriptions.py. */\n#include "spec/shipped_profiles.h"\n\n'
         f"const struct embedded profile_descriptions[] = {{\n{rows}}};\n"
         f"const size_t profile_descriptions_count = {len(files)};\n", encoding="utf-8")
 

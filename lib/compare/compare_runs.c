@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "spec/template_hash.h"
+#include "spec/system_template.h"
 
 static const struct system *system_of_name(const struct spec *spec, const char *name)
 {

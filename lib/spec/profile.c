@@ -10,8 +10,8 @@
 #include "doc/embedded.h"
 #include "doc/reader.h"
 #include "spec/name.h"
-#include "spec/profile_descriptions.h"
 #include "spec/rendezvous.h"
+#include "spec/shipped_profiles.h"
 #include "spec/spec_parts.h"
 
 #define TEXT_MAX 1024

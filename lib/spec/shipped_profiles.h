@@ -6,3 +6,8 @@
 
 extern const struct embedded shipped_profiles[]; /* sorted by name */
 extern const size_t shipped_profiles_count;
+
+/* What each profile of benchmarks/profiles is, in a line: its `description`. A run's definition
+ * names profiles and does not have their files, so code that shows a run looks here. */
+extern const struct embedded profile_descriptions[]; /* sorted by name */
+extern const size_t profile_descriptions_count;

@@ -15,3 +15,7 @@ int system_template(const struct spec *spec, const struct system *system, enum r
 const char *template_image(const json_t *template);
 /* Does container 0 have a command? */
 bool template_has_command(const json_t *template);
+/* Which template it is, for comparisons, where a whole one is too long: 16 hexadecimal digits,
+ * FNV-1a of the canonical text (sorted keys, no white space). It distinguishes templates and need
+ * not resist attacks. NULL: "none". Owned. */
+char *template_hash(const json_t *template);

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/profile.h"
-#include "spec/profile_descriptions.h"
 #include "spec/shipped_profiles.h"
 
 /* A gang: two servers with three trainers, or three workers. */

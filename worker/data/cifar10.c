@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "worker/data/dataset_internal.h"
 #include "worker/data/gzfile.h"
-#include "worker/data/labels.h"
 
 #define FILE_SAMPLES 10000
 #define TRAIN_FILES 5

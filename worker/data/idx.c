@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "worker/data/dataset_internal.h"
 #include "worker/data/gzfile.h"
-#include "worker/data/labels.h"
 
 #define IDX_MAGIC_IMAGES 0x00000803u /* unsigned bytes, three dimensions */
 #define IDX_MAGIC_LABELS 0x00000801u
@@ -43,8 +42,8 @@ static int read_head(struct gzfile *f, uint32_t magic, size_t *ret_n, struct err
 }
 
 /* Reads n_bytes into *ret (owned, also on failure); the file must end after them. */
-static int read_items (struct gzfile *f, size_t n_bytes, const char *what, uint8_t * *ret,
-                       struct err * err)
+static int read_bytes(struct gzfile *f, size_t n_bytes, const char *what, uint8_t **ret,
+                      struct err *err)
 {
     *ret = malloc(n_bytes);
     if (*ret == NULL) {
@@ -68,7 +67,7 @@ static int load_images(struct dataset *d, struct gzfile *f, struct err *err)
     }
     d->c = 1;
     d->h = d->w = SIDE;
-    return read_items (f, d->n * SIDE * SIDE, "all images", &d->pixels, err);
+    return read_bytes(f, d->n * SIDE * SIDE, "all images", &d->pixels, err);
 }
 
 static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
@@ -81,7 +80,7 @@ static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
     if (n != d->n) {
         return err_set(err, EBADMSG, "'%s': %zu labels for %zu images", f->path, n, d->n);
     }
-    r = read_items (f, n, "all labels", &d->labels, err);
+    r = read_bytes(f, n, "all labels", &d->labels, err);
     return r < 0 ? r : labels_check(f->path, d->labels, n, err);
 }
 

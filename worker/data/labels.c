@@ -1,6 +1,5 @@
-#include "worker/data/labels.h"
-
-#include "worker/data/dataset.h"
+/* The check of class labels that every file format shares. */
+#include "worker/data/dataset_internal.h"
 
 int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err)
 {

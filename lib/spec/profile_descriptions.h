@@ -1,8 +1,0 @@
-/* What each profile of benchmarks/profiles is, in a line: its `description`. A run's definition
- * names profiles and does not have their files, so code that shows a run looks here. */
-#pragma once
-
-#include "doc/embedded.h"
-
-extern const struct embedded profile_descriptions[]; /* sorted by name */
-extern const size_t profile_descriptions_count;
