@@ -41,8 +41,13 @@ bool str_is_one_of(const char *s, const char *const *list)
 
 int str_index(const char *s, const char *const *list, size_t n)
 {
+    return str_index_n(s, strlen(s), list, n);
+}
+
+int str_index_n(const char *s, size_t len, const char *const *list, size_t n)
+{
     for (size_t i = 0; i < n; i++) {
-        if (str_eq(s, list[i])) {
+        if (strlen(list[i]) == len && memcmp(list[i], s, len) == 0) {
             return (int)i;
         }
     }

@@ -12,6 +12,8 @@ bool str_has_suffix(const char *s, const char *suffix);
 bool str_is_one_of(const char *s, const char *const *list);
 /* Which of n texts it is; -EINVAL: none. */
 int str_index(const char *s, const char *const *list, size_t n);
+/* The same of a text that does not end after its len bytes. */
+int str_index_n(const char *s, size_t len, const char *const *list, size_t n);
 
 /* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is
  * longer than 64 bytes. */

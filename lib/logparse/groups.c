@@ -1,7 +1,7 @@
 /* See groups.h. */
 #include "logparse/groups.h"
 
-#include <string.h>
+#include "base/str.h"
 
 /* Atomic: half of a number is not tried, which is right and fast. */
 #define INTEGER "(?>\\d+(?:,\\d{3})*)"
@@ -50,10 +50,5 @@ const char *log_group_body(enum log_group group)
 
 int log_group_find(const char *name, size_t len)
 {
-    for (int i = 0; i < LOG_GROUP_COUNT; i++) {
-        if (strlen(log_group_names[i]) == len && memcmp(log_group_names[i], name, len) == 0) {
-            return i;
-        }
-    }
-    return -1;
+    return str_index_n(name, len, log_group_names, LOG_GROUP_COUNT);
 }

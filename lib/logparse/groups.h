@@ -35,5 +35,5 @@ extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step
 bool log_group_is_count(enum log_group group);             /* a whole number */
 /* What a group without a body stands for, a pattern: (?<rate>) is (?<rate>NUMBER). Static. */
 const char *log_group_body(enum log_group group);
-/* -1: no such group. */
+/* < 0: no such group. */
 int log_group_find(const char *name, size_t len);

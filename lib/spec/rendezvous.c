@@ -39,16 +39,6 @@ static const char *const selectors[] = {"pserver",  "trainer",  "worker",
                                         "launcher", "training", "self"};
 static const char *const parts[] = {"host", "address", "port", "hosts", "addresses", "ports"};
 
-static int find(const char *const *words, size_t n, const char *word, size_t len)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 static bool skip(const char **at, const char *text)
 {
     if (!str_has_prefix(*at, text)) {
@@ -81,7 +71,7 @@ static bool parse_addresses(const char **at, struct term *ret)
         return false;
     }
     const size_t len = strspn(*at, WORD_CHARS);
-    const int part = find(parts, COUNT_OF(parts), *at, len);
+    const int part = str_index_n(*at, len, parts, COUNT_OF(parts));
     if (part < 0) {
         return false;
     }
@@ -99,9 +89,9 @@ static bool parse_addresses(const char **at, struct term *ret)
 static bool parse_term(const char **at, struct term *ret)
 {
     const size_t len = strspn(*at, WORD_CHARS);
-    const int number = find(numbers, COUNT_OF(numbers), *at, len);
-    const int text = find(texts, COUNT_OF(texts), *at, len);
-    const int selector = find(selectors, COUNT_OF(selectors), *at, len);
+    const int number = str_index_n(*at, len, numbers, COUNT_OF(numbers));
+    const int text = str_index_n(*at, len, texts, COUNT_OF(texts));
+    const int selector = str_index_n(*at, len, selectors, COUNT_OF(selectors));
     const char *end = *at + len;
     *ret = (struct term){0};
     bool is_good = false;

@@ -36,12 +36,8 @@ static const char *blas_wanted_core(void)
     if (getenv("OPENBLAS_CORETYPE") != NULL || !cpu_has_avx512()) {
         return NULL;
     }
-    for (size_t i = 0; i < sizeof(small_cores) / sizeof(small_cores[0]); i++) {
-        if (str_eq(small_cores[i], blas_core())) {
-            return "SkylakeX";
-        }
-    }
-    return NULL;
+    const size_t n = sizeof(small_cores) / sizeof(small_cores[0]);
+    return str_index(blas_core(), small_cores, n) >= 0 ? "SkylakeX" : NULL;
 }
 
 void blas_repair(char *const *argv)
