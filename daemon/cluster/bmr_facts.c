@@ -45,21 +45,11 @@ static enum condition_status status_of(const json_t *item)
     return fact_date(item, "lastTransitionTime") == 0 ? COND_NONE : status;
 }
 
-/* Of several of that type the first counts. */
-static const json_t *find_condition(const json_t *list, const char *type)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (str_eq(fact_text(json_array_get(list, i), "type"), type)) {
-            return json_array_get(list, i);
-        }
-    }
-    return NULL;
-}
-
 static void read_conditions(struct bmr_conditions *ret, const json_t *list)
 {
     for (unsigned i = 0; i < BMR_CONDITION_COUNT; i++) {
-        const json_t *item = find_condition(list, bmr_condition_to_string((enum bmr_condition)i));
+        const char *type = bmr_condition_to_string((enum bmr_condition)i);
+        const json_t *item = fact_find(list, "type", type); /* of several the first counts */
         ret->of[i].status = status_of(item);
         ret->of[i].since_unix_ms = fact_date(item, "lastTransitionTime");
     }

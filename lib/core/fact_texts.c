@@ -25,6 +25,16 @@ const char *fact_text(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
+const json_t *fact_find(const json_t *list, const char *key, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (strcmp(fact_text(json_array_get(list, i), key), text) == 0) {
+            return json_array_get(list, i);
+        }
+    }
+    return NULL;
+}
+
 const char *fact_put_text(struct fact_texts *t, const json_t *object, const char *key)
 {
     return fact_put(t, fact_text(object, key));

@@ -13,21 +13,12 @@
 
 /* ---- which container counts ---- */
 
-static bool has_named(const json_t *list, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (str_eq(fact_text(json_array_get(list, i), "name"), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* benchd gives both to its container alone. A watch leaves variables out. */
 static bool has_contract(const json_t *container)
 {
-    return has_named(json_object_get(container, "volumeMounts"), POD_SECRET_VOLUME) ||
-           has_named(json_object_get(container, "env"), "BENCHD_ROLE");
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+    return fact_find(mounts, "name", POD_SECRET_VOLUME) != NULL ||
+           fact_find(json_object_get(container, "env"), "name", "BENCHD_ROLE") != NULL;
 }
 
 const json_t *pod_main_container(const json_t *pod)
@@ -101,14 +92,8 @@ static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fa
 /* Of several with that type the first counts. */
 static const json_t *condition(const json_t *status, const char *type, const char *value)
 {
-    const json_t *list = json_object_get(status, "conditions");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
-        if (str_eq(fact_text(item, "type"), type)) {
-            return str_eq(fact_text(item, "status"), value) ? item : NULL;
-        }
-    }
-    return NULL;
+    const json_t *item = fact_find(json_object_get(status, "conditions"), "type", type);
+    return str_eq(fact_text(item, "status"), value) ? item : NULL;
 }
 
 static void put_condition(struct fact_texts *t, const json_t *condition, const char **ret_reason,
