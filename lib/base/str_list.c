@@ -1,6 +1,8 @@
 /* See str_list.h. */
 #include "base/str_list.h"
 
+#include <string.h>
+
 #include "base/vec.h"
 
 void str_list_free(char **list)
@@ -22,4 +24,13 @@ char **str_list_dup(char *const *list)
     }
     *vec_push(&copy) = NULL;
     return copy.items;
+}
+
+bool str_list_sets(char *const *list, const char *entry)
+{
+    const size_t len = strcspn(entry, "=");
+    while (*list != NULL && (strcspn(*list, "=") != len || memcmp(*list, entry, len) != 0)) {
+        list++;
+    }
+    return *list != NULL;
 }

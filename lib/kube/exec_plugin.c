@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/str_list.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -256,31 +257,12 @@ static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 
 /* --- its start --- */
 
-static bool names_same(const char *a, const char *b)
-{
-    const size_t len = strcspn(a, "=");
-    return strncmp(a, b, len) == 0 && b[len] == '=';
-}
-
-static bool is_overridden(const struct kube_exec *exec, const char *variable)
-{
-    if (str_has_prefix(variable, "KUBERNETES_EXEC_INFO=")) {
-        return true;
-    }
-    for (char *const *own = exec->env; *own != NULL; own++) {
-        if (names_same(variable, *own)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* An owned list of borrowed texts; *info is owned by the caller. */
 static char **environment_of(const struct kube_plugin_params *params, char *info)
 {
     VEC(char *) env = {0};
     for (char *const *v = params->environment; v != NULL && *v != NULL; v++) {
-        if (!is_overridden(params->exec, *v)) {
+        if (!str_has_prefix(*v, "KUBERNETES_EXEC_INFO=") && !str_list_sets(params->exec->env, *v)) {
             *vec_push(&env) = *v;
         }
     }
