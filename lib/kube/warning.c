@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_find.h"
 
 #define TEXT_MAX ((size_t)1000)
 #define CODE "299 "
@@ -22,10 +23,8 @@ void kube_warnings_done(struct kube_warnings *w)
 
 bool kube_warnings_add(struct kube_warnings *w, const char *text)
 {
-    for (size_t i = 0; i < w->n; i++) {
-        if (str_eq(w->seen[i], text)) {
-            return false;
-        }
+    if (array_find(w->seen, w->n, it, str_eq(*it, text)) != NULL) {
+        return false;
     }
     if (w->seen == NULL) {
         w->seen = xnew_array(char *, KUBE_WARNINGS_MAX);

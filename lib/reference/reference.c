@@ -34,22 +34,14 @@ const struct reference_row *reference_row_at(const struct reference_table *t, si
 
 size_t reference_find_row(const struct reference_table *t, const char *name)
 {
-    for (size_t i = 0; i < t->rows.len; i++) {
-        if (str_eq(t->rows.items[i].name, name)) {
-            return i;
-        }
-    }
-    return REFERENCE_NO_ROW;
+    const struct reference_row *row = vec_find(&t->rows, it, str_eq(it->name, name));
+    return row == NULL ? REFERENCE_NO_ROW : (size_t)(row - t->rows.items);
 }
 
 size_t reference_find_column(const struct reference_table *t, double column)
 {
-    for (size_t i = 0; i < t->n_columns; i++) {
-        if (t->columns[i] == column) {
-            return i;
-        }
-    }
-    return REFERENCE_NO_ROW;
+    const double *place = array_find(t->columns, t->n_columns, it, *it == column);
+    return place == NULL ? REFERENCE_NO_ROW : (size_t)(place - t->columns);
 }
 
 const struct reference_erratum *reference_find_erratum(const struct reference_table *t,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_find.h"
 #include "doc/reader.h"
 #include "reference/check.h"
 #include "reference/reference.h"
@@ -202,12 +203,8 @@ static void read_at(struct diags *d, const struct place *map, struct reference_t
 /* An earlier table of the set by its name, or this one. */
 static size_t find_table(const struct reference *r, const char *name)
 {
-    for (size_t i = 0; i < r->tables.len; i++) {
-        if (str_eq(r->tables.items[i].name, name)) {
-            return i;
-        }
-    }
-    return REFERENCE_NO_ROW;
+    const struct reference_table *t = vec_find(&r->tables, it, str_eq(it->name, name));
+    return t == NULL ? REFERENCE_NO_ROW : (size_t)(t - r->tables.items);
 }
 
 static void read_base(const struct reading *in, const struct place *map, struct reference_table *t)
@@ -270,13 +267,12 @@ static size_t read_source_of(const struct reading *in, const struct place *map)
     if (!read_text(in->d, &place, TEXT_MAX, &id)) {
         return 0;
     }
-    for (size_t i = 0; i < in->r->sources.len; i++) {
-        if (str_eq(in->r->sources.items[i].id, id)) {
-            return i;
-        }
+    const struct reference_source *source = vec_find(&in->r->sources, it, str_eq(it->id, id));
+    if (source == NULL) {
+        reader_complain(in->d, &place, "add it to sources", "there is no source '%s'", id);
+        return 0;
     }
-    reader_complain(in->d, &place, "add it to sources", "there is no source '%s'", id);
-    return 0;
+    return (size_t)(source - in->r->sources.items);
 }
 
 static void read_ratio_of(const struct reading *in, const struct place *map,

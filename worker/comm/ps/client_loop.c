@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec_find.h"
 #include "worker/comm/ps/client_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
@@ -32,12 +33,7 @@ static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_
 
 static bool all_joined(const struct client *c)
 {
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        if (c->links[i].peer.state != MEET_JOINED) {
-            return false;
-        }
-    }
-    return true;
+    return array_find(c->links, n_links(c), l, l->peer.state != MEET_JOINED) == NULL;
 }
 
 /* ---- jobs ---- */
@@ -59,16 +55,12 @@ static void begin_round(struct client *c)
 /* Called after each write: records when the last gradient was handed to the kernel. */
 static void note_sent(struct client *c)
 {
-    if (c->box.doing != JOB_ROUND || !c->box.begun || c->box.doing_times.sent_ns != 0) {
-        return;
+    if (c->box.doing == JOB_ROUND && c->box.begun && c->box.doing_times.sent_ns == 0 &&
+        array_find(c->links, n_links(c), l,
+                   l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->peer.conn)) ==
+            NULL) {
+        c->box.doing_times.sent_ns = clock_monotonic_ns();
     }
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        const struct link *l = &c->links[i];
-        if (l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->peer.conn)) {
-            return;
-        }
-    }
-    c->box.doing_times.sent_ns = clock_monotonic_ns();
 }
 
 static void continue_round(struct client *c)
@@ -98,12 +90,9 @@ static void send_all(struct client *c, enum frame_type type)
 
 static void continue_barrier(struct client *c)
 {
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        if (!c->links[i].released) {
-            return;
-        }
+    if (array_find(c->links, n_links(c), l, !l->released) == NULL) {
+        mailbox_finish(&c->box);
     }
-    mailbox_finish(&c->box);
 }
 
 static bool is_culprit(const struct client *c, const struct link *l)

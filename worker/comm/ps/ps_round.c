@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec_find.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
 #include "worker/tensor/accumulate.h"
@@ -180,6 +181,12 @@ static int check_held(struct ps_server *s, struct err *err)
     return 0;
 }
 
+static bool is_any_in_round(const struct ps_server *s)
+{
+    return array_find(s->trainers, s->params.n_trainers, it, *it != NULL && is_in_round(s, *it)) !=
+           NULL;
+}
+
 static int check_left(struct ps_server *s, struct err *err)
 {
     if (is_barrier_closed(s)) {
@@ -188,13 +195,7 @@ static int check_left(struct ps_server *s, struct err *err)
     if (is_single(s)) {
         return check_held(s, err);
     }
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        if (peer != NULL && is_in_round(s, peer)) {
-            return blame_leaver(s, err);
-        }
-    }
-    return 0;
+    return is_any_in_round(s) ? blame_leaver(s, err) : 0;
 }
 
 /* -EPROTO and the fault if another trainer has left or waits at the barrier, while one goes on. */
@@ -599,10 +600,8 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
         return -EPROTO;
     }
     one_stays(s);
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        if (!is_single(s) && s->trainers[t] != NULL && is_in_round(s, s->trainers[t])) {
-            return blame_waiter(s, err);
-        }
+    if (!is_single(s) && is_any_in_round(s)) {
+        return blame_waiter(s, err);
     }
     if (s->n_ready < s->params.n_trainers) {
         return 0;

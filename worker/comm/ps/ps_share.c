@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec_find.h"
 #include "worker/comm/ps/ps_internal.h"
 
 void ps_share_init(struct ps_server *s)
@@ -172,13 +173,9 @@ void ps_share_offers(struct ps_peer *peer)
 /* No further request can arrive. */
 static bool all_decided(const struct ps_server *s)
 {
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        if (peer == NULL || (peer->pair.state != LEND_YES && peer->pair.state != LEND_NO)) {
-            return false;
-        }
-    }
-    return true;
+    return array_find(s->trainers, s->params.n_trainers, it,
+                      *it == NULL ||
+                          ((*it)->pair.state != LEND_YES && (*it)->pair.state != LEND_NO)) == NULL;
 }
 
 bool ps_share_turn(struct ps_server *s)
