@@ -359,31 +359,27 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
                     int64_t max, int64_t fallback)
 {
-    struct place place = place_get(map, key);
-    (void)read_int(d, &place, min, max, &fallback); /* noted; further checks use the fallback */
+    (void)read_int(d, PLACE(map, key), min, max, &fallback); /* noted; later checks use it */
     return fallback;
 }
 
 double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
                       double max, double fallback)
 {
-    struct place place = place_get(map, key);
-    (void)read_number(d, &place, min, max, &fallback); /* noted */
+    (void)read_number(d, PLACE(map, key), min, max, &fallback); /* noted */
     return fallback;
 }
 
 const char *read_text_or(struct diags *d, const struct place *map, const char *key, size_t max_len,
                          const char *fallback)
 {
-    struct place place = place_get(map, key);
-    (void)read_text(d, &place, max_len, &fallback); /* noted */
+    (void)read_text(d, PLACE(map, key), max_len, &fallback); /* noted */
     return fallback;
 }
 
 int read_index_or(struct diags *d, const struct place *map, const char *key,
                   const char *const *names, size_t n, int fallback)
 {
-    struct place place = place_get(map, key);
-    (void)read_enum(d, &place, names, n, NULL, &fallback); /* noted */
+    (void)read_enum(d, PLACE(map, key), names, n, NULL, &fallback); /* noted */
     return fallback;
 }

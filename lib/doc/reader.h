@@ -20,6 +20,8 @@ struct place {
 
 struct place place_root(const struct node *root);
 struct place place_get(const struct place *map, const char *key);
+/* The same without a variable: a pointer to it, as long as the block lasts. */
+#define PLACE(map, key) ((const struct place[]){place_get(map, key)})
 /* An item of a list, or a value of a map; its node is NULL after the last one. */
 struct place place_item(const struct place *list, size_t index);
 /* Runs its body for each of them: place_each (item, &list) { ... }. None has what is absent. */

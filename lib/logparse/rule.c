@@ -164,8 +164,7 @@ static char *read_name(struct diags *d, const struct place *root)
 {
     const char *name = read_text_or(d, root, "name", LOG_RULE_NAME_MAX, LOG_RULE_UNNAMED);
     if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
-        struct place place = place_get(root, "name");
-        reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
+        reader_complain(d, PLACE(root, "name"), "use a-z, 0-9 and '-'", "'%s' is not a name", name);
     }
     return xstrdup(name);
 }

@@ -69,12 +69,12 @@ static void read_python(struct diags *d, const struct place *root, struct profil
     if (!read_map(d, &place, FIELDS("*packages", "*requirements"))) {
         return;
     }
-    struct place list = place_get(&place, "packages");
     struct command packages = {0};
     read_texts(d, &place, "packages", &packages);
     vec_each (char *, it, &packages.words) {
         if (!is_pinned(*it)) {
-            reader_complain(d, &list, "write name==version", "package '%s' is not pinned", *it);
+            reader_complain(d, PLACE(&place, "packages"), "write name==version",
+                            "package '%s' is not pinned", *it);
         }
         *vec_push(&p->packages) = *it;
     }

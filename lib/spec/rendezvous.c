@@ -163,11 +163,10 @@ static void read_var(struct diags *d, const struct place *place, struct rendezvo
 void rendezvous_read(struct diags *diags, const struct place *map, struct rendezvous *ret)
 {
     read_items (item, diags, map, "rendezvous", VARS_MAX) {
-        struct place name_place = place_get(&item, "name");
         if (!read_map(diags, &item, FIELDS("*name", "*value", "roles", "replicas", "with"))) {
             continue;
         }
-        const char *name = spec_read_env_name(diags, &name_place);
+        const char *name = spec_read_env_name(diags, PLACE(&item, "name"));
         struct rendezvous_var var = {.name = xstrdup(name == NULL ? "" : name)};
         read_var(diags, &item, &var);
         *vec_push(&ret->vars) = var;

@@ -26,10 +26,9 @@ static void read_cost(struct reading *r, const struct place *place)
     if (!read_map(r->diags, place, FIELDS("*max", "perCpuHour", "perReplicaHour"))) {
         return;
     }
-    struct place max = place_get(place, "max");
     struct place cpu = place_get(place, "perCpuHour");
     struct place replica = place_get(place, "perReplicaHour");
-    (void)read_positive(r, &max, MONEY_MAX, &budget->cost); /* noted */
+    (void)read_positive(r, PLACE(place, "max"), MONEY_MAX, &budget->cost); /* noted */
     (void)read_number(r->diags, &cpu, 0, MONEY_MAX, &budget->per_cpu_hour);
     (void)read_number(r->diags, &replica, 0, MONEY_MAX, &budget->per_replica_hour);
     if (cpu.node == NULL && replica.node == NULL) {

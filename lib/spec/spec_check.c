@@ -58,9 +58,8 @@ static bool counts_replicas(const char *name)
 static void check_from(struct reading *r, enum role role)
 {
     const char *from = r->spec->roles[role].replicas.from;
-    struct place roles = place_get(&r->at, "roles");
-    struct place role_place = place_get(&roles, role_to_string(role));
-    struct place replicas = place_get(&role_place, "replicas");
+    struct place replicas =
+        place_get(PLACE(PLACE(&r->at, "roles"), role_to_string(role)), "replicas");
     struct place place = place_get(&replicas, "from");
     if (!counts_replicas(from)) {
         reader_complain(r->diags, &place, "write pservers or trainers",
@@ -85,8 +84,7 @@ static void check_from(struct reading *r, enum role role)
  * was reported. */
 static bool may_take(struct reading *r, enum role role, const char *name)
 {
-    struct place roles = place_get(&r->at, "roles");
-    struct place place = place_get(&roles, role_to_string(role));
+    struct place place = place_get(PLACE(&r->at, "roles"), role_to_string(role));
     if (place.node == NULL) {
         return false;
     }
@@ -263,18 +261,16 @@ static void check_swept(struct reading *r, const struct place *where)
 
 static void check_wheres(struct reading *r)
 {
-    struct place baseline = place_get(&r->at, "baseline");
-    struct place where = place_get(&baseline, "where");
+    struct place where = place_get(PLACE(&r->at, "baseline"), "where");
     check_swept(r, &where);
-    struct place sweep = place_get(&r->at, "sweep");
-    struct place lists[] = {place_get(&r->at, "thresholds"), place_get(&sweep, "exclude")};
+    struct place lists[] = {place_get(&r->at, "thresholds"),
+                            place_get(PLACE(&r->at, "sweep"), "exclude")};
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
         if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
             continue;
         }
         place_each (item, &lists[k]) {
-            struct place in_item = place_get(&item, "where");
-            check_swept(r, k == 0 ? &in_item : &item);
+            check_swept(r, k == 0 ? PLACE(&item, "where") : &item);
         }
     }
 }

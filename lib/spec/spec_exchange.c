@@ -60,9 +60,8 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
 static void read_wire(struct diags *d, const struct place *place, enum exchange_wire wire,
                       struct exchange *exchange)
 {
-    const struct place at = place_get(place, "wire");
     if (exchange->kind != EXCHANGE_PSERVER) {
-        reader_complain(d, &at, "leave wire out, or write kind: PServer",
+        reader_complain(d, PLACE(place, "wire"), "leave wire out, or write kind: PServer",
                         "wire %s: only benchworker's parameter servers send it",
                         exchange_wire_names[wire]);
         return;
@@ -109,8 +108,8 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
     }
     const char *why = exchange_mode_conflict(&mode, &field);
     if (why != NULL) {
-        const struct place wrong = place_get(place, field);
-        reader_complain_key(d, &wrong, "remove it, or what it does not go with", "%s", why);
+        reader_complain_key(d, PLACE(place, field), "remove it, or what it does not go with", "%s",
+                            why);
     } else if (exchange->kind != EXCHANGE_PSERVER) {
         reader_complain_key(d, &at, "leave it out, or write kind: PServer",
                             "%s: only benchworker's trainers with parameter servers know it",
@@ -128,10 +127,9 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
 static void read_transport(struct diags *d, const struct place *place,
                            enum exchange_transport transport, struct exchange *exchange)
 {
-    const struct place at = place_get(place, "transport");
     const bool is_nccl = transport == EXCHANGE_TRANSPORT_NCCL;
     if (exchange->kind != EXCHANGE_ALL_REDUCE && (is_nccl || exchange->kind != EXCHANGE_PSERVER)) {
-        reader_complain(d, &at,
+        reader_complain(d, PLACE(place, "transport"),
                         is_nccl ? "leave transport out, or write kind: AllReduce"
                                 : "leave transport out, or write kind: PServer or AllReduce",
                         "transport %s: only benchworker's workers%s choose it",
@@ -152,17 +150,15 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
                          "wire", "transport"))) {
         return place->node == NULL;
     }
-    struct place kind_place = place_get(place, "kind");
     int kind;
     char *other = NULL;
-    const bool is_known = spec_read_kind(r, &kind_place, is_native, exchange_kind_names,
+    const bool is_known = spec_read_kind(r, PLACE(place, "kind"), is_native, exchange_kind_names,
                                          EXCHANGE_COUNT, &kind, &other);
     if (is_known) {
         *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
     }
-    const struct place wire_place = place_get(place, "wire");
     int wire = EXCHANGE_WIRE_FP32;
-    (void)read_enum(d, &wire_place, exchange_wire_names, EXCHANGE_WIRE_COUNT, wires_later,
+    (void)read_enum(d, PLACE(place, "wire"), exchange_wire_names, EXCHANGE_WIRE_COUNT, wires_later,
                     &wire); /* noted */
     if (is_known && wire != EXCHANGE_WIRE_FP32) {
         read_wire(d, place, (enum exchange_wire)wire, exchange);
@@ -192,11 +188,9 @@ static void check_steps(struct reading *r, const struct system *system, const ch
     if (steps % period == 0) {
         return;
     }
-    const struct place measure = place_get(&r->at, "measure");
-    const struct place at = place_get(&measure, field);
     _cleanup_(freep) char *fix =
         xasprintf("write %s: %lld", field, (long long)((steps + period - 1) / period * period));
-    reader_complain(r->diags, &at, fix,
+    reader_complain(r->diags, PLACE(PLACE(&r->at, "measure"), field), fix,
                     "%lld is not a multiple of the %u steps after which system '%s' exchanges",
                     (long long)steps, period, system->name);
 }

@@ -18,14 +18,12 @@
 static void read_env(struct diags *d, const struct place *map, struct launch *launch)
 {
     read_items (item, d, map, "env", ENV_MAX) {
-        struct place name_place = place_get(&item, "name");
-        struct place value_place = place_get(&item, "value");
         const char *value = NULL;
         if (!read_map(d, &item, FIELDS("*name", "*value"))) {
             continue;
         }
-        const char *name = spec_read_env_name(d, &name_place);
-        if (read_text(d, &value_place, WORD_MAX, &value) && name != NULL) {
+        const char *name = spec_read_env_name(d, PLACE(&item, "name"));
+        if (read_text(d, PLACE(&item, "value"), WORD_MAX, &value) && name != NULL) {
             *vec_push(&launch->env) = (struct env_var){xstrdup(name), xstrdup(value)};
         }
     }
@@ -155,9 +153,8 @@ static void check_launch(struct reading *r, const struct place *item, const stru
 
 void spec_check_launches(struct reading *r)
 {
-    struct place list = place_get(&r->at, "systems");
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = place_item(&list, system->item);
+        struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         check_launch(r, &item, system);
     }
 }

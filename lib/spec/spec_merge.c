@@ -95,8 +95,7 @@ static void mark_from_local(struct node *node)
 static void complain_local(const struct node *root, const struct node *child, struct diags *diags)
 {
     struct place document = place_root(root);
-    struct place spec = place_get(&document, "spec");
-    struct place place = {.up = &spec, .key = child->key, .node = child};
+    struct place place = {.up = PLACE(&document, "spec"), .key = child->key, .node = child};
     const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
     _cleanup_(freep) char *fix =
         meant != NULL ? xasprintf("did you mean '%s'?", meant)

@@ -35,8 +35,7 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     if (read_map(d, &place,
                  FIELDS("*name", "namespace", "labels", "annotations", "uid", "resourceVersion",
                         "generation", "creationTimestamp", "managedFields"))) {
-        struct place name_place = place_get(&place, "name");
-        const char *name = object_name_read(d, &name_place);
+        const char *name = object_name_read(d, PLACE(&place, "name"));
         spec->name = xstrdup_or_null(name);
     }
 }
@@ -48,12 +47,11 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     if (!read_map(d, &place, FIELDS("*kind", "path"))) {
         return;
     }
-    struct place kind_place = place_get(&place, "kind");
     struct place path_place = place_get(&place, "path");
     int kind;
     const char *path = NULL;
     bool has_path = read_text(d, &path_place, PATH_TEXT_MAX, &path);
-    if (!spec_read_kind(r, &kind_place, spec_has_native_system(r), dataset_kind_names,
+    if (!spec_read_kind(r, PLACE(&place, "kind"), spec_has_native_system(r), dataset_kind_names,
                         DATASET_COUNT, &kind, &w->dataset_other)) {
         return;
     }
@@ -170,10 +168,9 @@ static void read_measure(struct reading *r)
         FIELDS("warmupSteps", "steps", "timeToAccuracy", "accuracyAfterTime")); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
-    struct place target = place_get(&measure, "timeToAccuracy");
-    spec->target_accuracy = read_accuracy(r, &target);
-    struct place after = place_get(&measure, "accuracyAfterTime");
-    spec->accuracy_after_s = read_only_number(r, &after, "*seconds", ACCURACY_AFTER_S_MAX);
+    spec->target_accuracy = read_accuracy(r, PLACE(&measure, "timeToAccuracy"));
+    spec->accuracy_after_s =
+        read_only_number(r, PLACE(&measure, "accuracyAfterTime"), "*seconds", ACCURACY_AFTER_S_MAX);
 }
 
 /* Of a metric that is not measured nothing would ever be known. A wrong field of
@@ -186,8 +183,7 @@ static void check_is_measured(struct reading *r, const struct place *threshold, 
     }
     struct place measure = place_get(&r->at, "measure");
     if (place_get(&measure, is_time ? "timeToAccuracy" : "accuracyAfterTime").node == NULL) {
-        struct place place = place_get(threshold, "metric");
-        reader_complain(r->diags, &place,
+        reader_complain(r->diags, PLACE(threshold, "metric"),
                         is_time ? "for example, add 'timeToAccuracy: {accuracy: 0.8}' to measure"
                                 : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
                         "spec.measure does not say %s",
@@ -271,9 +267,8 @@ static void read_policies(struct reading *r)
 static void check_constant(struct diags *d, const struct place *root, const char *key,
                            const char *value)
 {
-    struct place place = place_get(root, key);
     int known;
-    (void)read_enum(d, &place, &value, 1, NULL, &known); /* noted */
+    (void)read_enum(d, PLACE(root, key), &value, 1, NULL, &known); /* noted */
 }
 
 void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,

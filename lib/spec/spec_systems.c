@@ -119,9 +119,8 @@ static void check_foreign(struct reading *r, const struct place *item, struct sy
 void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
-    struct place list = place_get(&r->at, "systems");
     vec_each (struct system, system, &r->spec->systems) {
-        struct place item = place_item(&list, system->item);
+        struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         struct place own = place_get(&item, "exchange");
         system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
@@ -162,8 +161,7 @@ static void check_system(struct reading *r, const struct place *place, const str
 /* A launcher speaks for the whole gang, which benchworker's trainers do for themselves. */
 static void check_launcher(struct reading *r, const struct place *place)
 {
-    struct place roles = place_get(place, "roles");
-    struct place launcher = place_get(&roles, "launcher");
+    struct place launcher = place_get(PLACE(place, "roles"), "launcher");
     const char *profile = tree_get_text(place->node, "profile");
     if (launcher.node != NULL && profile != NULL && str_eq(profile, PROFILE_NATIVE)) {
         reader_complain_key(r->diags, &launcher, "remove it",
@@ -173,15 +171,13 @@ static void check_launcher(struct reading *r, const struct place *place)
 
 void spec_check_systems(struct reading *r)
 {
-    struct place list = place_get(&r->at, "systems");
     vec_each (const struct system, system, &r->spec->systems) {
-        struct place item = place_item(&list, system->item);
-        struct place place = place_get(&item, "profile");
+        struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         check_launcher(r, &item);
         const struct profile *profile =
             r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
         if (profile != NULL) {
-            check_system(r, &place, profile, &system->exchange);
+            check_system(r, PLACE(&item, "profile"), profile, &system->exchange);
         }
     }
 }

@@ -11,9 +11,8 @@
 
 static void check_words(struct diags *d, const struct place *container, const char *key)
 {
-    struct place list = place_get(container, key);
     struct command words = {0};
-    (void)spec_read_words(d, &list, &words); /* noted */
+    (void)spec_read_words(d, PLACE(container, key), &words); /* noted */
     command_done(&words);
 }
 
@@ -25,7 +24,6 @@ static void check_env(struct diags *d, const struct place *container)
     }
     read_items (item, d, container, "env", ITEMS_MAX) {
         struct place name_place = place_get(&item, "name");
-        struct place value_place = place_get(&item, "value");
         const char *text;
         if (item.node->kind != NODE_MAP || name_place.node == NULL) {
             reader_complain(d, &item, "write {name: NAME, value: VALUE}",
@@ -36,7 +34,7 @@ static void check_env(struct diags *d, const struct place *container)
             (text[0] == '\0' || strchr(text, '=') != NULL)) {
             reader_complain(d, &name_place, NULL, "'%s' is not a valid variable name", text);
         }
-        (void)read_text(d, &value_place, WORD_MAX, &text); /* noted */
+        (void)read_text(d, PLACE(&item, "value"), WORD_MAX, &text); /* noted */
     }
 }
 
@@ -82,10 +80,9 @@ void spec_check_template(struct diags *diags, const struct place *place)
     check_words(diags, &container, "command");
     check_words(diags, &container, "args");
     check_env(diags, &container);
-    struct place resources = place_get(&container, "resources");
     static const char *const kinds[] = {"requests", "limits"};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        struct place quantities = place_get(&resources, kinds[i]);
+        struct place quantities = place_get(PLACE(&container, "resources"), kinds[i]);
         check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
         check_quantity(diags, &quantities, "memory", parse_mem_bytes, "for example, write 5Gi");
     }

@@ -184,8 +184,7 @@ static void check_sweep(struct reading *r)
 static void check_systems(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    struct place workload = place_get(&r->at, "workload");
-    struct place compute = place_get(&workload, "compute");
+    struct place compute = place_get(PLACE(&r->at, "workload"), "compute");
     vec_each (const struct system, s, &r->spec->systems) {
         if (!str_eq(s->profile, PROFILE_NATIVE) && list.node != NULL) {
             reader_complain(r->diags, &compute,
