@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/link/auth.h"
 #include "worker/comm/link/crc32c.h"
@@ -256,7 +257,7 @@ static int map(const struct emulated_arena_params *p, int fd, struct emulated_ar
 int emulated_arena_open(const struct emulated_arena_params *params, int fd,
                         struct emulated_arena *ret, struct err *err)
 {
-    const int own_fd = fd < 0 ? memfd_create("benchd-arena", MFD_CLOEXEC) : -1;
+    _cleanup_(fd_close) int own_fd = fd < 0 ? memfd_create("benchd-arena", MFD_CLOEXEC) : -1;
     const int use_fd = fd < 0 ? own_fd : fd;
     if (use_fd < 0) {
         return err_set_errno(err, errno, "shared arena: memfd");
@@ -266,10 +267,7 @@ int emulated_arena_open(const struct emulated_arena_params *params, int fd,
         r = map(params, use_fd, ret, err);
         unlock(use_fd);
     }
-    if (own_fd >= 0) {
-        (void)close(own_fd); /* the mapping keeps it */
-    }
-    return r;
+    return r; /* the mapping keeps the memory */
 }
 
 void emulated_arena_close(struct emulated_arena *a)

@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
@@ -306,7 +307,7 @@ static void hide_descriptors(void)
 
 static int spawn(struct kube_plugin *p, const char *info)
 {
-    uv_file out = -1, err = -1;
+    _cleanup_(fd_close) uv_file out = -1, err = -1; /* the child has its copies */
     int r = open_pipe(p, &p->out, &p->is_out_open, &out);
     if (r >= 0 && !p->params.is_interactive) {
         r = open_pipe(p, &p->err_pipe, &p->is_err_open, &err);
@@ -333,12 +334,6 @@ static int spawn(struct kube_plugin *p, const char *info)
         p->n_handles++;
         hide_descriptors();
         r = uv_spawn(p->params.loop, &p->process, &options);
-    }
-    if (out >= 0) {
-        (void)close(out); /* the child has its copy */
-    }
-    if (err >= 0) {
-        (void)close(err); /* the same */
     }
     return r;
 }

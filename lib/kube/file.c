@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 
 static int read_all(int fd, const char *path, struct buf *text, struct err *err)
 {
@@ -26,14 +27,13 @@ static int read_all(int fd, const char *path, struct buf *text, struct err *err)
 
 int kube_file_read(const char *path, char **ret, size_t *ret_len, struct err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return err_set_errno(err, errno, "open %s", path);
     }
     struct buf text;
     buf_init(&text, KUBE_FILE_MAX);
     const int r = read_all(fd, path, &text, err);
-    (void)close(fd); /* only read from */
     if (r < 0) {
         buf_done(&text);
         return r;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_find.h"
@@ -91,7 +92,7 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT ? 0 : err_set_errno(err, errno, "lock file '%s'", path);
     }
@@ -102,14 +103,13 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
     } else if (lock.l_type != F_UNLCK) {
         r = busy(fd, err);
     }
-    (void)close(fd);
     return r;
 }
 
 int claim_probe_benchd(const struct sqlite_store *s, struct err *err)
 {
     _cleanup_(freep) char *path = xasprintf("%s.lock", s->path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT ? 0 : err_set_errno(err, errno, "lock file '%s'", path);
     }
@@ -118,7 +118,6 @@ int claim_probe_benchd(const struct sqlite_store *s, struct err *err)
         r = errno == EWOULDBLOCK ? err_set(err, EBUSY, "a benchd works with it")
                                  : err_set_errno(err, errno, "lock file '%s'", path);
     }
-    (void)close(fd);
     return r;
 }
 

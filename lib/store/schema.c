@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 
 /* Marks a SQLite file as a benchd store: "bnch". */
@@ -261,13 +261,10 @@ static int upgrade(struct sqlite_store *s, int64_t version, struct err *err)
     if (version == SCHEMA_VERSION) {
         return 0;
     }
-    int fd = lock_folder(s);
+    _cleanup_(fd_close) int fd = lock_folder(s);
     int r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
         r = sql_end(s, apply_steps(s, err), err);
-    }
-    if (fd >= 0) {
-        (void)close(fd);
     }
     return r < 0 ? r : 0;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/exit_code.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/collective/mesh.h"
 #include "worker/comm/collective/mesh_shm.h"
@@ -110,9 +111,7 @@ static void call_free(struct collective *c)
     call_abandon(c, EXIT_WORKER_PEER_LOST, "it left before the end");
     mesh_share_done(m);
     mesh_peers_done(m);
-    if (m->meet.listener.fd >= 0) {
-        (void)close(m->meet.listener.fd); /* a listener has nothing to lose */
-    }
+    fd_close(&m->meet.listener.fd);
     free(m->landing);
     free(m);
 }

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -199,10 +200,7 @@ static void forget_lookup(struct dial *d)
 
 void dial_done(struct dial *d)
 {
-    if (d->fd >= 0) {
-        (void)close(d->fd); /* nothing was sent on it */
-        d->fd = -1;
-    }
+    fd_close(&d->fd); /* nothing was sent on it */
     forget_lookup(d);
     d->state = DIAL_WAIT;
 }
@@ -249,10 +247,7 @@ static void start_connect(struct dial *d, int64_t now_ns)
     d->fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (d->fd < 0 || (connect(d->fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS)) {
         (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(errno));
-        if (d->fd >= 0) {
-            (void)close(d->fd); /* not connected */
-            d->fd = -1;
-        }
+        fd_close(&d->fd);
     }
 }
 
@@ -282,8 +277,7 @@ static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t l
 static void fail_connect(struct dial *d, const char *why, int64_t now_ns)
 {
     (void)snprintf(d->why, sizeof(d->why), "connect: %s", why);
-    (void)close(d->fd); /* not connected */
-    d->fd = -1;
+    fd_close(&d->fd);
     start_connect(d, now_ns);
 }
 

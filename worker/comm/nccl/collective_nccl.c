@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/link/comm_thread.h"
 #include "worker/comm/link/heartbeat.h"
@@ -283,9 +284,7 @@ static void *connect_main(void *arg)
 
 static void end_connecting(struct connecting *c)
 {
-    if (c->done_fd >= 0) {
-        (void)close(c->done_fd); /* nothing to lose */
-    }
+    fd_close(&c->done_fd);
     free(c);
 }
 

@@ -2,10 +2,10 @@
 #include "worker/comm/nccl/exchange_nccl.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/link/heartbeat.h"
@@ -388,9 +388,7 @@ int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange *
     x->sum = xnew_array(float, x->chunk + 1);
     const int r = open_all(x, err);
     if (r < 0) {
-        if (x->params.listen_fd >= 0) {
-            (void)close(x->params.listen_fd); /* nothing came there */
-        }
+        fd_close(&x->params.listen_fd);
         nccl_free(&x->base);
         return r;
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/link/comm_thread.h"
 
@@ -103,9 +104,7 @@ void nccl_abort(const struct nccl_api *api, nccl_comm comm)
     if (has_begun) {
         (void)pthread_join(thread, NULL); /* it has said that it is done */
     }
-    if (a->done_fd >= 0) {
-        (void)close(a->done_fd); /* nothing to lose */
-    }
+    fd_close(&a->done_fd);
     free(a);
 }
 

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/ring/ring_internal.h"
 
@@ -29,9 +29,7 @@ static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
 
 static void free_memory(struct ring *r)
 {
-    if (r->params.listen_fd >= 0) {
-        (void)close(r->params.listen_fd); /* a listener has nothing to lose */
-    }
+    fd_close(&r->params.listen_fd);
     ring_round_done(r);
     shm_peers_done(&r->share.shm);
     free(r);

@@ -2,7 +2,8 @@
 #include "worker/comm/shm/doorbell.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "base/fd.h"
 
 /* Rings that are read at once: the others wake the owner once more. A hostile
  * process rings without end. */
@@ -20,11 +21,8 @@ int doorbell_new(struct doorbell *b, struct err *err)
 
 void doorbell_done(struct doorbell *b)
 {
-    if (b->fd >= 0) {
-        (void)close(b->fd); /* nothing to lose */
-        (void)close(b->hand_fd);
-    }
-    *b = DOORBELL_INIT;
+    fd_close(&b->fd);
+    fd_close(&b->hand_fd);
 }
 
 void doorbell_clear(const struct doorbell *b)

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "worker/comm/shm/doorbell.h"
 
 #define BACKLOG 128
@@ -328,8 +329,5 @@ int shm_ask_turn(struct shm_ask *a, const struct auth_key *key, uint32_t self, u
 
 void shm_ask_done(struct shm_ask *a)
 {
-    if (a->fd >= 0) {
-        (void)close(a->fd); /* all was read */
-        a->fd = -1;
-    }
+    fd_close(&a->fd); /* all was read */
 }

@@ -2,8 +2,8 @@
 #include "worker/comm/shm/shm_peers.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 
 /* How many requests are answered in one turn: a stranger may ask again and again. */
@@ -60,10 +60,7 @@ void shm_peers_cannot(struct shm_peers *p, const struct err *why)
 
 void shm_peers_stop_giving(struct shm_peers *p)
 {
-    if (p->listener.fd >= 0) {
-        (void)close(p->listener.fd); /* what was sent stays readable */
-        p->listener.fd = -1;
-    }
+    fd_close(&p->listener.fd); /* what was sent stays readable */
 }
 
 void shm_peers_forget(struct shm_peers *p, uint32_t i)
@@ -71,9 +68,7 @@ void shm_peers_forget(struct shm_peers *p, uint32_t i)
     struct shm_peer *peer = &p->peers[i];
     shm_ask_done(&peer->ask);
     shm_segment_done(&peer->segment);
-    if (peer->doorbell_fd >= 0) {
-        (void)close(peer->doorbell_fd); /* nothing to lose */
-    }
+    fd_close(&peer->doorbell_fd);
     *peer = unseen;
 }
 

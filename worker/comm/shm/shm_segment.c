@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -178,8 +180,7 @@ int shm_segment_open(struct shm_segment *s, const struct shm_layout *layout, int
         shm_segment_done(s);
         return r;
     }
-    (void)close(s->fd); /* the mapping keeps the memory */
-    s->fd = -1;
+    fd_close(&s->fd); /* the mapping keeps the memory */
     return 0;
 }
 
@@ -188,8 +189,6 @@ void shm_segment_done(struct shm_segment *s)
     if (s->at != NULL) {
         (void)munmap(s->at, s->layout.bytes); /* cannot fail: it is what map returned */
     }
-    if (s->fd >= 0) {
-        (void)close(s->fd); /* nothing to lose */
-    }
+    fd_close(&s->fd);
     *s = (struct shm_segment){.fd = -1};
 }
