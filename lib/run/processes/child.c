@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "run/processes/child_exec.h"
 
@@ -18,32 +19,23 @@ struct start {
 };
 #define START_CLOSED ((struct start){{-1, -1}, {-1, -1}, {-1, -1}, -1, -1})
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd); /* pipes and memory: nothing can be lost */
-        *fd = -1;
-    }
-}
-
 static void start_close(struct start *s)
 {
     int *const all[] = {&s->out[0],    &s->out[1],    &s->err[0], &s->err[1],
                         &s->report[0], &s->report[1], &s->null,   &s->secret};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        close_fd(all[i]);
+        fd_close(all[i]);
     }
 }
 
-/* Moves a descriptor above those that the child will use. */
-static int raise_fd(int *fd)
+int child_raise_fd(int *fd)
 {
     if (*fd < 0) {
         return -errno;
     }
     int high = fcntl(*fd, F_DUPFD_CLOEXEC, CHILD_FD_MIN);
     int code = errno;
-    close_fd(fd);
+    fd_close(fd);
     *fd = high;
     return high < 0 ? -code : 0;
 }
@@ -53,15 +45,15 @@ static int open_pipe(int fds[2])
     if (pipe2(fds, O_CLOEXEC) < 0) {
         return -errno;
     }
-    int r = raise_fd(&fds[0]);
-    return r < 0 ? r : raise_fd(&fds[1]);
+    int r = child_raise_fd(&fds[0]);
+    return r < 0 ? r : child_raise_fd(&fds[1]);
 }
 
 /* An immutable file in memory. Each child gets its own, with its own read position. */
 static int open_secret(const unsigned char *secret, int *ret)
 {
     *ret = memfd_create("benchd-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int r = raise_fd(ret);
+    int r = child_raise_fd(ret);
     if (r < 0) {
         return r;
     }
@@ -81,7 +73,7 @@ static int start_open(struct start *s, const unsigned char *secret)
     r = r < 0 ? r : open_secret(secret, &s->secret);
     if (r >= 0) {
         s->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        r = raise_fd(&s->null);
+        r = child_raise_fd(&s->null);
     }
     if (r >= 0 &&
         (fcntl(s->out[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(s->err[0], F_SETFL, O_NONBLOCK) < 0)) {
@@ -149,7 +141,7 @@ int child_spawn(const struct child_params *params, struct child *ret, struct err
         start_close(&s);
         return r;
     }
-    close_fd(&s.report[1]);
+    fd_close(&s.report[1]);
     struct child_report report;
     if (read_report(s.report[0], &report) == (ssize_t)sizeof(report)) {
         (void)waitpid(pid, NULL, 0); /* it is on its way to _exit */

@@ -43,6 +43,10 @@ struct child {
     int out_fd, err_fd; /* read ends of stdout and stderr, non-blocking; closed by the caller */
 };
 
+/* Moves a descriptor that the call before has given above those that the child uses. -errno of that
+ * call, or of this: it is -1 then. */
+int child_raise_fd(int *fd);
+
 /* Returns when the program runs, or with the errno of the step that failed; then no process is
  * left. */
 int child_spawn(const struct child_params *params, struct child *ret, struct err *err);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "run/processes/child.h"
@@ -36,29 +37,21 @@ struct links {
 /* A namespace of this thread for a moment, kept open. */
 static int new_namespace(int *ret_fd, struct err *err)
 {
-    const int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_close) int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     if (own < 0) {
         return err_set_errno(err, errno, "open this thread's network namespace");
     }
-    int r = 0;
     if (unshare(CLONE_NEWNET) < 0) {
-        r = errno == EPERM
-                ? err_set(err, EPERM, "a shaped link needs root: run as root, or remove link")
-                : err_set_errno(err, errno, "create a network namespace");
-    } else {
-        const int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-        const int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, CHILD_FD_MIN);
-        *ret_fd = high;
-        r = high < 0 ? err_set_errno(err, errno, "open a network namespace") : 0;
-        if (fd >= 0) {
-            (void)close(fd); /* nothing was written */
-        }
-        if (setns(own, CLONE_NEWNET) < 0) {
-            abort(); /* this process would be cut off; it was there before, so it may go back */
-        }
+        return errno == EPERM
+                   ? err_set(err, EPERM, "a shaped link needs root: run as root, or remove link")
+                   : err_set_errno(err, errno, "create a network namespace");
     }
-    (void)close(own); /* nothing was written */
-    return r;
+    *ret_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int r = child_raise_fd(ret_fd);
+    if (setns(own, CLONE_NEWNET) < 0) {
+        abort(); /* this process would be cut off; it was there before, so it may go back */
+    }
+    return r < 0 ? err_set_errno(err, -r, "open a network namespace") : 0;
 }
 
 /* In the child: async-signal-safe calls only. */
@@ -109,8 +102,8 @@ static int run_batch(int namespace_fd, const char *name, const struct buf *comma
     int r = find(name, &path, err);
     char *const argv[] = {path, (char *)"-batch", (char *)"-", NULL};
     /* Commands come from a file in memory: a full pipe cannot block the writer. */
-    const int in = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
-    const int out = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
+    _cleanup_(fd_close) int in = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
+    _cleanup_(fd_close) int out = r < 0 ? -1 : memfd_create("benchd-links", MFD_CLOEXEC);
     pid_t pid = -1;
     if (r == 0 && in >= 0 && out >= 0) {
         write_all(in, commands);
@@ -127,12 +120,6 @@ static int run_batch(int namespace_fd, const char *name, const struct buf *comma
         const ssize_t n = pread(out, text, sizeof(text) - 1, 0);
         buf_printf(said, "%.*s", n < 0 ? 0 : (int)n, text);
         r = err_set(err, EIO, "%s failed: %.300s", name, buf_cstr(said));
-    }
-    if (in >= 0) {
-        (void)close(in); /* in memory: nothing is lost */
-    }
-    if (out >= 0) {
-        (void)close(out); /* as above */
     }
     return r;
 }
@@ -246,11 +233,9 @@ void links_free(struct links *l)
         return;
     }
     for (uint32_t i = 0; i < l->n; i++) {
-        (void)close(l->fds[i]); /* nothing was written */
+        fd_close(&l->fds[i]);
     }
-    if (l->bridge_fd >= 0) {
-        (void)close(l->bridge_fd); /* as above */
-    }
+    fd_close(&l->bridge_fd);
     free(l->fds);
     free(l);
 }

@@ -7,12 +7,11 @@
 #include "run/processes/local_gang.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "core/member_number.h"
 #include "run/processes/child.h"
@@ -29,7 +28,7 @@ static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
     if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
         getsockname(fd, (struct sockaddr *)&sa, &len) < 0) {
         int r = err_set_errno(err, errno, "reserve a port on 127.0.0.1");
-        (void)close(fd); /* nothing was written */
+        fd_close(&fd);
         return r;
     }
     *ret_fd = fd;
@@ -42,18 +41,14 @@ static int open_arena(struct local_gang *g, struct err *err)
     if (!g->spec.is_emulated) {
         return 0;
     }
-    const int fd = memfd_create("benchd-arena", MFD_CLOEXEC);
-    g->arena_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, CHILD_FD_MIN);
-    const int code = errno;
-    if (fd >= 0) {
-        (void)close(fd); /* empty */
-    }
-    return g->arena_fd < 0 ? err_set_errno(err, code, "memory that the trainers share") : 0;
+    g->arena_fd = memfd_create("benchd-arena", MFD_CLOEXEC);
+    const int r = child_raise_fd(&g->arena_fd);
+    return r < 0 ? err_set_errno(err, -r, "memory that the trainers share") : 0;
 }
 
-int local_gang_network(const struct local_gang *g, enum role role, uint32_t index)
+int local_gang_network(const struct local_gang *g, uint32_t member)
 {
-    return g->links == NULL ? -1 : links_fd(g->links, member_number(g->spec.replicas, role, index));
+    return g->links == NULL ? -1 : links_fd(g->links, member);
 }
 
 /* An address for each: a port of this machine, or one at the end of its link. */
@@ -67,12 +62,13 @@ static int make_addresses(struct local_gang *g, struct err *err)
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; i < spec->replicas[role]; i++) {
+            const uint32_t member = member_number(spec->replicas, role, i);
             char **address = &g->addresses.of_role[role][i];
             if (has_links) {
-                *address = links_address(member_number(spec->replicas, role, i));
+                *address = links_address(member);
                 continue;
             }
-            r = reserve_port(&g->reserved[role][i], address, err);
+            r = reserve_port(&g->reserved[member], address, err);
             if (r < 0) {
                 return err_wrap(err, r, "%s/%u", role_to_string(role), i);
             }
@@ -86,14 +82,14 @@ int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct
     struct local_gang *g = xnew(struct local_gang);
     g->spec = *spec;
     g->arena_fd = -1;
+    const uint32_t n = member_count(spec->replicas);
+    g->reserved = xnew_array(int, n + 1);
+    g->members = xnew_array(struct process *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        g->reserved[i] = -1;
+    }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        uint32_t n = spec->replicas[role];
-        g->addresses.of_role[role] = xnew_array(char *, n + 1);
-        g->reserved[role] = xnew_array(int, n + 1);
-        g->members[role] = xnew_array(struct process *, n + 1);
-        for (uint32_t i = 0; i < n; i++) {
-            g->reserved[role][i] = -1;
-        }
+        g->addresses.of_role[role] = xnew_array(char *, spec->replicas[role] + 1);
     }
     int r = make_addresses(g, err);
     r = r < 0 ? r : open_arena(g, err);
@@ -105,31 +101,23 @@ int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct
     return 0;
 }
 
-void local_gang_release_port(struct local_gang *g, enum role role, uint32_t index)
-{
-    if (index < g->spec.replicas[role] && g->reserved[role][index] >= 0) {
-        (void)close(g->reserved[role][index]); /* nothing was written */
-        g->reserved[role][index] = -1;
-    }
-}
-
 void local_gang_free(struct local_gang *g)
 {
     if (g == NULL) {
         return;
     }
+    for (uint32_t i = 0; i < member_count(g->spec.replicas); i++) {
+        fd_close(&g->reserved[i]);
+    }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; i < g->spec.replicas[role]; i++) {
-            local_gang_release_port(g, role, i);
             free(g->addresses.of_role[role][i]);
         }
         free(g->addresses.of_role[role]);
-        free(g->reserved[role]);
-        free(g->members[role]);
     }
-    links_free(g->links); /* those of members that still run stay until they end */
-    if (g->arena_fd >= 0) {
-        (void)close(g->arena_fd); /* the members that still run keep what they have mapped */
-    }
+    free(g->reserved);
+    free(g->members);
+    links_free(g->links);   /* those of members that still run stay until they end */
+    fd_close(&g->arena_fd); /* they keep what they have mapped */
     free(g);
 }

@@ -15,18 +15,16 @@ struct local_gang {
     struct gang_addresses addresses; /* owned */
     /* an empty file in memory, which the first trainer fills; -1: the trainers compute */
     int arena_fd;
-    int *reserved[ROLE_COUNT]; /* [role][index]: a bound socket; -1: released, or it has a link */
-    struct gang_noise noise;   /* of a spec that is_probed; kept by processes.c */
-    struct links *links; /* owned; NULL: the loopback interface of this machine connects all */
-    /* Kept by processes.c: [role][index], NULL where not created or removed again; borrowed. */
-    struct process **members[ROLE_COUNT];
-    uint32_t n_members;
+    int *reserved;           /* by member number: a bound socket; -1: released, or it has a link */
+    struct gang_noise noise; /* of a spec that is_probed; kept by processes.c */
+    struct links *links;     /* owned; NULL: the loopback interface of this machine connects all */
+    /* Kept by processes.c: by member number, NULL where not created or removed again; borrowed. */
+    struct process **members;
+    uint32_t n_members; /* that are there */
 };
 
 /* -EADDRINUSE, -EMFILE, ... */
 int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err);
 void local_gang_free(struct local_gang *g);
-/* The network namespace of one member, -1: this process's own. */
-int local_gang_network(const struct local_gang *g, enum role role, uint32_t index);
-/* Releases one member's port, right before its process binds it. */
-void local_gang_release_port(struct local_gang *g, enum role role, uint32_t index);
+/* The network namespace of one member (core/member_number.h), -1: this process's own. */
+int local_gang_network(const struct local_gang *g, uint32_t member);

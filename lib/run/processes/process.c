@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str_list.h"
 #include "core/noise.h"
@@ -140,8 +141,7 @@ static void stream_close(struct process_stream *s)
 {
     if (s->fd >= 0) {
         uv_close((uv_handle_t *)&s->poll, on_poll_closed);
-        (void)close(s->fd); /* a pipe's read end */
-        s->fd = -1;
+        fd_close(&s->fd);
     }
 }
 

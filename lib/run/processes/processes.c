@@ -16,6 +16,7 @@
 #include <uv.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
@@ -73,7 +74,7 @@ static struct process **member_slot(const struct processes *l, const struct repl
         return NULL;
     }
     *ret_gang = g;
-    return &g->members[id->role][id->index];
+    return &g->members[member_number(g->spec.replicas, id->role, id->index)];
 }
 
 static int processes_prepare(struct launcher *launcher, const struct gang_spec *spec,
@@ -130,7 +131,8 @@ static void start_process(struct processes *l, struct process *p)
     for (uint32_t i = 0; is_pinned && i < range.count; i++) {
         CPU_SET(l->cpus[range.first + i].cpu, &cpus);
     }
-    local_gang_release_port(g, p->id.role, p->id.index);
+    const uint32_t member = member_number(g->spec.replicas, p->id.role, p->id.index);
+    fd_close(&g->reserved[member]); /* its process binds it */
     process_start(p, &(struct child_params){
                          .path = path,
                          .argv = p->argv,
@@ -139,7 +141,7 @@ static void start_process(struct processes *l, struct process *p)
                          .cpus = is_pinned ? &cpus : NULL,
                          .secret = l->secret,
                          .arena_fd = has_arena(g, p->id.role) ? g->arena_fd : -1,
-                         .network_fd = local_gang_network(g, p->id.role, p->id.index),
+                         .network_fd = local_gang_network(g, member),
                      });
     if (p->is_alive) {
         uv_ref((uv_handle_t *)&l->sigchld);
@@ -238,11 +240,9 @@ static int processes_observe(struct launcher *launcher, struct observed_replica 
     struct processes *l = (struct processes *)launcher;
     VEC(struct observed_replica) list = {0};
     vec_each (struct local_gang *, g, &l->gangs) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
-                if ((*g)->members[role][i] != NULL) {
-                    process_observe((*g)->members[role][i], vec_push(&list));
-                }
+        for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
+            if ((*g)->members[i] != NULL) {
+                process_observe((*g)->members[i], vec_push(&list));
             }
         }
     }
@@ -301,7 +301,7 @@ static bool has_trained(const struct local_gang *g)
     const uint32_t *sizes = g->spec.replicas;
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; role_leads(role, sizes) && i < sizes[role]; i++) {
-            const struct process *p = g->members[role][i];
+            const struct process *p = g->members[member_number(sizes, role, i)];
             if (p == NULL || p->state != REPLICA_SUCCEEDED) {
                 return false;
             }
@@ -319,12 +319,9 @@ static void end_noise(const struct processes *l, struct local_gang *g)
     }
     gang_noise_end(&g->noise, first_cpu(l));
     const uint32_t *sizes = g->spec.replicas;
-    for (enum role role = ROLE_PSERVER + 1; role < ROLE_COUNT; role++) {
-        for (uint32_t i = 0; i < sizes[role]; i++) {
-            if (g->members[role][i] != NULL &&
-                process_add_noise(g->members[role][i], &g->noise.seen)) {
-                return;
-            }
+    for (uint32_t i = member_number(sizes, ROLE_TRAINER, 0); i < member_count(sizes); i++) {
+        if (g->members[i] != NULL && process_add_noise(g->members[i], &g->noise.seen)) {
+            return;
         }
     }
 }
@@ -333,12 +330,10 @@ static bool reap_members(struct processes *l, bool *ret_is_alive)
 {
     bool any = false, is_alive = false;
     vec_each (struct local_gang *, g, &l->gangs) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
-                struct process *p = (*g)->members[role][i];
-                any = (p != NULL && process_reap(p)) || any;
-                is_alive = (p != NULL && p->is_alive) || is_alive;
-            }
+        for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
+            struct process *p = (*g)->members[i];
+            any = (p != NULL && process_reap(p)) || any;
+            is_alive = (p != NULL && p->is_alive) || is_alive;
         }
     }
     *ret_is_alive = is_alive;
