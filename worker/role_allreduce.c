@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "worker/allreduce.h"
 #include "worker/comm/nccl/collective_nccl.h"

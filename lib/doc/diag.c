@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 /* Of a source line, at most this many characters are shown, around the caret. */
 #define LINE_SHOWN_MAX 120
@@ -195,10 +195,7 @@ static void format_one(const struct diag *it, const char *file, const char *text
 /* Where to look: the file, the command line, or both. */
 static void format_where(const struct diags *d, const char *file, struct buf *out)
 {
-    size_t n_options = 0;
-    vec_each (const struct diag, it, &d->list) {
-        n_options += it->origin != NULL;
-    }
+    const size_t n_options = vec_sum(&d->list, it, it->origin != NULL);
     const bool in_file = n_options < d->list.len || d->list.len == 0;
     if (in_file) {
         buf_printf(out, " in %s", file);

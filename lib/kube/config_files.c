@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "kube/config.h"
 #include "kube/file.h"
 

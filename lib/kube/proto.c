@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 /* ---- the wire: a field is a number, a type, and a value or bytes ---- */
 

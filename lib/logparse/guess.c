@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/vec_walk.h"
 #include "logparse/shipped.h"
 
 struct count {
@@ -20,9 +21,7 @@ static void on_figure(void *ctx, const struct log_figure *figure)
     }
     size_t n;
     const char *const *literals = log_pattern_literals(line->pattern, &n);
-    for (size_t i = 0; i < n; i++) {
-        count->fixed_bytes += strlen(literals[i]);
-    }
+    count->fixed_bytes += array_sum(literals, n, it, strlen(*it));
     count->n_lines++;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 #define LINES_MAX 32
 #define DESCRIPTION_MAX 200

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "pod/expand.h"
 #include "pod/ssh_key.h"
 #include "spec/template_rules.h"

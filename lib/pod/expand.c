@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 /* The entry of that name, and where in it the value begins; NULL: not set. */
 static char **find(const struct texts *env, const char *name, size_t len)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "network/def.h"
 #include "predict/fit.h"
 #include "result/limit.h"

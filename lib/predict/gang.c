@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "predict/gang_internal.h"
 
 /* Of the step's exchange; there is one. */
@@ -204,11 +205,7 @@ static void done(struct gang *g)
 
 static double nominal_s(const struct gang_params *p)
 {
-    double sum_s = 0;
-    for (uint32_t i = 0; i < p->n_layers; i++) {
-        sum_s += p->layers[i].forward_s + p->layers[i].backward_s;
-    }
-    return sum_s;
+    return array_sum(p->layers, p->n_layers, l, l->forward_s + l->backward_s);
 }
 
 /* How much longer the slowest trainer of a step computes than the mean one; mean

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 const char *const reference_quality_names[] = {"Table", "Label", "Reading", "Raw"};
 const char *const reference_measure_names[] = {"Throughput", "Time", "Ratio", "Other"};

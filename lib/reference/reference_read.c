@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "doc/reader.h"
 #include "reference/check.h"
 #include "reference/reference.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "core/noise.h"
 #include "core/throughput.h"
 #include "pod/point_rate.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "spec/spec.h"
 
 const struct builtin builtins[BUILTIN_COUNT] = {

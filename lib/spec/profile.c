@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
 #include "spec/name.h"

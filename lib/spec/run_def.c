@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 static bool is_rehearsal(const struct matrix *matrix, int64_t cpus)
 {

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "logparse/rule.h"
 #include "spec/profile.h"
 

@@ -2,7 +2,7 @@
  * mistake is reported once. See spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "doc/json_pointer.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 
 #define BIT(kind) (1U << (unsigned)(kind))
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */

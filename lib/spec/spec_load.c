@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/profile_merge.h"

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "core/link.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"

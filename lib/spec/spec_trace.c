@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "core/emulation.h"
 #include "spec/builtin.h"
 #include "spec/profile.h"
@@ -27,11 +27,7 @@ char *trace_text(const struct trace *trace)
 
 int64_t trace_step_ns(const struct trace *trace)
 {
-    int64_t sum_ns = 0;
-    vec_each (const struct trace_layer, l, &trace->layers) {
-        sum_ns += l->forward_ns + l->backward_ns;
-    }
-    return sum_ns;
+    return vec_sum(&trace->layers, l, l->forward_ns + l->backward_ns);
 }
 
 /* ---- fields ---- */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "stats/student.h"
 
 #define ALPHA 0.05    /* of a 95% interval */
@@ -14,11 +15,8 @@ struct first_stage stop_rule_first_stage(const struct spec *spec, const double *
     if (!spec->stop.is_set || n < first) {
         return (struct first_stage){0};
     }
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < first; i++) {
-        sum += log(values[i]);
-    }
-    const double mean = sum / (double)first;
+    const double mean = array_sum(values, first, it, log(*it)) / (double)first;
+    double squares = 0;
     for (size_t i = 0; i < first; i++) {
         const double d = log(values[i]) - mean;
         squares += d * d;

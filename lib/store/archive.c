@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/texts.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "store/archive_tar.h"
 
@@ -139,10 +139,7 @@ static int compress(const struct buf *tar, struct buf *out, struct err *err)
 
 int archive_write(struct archive *a, struct buf *out, struct err *err)
 {
-    size_t bytes = 0;
-    vec_each (const struct archive_member, m, &a->members) {
-        bytes += m->data.len;
-    }
+    const size_t bytes = vec_sum(&a->members, m, m->data.len);
     if (bytes > ARCHIVE_MAX_BYTES || a->members.len > ARCHIVE_MAX_MEMBERS) {
         return err_set(err, E2BIG,
                        "%zu bytes in %zu members are more than an archive may have (%zu in %d)",

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"

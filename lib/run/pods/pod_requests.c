@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"
 
@@ -157,20 +157,12 @@ static void send_one(struct pod_member *m, int64_t now_ns)
     }
 }
 
-static size_t count_deleting_over(const struct pods *l)
-{
-    size_t n = 0;
-    vec_each (struct pod_member *, it, &l->members) {
-        n += (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER;
-    }
-    return n;
-}
-
 void pod_requests_send_due(struct pods *l, int64_t now_ns)
 {
     const bool is_creating = l->base.ops->is_settling(&l->base);
     const size_t most = is_creating ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
-    size_t n = count_deleting_over(l);
+    size_t n = vec_sum(&l->members, it,
+                       (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER);
     vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
         const bool is_patient =

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "core/fact_texts.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"

@@ -2,7 +2,7 @@
 #include "run/pods/pod_words.h"
 
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "run/pods/pods_internal.h"
 
 /* A creation that is refused for now. */

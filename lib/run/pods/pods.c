@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "run/pods/pod_leftovers.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
@@ -197,11 +197,7 @@ static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_
 
 static size_t count(const struct pods *l, enum member_life life)
 {
-    size_t n = 0;
-    vec_each (struct pod_member *, it, &l->members) {
-        n += (*it)->life == life;
-    }
-    return n;
+    return vec_sum(&l->members, it, (*it)->life == life);
 }
 
 static size_t count_wanted(const struct pods *l)
@@ -211,11 +207,7 @@ static size_t count_wanted(const struct pods *l)
 
 static size_t count_due(const struct pods *l, int64_t now_ns)
 {
-    size_t n = 0;
-    vec_each (struct pod_member *, it, &l->members) {
-        n += pod_member_due(*it, now_ns) == MEMBER_DO_POST;
-    }
-    return n;
+    return vec_sum(&l->members, it, pod_member_due(*it, now_ns) == MEMBER_DO_POST);
 }
 
 static size_t count_posting(const struct pods *l)

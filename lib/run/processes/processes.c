@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/text.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "base/vec_sorted.h"
 #include "core/member_number.h"
 #include "run/processes/cpus.h"

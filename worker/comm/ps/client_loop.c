@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
@@ -293,12 +293,8 @@ static void tell_late_comers(struct client *c, struct pollfd *fds)
 {
     const int64_t end_ns = c->meet.now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
     while (c->meet.now_ns < end_ns && c->meet.now_ns < c->meet.rendezvous_by_ns) {
-        uint32_t n_late = 0;
-        for (uint32_t i = 0; i < n_links(c); i++) {
-            const struct link *l = &c->links[i];
-            n_late += l->peer.state != MEET_JOINED && !l->is_over && !is_culprit(c, l);
-        }
-        if (n_late == 0) {
+        if (array_find(c->links, n_links(c), l,
+                       l->peer.state != MEET_JOINED && !l->is_over && !is_culprit(c, l)) == NULL) {
             return;
         }
         wait_turn(c, fds);

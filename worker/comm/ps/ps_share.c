@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/vec_find.h"
+#include "base/vec_walk.h"
 #include "worker/comm/ps/ps_internal.h"
 
 void ps_share_init(struct ps_server *s)

@@ -1,0 +1,29 @@
+/* Walks over a vector or an array as expressions, on top of vec.h. */
+#pragma once
+
+#include "base/vec.h"
+
+/* The first item for which a condition holds, a pointer to it; NULL: none. The condition is an
+ * expression of `it`, a pointer to an item: vec_find(&points, it, it->index == index). */
+#define vec_find(vec, it, condition) array_find((vec)->items, (vec)->len, it, condition)
+#define array_find(array, n, it, condition)                                                        \
+    ({                                                                                             \
+        __typeof__((array)[0]) *found_ = NULL;                                                     \
+        for (size_t i_ = 0; found_ == NULL && i_ < (n); i_++) {                                    \
+            __typeof__((array)[0]) *it = &(array)[i_];                                             \
+            found_ = (condition) ? it : NULL;                                                      \
+        }                                                                                          \
+        found_;                                                                                    \
+    })
+
+/* The sum of a number of each item, or how many items a condition holds for. */
+#define vec_sum(vec, it, number) array_sum((vec)->items, (vec)->len, it, number)
+#define array_sum(array, n, it, number)                                                            \
+    ({                                                                                             \
+        __typeof__((array)[0]) *it = (array);                                                      \
+        __typeof__((number) + 0) sum_ = 0;                                                         \
+        for (size_t i_ = 0; i_ < (n); i_++, it++) {                                                \
+            sum_ += (number);                                                                      \
+        }                                                                                          \
+        sum_;                                                                                      \
+    })
