@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/vec.h"
+#include "base/vec_walk.h"
 #include "kube/config_read.h"
 
 /* The texts of a configuration, which are owned. */
@@ -133,11 +134,10 @@ static int read_proxy(const struct config_reader *r, const struct node *cluster)
     if (code < 0 || proxy == NULL) {
         return code;
     }
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (str_has_prefix(proxy->s, schemes[i]) && proxy->s[strlen(schemes[i])] != '\0') {
-            r->config->proxy_url = xstrdup(proxy->s);
-            return 0;
-        }
+    if (array_find(schemes, sizeof(schemes) / sizeof(schemes[0]), it,
+                   str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0') != NULL) {
+        r->config->proxy_url = xstrdup(proxy->s);
+        return 0;
     }
     return config_fail_at(
         r, proxy->mark,

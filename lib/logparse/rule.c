@@ -57,8 +57,7 @@ static void read_skip(struct diags *d, const struct place *item, struct log_line
         return;
     }
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        struct place n = place_get(&place, kinds[i].field);
-        if (read_int(d, &n, 0, SKIP_MAX, &line->skip.n)) {
+        if (read_int(d, PLACE(&place, kinds[i].field), 0, SKIP_MAX, &line->skip.n)) {
             line->skip.kind = kinds[i].kind;
         }
     }

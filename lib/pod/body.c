@@ -368,8 +368,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     set_owner(def, metadata);
     json_t *spec = child(pod, "spec", JSON_OBJECT);
     set_spec(def, id, naming, spec);
-    set_container(json_array_get(json_object_get(spec, "containers"), 0), &replica,
-                  point->replicas[ROLE_LAUNCHER] > 0);
+    set_container(template_container(pod), &replica, point->replicas[ROLE_LAUNCHER] > 0);
     replica_spec_done(&replica);
     *ret = pod;
     return 0;
@@ -409,7 +408,7 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
         _cleanup_(freep) char *host = pod_host_name(id);
         set_text(spec, "hostname", host);
     }
-    set_env_value(json_array_get(json_object_get(spec, "containers"), 0), "BENCHD_INDEX", index);
+    set_env_value(template_container(pod), "BENCHD_INDEX", index);
 }
 
 /* apiVersion, kind and metadata of an object other than the pods. */

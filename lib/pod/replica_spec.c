@@ -24,8 +24,7 @@ static void add_option(json_t *template, const char *option, const struct value 
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     value_format(value, &text);
     _cleanup_(freep) char *word = expand_escape(buf_cstr(&text));
-    json_t *container =
-        json_array_get(json_object_get(json_object_get(template, "spec"), "containers"), 0);
+    json_t *container = template_container(template);
     json_t *args = json_object_get(container, "args");
     if (!json_is_array(args)) {
         args = json_array();
@@ -465,8 +464,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     if (r < 0) {
         return r;
     }
-    const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
-    const json_t *container = json_array_get(containers, 0);
+    const json_t *container = template_container(template);
     struct replica_spec spec = {.id = *id, .log = log_rule_params(def, id)};
     r = build_process(def, point, addresses, container, &spec, err);
     r = r < 0 ? r : read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);

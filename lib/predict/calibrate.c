@@ -93,10 +93,7 @@ static void add_series(struct spread *all, const struct replica_result *r)
     if (summary_read(r->row->summary_json, &r->row->id, &s, NULL) < 0) {
         return;
     }
-    double mean_us = 0;
-    for (uint32_t i = 0; i < s.n_series; i++) {
-        mean_us += s.series_us[i] / s.n_series;
-    }
+    const double mean_us = array_sum(s.series_us, s.n_series, it, *it / s.n_series);
     for (uint32_t i = 0; i < s.n_series && s.n_series > 1; i++) {
         const double d = s.series_us[i] / mean_us - 1;
         all->squares += d * d * s.series_k; /* a mean of k varies less */

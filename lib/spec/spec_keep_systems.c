@@ -158,19 +158,15 @@ static void merge_rows(struct node *zip)
 {
     const bool is_map = zip != NULL && zip->kind == NODE_MAP && zip->n_children > 0;
     const size_t n = is_map ? n_items(zip->children[0]) : 0;
-    for (size_t i = 0; is_map && i < zip->n_children; i++) {
-        if (n_items(zip->children[i]) != n) {
-            return;
-        }
+    if (is_map && array_find(zip->children, zip->n_children, it, n_items(*it) != n) != NULL) {
+        return;
     }
     for (size_t row = n; row-- > 1;) {
         bool is_there = false;
         for (size_t k = 0; k < row && !is_there; k++) {
-            is_there = true;
-            for (size_t i = 0; i < zip->n_children; i++) {
-                struct node **values = zip->children[i]->children;
-                is_there = is_there && spec_same_scalar(values[k], values[row]);
-            }
+            is_there =
+                array_find(zip->children, zip->n_children, it,
+                           !spec_same_scalar((*it)->children[k], (*it)->children[row])) == NULL;
         }
         for (size_t i = 0; is_there && i < zip->n_children; i++) {
             tree_free(tree_take_at(zip->children[i], row));

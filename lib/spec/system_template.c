@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "doc/json_pointer.h"
 
-static json_t *first_container(const json_t *template)
+json_t *template_container(const json_t *template)
 {
     const json_t *spec = json_object_get(template, "spec");
     return json_array_get(json_object_get(spec, "containers"), 0);
@@ -60,7 +60,7 @@ int system_template(const struct spec *spec, const struct system *system, enum r
     const json_t *source = spec->roles[role].template;
     json_auto_t *template =
         source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
-    json_t *container = first_container(template);
+    json_t *container = template_container(template);
     set_words(container, &system->all_roles);
     set_words(container, &system->of_role[role]);
     const int r = apply_patches(template, system, role, err);
@@ -72,12 +72,12 @@ int system_template(const struct spec *spec, const struct system *system, enum r
 
 const char *template_image(const json_t *template)
 {
-    return json_string_value(json_object_get(first_container(template), "image"));
+    return json_string_value(json_object_get(template_container(template), "image"));
 }
 
 bool template_has_command(const json_t *template)
 {
-    return json_array_size(json_object_get(first_container(template), "command")) > 0;
+    return json_array_size(json_object_get(template_container(template), "command")) > 0;
 }
 
 char *template_hash(const json_t *template)

@@ -11,9 +11,11 @@
  * something it cannot set. */
 int system_template(const struct spec *spec, const struct system *system, enum role role,
                     json_t **ret, struct err *err);
-/* The image of container 0, borrowed; NULL: none. */
+/* Container 0, borrowed; NULL: none. Of a pod, too. */
+json_t *template_container(const json_t *template);
+/* Its image, borrowed; NULL: none. */
 const char *template_image(const json_t *template);
-/* Does container 0 have a command? */
+/* Does it have a command? */
 bool template_has_command(const json_t *template);
 /* Which template it is, for comparisons, where a whole one is too long: 16 hexadecimal digits,
  * FNV-1a of the canonical text (sorted keys, no white space). It distinguishes templates and need

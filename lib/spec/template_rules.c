@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "spec/system_template.h"
 
 #define SECRET_VOLUME "benchd-key"
 #define SECRET_DIR "/var/run/benchd"
@@ -384,7 +385,7 @@ static int check_own_things(const json_t *spec, struct template_problem *p)
 int template_rules_check(const json_t *template, struct template_problem *ret)
 {
     const json_t *spec = json_object_get(template, "spec");
-    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    const json_t *container = template_container(template);
     if (!json_is_object(container)) {
         return refuse(ret, "add {name: main, image: ...}", "needs a container", "spec.containers");
     }
