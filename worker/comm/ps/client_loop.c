@@ -24,11 +24,8 @@ static uint32_t n_links(const struct client *c)
 
 static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_rx)
 {
-    *ret_tx = *ret_rx = 0;
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        *ret_tx += c->links[i].peer.conn.bytes_tx;
-        *ret_rx += c->links[i].peer.conn.bytes_rx;
-    }
+    *ret_tx = array_sum(c->links, n_links(c), l, l->peer.conn.bytes_tx);
+    *ret_rx = array_sum(c->links, n_links(c), l, l->peer.conn.bytes_rx);
 }
 
 static bool all_joined(const struct client *c)

@@ -1,5 +1,6 @@
 /* What a parameter server counts of its rounds (ps_round.c), for its summary. */
 #include "base/clock.h"
+#include "base/vec_walk.h"
 #include "worker/comm/ps/ps_internal.h"
 
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
@@ -40,9 +41,7 @@ void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret)
 {
     if (s->params.mode.backups > 0) {
         ret->n_arrived = s->backups.n_arrived;
-        for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-            ret->n_dropped += s->backups.n_dropped[t];
-        }
+        ret->n_dropped += array_sum(s->backups.n_dropped, s->params.n_trainers, it, *it);
         ret->latest_trainer = backups_latest(&s->backups);
         ret->n_latest = s->backups.n_dropped[ret->latest_trainer];
     }
@@ -50,9 +49,6 @@ void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret)
 
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx)
 {
-    *ret_tx = *ret_rx = 0;
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        *ret_tx += s->trainers[t]->conn.bytes_tx;
-        *ret_rx += s->trainers[t]->conn.bytes_rx;
-    }
+    *ret_tx = array_sum(s->trainers, s->params.n_trainers, it, (*it)->conn.bytes_tx);
+    *ret_rx = array_sum(s->trainers, s->params.n_trainers, it, (*it)->conn.bytes_rx);
 }
