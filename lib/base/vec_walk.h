@@ -1,10 +1,12 @@
-/* Walks over a vector or an array as expressions, on top of vec.h. */
+/* Walks over a vector or an array as expressions, on top of vec.h. A condition or a number is an
+ * expression of `it`, a pointer to an item: vec_find(&points, it, it->index == index). It must not
+ * contain another of these walks, which has variables of the same names: call a function that has
+ * it. */
 #pragma once
 
 #include "base/vec.h"
 
-/* The first item for which a condition holds, a pointer to it; NULL: none. The condition is an
- * expression of `it`, a pointer to an item: vec_find(&points, it, it->index == index). */
+/* The first item for which a condition holds, a pointer to it; NULL: none. */
 #define vec_find(vec, it, condition) array_find((vec)->items, (vec)->len, it, condition)
 #define array_find(array, n, it, condition)                                                        \
     ({                                                                                             \
@@ -16,7 +18,13 @@
         found_;                                                                                    \
     })
 
-/* The sum of a number of each item, or how many items a condition holds for. */
+/* Does a condition hold for some item? For all items, or are there none? */
+#define vec_any(vec, it, condition) array_any((vec)->items, (vec)->len, it, condition)
+#define array_any(array, n, it, condition) (array_find(array, n, it, condition) != NULL)
+#define array_all(array, n, it, condition) (!array_any(array, n, it, !(condition)))
+
+/* The sum of a number of each item, or how many items a condition holds for. It has the type of one
+ * number: cast the number if that is too narrow. */
 #define vec_sum(vec, it, number) array_sum((vec)->items, (vec)->len, it, number)
 #define array_sum(array, n, it, number)                                                            \
     ({                                                                                             \

@@ -79,12 +79,10 @@ void diags_add(struct diags *d, struct mark mark, const char *path, const char *
     va_end(ap);
 }
 
-static bool has_same(const struct diags *d, const struct diag *other)
+static bool is_same(const struct diag *a, const struct diag *b)
 {
-    return vec_find(&d->list, it,
-                    it->mark.line == other->mark.line && it->mark.column == other->mark.column &&
-                        str_eq(it->message, other->message) &&
-                        (it->mark.line != 0 || str_eq(it->path, other->path))) != NULL;
+    return a->mark.line == b->mark.line && a->mark.column == b->mark.column &&
+           str_eq(a->message, b->message) && (a->mark.line != 0 || str_eq(a->path, b->path));
 }
 
 void diags_move(struct diags *d, struct diags *from)
@@ -92,7 +90,7 @@ void diags_move(struct diags *d, struct diags *from)
     struct diags rest = {0};
     vec_each (struct diag, it, &from->list) {
         bool is_full = d->list.len == DIAGS_MAX;
-        if (is_full || has_same(d, it)) {
+        if (is_full || vec_any(&d->list, old, is_same(old, it))) {
             d->n_dropped += is_full;
             *vec_push(&rest.list) = *it;
         } else {

@@ -134,8 +134,8 @@ static int read_proxy(const struct config_reader *r, const struct node *cluster)
     if (code < 0 || proxy == NULL) {
         return code;
     }
-    if (array_find(schemes, sizeof(schemes) / sizeof(schemes[0]), it,
-                   str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0') != NULL) {
+    if (array_any(schemes, sizeof(schemes) / sizeof(schemes[0]), it,
+                  str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0')) {
         r->config->proxy_url = xstrdup(proxy->s);
         return 0;
     }

@@ -72,7 +72,7 @@ static int add_text(struct texts *texts, const char *path, struct err *err)
 
 static bool is_in(const struct texts *texts, const char *path)
 {
-    return vec_find(&texts->list, t, str_eq(t->path, path)) != NULL;
+    return vec_any(&texts->list, t, str_eq(t->path, path));
 }
 
 /* Those of the list that exist, each once. */

@@ -23,7 +23,7 @@ void kube_warnings_done(struct kube_warnings *w)
 
 bool kube_warnings_add(struct kube_warnings *w, const char *text)
 {
-    if (array_find(w->seen, w->n, it, str_eq(*it, text)) != NULL) {
+    if (array_any(w->seen, w->n, it, str_eq(*it, text))) {
         return false;
     }
     if (w->seen == NULL) {

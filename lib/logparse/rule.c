@@ -21,7 +21,7 @@ static const char *const source_names[] = {"Numbers", "TimeStamps"};
 
 static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
 {
-    return array_find(groups, n, it, log_pattern_has(p, *it)) != NULL;
+    return array_any(groups, n, it, log_pattern_has(p, *it));
 }
 
 static bool has_time(const struct log_pattern *p)

@@ -144,7 +144,7 @@ static void add_env(json_t *list, const char *name, const char *value)
 /* Is a variable given again by a later one? */
 static bool is_replaced(const struct replica_spec *spec, size_t from, const char *name)
 {
-    return array_find(spec->env + from, spec->n_env - from, it, str_eq(it->name, name)) != NULL;
+    return array_any(spec->env + from, spec->n_env - from, it, str_eq(it->name, name));
 }
 
 /* The template's entries without those of the contract's names, then what is added. Each name is

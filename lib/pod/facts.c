@@ -221,6 +221,6 @@ bool pod_is_over(const struct pod_facts *pod)
 
 bool pod_has_stopped(const struct pod_facts *pod)
 {
-    return pod->n_containers > pod->n_init && array_find(pod->containers, pod->n_containers, it,
-                                                         it->step != POD_STEP_TERMINATED) == NULL;
+    return pod->n_containers > pod->n_init &&
+           array_all(pod->containers, pod->n_containers, it, it->step == POD_STEP_TERMINATED);
 }

@@ -66,7 +66,7 @@ static struct pass pass_of(const struct point_result *p)
 
 static bool has_batch(const struct passes *passes, int64_t batch_size)
 {
-    return vec_find(passes, it, it->batch_size == batch_size) != NULL;
+    return vec_any(passes, it, it->batch_size == batch_size);
 }
 
 static void add_passes(const struct result *r, int64_t threads, struct passes *ret)
@@ -181,11 +181,15 @@ static void add_trainers(struct exchange_sums *sums, const struct result *r,
 /* One worker, or one trainer without servers, with the point's batch; NULL if none exists. */
 static const struct point_result *find_alone(const struct result *r, const struct point *of)
 {
-    return array_find(r->points, r->def->matrix.n_points, p,
-                      is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
-                          p->point->exchange != EXCHANGE_PSERVER &&
-                          p->point->batch_size == of->batch_size &&
-                          p->point->threads == of->threads && training_times(p).n > 0);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        if (is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
+            p->point->exchange != EXCHANGE_PSERVER && p->point->batch_size == of->batch_size &&
+            p->point->threads == of->threads && training_times(p).n > 0) {
+            return p;
+        }
+    }
+    return NULL;
 }
 
 /* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the

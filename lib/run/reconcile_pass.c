@@ -217,8 +217,7 @@ static int delete (struct reconcile_pass *p, const struct replica_id *id,
     }
     const struct launcher_ops *ops = p->params.launcher->ops;
     int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
-    if (array_find(seen, n_seen, it, replica_id_eq(&it->id, id) && keeps_ended_pod(p, it)) !=
-        NULL) {
+    if (array_any(seen, n_seen, it, replica_id_eq(&it->id, id) && keeps_ended_pod(p, it))) {
         end = ops->forget;
     }
     int r = end(p->params.launcher, id, err);

@@ -438,7 +438,7 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
 
 bool matrix_has(const struct matrix *m, const struct params *where)
 {
-    return array_find(m->points, m->n_swept, it, params_contain(&it->params, where)) != NULL;
+    return array_any(m->points, m->n_swept, it, params_contain(&it->params, where));
 }
 
 void matrix_done(struct matrix *m)
@@ -522,7 +522,6 @@ int64_t point_busy_threads(const struct point *point)
 
 bool param_is_point_field(const struct spec *spec, const char *name)
 {
-    return array_find(spec->roles, ROLE_COUNT, it,
-                      it->replicas.from != NULL && str_eq(it->replicas.from, name)) != NULL ||
+    return array_any(spec->roles, ROLE_COUNT, it, str_eq_or_null(it->replicas.from, name)) ||
            str_eq(name, "batch_size") || str_eq(name, "threads");
 }

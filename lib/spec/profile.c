@@ -184,7 +184,7 @@ static bool allows(const bool *flags, size_t n, size_t i)
 
 bool profile_supports_model(const struct profile *profile, const char *model)
 {
-    return vec_find(&profile->models.words, it, str_eq(*it, model)) != NULL ||
+    return vec_any(&profile->models.words, it, str_eq(*it, model)) ||
            profile->models.words.len == 0;
 }
 

@@ -9,7 +9,7 @@
 static bool is_rehearsal(const struct matrix *matrix, int64_t cpus)
 {
     return cpus > 0 &&
-           array_find(matrix->points, matrix->n_points, it, point_busy_threads(it) > cpus) != NULL;
+           array_any(matrix->points, matrix->n_points, it, point_busy_threads(it) > cpus);
 }
 
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,

@@ -22,7 +22,7 @@ const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
 
 bool spec_has_profile(const struct spec *spec, const char *profile)
 {
-    return vec_find(&spec->systems, system, str_eq(system->profile, profile)) != NULL;
+    return vec_any(&spec->systems, system, str_eq(system->profile, profile));
 }
 
 bool spec_is_imported(const struct spec *spec)
@@ -44,7 +44,7 @@ bool spec_shapes_links(const struct spec *spec)
             any = any || (str_eq(axis->name, "link") && !str_eq(v->s, "none"));
         }
     }
-    return any || vec_find(&spec->sweep.points, it, shapes_link(it)) != NULL;
+    return any || vec_any(&spec->sweep.points, it, shapes_link(it));
 }
 
 bool spec_has_budget(const struct spec *spec)

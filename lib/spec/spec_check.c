@@ -15,7 +15,7 @@ static bool is_known_name(const struct reading *r, const char *name)
 static bool has_unknown_name(const struct reading *r, const struct node *map)
 {
     return map != NULL && map->kind == NODE_MAP &&
-           array_find(map->children, map->n_children, it, !is_known_name(r, (*it)->key)) != NULL;
+           array_any(map->children, map->n_children, it, !is_known_name(r, (*it)->key));
 }
 
 /* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid
@@ -117,8 +117,8 @@ static char *exchanges_text(const struct reading *r)
     vec_each (const struct system, it, &r->spec->systems) {
         const char *name = exchange_name(&it->exchange, it->exchange.kind);
         const struct system *all = r->spec->systems.items;
-        if (array_find(all, (size_t)(it - all), s,
-                       str_eq(exchange_name(&s->exchange, s->exchange.kind), name)) == NULL) {
+        if (!array_any(all, (size_t)(it - all), s,
+                       str_eq(exchange_name(&s->exchange, s->exchange.kind), name))) {
             buf_printf(&text, "%s%s", text.len == 0 ? "" : " and ", name);
         }
     }

@@ -176,7 +176,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
 
 bool spec_exchanges(const struct reading *r, enum exchange_kind kind)
 {
-    return vec_find(&r->spec->systems, it, it->exchange.kind == kind) != NULL ||
+    return vec_any(&r->spec->systems, it, it->exchange.kind == kind) ||
            (r->spec->systems.len == 0 && r->spec->workload.exchange.kind == kind);
 }
 

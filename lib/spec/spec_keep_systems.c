@@ -104,8 +104,7 @@ static void keep_counts(const struct node *spec, struct node *gone)
 
 static bool has_any(const struct node *map, const struct node *gone)
 {
-    return array_find(gone->children, gone->n_children, it, tree_get(map, (*it)->key) != NULL) !=
-           NULL;
+    return array_any(gone->children, gone->n_children, it, tree_get(map, (*it)->key) != NULL);
 }
 
 static void remove_keys(struct node *map, const struct node *gone)
@@ -143,11 +142,17 @@ static bool same_point(const struct node *a, const struct node *b)
     return is_same;
 }
 
+static bool same_rows(const struct node *zip, size_t a, size_t b)
+{
+    return array_all(zip->children, zip->n_children, it,
+                     spec_same_scalar((*it)->children[a], (*it)->children[b]));
+}
+
 /* Points that differed in a name that is gone are one. */
 static void merge_points(struct node *points)
 {
     for (size_t i = n_items(points); i-- > 1;) {
-        if (array_find(points->children, i, it, same_point(*it, points->children[i])) != NULL) {
+        if (array_any(points->children, i, it, same_point(*it, points->children[i]))) {
             tree_free(tree_take_at(points, i));
         }
     }
@@ -158,15 +163,13 @@ static void merge_rows(struct node *zip)
 {
     const bool is_map = zip != NULL && zip->kind == NODE_MAP && zip->n_children > 0;
     const size_t n = is_map ? n_items(zip->children[0]) : 0;
-    if (is_map && array_find(zip->children, zip->n_children, it, n_items(*it) != n) != NULL) {
+    if (is_map && array_any(zip->children, zip->n_children, it, n_items(*it) != n)) {
         return;
     }
     for (size_t row = n; row-- > 1;) {
         bool is_there = false;
         for (size_t k = 0; k < row && !is_there; k++) {
-            is_there =
-                array_find(zip->children, zip->n_children, it,
-                           !spec_same_scalar((*it)->children[k], (*it)->children[row])) == NULL;
+            is_there = same_rows(zip, k, row);
         }
         for (size_t i = 0; is_there && i < zip->n_children; i++) {
             tree_free(tree_take_at(zip->children[i], row));
@@ -256,8 +259,7 @@ static void check_listed(const struct node *systems, const char *names, struct d
 {
     for (const char *name = names;; name++) {
         size_t len = strcspn(name, ",");
-        if (array_find(systems->children, systems->n_children, it, has_name(*it, name, len)) ==
-            NULL) {
+        if (!array_any(systems->children, systems->n_children, it, has_name(*it, name, len))) {
             _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
             diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
                            "list systems of the definition, separated by commas",

@@ -131,8 +131,7 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
 /* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
 static bool may_evaluate(const struct spec *spec)
 {
-    return vec_find(&spec->systems, it, it->log != NULL || !str_eq(it->profile, PROFILE_NATIVE)) !=
-           NULL;
+    return vec_any(&spec->systems, it, it->log != NULL || !str_eq(it->profile, PROFILE_NATIVE));
 }
 
 static void check_accuracies(const struct node *root, const struct spec *spec, struct diags *diags)

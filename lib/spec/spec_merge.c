@@ -43,7 +43,7 @@ static bool grid_has(const struct node *grid, const struct node *pair)
 {
     const struct node *axis = tree_get(grid, pair->key);
     return axis == NULL || /* a name that is not swept is an error: keep it, to be found */
-           array_find(axis->children, axis->n_children, it, spec_same_scalar(*it, pair)) != NULL;
+           array_any(axis->children, axis->n_children, it, spec_same_scalar(*it, pair));
 }
 
 /* Exclusions were written for the values of the file. After an override, one that can no longer
@@ -58,7 +58,7 @@ static void prune_excludes(struct node *sweep)
     for (size_t i = list->n_children; i-- > 0;) {
         const struct node *item = list->children[i];
         if (item->kind == NODE_MAP &&
-            array_find(item->children, item->n_children, it, !grid_has(grid, *it)) != NULL) {
+            array_any(item->children, item->n_children, it, !grid_has(grid, *it))) {
             tree_free(tree_take_at(list, i));
         }
     }

@@ -185,7 +185,7 @@ static void read_axis(struct reading *r, const struct place *place)
             continue;
         }
         if (r->spec->sweep.kind != SWEEP_GRID ||
-            vec_find(&axis->values, it, value_eq(it, &value)) == NULL) {
+            !vec_any(&axis->values, it, value_eq(it, &value))) {
             *vec_push(&axis->values) = value;
             continue;
         }

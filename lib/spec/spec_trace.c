@@ -44,7 +44,7 @@ static void read_layer(struct reading *r, const struct place *item)
     if (name == NULL) {
         return;
     }
-    if (vec_find(&trace->layers, it, str_eq(it->name, name)) != NULL) {
+    if (vec_any(&trace->layers, it, str_eq(it->name, name))) {
         reader_complain(r->diags, &place, "remove one of them", "duplicate layer '%s'", name);
         free(name);
         return;
@@ -147,7 +147,7 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *re
 /* Has the sweep several values of that name? */
 static bool varies(const struct sweep *sweep, const char *name)
 {
-    if (vec_find(&sweep->axes, it, str_eq(it->name, name) && it->values.len > 1) != NULL) {
+    if (vec_any(&sweep->axes, it, str_eq(it->name, name) && it->values.len > 1)) {
         return true;
     }
     const struct value *first = NULL;

@@ -72,7 +72,7 @@ static int lock_file(const char *path, struct err *err)
 int claim_take(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    if (vec_find(&s->claims, it, str_eq(it->uid, uid)) != NULL) {
+    if (vec_any(&s->claims, it, str_eq(it->uid, uid))) {
         return 0;
     }
     _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);

@@ -52,7 +52,7 @@ void pod_gates_done(struct pod_gates *g)
 
 bool pod_gates_are_open(const struct pod_gates *g)
 {
-    return array_find(g->list, GATE_COUNT, it, it->step != GATE_OPEN) == NULL;
+    return array_all(g->list, GATE_COUNT, it, it->step == GATE_OPEN);
 }
 
 void pod_gates_shut(struct pod_gates *g)

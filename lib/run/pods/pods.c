@@ -575,7 +575,7 @@ static char *pods_take_log(struct launcher *launcher, const struct replica_id *i
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    return vec_find(&l->members, it, pod_member_is_removing(*it)) != NULL;
+    return vec_any(&l->members, it, pod_member_is_removing(*it));
 }
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)

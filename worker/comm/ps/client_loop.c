@@ -30,7 +30,7 @@ static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_
 
 static bool all_joined(const struct client *c)
 {
-    return array_find(c->links, n_links(c), l, l->peer.state != MEET_JOINED) == NULL;
+    return array_all(c->links, n_links(c), l, l->peer.state == MEET_JOINED);
 }
 
 /* ---- jobs ---- */
@@ -49,13 +49,16 @@ static void begin_round(struct client *c)
     }
 }
 
+static bool has_sent_all(const struct client *c, const struct link *l)
+{
+    return l->n_sent >= c->params.slices.n / n_links(c) && !conn_has_bulk(&l->peer.conn);
+}
+
 /* Called after each write: records when the last gradient was handed to the kernel. */
 static void note_sent(struct client *c)
 {
     if (c->box.doing == JOB_ROUND && c->box.begun && c->box.doing_times.sent_ns == 0 &&
-        array_find(c->links, n_links(c), l,
-                   l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->peer.conn)) ==
-            NULL) {
+        array_all(c->links, n_links(c), l, has_sent_all(c, l))) {
         c->box.doing_times.sent_ns = clock_monotonic_ns();
     }
 }
@@ -87,7 +90,7 @@ static void send_all(struct client *c, enum frame_type type)
 
 static void continue_barrier(struct client *c)
 {
-    if (array_find(c->links, n_links(c), l, !l->released) == NULL) {
+    if (array_all(c->links, n_links(c), l, l->released)) {
         mailbox_finish(&c->box);
     }
 }
@@ -264,6 +267,11 @@ static void tell_all(struct client *c)
     meet_farewell(&c->meet, conns, n, MEET_FAREWELL_NS);
 }
 
+static bool is_late(const struct link *l)
+{
+    return l->peer.state != MEET_JOINED && !l->is_over;
+}
+
 /* One turn of a server that has not heard of the fault. */
 static void late_turn(struct client *c, struct link *l, const struct pollfd *fd)
 {
@@ -290,15 +298,14 @@ static void tell_late_comers(struct client *c, struct pollfd *fds)
 {
     const int64_t end_ns = c->meet.now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
     while (c->meet.now_ns < end_ns && c->meet.now_ns < c->meet.rendezvous_by_ns) {
-        if (array_find(c->links, n_links(c), l,
-                       l->peer.state != MEET_JOINED && !l->is_over && !is_culprit(c, l)) == NULL) {
+        if (!array_any(c->links, n_links(c), l, is_late(l) && !is_culprit(c, l))) {
             return;
         }
         wait_turn(c, fds);
         c->meet.now_ns = clock_monotonic_ns();
         for (uint32_t i = 0; i < n_links(c); i++) {
             struct link *l = &c->links[i];
-            if (l->peer.state != MEET_JOINED && !l->is_over) {
+            if (is_late(l)) {
                 late_turn(c, l, &fds[i]);
             }
         }

@@ -183,8 +183,7 @@ static int check_held(struct ps_server *s, struct err *err)
 
 static bool is_any_in_round(const struct ps_server *s)
 {
-    return array_find(s->trainers, s->params.n_trainers, it, *it != NULL && is_in_round(s, *it)) !=
-           NULL;
+    return array_any(s->trainers, s->params.n_trainers, it, *it != NULL && is_in_round(s, *it));
 }
 
 static int check_left(struct ps_server *s, struct err *err)

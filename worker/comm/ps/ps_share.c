@@ -170,12 +170,9 @@ void ps_share_offers(struct ps_peer *peer)
     }
 }
 
-/* No further request can arrive. */
-static bool all_decided(const struct ps_server *s)
+static bool is_decided(const struct ps_peer *peer)
 {
-    return array_find(s->trainers, s->params.n_trainers, it,
-                      *it == NULL ||
-                          ((*it)->pair.state != LEND_YES && (*it)->pair.state != LEND_NO)) == NULL;
+    return peer != NULL && (peer->pair.state == LEND_YES || peer->pair.state == LEND_NO);
 }
 
 bool ps_share_turn(struct ps_server *s)
@@ -188,8 +185,8 @@ bool ps_share_turn(struct ps_server *s)
     }
     if (s->shm.listener.fd >= 0) {
         shm_peers_answer(&s->shm, s->meet.now_ns);
-        if (all_decided(s)) {
-            shm_peers_stop_giving(&s->shm);
+        if (array_all(s->trainers, s->params.n_trainers, it, is_decided(*it))) {
+            shm_peers_stop_giving(&s->shm); /* no further request can arrive */
         }
     }
     return s->n_lend_open < n_before;
