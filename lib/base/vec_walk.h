@@ -18,7 +18,21 @@
         found_;                                                                                    \
     })
 
-/* Does a condition hold for some item? For all items, or are there none? */
+/* For items that are pointers: the first item itself for which a condition holds. In the condition,
+ * `item` is the item, not a pointer to it. */
+#define vec_find_item(vec, item, condition)                                                        \
+    array_find_item((vec)->items, (vec)->len, item, condition)
+#define array_find_item(array, n, item, condition)                                                 \
+    ({                                                                                             \
+        __typeof__((array)[0]) *place_ = NULL;                                                     \
+        for (size_t i_ = 0; place_ == NULL && i_ < (n); i_++) {                                    \
+            __typeof__((array)[0]) item = (array)[i_];                                             \
+            place_ = (condition) ? &(array)[i_] : NULL;                                            \
+        }                                                                                          \
+        place_ == NULL ? NULL : *place_;                                                           \
+    })
+
+/* Whether a condition holds for some item, or for all (which is true without items). */
 #define vec_any(vec, it, condition) array_any((vec)->items, (vec)->len, it, condition)
 #define array_any(array, n, it, condition) (array_find(array, n, it, condition) != NULL)
 #define array_all(array, n, it, condition) (!array_any(array, n, it, !(condition)))

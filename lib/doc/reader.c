@@ -99,8 +99,8 @@ void reader_complain_key(struct diags *d, const struct place *place, const char 
 
 const char *suggest_name(const char *word, const char *const *candidates, size_t n)
 {
-    const char *const *same = array_find(candidates, n, it, strcasecmp(word, *it) == 0);
-    return same != NULL ? *same : str_suggest(word, candidates, n);
+    const char *same = array_find_item(candidates, n, it, strcasecmp(word, it) == 0);
+    return same != NULL ? same : str_suggest(word, candidates, n);
 }
 
 static void put_names(struct buf *out, const char *const *names, size_t n)

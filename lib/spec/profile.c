@@ -292,8 +292,7 @@ const char *profile_describe(const char *name)
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)
 {
-    struct profile **found = vec_find(&profiles->list, it, str_eq((*it)->name, name));
-    return found == NULL ? NULL : *found;
+    return vec_find_item(&profiles->list, it, str_eq(it->name, name));
 }
 
 void profiles_done(struct profiles *profiles)

@@ -22,8 +22,7 @@ static bool is_not_set_up(const struct pod_member *m, int64_t now_ns)
 
 static struct pod_member *find_first(const struct pods *l, int64_t now_ns)
 {
-    struct pod_member **found = vec_find(&l->members, it, is_not_set_up(*it, now_ns));
-    return found == NULL ? NULL : *found;
+    return vec_find_item(&l->members, m, is_not_set_up(m, now_ns));
 }
 
 /* When it was last seen: new recorders write a series, those of a kubelet a deprecated date. */

@@ -8,11 +8,11 @@
 /* A creation that is refused for now. */
 static void say_what_is_refused(const struct pods *l, struct run_wait *ret)
 {
-    struct pod_member **m = vec_find(
-        &l->members, it, (*it)->life < MEMBER_DYING_POSTING && (*it)->trouble.words != NULL);
-    if (m != NULL) {
-        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason((*m)->trouble.code));
-        text_put(ret->text, sizeof(ret->text), "%s", (*m)->trouble.words);
+    const struct pod_member *refused =
+        vec_find_item(&l->members, m, m->life < MEMBER_DYING_POSTING && m->trouble.words != NULL);
+    if (refused != NULL) {
+        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(refused->trouble.code));
+        text_put(ret->text, sizeof(ret->text), "%s", refused->trouble.words);
     }
 }
 
@@ -31,13 +31,14 @@ static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
 /* A deletion that is refused is the cause of whatever else is waited for. */
 static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
 {
-    struct pod_member **m = vec_find(
-        &l->members, it, member_life_is_dying((*it)->life) && (*it)->trouble.words != NULL);
-    if (m != NULL) {
+    const struct pod_member *refused =
+        vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->trouble.words != NULL);
+    if (refused != NULL) {
         text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
-        text_put(ret->text, sizeof(ret->text), "pod '%s': %s", (*m)->name, (*m)->trouble.words);
+        text_put(ret->text, sizeof(ret->text), "pod '%s': %s", refused->name,
+                 refused->trouble.words);
     }
-    return m != NULL;
+    return refused != NULL;
 }
 
 /* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */

@@ -25,9 +25,8 @@
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
 {
-    struct pod_member **found = vec_find(
-        &l->members, it, (*it)->life < MEMBER_DYING_POSTING && replica_id_eq(&(*it)->id, id));
-    return found == NULL ? NULL : *found;
+    return vec_find_item(&l->members, m,
+                         m->life < MEMBER_DYING_POSTING && replica_id_eq(&m->id, id));
 }
 
 static void member_free(struct pod_member *m)
@@ -54,21 +53,27 @@ static void drop_gone(struct pods *l)
 /* By uid; a member that has none yet, by its name. */
 static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
 {
-    struct pod_member **found =
-        vec_find(&l->members, it,
-                 member_life_is_dying((*it)->life) &&
-                     ((*it)->uid != NULL ? str_eq((*it)->uid, uid) : str_eq((*it)->name, name)));
-    return found == NULL ? NULL : *found;
+    vec_each (struct pod_member *, it, &l->members) {
+        struct pod_member *m = *it;
+        if (member_life_is_dying(m->life) &&
+            (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name))) {
+            return m;
+        }
+    }
+    return NULL;
 }
 
 /* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
 static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
                                                 const char *uid)
 {
-    struct pod_member **found = vec_find(&l->members, it,
-                                         (*it)->life < MEMBER_DYING_POSTING && (*it)->uid != NULL &&
-                                             str_eq((*it)->uid, uid));
-    return found == NULL || (id != NULL && replica_id_eq(&(*found)->id, id)) ? NULL : *found;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid)) {
+            return id != NULL && replica_id_eq(&m->id, id) ? NULL : m;
+        }
+    }
+    return NULL;
 }
 
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
@@ -150,9 +155,7 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 /* A removed member of which something may still run; NULL: none. */
 static const struct pod_member *find_alive_dying(const struct pods *l)
 {
-    struct pod_member **found =
-        vec_find(&l->members, it, member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER);
-    return found == NULL ? NULL : *found;
+    return vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->remains != POD_OVER);
 }
 
 /* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
@@ -308,9 +311,9 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 {
     char *refusal;
     while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
-        struct pod_member **wanted = vec_find(&l->members, it, pod_member_is_wanted(*it));
+        struct pod_member *wanted = vec_find_item(&l->members, m, pod_member_is_wanted(m));
         if (wanted != NULL) {
-            pod_requests_refuse(*wanted, refusal, now_ns);
+            pod_requests_refuse(wanted, refusal, now_ns);
         }
         free(refusal);
     }

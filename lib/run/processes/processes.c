@@ -21,8 +21,8 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/text.h"
-#include "base/vec_walk.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "core/member_number.h"
 #include "run/processes/cpus.h"
 #include "run/processes/host_cpus.h"
@@ -61,9 +61,7 @@ static void drop_gang(struct processes *l, struct local_gang *g)
 
 static struct local_gang *find_gang(const struct processes *l, const struct attempt_id *attempt)
 {
-    struct local_gang **found =
-        vec_find(&l->gangs, it, attempt_id_eq(&(*it)->spec.attempt, attempt));
-    return found == NULL ? NULL : *found;
+    return vec_find_item(&l->gangs, g, attempt_id_eq(&g->spec.attempt, attempt));
 }
 
 static struct process **member_slot(const struct processes *l, const struct replica_id *id,
