@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 
 /* ---- the wire: a field is a number, a type, and a value or bytes ---- */
 
@@ -217,7 +216,12 @@ static int add_field(json_t *object, const struct kube_proto_field *def, const s
 static const struct kube_proto_field *find_field(const struct kube_proto_shape *shape,
                                                  uint32_t number)
 {
-    return array_find(shape->fields, KUBE_PROTO_FIELDS, it, it->number == number);
+    for (size_t i = 0; i < KUBE_PROTO_FIELDS && shape->fields[i].number != 0; i++) {
+        if (shape->fields[i].number == number) {
+            return &shape->fields[i];
+        }
+    }
+    return NULL;
 }
 
 int kube_proto_message(const struct kube_proto_shape *shape, const char *data, size_t len,
