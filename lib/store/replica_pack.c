@@ -1,7 +1,9 @@
 /* See replica_pack.h. */
 #include "store/replica_pack.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,8 @@
 #define VERSION 1
 #define FIXED_BYTES (4 + 4 + 4 + 8)
 #define TEXTS 4 /* role, failure, summary, environment */
+
+static_assert(offsetof(struct replica_row, id) == 0, "rows_compare reads it there");
 
 static void put_text(struct buf *out, const char *text)
 {

@@ -3,6 +3,8 @@
  * first replica. */
 #include "store/sqlite_store.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,6 +19,8 @@ enum { OLD_PACKS = 1, SHARED = 2 };
 /* What an old pack has at most: a number is 2 bytes with what separates it from the next, and takes
  * up to 10; all else is a part of the logs, or a few bytes a piece. */
 #define OLD_PACK_BYTES (8 * OLD_PACK_MAX_BYTES)
+
+static_assert(offsetof(struct replica_log, id) == 0, "rows_compare reads it there");
 
 void logs_done(struct packed_logs *logs)
 {
