@@ -117,13 +117,14 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
  * Evaluates to 0 or r. */
 #define sql_hand_over(r, rows, done, ret, ret_n)                                                   \
     ({                                                                                             \
-        if ((r) < 0) {                                                                             \
+        const int result_ = (r);                                                                   \
+        if (result_ < 0) {                                                                         \
             vec_done_each(rows, done);                                                             \
         } else {                                                                                   \
             *(ret) = (rows)->items;                                                                \
             *(ret_n) = (rows)->len;                                                                \
         }                                                                                          \
-        (r) < 0 ? (r) : 0;                                                                         \
+        result_ < 0 ? result_ : 0;                                                                 \
     })
 
 /* --- schema.c --- */
