@@ -30,9 +30,6 @@ static void start_close(struct start *s)
 
 int child_raise_fd(int *fd)
 {
-    if (*fd < 0) {
-        return -errno;
-    }
     int high = fcntl(*fd, F_DUPFD_CLOEXEC, CHILD_FD_MIN);
     int code = errno;
     fd_close(fd);
@@ -53,7 +50,7 @@ static int open_pipe(int fds[2])
 static int open_secret(const unsigned char *secret, int *ret)
 {
     *ret = memfd_create("benchd-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int r = child_raise_fd(ret);
+    int r = *ret < 0 ? -errno : child_raise_fd(ret);
     if (r < 0) {
         return r;
     }
@@ -73,7 +70,7 @@ static int start_open(struct start *s, const unsigned char *secret)
     r = r < 0 ? r : open_secret(secret, &s->secret);
     if (r >= 0) {
         s->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        r = child_raise_fd(&s->null);
+        r = s->null < 0 ? -errno : child_raise_fd(&s->null);
     }
     if (r >= 0 &&
         (fcntl(s->out[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(s->err[0], F_SETFL, O_NONBLOCK) < 0)) {

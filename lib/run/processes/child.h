@@ -1,5 +1,6 @@
 /* One child process: how it is started and signalled. Edge file: forks. Used by process.c and
- * processes.c only.
+ * processes.c. links.c and local_gang.c, which open what a child is handed, use child_find_program
+ * and child_raise_fd.
  *
  * A trusted child (benchworker) is our direct child, leads its own process group and is killed by
  * the kernel when we die (PR_SET_PDEATHSIG). A supervised one, any other command, is the child of a
@@ -43,8 +44,7 @@ struct child {
     int out_fd, err_fd; /* read ends of stdout and stderr, non-blocking; closed by the caller */
 };
 
-/* Moves a descriptor that the call before has given above those that the child uses. -errno of that
- * call, or of this: it is -1 then. */
+/* Moves an open descriptor above those that the child uses. -errno: it is closed and -1 then. */
 int child_raise_fd(int *fd);
 
 /* Returns when the program runs, or with the errno of the step that failed; then no process is

@@ -47,7 +47,7 @@ static int new_namespace(int *ret_fd, struct err *err)
                    : err_set_errno(err, errno, "create a network namespace");
     }
     *ret_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    const int r = child_raise_fd(ret_fd);
+    const int r = *ret_fd < 0 ? -errno : child_raise_fd(ret_fd);
     if (setns(own, CLONE_NEWNET) < 0) {
         abort(); /* this process would be cut off; it was there before, so it may go back */
     }

@@ -42,7 +42,7 @@ static int open_arena(struct local_gang *g, struct err *err)
         return 0;
     }
     g->arena_fd = memfd_create("benchd-arena", MFD_CLOEXEC);
-    const int r = child_raise_fd(&g->arena_fd);
+    const int r = g->arena_fd < 0 ? -errno : child_raise_fd(&g->arena_fd);
     return r < 0 ? err_set_errno(err, -r, "memory that the trainers share") : 0;
 }
 
