@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/build_info.h"
-#include "base/exit_code.h"
 #include "base/mem.h"
 #include "host/host.h"
 #include "config.h"
@@ -30,27 +29,6 @@ void report_done(struct report *r)
     (void)pthread_mutex_destroy(&r->mutex);
     cpu_wait_look_done(&r->queue_begin);
     cpu_wait_look_done(&r->queue_end);
-}
-
-int report_role(enum role role, int argc, char *const *argv,
-                int (*run)(const struct role_env *e, struct report *r))
-{
-    struct role_env e;
-    struct err err = {0};
-    const int r = role_env_read(role, argc, argv, &e, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
-        return EXIT_USAGE;
-    }
-    if (r > 0) {
-        return EXIT_OK;
-    }
-    struct report report;
-    report_init(&report, &e);
-    const int code = run(&e, &report);
-    report_done(&report);
-    role_env_done(&e);
-    return code;
 }
 
 static int write_all(int fd, const char *data, size_t len)

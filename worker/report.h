@@ -31,10 +31,6 @@ struct report {
 
 void report_init(struct report *r, const struct role_env *e);
 void report_done(struct report *r);
-/* A role_verb.run: reads the settings of the role, or prints help, and runs it with them and a new
- * report. `run` returns the exit code. */
-int report_role(enum role role, int argc, char *const *argv,
-                int (*run)(const struct role_env *e, struct report *r));
 /* Writes the start record: the machine, the program, the settings. Fails with the errno of the
  * write to stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);

@@ -14,6 +14,7 @@
 #include "worker/model/adam.h"
 #include "worker/report.h"
 #include "worker/role.h"
+#include "worker/role_run.h"
 
 /* This server's slices of the initial parameters, in order; owned. */
 static float *initial_params(const struct role_env *e, const struct slices *slices)
@@ -123,5 +124,5 @@ static int run_replica(const struct role_env *e, struct report *report)
 
 int role_pserver(int argc, char *const *argv)
 {
-    return report_role(ROLE_PSERVER, argc, argv, run_replica);
+    return role_run(ROLE_PSERVER, argc, argv, run_replica);
 }

@@ -30,6 +30,7 @@
 #include "worker/model/adam.h"
 #include "worker/report.h"
 #include "worker/role.h"
+#include "worker/role_run.h"
 
 struct trainer {
     const struct role_env *env;
@@ -507,10 +508,10 @@ static int run_replica(const struct role_env *e, struct report *report)
 
 int role_trainer(int argc, char *const *argv)
 {
-    return report_role(ROLE_TRAINER, argc, argv, run_replica);
+    return role_run(ROLE_TRAINER, argc, argv, run_replica);
 }
 
 int role_worker(int argc, char *const *argv)
 {
-    return report_role(ROLE_WORKER, argc, argv, run_replica);
+    return role_run(ROLE_WORKER, argc, argv, run_replica);
 }
