@@ -70,8 +70,8 @@ static int read_item(const struct model_def *def, char *item, bool *has, struct 
     return 0;
 }
 
-static int read_items (const struct model_def *def, char *text, bool *has, struct layer_times * p,
-                       struct err * err)
+static int read_layers(const struct model_def *def, char *text, bool *has, struct layer_times *p,
+                       struct err *err)
 {
     int r = 0;
     char *rest = text;
@@ -95,7 +95,7 @@ int layer_times_read(const struct model_def *def, const char *text, struct layer
     _cleanup_(freep) char *copy = xstrdup(text);
     _cleanup_(freep) bool *has = xnew_array(bool, def->n_layers);
     place_layers(def, &p);
-    const int r = read_items (def, copy, has, &p, err);
+    const int r = read_layers(def, copy, has, &p, err);
     if (r < 0) {
         layer_times_done(&p);
         return r;
