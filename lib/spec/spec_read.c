@@ -127,18 +127,12 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
     }
 }
 
-/* The field of a map that has one, as "*seconds"; 0: it is absent, or wrong. */
-static double read_only_number(struct reading *r, const struct place *map, const char *field,
-                               double max)
+/* A number above 0; 0: it is absent, or wrong. */
+static double read_positive(struct reading *r, const struct place *place, double max)
 {
-    const char *key = field + 1;
     double value = 0;
-    if (!read_map(r->diags, map, FIELDS(field))) {
-        return 0;
-    }
-    struct place place = place_get(map, key);
-    if (read_number(r->diags, &place, 0, max, &value) && !(value > 0)) {
-        reader_complain(r->diags, &place, NULL, "'%s' must be above 0", key);
+    if (read_number(r->diags, place, 0, max, &value) && !(value > 0)) {
+        reader_complain(r->diags, place, NULL, "'%s' must be above 0", place->key);
     }
     return value;
 }
@@ -156,7 +150,8 @@ static double read_accuracy(struct reading *r, const struct place *map)
         check_ratio(r, &place, true, value, not_an_accuracy);
         return 0;
     }
-    return read_only_number(r, map, "*accuracy", 1);
+    (void)read_map(r->diags, map, FIELDS("*accuracy")); /* noted */
+    return read_positive(r, &place, 1);
 }
 
 static void read_measure(struct reading *r)
@@ -169,8 +164,9 @@ static void read_measure(struct reading *r)
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     spec->target_accuracy = read_accuracy(r, PLACE(&measure, "timeToAccuracy"));
-    spec->accuracy_after_s =
-        read_only_number(r, PLACE(&measure, "accuracyAfterTime"), "*seconds", ACCURACY_AFTER_S_MAX);
+    const struct place after = place_get(&measure, "accuracyAfterTime");
+    (void)read_map(r->diags, &after, FIELDS("*seconds")); /* noted */
+    spec->accuracy_after_s = read_positive(r, PLACE(&after, "seconds"), ACCURACY_AFTER_S_MAX);
 }
 
 /* Of a metric that is not measured nothing would ever be known. A wrong field of
