@@ -76,7 +76,9 @@ static void read_published(struct diags *d, const struct place *map, struct refe
                            size_t n_columns)
 {
     const char *fields[REFERENCE_FIGURE_COUNT + 2] = {"digits"}; /* NULL ends it */
-    memcpy(fields + 1, reference_figure_names, sizeof(reference_figure_names));
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        fields[f + 1] = reference_figure_names[f];
+    }
     struct place place = place_get(map, "published");
     row->published_digits = -1;
     if (!read_map(d, &place, fields)) {
