@@ -10,7 +10,7 @@
 
 struct log_values {
     bool has[LOG_GROUP_COUNT];
-    double number[LOG_GROUP_COUNT]; /* NaN: it does not have it; none of the stamp */
+    double number[LOG_GROUP_COUNT]; /* NaN if the line lacks the group; LOG_STAMP has no number */
     struct log_stamp stamp;         /* of any of the three groups of it */
     bool has_stamp;
 };
