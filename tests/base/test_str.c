@@ -1,6 +1,10 @@
 #include "tests/test.h"
+
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/str_list.h"
 
 TEST(distances)
 {
@@ -53,4 +57,28 @@ TEST(affixes_and_dates)
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(1795161171000, date);
     assert_string_equal(date, "2026-11-20T07:52:51Z");
+}
+
+TEST(a_text_is_found_in_a_list)
+{
+    static const char *const words[] = {"get", "describe", "get"};
+    assert_int_equal(str_index("get", words, 3), 0);
+    assert_int_equal(str_index("describe", words, 3), 1);
+    assert_int_equal(str_index("describe", words, 1), -EINVAL);
+    assert_int_equal(str_index("ge", words, 3), -EINVAL);
+    assert_int_equal(str_index("gets", words, 3), -EINVAL);
+    assert_int_equal(str_index_n("describe=1", 8, words, 3), 1);
+    assert_int_equal(str_index_n("get", 2, words, 3), -EINVAL);
+}
+
+TEST(a_variable_is_found_in_a_list)
+{
+    char *const list[] = {(char *)"AB=1", (char *)"C", NULL};
+    assert_true(str_list_sets(list, "AB=2"));
+    assert_true(str_list_sets(list, "AB"));
+    assert_true(str_list_sets(list, "C=1"));
+    assert_false(str_list_sets(list, "A=1"));
+    assert_false(str_list_sets(list, "ABC=1"));
+    assert_false(str_list_sets(list, "B=1"));
+    assert_false(str_list_sets(list + 1, "AB=1"));
 }
