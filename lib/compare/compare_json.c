@@ -7,13 +7,6 @@
 #include "compare/compare_axis.h"
 #include "result/result_json.h"
 
-static json_t *run_to_json(const struct result *r)
-{
-    json_t *o = json_object();
-    result_json_put_run(o, r);
-    return o;
-}
-
 static json_t *gate_to_json(const struct comparison *c)
 {
     if (c->axis != NULL) {
@@ -35,18 +28,12 @@ static json_t *gate_to_json(const struct comparison *c)
                           {"rejects", json_boolean(c->gate_rejects)});
 }
 
-static void put_figures(json_t *o, const struct point_result *p)
+static json_t *put_figures(json_t *o, const struct point_result *p)
 {
-    JSON_ADD(o, {"point", json_integer(p->point->index)},
-             {"throughput", figure_to_json(&p->throughput)},
-             {"trialsSucceeded", json_integer((json_int_t)p->n_succeeded)});
-}
-
-static json_t *side_to_json(const struct point_result *p)
-{
-    json_t *o = json_object();
-    put_figures(o, p);
-    return o;
+    return json_object_add(
+        o, JSON_MEMBERS({"point", json_integer(p->point->index)},
+                        {"throughput", figure_to_json(&p->throughput)},
+                        {"trialsSucceeded", json_integer((json_int_t)p->n_succeeded)}));
 }
 
 static json_t *welch_to_json(const struct compared_point *p)
@@ -137,39 +124,34 @@ static double margin_low(const struct paired *p)
 
 static json_t *whole_to_json(const struct comparison *c)
 {
-    json_t *o = json_object();
     double low = INFINITY;
     vec_each (const struct compared_point, p, &c->points) {
         const double of_point = margin_low(&p->paired);
         low = isnan(low) || isnan(of_point) ? NAN : fmin(low, of_point);
     }
-    JSON_ADD(o, {"paired", paired_to_json(&c->whole, c->whole_p_adjusted)},
-             {"verdict", json_string(change_names[c->whole_change])},
-             {"margin", margin_to_json(c, c->margin, low)});
-    return o;
+    return JSON_OBJECT_OF({"paired", paired_to_json(&c->whole, c->whole_p_adjusted)},
+                          {"verdict", json_string(change_names[c->whole_change])},
+                          {"margin", margin_to_json(c, c->margin, low)});
 }
 
 static json_t *point_to_json(const struct comparison *c, const struct compared_point *p)
 {
-    json_t *o = json_object();
-    result_json_put_point(o, c->base, p->base->point);
-    JSON_ADD(o, {"base", side_to_json(p->base)}, {"candidate", side_to_json(p->candidate)},
-             {"ratio", figure_to_json(&p->ratio)}, {"welch", welch_to_json(p)},
-             {"between", between_to_json(&p->between, p->between_p_adjusted)},
-             {"others", busy_to_json(&p->busy)},
-             {"paired", paired_to_json(&p->paired, p->p_adjusted)},
-             {"margin", margin_to_json(c, p->margin, margin_low(&p->paired))},
-             {"verdict", json_string(change_names[p->change])});
-    return o;
+    return json_object_add(
+        result_json_put_point(json_object(), c->base, p->base->point),
+        JSON_MEMBERS({"base", put_figures(json_object(), p->base)},
+                     {"candidate", put_figures(json_object(), p->candidate)},
+                     {"ratio", figure_to_json(&p->ratio)}, {"welch", welch_to_json(p)},
+                     {"between", between_to_json(&p->between, p->between_p_adjusted)},
+                     {"others", busy_to_json(&p->busy)},
+                     {"paired", paired_to_json(&p->paired, p->p_adjusted)},
+                     {"margin", margin_to_json(c, p->margin, margin_low(&p->paired))},
+                     {"verdict", json_string(change_names[p->change])}));
 }
 
 /* A point that the other side does not have. */
 static json_t *lone_to_json(const struct result *r, const struct point_result *p)
 {
-    json_t *o = json_object();
-    result_json_put_point(o, r, p->point);
-    put_figures(o, p);
-    return o;
+    return put_figures(result_json_put_point(json_object(), r, p->point), p);
 }
 
 static json_t *geomean_to_json(const struct comparison *c)
@@ -182,13 +164,10 @@ static json_t *geomean_to_json(const struct comparison *c)
 
 static json_t *differences_to_json(const struct comparison *c)
 {
-    json_t *list = json_array();
-    vec_each (const struct difference, d, &c->differences) {
-        json_array_append_new(list, JSON_OBJECT_OF({"what", json_string(d->what)},
-                                                   {"base", json_text_or_null(d->base)},
-                                                   {"candidate", json_text_or_null(d->candidate)}));
-    }
-    return list;
+    return JSON_ARRAY_OF(vec_each (const struct difference, d, &c->differences),
+                         JSON_OBJECT_OF({"what", json_string(d->what)},
+                                        {"base", json_text_or_null(d->base)},
+                                        {"candidate", json_text_or_null(d->candidate)}));
 }
 
 static json_t *counts_of_changes(const struct comparison *c)
@@ -225,26 +204,24 @@ static json_t *repeats_to_json(const struct comparison *c)
 
 json_t *comparison_to_json(const struct comparison *c)
 {
-    json_t *points = json_array(), *only_base = json_array(), *only_candidate = json_array();
-    vec_each (const struct compared_point, p, &c->points) {
-        json_array_append_new(points, point_to_json(c, p));
-    }
-    vec_each (const struct point_result *, p, &c->only_base) {
-        json_array_append_new(only_base, lone_to_json(c->base, *p));
-    }
-    vec_each (const struct point_result *, p, &c->only_candidate) {
-        json_array_append_new(only_candidate, lone_to_json(c->candidate, *p));
-    }
     return JSON_OBJECT_OF(
         {"apiVersion", json_string("benchd.io/v1alpha1")},
-        {"kind", json_string("BenchmarkComparison")}, {"base", run_to_json(c->base)},
-        {"candidate", run_to_json(c->candidate)}, {"axis", axis_to_json(c)},
+        {"kind", json_string("BenchmarkComparison")},
+        {"base", result_json_put_run(json_object(), c->base)},
+        {"candidate", result_json_put_run(json_object(), c->candidate)}, {"axis", axis_to_json(c)},
         {"rehearsal", json_boolean(c->base->def->rehearsal)},
         {"alpha", json_real(c->axis == NULL ? COMPARE_ALPHA : COMPARE_AXIS_ALPHA)},
         {"threshold", json_real(c->threshold_ratio)}, {"gate", gate_to_json(c)},
-        {"history", history_to_json(c)}, {"points", points}, {"geomean", geomean_to_json(c)},
-        {"whole", c->axis == NULL ? json_null() : whole_to_json(c)}, {"onlyInBase", only_base},
-        {"onlyInCandidate", only_candidate}, {"differs", differences_to_json(c)},
-        {"repeatsNeeded", repeats_to_json(c)}, {"counts", counts_of_changes(c)},
-        {"verdict", json_string(change_names[c->change])});
+        {"history", history_to_json(c)},
+        {"points",
+         JSON_ARRAY_OF(vec_each (const struct compared_point, p, &c->points), point_to_json(c, p))},
+        {"geomean", geomean_to_json(c)},
+        {"whole", c->axis == NULL ? json_null() : whole_to_json(c)},
+        {"onlyInBase", JSON_ARRAY_OF(vec_each (const struct point_result *, p, &c->only_base),
+                                     lone_to_json(c->base, *p))},
+        {"onlyInCandidate",
+         JSON_ARRAY_OF(vec_each (const struct point_result *, p, &c->only_candidate),
+                       lone_to_json(c->candidate, *p))},
+        {"differs", differences_to_json(c)}, {"repeatsNeeded", repeats_to_json(c)},
+        {"counts", counts_of_changes(c)}, {"verdict", json_string(change_names[c->change])});
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 /* A whole number in lo..hi; -EPROTO names the key. */
 int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,
@@ -29,3 +30,15 @@ struct json_member {
 #define JSON_OBJECT_OF(...) json_object_add(json_object(), JSON_MEMBERS(__VA_ARGS__))
 #define JSON_ADD(object, ...) ((void)json_object_add(object, JSON_MEMBERS(__VA_ARGS__)))
 json_t *json_object_add(json_t *object, const struct json_member *members_take);
+
+/* An array, owned, of the value that each turn of a loop makes; `each` is the head of the loop:
+ * JSON_ARRAY_OF(vec_each (char *, name, &names), json_string(*name)). */
+#define JSON_ARRAY_OF(each, ...)                                                                   \
+    ({                                                                                             \
+        json_t *array_ = json_array();                                                             \
+        each                                                                                       \
+        {                                                                                          \
+            (void)json_array_append_new(array_, __VA_ARGS__); /* grows in memory only */           \
+        }                                                                                          \
+        array_;                                                                                    \
+    })

@@ -2,6 +2,7 @@
  * document of docs/contracts/gate.md. */
 #include "compare/gate.h"
 
+#include "core/json_field.h"
 #include "report/compare_layout.h"
 #include "report/prose_compare.h"
 #include "report/notes.h"
@@ -264,28 +265,28 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
     }
 }
 
+static json_t *check_to_json(const struct gate_words *w, const struct gate_check *check)
+{
+    _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
+    put_name(w, check, &name);
+    put_message(w, check, &text);
+    return json_pack("{s:s, s:s, s:s, s:s}", "kind", kind_names[check->kind], "name",
+                     buf_cstr(&name), "outcome", gate_outcome_names[check->outcome], "message",
+                     buf_cstr(&text));
+}
+
 static json_t *gate_to_json(const struct gate_words *w)
 {
     const struct gate *g = w->gate;
     const struct comparison *c = g->comparison;
-    json_t *checks = json_array();
-    vec_each (const struct gate_check, check, &g->checks) {
-        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
-        put_name(w, check, &name);
-        put_message(w, check, &text);
-        (void)json_array_append_new(/* grows in memory only */
-                                    checks,
-                                    json_pack("{s:s, s:s, s:s, s:s}", "kind",
-                                              kind_names[check->kind], "name", buf_cstr(&name),
-                                              "outcome", gate_outcome_names[check->outcome],
-                                              "message", buf_cstr(&text)));
-    }
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1",
                      "kind", "Gate", "run", g->candidate->def->name, "benchmark",
                      g->candidate->def->spec->name, "base",
                      c == NULL ? json_null() : json_string(c->base->def->name), "verdict",
-                     gate_verdict_names[g->verdict], "checks", checks, "comparison",
-                     c == NULL ? json_null() : comparison_to_json(c));
+                     gate_verdict_names[g->verdict], "checks",
+                     JSON_ARRAY_OF(vec_each (const struct gate_check, check, &g->checks),
+                                   check_to_json(w, check)),
+                     "comparison", c == NULL ? json_null() : comparison_to_json(c));
 }
 
 void sheet_gate(struct sheet *s, const struct gate *g)

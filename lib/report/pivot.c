@@ -15,9 +15,9 @@ static size_t n_columns(const struct pivot *p)
     return p->columns.heads.len;
 }
 
-static const struct estimate *cell_at(const struct pivot *p, size_t row, size_t column)
+static size_t n_cells(const struct pivot *p)
 {
-    return &p->cells[row * n_columns(p) + column];
+    return p->rows.heads.len * n_columns(p);
 }
 
 /* A ratio of percentages is not a percentage. */
@@ -211,7 +211,7 @@ static struct table *table_of(const struct sheet *s, const struct pivot *p, size
             table_cell(t, "%s", value);
         }
         for (size_t j = from; j < to; j++) {
-            put_cell(t, p, cell_at(p, i, j), is_text && s->term.wide);
+            put_cell(t, p, &p->cells[i * n_columns(p) + j], is_text && s->term.wide);
         }
         if (n_summaries(p, to) > 0) {
             const struct pivot_summary *row = &p->row_summaries[i];
@@ -283,9 +283,9 @@ static void put_axis_words(struct sheet *s, const struct pivot *p, const struct 
     }
 }
 
-static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t column)
+static void put_row(struct sheet *s, const struct pivot *p, size_t i)
 {
-    const struct estimate *cell = cell_at(p, row, column);
+    const struct estimate *cell = &p->cells[i];
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
     sheet_word(s, "run", p->result->def->name);
@@ -294,18 +294,14 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t row, size_t c
     sheet_word(s, "unit", p->unit);
     sheet_value(s, "value", cell);
     sheet_interval(s, "low", "high", cell);
-    put_axis_words(s, p, &p->rows, row);
-    put_axis_words(s, p, &p->columns, column);
+    put_axis_words(s, p, &p->rows, i / n_columns(p));
+    put_axis_words(s, p, &p->columns, i % n_columns(p));
     sheet_end_row(s);
 }
 
 static json_t *axes_to_json(const struct pivot_side *side)
 {
-    json_t *list = json_array();
-    vec_each (const char *const, axis, &side->axes) {
-        json_array_append_new(list, json_string(*axis));
-    }
-    return list;
+    return JSON_ARRAY_OF(vec_each (const char *const, axis, &side->axes), json_string(*axis));
 }
 
 static void put_values(const struct pivot *p, const struct pivot_side *side, size_t head, json_t *o)
@@ -316,13 +312,12 @@ static void put_values(const struct pivot *p, const struct pivot_side *side, siz
     }
 }
 
-static json_t *cell_to_json(const struct pivot *p, size_t row, size_t column)
+static json_t *cell_to_json(const struct pivot *p, size_t i)
 {
-    const struct figure figure = {
-        .estimate = *cell_at(p, row, column), .unit = p->unit, .scope = "job"};
+    const struct figure figure = {.estimate = p->cells[i], .unit = p->unit, .scope = "job"};
     json_t *at = json_object(), *o = figure_to_json(&figure);
-    put_values(p, &p->rows, row, at);
-    put_values(p, &p->columns, column, at);
+    put_values(p, &p->rows, i / n_columns(p), at);
+    put_values(p, &p->columns, i % n_columns(p), at);
     json_object_set_new(o, "at", at);
     return o;
 }
@@ -342,21 +337,18 @@ static json_t *pivot_to_json(const struct pivot *p)
 {
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
-    json_t *o = json_object(), *cells = json_array(), *rows = json_array();
-    for (size_t i = 0; i < p->rows.heads.len; i++) {
-        for (size_t j = 0; j < n_columns(p); j++) {
-            json_array_append_new(cells, cell_to_json(p, i, j));
-        }
-        json_array_append_new(rows, summary_to_json(p, &p->row_summaries[i]));
-    }
-    JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
-             {"kind", json_string("BenchmarkPivot")}, {"run", json_string(p->result->def->name)},
-             {"uid", json_string(p->result->def->uid)},
-             {"figure", json_string(pivot_figure_names[p->figure])},
-             {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
-             {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)},
-             {"cells", cells}, {"rowSummaries", rows}, {"summary", summary_to_json(p, &p->whole)});
-    return o;
+    return JSON_OBJECT_OF(
+        {"apiVersion", json_string("benchd.io/v1alpha1")}, {"kind", json_string("BenchmarkPivot")},
+        {"run", json_string(p->result->def->name)}, {"uid", json_string(p->result->def->uid)},
+        {"figure", json_string(pivot_figure_names[p->figure])},
+        {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
+        {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)},
+        { "cells", JSON_ARRAY_OF(for (size_t i = 0; i < n_cells(p); i++), cell_to_json(p, i)) },
+        {
+            "rowSummaries", JSON_ARRAY_OF(for (size_t i = 0; i < p->rows.heads.len; i++),
+                                          summary_to_json(p, &p->row_summaries[i]))
+        },
+        {"summary", summary_to_json(p, &p->whole)});
 }
 
 void sheet_pivot(struct sheet *s, const struct pivot *p)
@@ -364,8 +356,8 @@ void sheet_pivot(struct sheet *s, const struct pivot *p)
     if (s->form == SHEET_JSON) {
         s->document = pivot_to_json(p);
     } else if (s->form == SHEET_CSV) {
-        for (size_t i = 0; i < p->rows.heads.len * n_columns(p); i++) {
-            put_row(s, p, i / n_columns(p), i % n_columns(p));
+        for (size_t i = 0; i < n_cells(p); i++) {
+            put_row(s, p, i);
         }
     } else {
         put_people(s, p);

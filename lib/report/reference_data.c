@@ -1,6 +1,7 @@
 /* A set of published figures as CSV and JSON, see reference_layout.h and docs/references.md. */
 #include <math.h>
 
+#include "core/json_field.h"
 #include "reference/check.h"
 #include "reference/derive.h"
 #include "report/reference_layout.h"
@@ -115,20 +116,15 @@ static json_t *row_to_json(const struct reference *r, const struct reference_tab
                      text_or_null(reference_model(r, t, x)), "figures", figures);
 }
 
-static json_t *errata_to_json(const struct reference_table *t)
+static json_t *erratum_to_json(const struct reference_table *t, const struct reference_erratum *e)
 {
-    json_t *list = json_array();
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        json_t *row = e->row == REFERENCE_NO_ROW ? json_null()
-                                                 : json_string(reference_row_at(t, e->row)->name);
-        (void)json_array_append_new(
-            list, json_pack("{s:o, s:o, s:s, s:o, s:s}", "row", row, "column",
-                            json_number_or_null(
-                                e->column == REFERENCE_NO_ROW ? NAN : t->columns[e->column]),
-                            "figure", reference_figure_names[e->figure], "printed",
-                            json_number_or_null(e->printed), "what", e->what));
-    }
-    return list;
+    json_t *row =
+        e->row == REFERENCE_NO_ROW ? json_null() : json_string(reference_row_at(t, e->row)->name);
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:s}", "row", row, "column",
+        json_number_or_null(e->column == REFERENCE_NO_ROW ? NAN : t->columns[e->column]), "figure",
+        reference_figure_names[e->figure], "printed", json_number_or_null(e->printed), "what",
+        e->what);
 }
 
 static json_t *base_to_json(const struct reference *r, const struct reference_table *t)
@@ -144,15 +140,9 @@ static json_t *base_to_json(const struct reference *r, const struct reference_ta
 
 static json_t *table_to_json(const struct reference *r, const struct reference_table *t)
 {
-    json_t *rows = json_array(), *at = json_object(), *notes = json_array();
-    for (size_t row = 0; row < t->rows.len; row++) {
-        (void)json_array_append_new(rows, row_to_json(r, t, row)); /* grow in memory only */
-    }
+    json_t *at = json_object();
     vec_each (const struct reference_at, it, &t->at) {
-        (void)json_object_set_new(at, it->name, json_real(it->value));
-    }
-    vec_each (char *, note, &t->notes) {
-        (void)json_array_append_new(notes, json_string(*note));
+        (void)json_object_set_new(at, it->name, json_real(it->value)); /* grows in memory only */
     }
     json_t *efficiency = !t->has_efficiency ? json_null()
                          : t->scale > 0     ? json_real(t->scale)
@@ -165,28 +155,29 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
         "scope", reference_scope_names[t->scope], "unit", t->unit, "axis", t->axis, "readingError",
         json_number_or_null(t->quality == REFERENCE_READING ? t->reading_error : NAN), "hardware",
         text_or_null(reference_hardware(r, t)), "software", text_or_null(reference_software(r, t)),
-        "at", at, "baseline", base_to_json(r, t), "efficiency", efficiency, "rows", rows, "median",
-        t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata", errata_to_json(t),
-        "notes", notes);
+        "at", at, "baseline", base_to_json(r, t), "efficiency", efficiency, "rows",
+        JSON_ARRAY_OF(for (size_t row = 0; row < t->rows.len; row++), row_to_json(r, t, row)),
+        "median", t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata",
+        JSON_ARRAY_OF(vec_each (const struct reference_erratum, e, &t->errata),
+                      erratum_to_json(t, e)),
+        "notes", JSON_ARRAY_OF(vec_each (char *, note, &t->notes), json_string(*note)));
+}
+
+static json_t *source_to_json(const struct reference_source *s)
+{
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "id", s->id, "title", s->title, "repository",
+                     text_or_null(s->repository), "file", text_or_null(s->file), "commit",
+                     text_or_null(s->commit));
 }
 
 json_t *reference_data_to_json(const struct reference *r)
 {
-    json_t *sources = json_array(), *tables = json_array(), *notes = json_array();
-    vec_each (const struct reference_source, s, &r->sources) {
-        (void)json_array_append_new(
-            sources, json_pack("{s:s, s:s, s:o, s:o, s:o}", "id", s->id, "title", s->title,
-                               "repository", text_or_null(s->repository), "file",
-                               text_or_null(s->file), "commit", text_or_null(s->commit)));
-    }
-    vec_each (const struct reference_table, t, &r->tables) {
-        (void)json_array_append_new(tables, table_to_json(r, t));
-    }
-    vec_each (char *, note, &r->notes) {
-        (void)json_array_append_new(notes, json_string(*note));
-    }
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion",
-                     "benchd.io/v1alpha1", "kind", "Reference", "name", r->name, "title", r->title,
-                     "year", (json_int_t)r->year, "description", text_or_null(r->description),
-                     "sources", sources, "tables", tables, "notes", notes);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+        "Reference", "name", r->name, "title", r->title, "year", (json_int_t)r->year, "description",
+        text_or_null(r->description), "sources",
+        JSON_ARRAY_OF(vec_each (const struct reference_source, s, &r->sources), source_to_json(s)),
+        "tables",
+        JSON_ARRAY_OF(vec_each (const struct reference_table, t, &r->tables), table_to_json(r, t)),
+        "notes", JSON_ARRAY_OF(vec_each (char *, note, &r->notes), json_string(*note)));
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/rfc3339.h"
+#include "core/json_field.h"
 #include "report/layout.h"
 #include "report/run_labels.h"
 #include "report/sheets.h"
@@ -197,39 +198,33 @@ static void put_rows(struct sheet *s, const struct run_history *h)
 
 static json_t *change_to_json(const struct run_history *h, const struct run_history_change *c)
 {
-    json_t *differs = json_array();
-    vec_each (const struct difference, d, &c->differences) {
-        (void)json_array_append_new(/* grows in memory only */
-                                    differs, json_pack("{s:s, s:s, s:s}", "what", d->what, "base",
-                                                       d->base, "candidate", d->candidate));
-    }
+    json_t *differs = JSON_ARRAY_OF(
+        vec_each (const struct difference, d, &c->differences),
+        json_pack("{s:s, s:s, s:s}", "what", d->what, "base", d->base, "candidate", d->candidate));
     return json_pack("{s:s, s:s, s:f, s:f, s:o}", "run", h->entries.items[c->at].name, "before",
                      h->entries.items[c->at - 1].name, "ratio", c->ratio, "p", c->p, "differs",
                      differs);
 }
 
+static json_t *entry_to_json(const struct run_history_entry *e)
+{
+    _cleanup_(freep) char *date = date_of(e);
+    return json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->name, "uid", e->uid,
+                     "created", date, "value", e->value, "level", (json_int_t)e->level, "rehearsal",
+                     e->is_rehearsal, "imported", e->is_imported);
+}
+
 static json_t *history_to_json(const struct run_history *h)
 {
-    json_t *runs = json_array(), *changes = json_array(), *skipped = json_array();
-    for (size_t i = 0; i < h->entries.len; i++) {
-        const struct run_history_entry *e = &h->entries.items[i];
-        _cleanup_(freep) char *date = date_of(e);
-        (void)json_array_append_new(
-            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b, s:b}", "run", e->name, "uid", e->uid,
-                            "created", date, "value", e->value, "level", (json_int_t)e->level,
-                            "rehearsal", e->is_rehearsal, "imported", e->is_imported));
-    }
-    vec_each (const struct run_history_change, c, &h->changes) {
-        (void)json_array_append_new(changes, change_to_json(h, c));
-    }
-    vec_each (char *const, name, &h->skipped) {
-        (void)json_array_append_new(skipped, json_string(*name));
-    }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "apiVersion",
-                     "benchd.io/v1alpha1", "kind", "History", "benchmark",
-                     h->newest->def->spec->name, "unit", h->unit, "point",
-                     h->has_point ? json_integer(h->point) : json_null(), "alpha",
-                     CHANGE_POINTS_ALPHA, "runs", runs, "changes", changes, "skipped", skipped);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+        "History", "benchmark", h->newest->def->spec->name, "unit", h->unit, "point",
+        h->has_point ? json_integer(h->point) : json_null(), "alpha", CHANGE_POINTS_ALPHA, "runs",
+        JSON_ARRAY_OF(vec_each (const struct run_history_entry, e, &h->entries), entry_to_json(e)),
+        "changes",
+        JSON_ARRAY_OF(vec_each (const struct run_history_change, c, &h->changes),
+                      change_to_json(h, c)),
+        "skipped", JSON_ARRAY_OF(vec_each (char *const, name, &h->skipped), json_string(*name)));
 }
 
 void sheet_history(struct sheet *s, const struct run_history *h)

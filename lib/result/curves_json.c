@@ -26,15 +26,6 @@ static json_t *fit_to_json(const struct scaling_fit *f)
                           {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
 }
 
-static json_t *fits_to_json(const struct curve *c)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < SCALING_MODEL_COUNT; i++) {
-        json_array_append_new(list, fit_to_json(&c->fits[i]));
-    }
-    return list;
-}
-
 static json_t *peak_to_json(const struct curve *c)
 {
     if (!scaling_fit_holds(&c->fits[SCALING_USL])) {
@@ -74,20 +65,23 @@ static json_t *loss_to_json(const struct curve_loss *loss)
 json_t *curve_to_json(const struct result *r, const struct curve *c)
 {
     const struct point *first = c->points.items[0]->point;
-    json_t *parameters = json_object(), *points = json_array();
+    json_t *parameters = json_object();
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
         json_object_set_new(parameters, *name, v == NULL ? json_null() : value_to_json(v));
     }
-    vec_each (const struct point_result *const, p, &c->points) {
-        json_array_append_new(points, json_count((*p)->point->index));
-    }
     return JSON_OBJECT_OF(
         {"system", json_string(r->def->spec->systems.items[first->system].name)},
-        {"parameters", parameters}, {"points", points},
+        {"parameters", parameters},
+        {"points", JSON_ARRAY_OF(vec_each (const struct point_result *const, p, &c->points),
+                                 json_count((*p)->point->index))},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
-        {"models", fits_to_json(c)}, {"peak", peak_to_json(c)}, {"useful", useful_to_json(c)},
+        {
+            "models", JSON_ARRAY_OF(for (int i = 0; i < SCALING_MODEL_COUNT; i++),
+                                    fit_to_json(&c->fits[i]))
+        },
+        {"peak", peak_to_json(c)}, {"useful", useful_to_json(c)},
         {"exchangeShare", range_to_json(&c->exchange_share)},
         {"biggestLoss", loss_to_json(&c->loss)});
 }

@@ -154,10 +154,8 @@ static void put_point_accuracy(json_t *point, const struct point_result *p, cons
 static json_t *trial_to_json(const struct trial_result *t, const struct spec *spec)
 {
     uint32_t counts[ROLE_COUNT] = {0};
-    json_t *items = json_array();
     trial_each_replica (r, t) {
         counts[r->row->id.role]++;
-        json_array_append_new(items, replica_to_json(r));
     }
     json_t *o = JSON_OBJECT_OF({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
                                {"phase", json_string(trial_phase_to_string(t->phase))},
@@ -166,7 +164,9 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
     put_trial_accuracy(o, t, spec);
     JSON_ADD(o, {"othersShare", isnan(t->others_share) ? NULL : json_real(t->others_share)},
              {"details", lines_to_json(t->details)},
-             {"replicas", JSON_OBJECT_OF({"counts", counts_to_json(counts)}, {"items", items})});
+             {"replicas", JSON_OBJECT_OF({"counts", counts_to_json(counts)},
+                                         {"items", JSON_ARRAY_OF(trial_each_replica (r, t),
+                                                                 replica_to_json(r))})});
     return o;
 }
 
@@ -185,25 +185,22 @@ static json_t *warmup_to_json(const struct result *r, const struct point_result 
                           {"found", found < 0 ? json_null() : json_integer((json_int_t)found)});
 }
 
-void result_json_put_point(json_t *o, const struct result *r, const struct point *point)
+json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point)
 {
-    JSON_ADD(o, {"system", json_string(r->def->spec->systems.items[point->system].name)},
-             {"parameters", params_to_json(&point->params)},
-             {"replicas", counts_to_json(point->replicas)},
-             {"batchSize", json_integer(point->batch_size)},
-             {"threads", json_integer(point->threads)},
-             {"exchange", json_string(point_exchange_name(r->def->spec, point))});
+    return json_object_add(
+        o, JSON_MEMBERS({"system", json_string(r->def->spec->systems.items[point->system].name)},
+                        {"parameters", params_to_json(&point->params)},
+                        {"replicas", counts_to_json(point->replicas)},
+                        {"batchSize", json_integer(point->batch_size)},
+                        {"threads", json_integer(point->threads)},
+                        {"exchange", json_string(point_exchange_name(r->def->spec, point))}));
 }
 
 static json_t *point_to_json(const struct result *r, const struct point_result *p)
 {
     const struct point *point = p->point;
-    json_t *trials = json_array();
-    point_each_trial (t, p) {
-        json_array_append_new(trials, trial_to_json(t, r->def->spec));
-    }
-    json_t *o = JSON_OBJECT_OF({"point", json_count(point->index)});
-    result_json_put_point(o, r, point);
+    json_t *o =
+        result_json_put_point(JSON_OBJECT_OF({"point", json_count(point->index)}), r, point);
     const enum exchange_wire wire = point_wire(r->def->spec, point);
     if (wire != EXCHANGE_WIRE_FP32) {
         json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
@@ -233,8 +230,8 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
              {"speedup", figure_to_json(&p->speedup)},
              {"efficiency", figure_to_json(&p->efficiency)}, {"baseline", baseline_to_json(r, p)},
              {"warmup", warmup_to_json(r, p)}, {"trialsSucceeded", json_count(p->n_succeeded)},
-             {"trials", trials}, {"pods", json_count(point_pods(point))},
-             {"cpus", json_number_or_null(p->cpus)},
+             {"trials", JSON_ARRAY_OF(point_each_trial (t, p), trial_to_json(t, r->def->spec))},
+             {"pods", json_count(point_pods(point))}, {"cpus", json_number_or_null(p->cpus)},
              {"efficiencyPerPod", figure_to_json(&p->efficiency_per_pod)},
              {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)});
     put_point_accuracy(o, p, r->def->spec);
@@ -248,54 +245,39 @@ json_t *result_point_to_json(const struct result *r, uint32_t i)
 
 static json_t *hardware_to_json(const struct result *r)
 {
-    json_t *list = json_array();
-    vec_each (struct hardware, h, &r->hardware) {
-        json_array_append_new(list, JSON_OBJECT_OF({"cpuModel", json_text_or_null(h->cpu_model)},
-                                                   {"blasCore", json_text_or_null(h->blas_core)},
-                                                   {"kernel", json_text_or_null(h->kernel)},
-                                                   {"build", json_text_or_null(h->build)},
-                                                   {"source", json_text_or_null(h->source)},
-                                                   {"replicas", json_count(h->n_replicas)}));
-    }
-    return list;
+    return JSON_ARRAY_OF(vec_each (struct hardware, h, &r->hardware),
+                         JSON_OBJECT_OF({"cpuModel", json_text_or_null(h->cpu_model)},
+                                        {"blasCore", json_text_or_null(h->blas_core)},
+                                        {"kernel", json_text_or_null(h->kernel)},
+                                        {"build", json_text_or_null(h->build)},
+                                        {"source", json_text_or_null(h->source)},
+                                        {"replicas", json_count(h->n_replicas)}));
 }
 
 static json_t *nodes_to_json(const struct result *r)
 {
-    json_t *list = json_array();
-    vec_each (struct node_result, n, &r->nodes) {
-        json_array_append_new(
-            list,
-            JSON_OBJECT_OF(
-                {"node", json_text_or_null(n->name)}, {"cpuModel", json_text_or_null(n->cpu_model)},
-                {"replicas", json_count(n->n_replicas)}, {"points", json_count(n->n_points)},
-                {"pointsCompared", json_count(n->n_compared)},
-                {"pointsSlower", json_count(n->n_slower)},
-                {"excess", json_number_or_null(n->excess)},
-                {"slow", json_boolean(node_result_is_slow(n))},
-                {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
-    }
-    return list;
+    return JSON_ARRAY_OF(
+        vec_each (struct node_result, n, &r->nodes),
+        JSON_OBJECT_OF(
+            {"node", json_text_or_null(n->name)}, {"cpuModel", json_text_or_null(n->cpu_model)},
+            {"replicas", json_count(n->n_replicas)}, {"points", json_count(n->n_points)},
+            {"pointsCompared", json_count(n->n_compared)},
+            {"pointsSlower", json_count(n->n_slower)}, {"excess", json_number_or_null(n->excess)},
+            {"slow", json_boolean(node_result_is_slow(n))},
+            {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
 }
 
-static json_t *slow_to_json(const struct result *r)
+static json_t *slow_to_json(const struct slow_replica *s)
 {
-    json_t *list = json_array();
-    vec_each (struct slow_replica, s, &r->slow) {
-        const struct replica_id *id = &s->replica->row->id;
-        json_array_append_new(
-            list,
-            JSON_OBJECT_OF(
-                {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
-                {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
-                {"node", json_text_or_null(s->replica->node)},
-                {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
-                {"excess", json_number_or_null(s->excess)},
-                {"spread", json_number_or_null(s->spread)}, {"others", json_count(s->n_others)},
-                {"trialsSlow", json_count(s->n_slow)},
-                {"trialsCompared", json_count(s->n_trials)}));
-    }
-    return list;
+    const struct replica_id *id = &s->replica->row->id;
+    return JSON_OBJECT_OF(
+        {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
+        {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
+        {"node", json_text_or_null(s->replica->node)},
+        {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
+        {"excess", json_number_or_null(s->excess)}, {"spread", json_number_or_null(s->spread)},
+        {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
+        {"trialsCompared", json_count(s->n_trials)});
 }
 
 static json_t *bounds_to_json(const struct threshold *t)
@@ -307,46 +289,32 @@ static json_t *bounds_to_json(const struct threshold *t)
         {"confidence", t->judges_interval ? json_real(THRESHOLD_CONFIDENCE) : json_null()});
 }
 
-static json_t *thresholds_to_json(const struct result *r)
+static json_t *threshold_to_json(const struct threshold_result *t)
 {
-    json_t *list = json_array();
-    vec_each (struct threshold_result, t, &r->thresholds) {
-        const struct estimate *e = &t->estimate;
-        const bool has_interval = e->known && e->has_interval;
-        json_t *o = bounds_to_json(t->threshold);
-        JSON_ADD(o, {"point", json_count(t->point)},
-                 {"value", json_number_or_null(e->known ? e->value : NAN)},
-                 {"low", json_number_or_null(has_interval ? e->low : NAN)},
-                 {"high", json_number_or_null(has_interval ? e->high : NAN)},
-                 {"verdict", json_string(threshold_verdict_to_string(t->verdict))});
-        json_array_append_new(list, o);
-    }
-    return list;
+    const struct estimate *e = &t->estimate;
+    const bool has_interval = e->known && e->has_interval;
+    return json_object_add(
+        bounds_to_json(t->threshold),
+        JSON_MEMBERS({"point", json_count(t->point)},
+                     {"value", json_number_or_null(e->known ? e->value : NAN)},
+                     {"low", json_number_or_null(has_interval ? e->low : NAN)},
+                     {"high", json_number_or_null(has_interval ? e->high : NAN)},
+                     {"verdict", json_string(threshold_verdict_to_string(t->verdict))}));
 }
 
-static json_t *skipped_to_json(const struct result *r)
+static json_t *skipped_to_json(const struct threshold *t)
 {
-    json_t *list = json_array();
-    vec_each (const struct threshold *, t, &r->skipped) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        json_t *o = bounds_to_json(*t);
-        threshold_format_skip(*t, &text);
-        json_object_set_new(o, "where", params_to_json(&(*t)->where));
-        json_object_set_new(o, "message", json_string(buf_cstr(&text)));
-        json_array_append_new(list, o);
-    }
-    return list;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    threshold_format_skip(t, &text);
+    return json_object_add(bounds_to_json(t),
+                           JSON_MEMBERS({"where", params_to_json(&t->where)},
+                                        {"message", json_string(buf_cstr(&text))}));
 }
 
-static json_t *warnings_to_json(const struct result *r)
+static json_t *warning_to_json(const struct warning *w)
 {
-    json_t *list = json_array();
-    vec_each (struct warning, w, &r->warnings) {
-        json_array_append_new(list,
-                              JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
-                                             {"message", json_text_or_null(w->message)}));
-    }
-    return list;
+    return JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
+                          {"message", json_text_or_null(w->message)});
 }
 
 json_t *result_to_json(const struct result *r)
@@ -362,12 +330,13 @@ json_t *result_to_json(const struct result *r)
     return o;
 }
 
-void result_json_put_run(json_t *o, const struct result *r)
+json_t *result_json_put_run(json_t *o, const struct result *r)
 {
-    JSON_ADD(o, {"run", json_string(r->def->name)}, {"uid", json_string(r->def->uid)},
-             {"benchmark", json_string(r->def->spec->name)},
-             {"phase", json_string(run_phase_to_string(r->phase))},
-             {"createdUnixMs", json_integer(r->def->created_unix_ms)});
+    return json_object_add(
+        o, JSON_MEMBERS({"run", json_string(r->def->name)}, {"uid", json_string(r->def->uid)},
+                        {"benchmark", json_string(r->def->spec->name)},
+                        {"phase", json_string(run_phase_to_string(r->phase))},
+                        {"createdUnixMs", json_integer(r->def->created_unix_ms)}));
 }
 
 json_t *result_frame_to_json(const struct result *r)
@@ -383,17 +352,22 @@ json_t *result_frame_to_json(const struct result *r)
         {"repeats", json_integer(stops ? spec->min_repeats : spec->repeats)},
         {"maxRepeats", stops ? json_integer(spec->repeats) : NULL},
         {"relativeHalfWidth", stops ? json_real(spec->stop.half_width_ratio) : NULL});
-
-    json_t *o = JSON_OBJECT_OF({"apiVersion", json_string("benchd.io/v1alpha1")},
-                               {"kind", json_string("BenchmarkResult")});
-    result_json_put_run(o, r);
-    JSON_ADD(o, {"cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus)},
-             {"rehearsal", json_boolean(def->rehearsal)}, {"simulated", json_boolean(r->simulated)},
-             {"imported", json_boolean(spec_is_imported(def->spec))}, {"measure", measure},
-             {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
-             {"slowReplicas", slow_to_json(r)}, {"points", json_array()},
-             {"baselines", json_array()}, {"curves", json_array()},
-             {"thresholds", thresholds_to_json(r)}, {"skippedThresholds", skipped_to_json(r)},
-             {"warnings", warnings_to_json(r)});
-    return o;
+    json_t *head = JSON_OBJECT_OF({"apiVersion", json_string("benchd.io/v1alpha1")},
+                                  {"kind", json_string("BenchmarkResult")});
+    return json_object_add(
+        result_json_put_run(head, r),
+        JSON_MEMBERS(
+            {"cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus)},
+            {"rehearsal", json_boolean(def->rehearsal)}, {"simulated", json_boolean(r->simulated)},
+            {"imported", json_boolean(spec_is_imported(def->spec))}, {"measure", measure},
+            {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
+            {"slowReplicas",
+             JSON_ARRAY_OF(vec_each (struct slow_replica, s, &r->slow), slow_to_json(s))},
+            {"points", json_array()}, {"baselines", json_array()}, {"curves", json_array()},
+            {"thresholds", JSON_ARRAY_OF(vec_each (struct threshold_result, t, &r->thresholds),
+                                         threshold_to_json(t))},
+            {"skippedThresholds", JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped),
+                                                skipped_to_json(*t))},
+            {"warnings",
+             JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))}));
 }

@@ -14,8 +14,9 @@ json_t *result_to_json(const struct result *r);
  * matrix.n_swept are `points`, the others `baselines`. */
 json_t *result_frame_to_json(const struct result *r);
 json_t *result_point_to_json(const struct result *r, uint32_t i);
-/* What documents say of a run and of a point, each as the next members of an object. */
-void result_json_put_run(json_t *o, const struct result *r);
-void result_json_put_point(json_t *o, const struct result *r, const struct point *point);
+/* What documents say of a run and of a point, each as the next members of an object, which is
+ * returned. */
+json_t *result_json_put_run(json_t *o, const struct result *r);
+json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point);
 /* A curve of the result (docs/contracts/result.md, "Curves"); curves_json.c. */
 json_t *curve_to_json(const struct result *r, const struct curve *c);
