@@ -2,13 +2,14 @@
 #include "report/sheet.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "report/chart_svg.h"
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
+#include "result/number.h"
 
 #define DEFAULT_COLUMNS 80
 
@@ -224,40 +225,36 @@ void sheet_figure(struct sheet *s, const struct chart *chart_take)
 
 /* ---- for programs ---- */
 
-static struct sheet_cell *add_cell(struct sheet *s, const char *column, enum sheet_type type)
+/* The words, which get its text next, after the NUL of the cell before. */
+static struct buf *add_cell(struct sheet *s, const char *column)
 {
     struct sheet_rows *rows = &s->rows;
     if (!rows->is_named) {
         *vec_push(&rows->columns) = (struct sheet_column){.name = xstrdup(column)};
     }
-    struct sheet_cell *cell = vec_push(&rows->cells);
-    *cell = (struct sheet_cell){.type = type};
-    return cell;
+    buf_putc(&rows->words, '\0');
+    *vec_push(&rows->cells) = rows->words.len;
+    return &rows->words;
 }
 
 void sheet_word(struct sheet *s, const char *column, const char *text)
 {
-    if (text == NULL) {
-        (void)add_cell(s, column, SHEET_UNKNOWN); /* it is complete */
-        return;
-    }
-    add_cell(s, column, SHEET_WORD)->word = s->rows.words.len;
-    buf_append(&s->rows.words, text, strlen(text) + 1);
+    buf_puts(add_cell(s, column), text == NULL ? "" : text);
 }
 
 void sheet_count(struct sheet *s, const char *column, uint64_t count)
 {
-    add_cell(s, column, SHEET_COUNT)->count = count;
+    buf_printf(add_cell(s, column), "%" PRIu64, count);
 }
 
 void sheet_bool(struct sheet *s, const char *column, bool is_true)
 {
-    add_cell(s, column, SHEET_BOOL)->is_true = is_true;
+    sheet_word(s, column, is_true ? "true" : "false");
 }
 
 void sheet_number(struct sheet *s, const char *column, double number)
 {
-    add_cell(s, column, isnan(number) ? SHEET_UNKNOWN : SHEET_NUMBER)->number = number;
+    number_format_exact(number, add_cell(s, column));
 }
 
 void sheet_value(struct sheet *s, const char *column, const struct estimate *e)
@@ -291,12 +288,11 @@ void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
                   const struct params *params)
 {
     for (size_t i = 0; i < n_names; i++) {
-        const struct value *v = params == NULL ? NULL : params_get(params, names[i]);
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        const struct value *v = params_get(params, names[i]);
+        struct buf *cell = add_cell(s, names[i]);
         if (v != NULL) {
-            value_format(v, &text);
+            value_format(v, cell);
         }
-        sheet_word(s, names[i], buf_cstr(&text));
         if (!s->rows.is_named) {
             s->rows.columns.items[s->rows.columns.len - 1].is_param = true;
         }

@@ -2,7 +2,7 @@
  * it: one builder a feature, one writer a format (sheet_formats.h). Pure.
  *
  * People get parts in order: heads, tables, lines; a page also sections, terms and charts. Programs
- * get one table of typed rows, or a document of JSON. A builder makes only what the sheet's form
+ * get one table of rows, or a document of JSON. A builder makes only what the sheet's form
  * shows. */
 #pragma once
 
@@ -107,23 +107,13 @@ struct sheet_part {
     struct chart chart;            /* of a figure; owned */
 };
 
-enum sheet_type { SHEET_UNKNOWN, SHEET_NUMBER, SHEET_COUNT, SHEET_BOOL, SHEET_WORD };
-struct sheet_cell {
-    enum sheet_type type;
-    union {
-        double number;
-        uint64_t count;
-        bool is_true;
-        size_t word; /* begins there in the rows' words */
-    };
-};
 struct sheet_rows {
     VEC(struct sheet_column {
         char *name;
         bool is_param; /* becomes param_NAME where another column has its name */
     })
     columns;
-    VEC(struct sheet_cell) cells;
+    VEC(size_t) cells; /* where in `words` the text of each begins; "": not known */
     struct buf words;
     bool is_named; /* the columns are known: a row has ended */
 };

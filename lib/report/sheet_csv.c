@@ -1,11 +1,9 @@
 /* A sheet's rows as CSV, see sheet_formats.h. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/str.h"
 #include "report/sheet_formats.h"
-#include "result/number.h"
 
 static bool is_formula(const char *text)
 {
@@ -32,26 +30,6 @@ static void put_word(struct buf *out, const char *text)
     buf_putc(out, '"');
 }
 
-static void put_cell(const struct sheet_rows *rows, const struct sheet_cell *cell, struct buf *out)
-{
-    switch (cell->type) {
-    case SHEET_UNKNOWN:
-        break;
-    case SHEET_NUMBER:
-        number_format_exact(cell->number, out);
-        break;
-    case SHEET_COUNT:
-        buf_printf(out, "%" PRIu64, cell->count);
-        break;
-    case SHEET_BOOL:
-        buf_puts(out, cell->is_true ? "true" : "false");
-        break;
-    case SHEET_WORD:
-        put_word(out, rows->words.data + cell->word);
-        break;
-    }
-}
-
 static bool is_taken(const struct sheet_rows *rows, const char *name)
 {
     vec_each (const struct sheet_column, c, &rows->columns) {
@@ -73,7 +51,7 @@ void sheet_write_csv(const struct sheet *s, struct buf *out)
     }
     buf_putc(out, '\n');
     for (size_t i = 0; i < rows->cells.len; i++) {
-        put_cell(rows, &rows->cells.items[i], out);
+        put_word(out, rows->words.data + rows->cells.items[i]);
         buf_putc(out, i % n == n - 1 ? '\n' : ',');
     }
 }

@@ -8,7 +8,7 @@ enum column { KIND, NAME, OUTCOME, MESSAGE, COLUMNS };
 
 static const char *word(const struct sheet *s, size_t row, enum column column)
 {
-    return s->rows.words.data + s->rows.cells.items[row * COLUMNS + column].word;
+    return s->rows.words.data + s->rows.cells.items[row * COLUMNS + column];
 }
 
 static size_t n_rows(const struct sheet *s)
