@@ -26,15 +26,6 @@ static double least_best(const struct point_result *p)
     return least;
 }
 
-static void put_percent(struct table *t, const char *title, double ratio)
-{
-    if (isnan(ratio)) {
-        table_number(t, title, "-");
-    } else {
-        table_number(t, title, "%.2f%%", 100 * ratio);
-    }
-}
-
 static void put_time(struct table *t, const char *title, const struct point_result *p,
                      bool with_interval)
 {
@@ -48,14 +39,14 @@ static void put_time(struct table *t, const char *title, const struct point_resu
         table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
     }
     table_number(t, "REACHED", "%zu/%zu", p->n_reached, p->n_succeeded);
-    put_percent(t, "BEST", best);
+    table_known(t, "BEST", !isnan(best), "%.2f%%", 100 * best);
 }
 
 static void put_after(struct table *t, const char *title, const struct point_result *p,
                       bool with_interval)
 {
     const struct estimate *e = &p->accuracy_after_time.estimate;
-    put_percent(t, title, e->known ? e->value : NAN);
+    table_known(t, title, e->known, "%.2f%%", 100 * e->value);
     if (with_interval) {
         layout_put_percents(t, e, 2);
     }

@@ -18,17 +18,6 @@ struct point_words compare_words_of(const struct comparison *c)
 
 /* ---- the table ---- */
 
-static void put_p(struct table *t, const char *title, double p)
-{
-    if (isnan(p)) {
-        table_number(t, title, "-");
-    } else if (p < 0.001) {
-        table_number(t, title, "<0.001");
-    } else {
-        table_number(t, title, "%.3f", p);
-    }
-}
-
 /* What a column of verdicts says; SLOWER is conspicuous without colour. */
 static const char *word(enum change change)
 {
@@ -83,7 +72,11 @@ static void put_point(struct table *t, const struct compared_point *p, const str
     if (with->interval) {
         table_interval(t, "95% INTERVAL", &p->ratio);
     }
-    put_p(t, "P", p->p_adjusted);
+    if (p->p_adjusted < 0.001) {
+        table_number(t, "P", "<0.001");
+    } else {
+        table_known(t, "P", !isnan(p->p_adjusted), "%.3f", p->p_adjusted);
+    }
     if (with->trials) {
         table_number(t, "TRIALS", "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
     }

@@ -294,7 +294,7 @@ void layout_put_words(struct table *t, const struct point_words *words, const st
         if (v != NULL) {
             value_format(v, &text);
         }
-        table_named(t, *name, "%s", v == NULL ? "-" : buf_cstr(&text));
+        table_named(t, *name, v == NULL ? "-" : buf_cstr(&text));
     }
 }
 
@@ -372,12 +372,8 @@ static void put_efficiency(struct table *t, const char *title, const struct esti
 
 void layout_put_percents(struct table *t, const struct estimate *e, int decimals)
 {
-    if (e->known && e->has_interval) {
-        table_number(t, "95% INTERVAL", "%.*f..%.*f%%", decimals, 100 * e->low, decimals,
-                     100 * e->high);
-    } else {
-        table_number(t, "95% INTERVAL", "-");
-    }
+    table_known(t, "95% INTERVAL", e->known && e->has_interval, "%.*f..%.*f%%", decimals,
+                100 * e->low, decimals, 100 * e->high);
 }
 
 static void put_row(struct table *t, const struct layout *l, const struct point_columns *with,

@@ -16,11 +16,7 @@ static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_PSERVER};
 
 static void put_ms(struct table *t, const char *title, double s)
 {
-    if (isnan(s)) {
-        table_number(t, title, "-");
-    } else {
-        table_number(t, title, s < 0.1 ? "%.1f" : "%.0f", 1e3 * s);
-    }
+    table_known(t, title, !isnan(s), s < 0.1 ? "%.1f" : "%.0f", 1e3 * s);
 }
 
 /* Adds the point's rows. */

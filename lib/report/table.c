@@ -72,35 +72,13 @@ static void put_cell(struct table *t, char *text_take)
     *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE, NULL};
 }
 
-void table_cell(struct table *t, const char *fmt, ...)
+void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put_cell(t, xvasprintf(fmt, ap));
-    va_end(ap);
-}
-
-static void put_column(struct table *t, const char *title, enum table_align align)
-{
-    if (!t->is_titled) {
+    if (title != NULL && !t->is_titled) {
         *vec_push(&t->columns) = (struct column){xstrdup(title), align};
     }
-}
-
-void table_text(struct table *t, const char *title, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    put_column(t, title, TABLE_LEFT);
-    put_cell(t, xvasprintf(fmt, ap));
-    va_end(ap);
-}
-
-void table_number(struct table *t, const char *title, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    put_column(t, title, TABLE_RIGHT);
     put_cell(t, xvasprintf(fmt, ap));
     va_end(ap);
 }
@@ -121,14 +99,10 @@ void table_named_column(struct table *t, const char *name, enum table_align alig
     table_column(t, title, align);
 }
 
-void table_named(struct table *t, const char *name, const char *fmt, ...)
+void table_named(struct table *t, const char *name, const char *text)
 {
     _cleanup_(freep) char *title = t->is_titled ? NULL : capitals(name);
-    va_list ap;
-    va_start(ap, fmt);
-    put_column(t, title, TABLE_RIGHT);
-    put_cell(t, xvasprintf(fmt, ap));
-    va_end(ap);
+    table_number(t, title, "%s", text);
 }
 
 void table_value(struct table *t, const char *title, double value)
@@ -157,20 +131,12 @@ void table_interval(struct table *t, const char *title, const struct figure *f)
 
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
 {
-    if (isnan(ratio)) {
-        table_number(t, title, "-");
-    } else {
-        table_number(t, title, with_sign ? "%+.1f%%" : "%.1f%%", 100 * ratio);
-    }
+    table_known(t, title, !isnan(ratio), with_sign ? "%+.1f%%" : "%.1f%%", 100 * ratio);
 }
 
 void table_part_of(struct table *t, const char *title, size_t n, size_t of)
 {
-    if (of == 0) {
-        table_number(t, title, "-");
-    } else {
-        table_number(t, title, "%zu of %zu", n, of);
-    }
+    table_known(t, title, of > 0, "%zu of %zu", n, of);
 }
 
 void table_end_row(struct table *t)

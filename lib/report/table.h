@@ -18,15 +18,17 @@ static inline void table_freep(struct table **t) /* for _cleanup_ */
 }
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
-void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define table_cell(t, ...) table_put(t, NULL, TABLE_LEFT, __VA_ARGS__)
 /* The next cell and its column, aligned left and right: the first row has the titles of all. */
-void table_text(struct table *t, const char *title, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void table_number(struct table *t, const char *title, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same, right-aligned, below `name` in capitals. */
-void table_named(struct table *t, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+#define table_text(t, title, ...) table_put(t, title, TABLE_LEFT, __VA_ARGS__)
+#define table_number(t, title, ...) table_put(t, title, TABLE_RIGHT, __VA_ARGS__)
+void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A number that may be unknown: then it is "-". */
+#define table_known(t, title, is_known, ...)                                                       \
+    ((is_known) ? table_number(t, title, __VA_ARGS__) : table_number(t, title, "-"))
+/* A text, right-aligned, below `name` in capitals. */
+void table_named(struct table *t, const char *name, const char *text);
 void table_named_column(struct table *t, const char *name, enum table_align align);
 /* As number_format writes it. */
 void table_value(struct table *t, const char *title, double value);
