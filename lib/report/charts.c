@@ -19,14 +19,12 @@ static const char *training_role(const struct result *r)
     return matrix_training_words(&r->def->matrix).one;
 }
 
-typedef const struct figure *figure_of_fn(const struct point_result *p);
-
 /* How a chart is made; of lines also what x and y are. */
 struct maker {
     const char *name;
     bool (*make)(const struct layout *l, const struct maker *m, struct chart *ret);
     const char *(*x_of)(const struct layout *l);
-    figure_of_fn *figure_of;
+    size_t figure; /* its offset in struct point_result */
 };
 
 /* ---- words ---- */
@@ -138,16 +136,6 @@ static int compare_marks(const void *a, const void *b)
     return (x->x > y->x) - (x->x < y->x);
 }
 
-static const struct figure *throughput_of(const struct point_result *p)
-{
-    return &p->throughput;
-}
-
-static const struct figure *efficiency_of(const struct point_result *p)
-{
-    return &p->efficiency;
-}
-
 /* What a throughput would be at an efficiency of 1. */
 static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
 {
@@ -158,12 +146,12 @@ static double ideal_of(const struct layout *l, const struct point_result *p, con
 }
 
 static void add_series(struct line_chart *c, const struct layout *l, const struct point *like,
-                       const char *x, figure_of_fn *figure_of)
+                       const char *x, size_t figure)
 {
     const bool number = is_number(l, x);
     struct chart_series s = {.name = line_name(l, like, x)};
     result_each_swept (p, l->result) {
-        const struct figure *f = figure_of(p);
+        const struct figure *f = point_figure(p, figure);
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
             continue;
         }
@@ -195,8 +183,7 @@ static bool is_first_of_line(const struct layout *l, const struct point_result *
 }
 
 /* x: a name that varies; NULL if none exists. */
-static bool make_lines(struct chart *ret, const struct layout *l, const char *x,
-                       figure_of_fn *figure_of)
+static bool make_lines(struct chart *ret, const struct layout *l, const char *x, size_t figure)
 {
     struct line_chart *c = &ret->lines;
     if (x == NULL) {
@@ -207,7 +194,7 @@ static bool make_lines(struct chart *ret, const struct layout *l, const char *x,
             continue;
         }
         if (c->series.len < CHART_MAX_SERIES) {
-            add_series(c, l, p->point, x, figure_of);
+            add_series(c, l, p->point, x, figure);
         } else {
             c->n_left_out++;
         }
@@ -244,14 +231,13 @@ static bool has_line(const struct line_chart *c)
 
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    const bool is_efficiency = m->figure_of == efficiency_of;
+    const bool is_efficiency = m->figure == offsetof(struct point_result, efficiency);
     const char *x = m->x_of(l);
     struct line_chart *c = &ret->lines;
     *ret = (struct chart){CHART_LINES, .id = m->name,
                           .lines = {.reference = is_efficiency ? 1 : NAN,
                                     .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
-    if ((is_efficiency ? l->own_baselines : l->mixed_units) ||
-        !make_lines(ret, l, x, m->figure_of)) {
+    if ((is_efficiency ? l->own_baselines : l->mixed_units) || !make_lines(ret, l, x, m->figure)) {
         return false;
     }
     ret->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
@@ -497,11 +483,11 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
 
 /* In the order of a page. */
 static const struct maker makers[] = {
-    {"throughput", lines, x_name, throughput_of},
-    {"efficiency", lines, x_name, efficiency_of},
+    {"throughput", lines, x_name, offsetof(struct point_result, throughput)},
+    {"efficiency", lines, x_name, offsetof(struct point_result, efficiency)},
     {"points", points},
-    {"throughput-by-pservers", lines, servers_name, throughput_of},
-    {"efficiency-by-pservers", lines, servers_name, efficiency_of},
+    {"throughput-by-pservers", lines, servers_name, offsetof(struct point_result, throughput)},
+    {"efficiency-by-pservers", lines, servers_name, offsetof(struct point_result, efficiency)},
     {"resources", resources},
     {"trials", trials},
     {"phases", phases},

@@ -7,7 +7,6 @@
 #include "report/run_labels.h"
 #include "report/table.h"
 #include "report/trial_seconds.h"
-#include "result/number.h"
 
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 #define BATCH_SIZE "batch_size"
@@ -59,14 +58,6 @@ static char *head_text(const struct layout *l, const struct point *p, const char
     } else {
         value_format(params_get(&p->params, name), &text);
     }
-    return buf_take(&text);
-}
-
-/* Owned text of a swept point's value. */
-static char *value_text(const struct point *p, const char *name)
-{
-    struct buf text = BUF_INIT;
-    value_format(params_get(&p->params, name), &text);
     return buf_take(&text);
 }
 
@@ -203,8 +194,9 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
             table_cell(t, "%s", system_name(l, like));
         }
         if (row_name) {
-            _cleanup_(freep) char *text = value_text(like, l->words.names.items[0]);
-            table_cell(t, "%s", text);
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            value_format(params_get(&like->params, l->words.names.items[0]), &text);
+            table_cell(t, "%s", buf_cstr(&text));
         }
         vec_each (const struct point_result *const, column, &columns->list) {
             put_grid_cell(t, l, &shading, find_cell(l, like, (*column)->point));
@@ -249,15 +241,10 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
 
 /* ---- one row a point ---- */
 
-static const struct estimate *estimate_at(const struct point_result *p, size_t offset)
-{
-    return &((const struct figure *)((const char *)p + offset))->estimate;
-}
-
 bool layout_any_interval(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
-        const struct estimate *e = estimate_at(p, offset);
+        const struct estimate *e = &point_figure(p, offset)->estimate;
         if (e->known && e->has_interval) {
             return true;
         }
@@ -275,7 +262,7 @@ static const struct resource_column {
 bool layout_says_more(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
-        const struct estimate *e = estimate_at(p, offset);
+        const struct estimate *e = &point_figure(p, offset)->estimate;
         if (!l->own_baselines && e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
             return true;
         }
@@ -397,7 +384,7 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
     for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
         if (with->resources[i]) {
             put_efficiency(t, resource_columns[i].title,
-                           estimate_at(p, resource_columns[i].offset));
+                           &point_figure(p, resource_columns[i].offset)->estimate);
         }
     }
     if (with->word != NULL) {

@@ -103,6 +103,12 @@ struct point_result {
     struct warmup warmup;     /* of result_end only */
 };
 
+/* The figure at this offset: of throughput, speedup, ... */
+static inline const struct figure *point_figure(const struct point_result *p, size_t offset)
+{
+    return (const struct figure *)((const char *)p + offset);
+}
+
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
     uint32_t point;
