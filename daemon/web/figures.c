@@ -12,7 +12,7 @@ static void fill(const struct result *r, const struct point_result *p, struct po
     *f = (struct point_figures){
         .point = point->index,
         .system = xstrdup(r->def->spec->systems.items[point->system].name),
-        .other = trial_other_values(&point->params),
+        .other = openmetrics_other_values(&point->params),
         .pservers = point->replicas[ROLE_PSERVER],
         .trainers = point_training_replicas(point),
         .batch_size = point->batch_size,

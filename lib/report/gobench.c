@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "report/export.h"
+#include "report/run_labels.h"
 #include "result/number.h"
 
 /* A value in a name; it is printable ASCII. A blank ends a name, "/" and "=" begin a part of it,
@@ -76,7 +77,7 @@ static void put_hardware(struct buf *out, const struct result *r, const char *ke
 static void put_head(struct buf *out, const struct result *r)
 {
     _cleanup_(buf_done) struct buf mode = BUF_INIT;
-    trial_put_mode(r, &mode);
+    run_labels_put_mode(r, &mode);
     put_line(out, "benchmark", r->def->spec->name);
     put_line(out, "mode", buf_cstr(&mode));
     put_hardware(out, r, "cpu", HARDWARE_CPU_MODEL);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "report/export.h"
+#include "report/run_labels.h"
 #include "result/number.h"
 
 /* A family by the unit that throughputs have; its samples are in base units. */
@@ -42,9 +43,28 @@ static void put_run_labels(const struct writer *w)
     put_label(w->out, ",benchmark", w->r->def->spec->name);
 }
 
+static bool has_label(const char *name)
+{
+    static const char *const labels[] = {"pservers",   "trainers", "workers",
+                                         "batch_size", "threads",  NULL};
+    return str_is_one_of(name, labels);
+}
+
+char *openmetrics_other_values(const struct params *params)
+{
+    struct buf text = BUF_INIT;
+    vec_each (struct param, p, &params->list) {
+        if (!has_label(p->name)) {
+            buf_printf(&text, "%s%s=", text.len == 0 ? "" : " ", p->name);
+            value_format(&p->value, &text);
+        }
+    }
+    return buf_take(&text);
+}
+
 static void put_point_labels(const struct writer *w, const struct point *p)
 {
-    _cleanup_(freep) char *other = trial_other_values(&p->params);
+    _cleanup_(freep) char *other = openmetrics_other_values(&p->params);
     put_run_labels(w);
     put_label(w->out, ",system", w->r->def->spec->systems.items[p->system].name);
     buf_printf(w->out, ",point=\"%u\",pservers=\"%u\",trainers=\"%u\"", p->index,
@@ -104,7 +124,7 @@ static void put_run(const struct writer *w)
     const struct result *r = w->r;
     const int64_t ended = ended_of_run(r);
     _cleanup_(buf_done) struct buf mode = BUF_INIT;
-    trial_put_mode(r, &mode);
+    run_labels_put_mode(r, &mode);
     begin(w->out, "bench_run_info", NULL, "Always 1; the labels describe the run.");
     buf_puts(w->out, "bench_run_info");
     put_run_labels(w);
@@ -129,12 +149,23 @@ static void put_run(const struct writer *w)
 #define HIGH "Upper limit of its 95% interval."
 
 /* A figure of a point with its interval: "bench_point_speedup" + "", "_low", "_high" + "_ratio". */
-struct point_figure {
+static const struct family {
     const char *name, *help;
-    const struct rate *rate; /* those of another unit have no sample */
-    size_t offset;           /* of the figure in a struct point_result */
-    bool is_baseline;        /* it is the baseline's, and has no limits */
+    size_t offset;    /* of the figure in a struct point_result */
+    bool is_rate;     /* each unit has a family, in which the others have no sample */
+    bool is_baseline; /* it is the baseline's, and has no limits */
+} families[] = {
+    {"bench_point_throughput",
+     "Throughput of a point, all trainers together: the median over its trials.",
+     offsetof(struct point_result, throughput), true, false},
+    {"bench_point_speedup", "Throughput divided by the baseline's.",
+     offsetof(struct point_result, speedup), false, false},
+    {"bench_point_efficiency", "Speedup divided by the number of trainers; the baseline's is 1.",
+     offsetof(struct point_result, efficiency), false, false},
+    {"bench_point_baseline_throughput", "Throughput of the baseline that the point divides by.",
+     offsetof(struct point_result, throughput), true, true},
 };
+#define N_FAMILIES (sizeof(families) / sizeof(families[0]))
 
 /* 0: the value, 1: the lower limit, 2: the upper one. NaN: it has none. */
 static double number_of(const struct figure *f, const struct rate *rate, int which)
@@ -146,24 +177,21 @@ static double number_of(const struct figure *f, const struct rate *rate, int whi
     return rate->factor * (which == 0 ? e->value : which == 1 ? e->low : e->high);
 }
 
-static void put_point_family(const struct writer *w, const struct point_figure *what, int which)
+static void put_point_family(const struct writer *w, const struct family *what,
+                             const struct rate *rate, int which)
 {
     static const char *const limits[] = {"", "_low", "_high"};
-    _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], what->rate->name);
+    _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], rate->name);
     bool has_begun = false;
     result_each_swept (p, w->r) {
         const struct point_result *of =
             what->is_baseline ? &w->r->points[p->point->baseline_index] : p;
-        const struct figure *f = (const struct figure *)((const char *)of + what->offset);
-        const double value = number_of(f, what->rate, which);
+        const double value = number_of(point_figure(of, what->offset), rate, which);
         if (isnan(value)) {
             continue;
         }
         if (!has_begun) {
-            begin(w->out, name, what->rate->name,
-                  which == 0   ? what->help
-                  : which == 1 ? LOW
-                               : HIGH);
+            begin(w->out, name, rate->name, which == 0 ? what->help : which == 1 ? LOW : HIGH);
             has_begun = true;
         }
         buf_puts(w->out, name);
@@ -172,34 +200,19 @@ static void put_point_family(const struct writer *w, const struct point_figure *
     }
 }
 
-static void put_figure(const struct writer *w, const struct point_figure *what)
+static void put_figure(const struct writer *w, const struct family *what)
 {
-    for (int which = 0; which < (what->is_baseline ? 1 : 3); which++) {
-        put_point_family(w, what, which);
+    for (size_t i = 0; i < (what->is_rate ? N_RATES : 1); i++) {
+        for (int which = 0; which < (what->is_baseline ? 1 : 3); which++) {
+            put_point_family(w, what, what->is_rate ? &rates[i] : &ratio, which);
+        }
     }
 }
 
 static void put_points(const struct writer *w)
 {
-    for (size_t i = 0; i < N_RATES; i++) {
-        put_figure(w,
-                   &(struct point_figure){
-                       "bench_point_throughput",
-                       "Throughput of a point, all trainers together: the median over its trials.",
-                       &rates[i], offsetof(struct point_result, throughput), false});
-    }
-    put_figure(w, &(struct point_figure){"bench_point_speedup",
-                                         "Throughput divided by the baseline's.", &ratio,
-                                         offsetof(struct point_result, speedup), false});
-    put_figure(
-        w, &(struct point_figure){"bench_point_efficiency",
-                                  "Speedup divided by the number of trainers; the baseline's is 1.",
-                                  &ratio, offsetof(struct point_result, efficiency), false});
-    for (size_t i = 0; i < N_RATES; i++) {
-        put_figure(
-            w, &(struct point_figure){"bench_point_baseline_throughput",
-                                      "Throughput of the baseline that the point divides by.",
-                                      &rates[i], offsetof(struct point_result, throughput), true});
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        put_figure(w, &families[i]);
     }
     begin(w->out, "bench_point_trials_succeeded", NULL,
           "Trials from which the figures of a point are computed.");

@@ -18,3 +18,15 @@ void run_labels_put(const struct result *r, struct buf *out)
         }
     }
 }
+
+void run_labels_put_mode(const struct result *r, struct buf *out)
+{
+    const size_t before = out->len;
+    run_labels_put(r, out);
+    if (r->def->spec->workload.compute == COMPUTE_EMULATED) {
+        buf_printf(out, "%semulated", out->len == before ? "" : ", ");
+    }
+    if (out->len == before) {
+        buf_puts(out, "measured");
+    }
+}
