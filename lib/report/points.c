@@ -5,7 +5,6 @@
 #include "report/notes.h"
 #include "report/prose_scaling.h"
 #include "report/sheets.h"
-#include "result/resources.h"
 #include "result/result_json.h"
 
 /* ---- for people ---- */

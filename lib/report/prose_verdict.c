@@ -11,7 +11,6 @@
 #include "report/trial_seconds.h"
 #include "result/choice.h"
 #include "result/number.h"
-#include "result/resources.h"
 
 #define MAX_TIES 3         /* named */
 #define MAX_NAMED 3        /* of the points without figures */

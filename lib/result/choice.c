@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "stats/student.h"
-#include "result/resources.h"
 
 #define ALPHA 0.05 /* of a 95% interval */
 

@@ -1,9 +1,8 @@
-/* See hardware.h. */
-#include "result/hardware.h"
-
+/* See result_parts.h. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/environment.h"
+#include "result/result_parts.h"
 
 static bool same_machine(const struct hardware *a, const struct hardware *b)
 {

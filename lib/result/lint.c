@@ -1,6 +1,5 @@
-/* Warnings of a result, see lint.h. One function a rule. */
-#include "result/lint.h"
-
+/* The linter of results: what a reader must know before believing the numbers. One function a
+ * rule. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "result/noise.h"
 #include "result/outlier.h"
 #include "result/replica_speed.h"
+#include "result/result_parts.h"
 #include "stats/significance.h"
 #include "stats/student.h"
 

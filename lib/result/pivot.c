@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "result/phases.h"
-#include "result/resources.h"
 
 #define MAX_CELLS 1000000
 #define S_PER_HOUR 3600

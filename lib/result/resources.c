@@ -1,9 +1,8 @@
-/* See resources.h. */
-#include "result/resources.h"
-
+/* See result_parts.h. */
 #include <math.h>
 
 #include "core/environment.h"
+#include "result/result_parts.h"
 
 /* NaN: none, or not said. */
 static double cpu_limit(const json_t *environment)

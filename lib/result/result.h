@@ -62,7 +62,7 @@ struct trial_result {
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
-    double cpus;         /* limits of its replicas (resources.h), if it succeeded; NaN: not known */
+    double cpus;         /* limits of its replicas (resources.c), if it succeeded; NaN: not known */
     /* Of the first trainer, worker or launcher that has evaluations; only if the
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
@@ -92,7 +92,7 @@ struct point_result {
     struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
     struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
     size_t n_reached, n_after;             /* succeeded trials that have these figures */
-    double cpus;                           /* of all replicas, see resources.h; NaN: unknown */
+    double cpus;                           /* of all replicas, see resources.c; NaN: unknown */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */
     /* n_trials: those that there are to be, fewer than `repeats` where a stop
@@ -191,7 +191,7 @@ struct curves {
     VEC(const char *) names;
 };
 
-/* What a reader must know before believing the numbers (result/lint.h finds them). */
+/* What a reader must know before believing the numbers (lint.c finds them). */
 enum warning_code {
     WARNING_REHEARSAL,
     WARNING_SIMULATED,
@@ -211,6 +211,7 @@ enum warning_code {
     WARNING_INVALID_TRIAL,
     WARNING_OUTLIER_TRIAL,
 };
+extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {
     enum warning_code code;
     char *message; /* one sentence without its end; owned */

@@ -7,11 +7,8 @@
 
 #include "base/str.h"
 #include "result/curves.h"
-#include "result/hardware.h"
-#include "result/lint.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
-#include "result/resources.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
 #include "result/warmup.h"

@@ -4,8 +4,12 @@
 
 #include <jansson.h>
 
-#include "result/figure_json.h"
 #include "result/result.h"
+
+/* A figure (docs/contracts/result.md, "Figures"), and numbers; figure_json.c. */
+json_t *figure_to_json(const struct figure *f);
+json_t *json_number_or_null(double value); /* null: not finite */
+json_t *json_count(uint64_t n);            /* summaries hold no count beyond INT64_MAX */
 
 /* All owned by the caller. The first is the document of docs/contracts/result.md. */
 json_t *result_to_json(const struct result *r);

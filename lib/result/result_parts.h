@@ -1,5 +1,5 @@
-/* Steps of result_build.c and trial_result.c, of which trial_figures.c takes some, too; no other
- * file includes it. */
+/* Steps of result_build.c and trial_result.c, in these and in the files that it names;
+ * trial_figures.c takes some, too. No other file includes it. */
 #pragma once
 
 #include "result/result.h"
@@ -22,3 +22,29 @@ void trial_recall_replicas(struct trial_result *t);
 void trial_done(struct trial_result *t);
 /* What follows for a point from its trials, of which each has what its own rows say. */
 void result_conclude_point(struct result *r, uint32_t point);
+
+/* In hardware.c, the machines of a result's figures, distinguished by what their start records say.
+ *
+ * Counts every replica of a point's succeeded trials in r->hardware; there are few kinds in a run.
+ * Replicas without a start record are passed over. Sets the replicas' `node` and `hardware`, and
+ * the point's `machines`. */
+void hardware_collect(struct result *r, struct point_result *p);
+/* What a start record says; owned. Returns its node, owned too; NULL: not said. */
+char *hardware_read(const json_t *environment, struct hardware *ret);
+/* One more replica of this kind; nothing is counted of one that says nothing. */
+void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
+void hardware_done(struct hardware *h);
+
+/* In resources.c, what a point uses in addition to its trainers: servers are not free.
+ *
+ * Of a trial: the sum of the CPU limits that the start records of its replicas name. NaN: it has
+ * other replicas than `n_pods` of them, or one has no limit or did not say. */
+double resources_of_trial(const struct trial_result *t, uint32_t n_pods);
+/* CPUs of all replicas. In a local run the busy threads. In a cluster those of the first
+ * trial that succeeded. NaN: not known, no trial succeeded, or the run is a rehearsal, where
+ * threads share CPUs. */
+double resources_cpus(const struct run_def *def, const struct point_result *p);
+
+/* In lint.c: appends to r->warnings, in the order of enum warning_code, when every figure is
+ * there. */
+void result_lint(struct result *r);

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "result/hardware.h"
 #include "result/replica_numbers.h"
 #include "result/result_parts.h"
 

@@ -6,7 +6,6 @@
 #include "core/summary.h"
 #include "result/others_cpu.h"
 #include "result/replica_speed.h"
-#include "result/resources.h"
 #include "result/result_parts.h"
 
 #define ERROR_MAX_BYTES 4096

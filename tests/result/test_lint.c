@@ -1,5 +1,4 @@
 #include "tests/test.h"
-#include "result/lint.h"
 
 #include <math.h>
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "result/lint.h"
 #include "result_fixture.h"
 
 #define MAX_POINTS 6
