@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "compare/compare_history.h"
-#include "result/threshold.h"
 
 const char *const gate_verdict_names[] = {
     [GATE_RUN_FAILED] = "RunFailed",      [GATE_THRESHOLD] = "Threshold", [GATE_SLOWER] = "Slower",

@@ -1,5 +1,4 @@
 /* What points divide by, as a table; see layout.h. */
-#include <stdlib.h>
 
 #include "report/layout.h"
 #include "report/table.h"

@@ -2,7 +2,6 @@
  * chart_svg.h draws them. All strings are owned. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/vec.h"

@@ -4,7 +4,6 @@
 #include "report/layout.h"
 #include "report/prose_scaling.h"
 #include "report/sheets.h"
-#include "result/curves.h"
 #include "result/number.h"
 
 #define ALL_PARTS (SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS)

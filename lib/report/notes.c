@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/text.h"
 #include "report/prose_verdict.h"
 #include "result/number.h"

@@ -1,8 +1,6 @@
 /* The notes under the tables: the same for the terminal and for Markdown. Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "report/layout.h"
 

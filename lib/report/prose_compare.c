@@ -7,7 +7,6 @@
 #include "report/compare_layout.h"
 #include "compare/compare_axis.h"
 #include "compare/compare_history.h"
-#include "result/number.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 

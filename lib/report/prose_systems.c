@@ -2,7 +2,6 @@
 #include "report/prose_systems.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"

@@ -8,7 +8,6 @@
 #include "report/layout.h"
 #include "report/reference_layout.h"
 #include "report/sheets.h"
-#include "result/number.h"
 
 /* ---- which points ---- */
 

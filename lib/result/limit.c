@@ -32,16 +32,6 @@ static int64_t server_work_ns(const struct summary *s)
     return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
 }
 
-/* Is it of the role, and says its phases? */
-static bool counts(const struct replica_result *r, enum role role)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        sum += r->summary.phase_ns[i];
-    }
-    return r->row->id.role == role && r->has_summary && r->summary.steps > 0 && sum > 0;
-}
-
 static void add_times(struct phase_times *t, const struct summary *s)
 {
     const double steps = s->steps;
@@ -61,7 +51,7 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
 {
     struct phase_times t = {0};
     point_each_replica (r, p) {
-        if (counts(r, role)) {
+        if (phases_are_counted(r, role)) {
             add_times(&t, &r->summary);
         }
     }
@@ -140,7 +130,7 @@ struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
     struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
     point_each_replica (r, p) {
-        if (counts(r, ROLE_PSERVER)) {
+        if (phases_are_counted(r, ROLE_PSERVER)) {
             add_server(&sums, r);
         }
     }

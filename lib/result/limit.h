@@ -5,7 +5,6 @@
  * makes its step longer. That is the exposed exchange. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

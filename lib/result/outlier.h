@@ -1,7 +1,6 @@
 /* A trial that lies far from the others of its point, which agree. Pure. */
 #pragma once
 
-#include <stddef.h>
 
 #include "result/result.h"
 

@@ -3,22 +3,20 @@
 
 #include "result/result.h"
 
-static bool counts_phases(const struct summary *s)
+bool phases_are_counted(const struct replica_result *r, enum role role)
 {
+    bool any = false;
     for (int k = 0; k < PHASE_COUNT; k++) {
-        if (s->phase_ns[k] > 0) {
-            return s->steps > 0;
-        }
+        any = any || r->summary.phase_ns[k] > 0;
     }
-    return false;
+    return any && r->row->id.role == role && r->has_summary && r->summary.steps > 0;
 }
 
 struct step_means phases_of(const struct point_result *p)
 {
     struct step_means m = {0};
     point_each_replica (rep, p) {
-        if (!rep->has_summary || rep->row->id.role != point_leading_role(p->point) ||
-            !counts_phases(&rep->summary)) {
+        if (!phases_are_counted(rep, point_leading_role(p->point))) {
             continue;
         }
         const double steps = rep->summary.steps;

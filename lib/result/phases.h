@@ -7,6 +7,10 @@
 #include "core/record.h"
 
 struct point_result;
+struct replica_result;
+
+/* Is it of the role, and says its phases? */
+bool phases_are_counted(const struct replica_result *r, enum role role);
 
 /* The mean over the trainers (or workers) of all succeeded trials whose programs count phases. */
 struct step_means {
