@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "report/compare_layout.h"
-#include "report/prose_cpus.h"
+#include "report/prose.h"
 #include "compare/compare.h"
 #include "result/number.h"
 #include "result/phases.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/prose_verdict.h"
+#include "report/prose.h"
 #include "result/number.h"
 #include "result/threshold.h"
 #include "result/transport.h"

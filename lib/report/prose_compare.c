@@ -1,5 +1,5 @@
-/* See prose_compare.h. */
-#include "report/prose_compare.h"
+/* See prose.h. */
+#include "report/prose.h"
 
 #include <math.h>
 #include <string.h>

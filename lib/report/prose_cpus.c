@@ -1,10 +1,10 @@
-/* See prose_cpus.h.
+/* See prose.h.
  *
  * A point whose replicas keep more CPUs busy than there are is slower than it would be with enough
  * of them; the others are as they would be. So more CPUs can only help the starved points, and
  * what that may change is which of them is the fastest. With n times the CPUs a point computes at
  * most n times as fast. */
-#include "report/prose_cpus.h"
+#include "report/prose.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* See prose_scaling.h. */
-#include "report/prose_scaling.h"
+/* See prose.h. */
+#include "report/prose.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* See prose_systems.h. */
-#include "report/prose_systems.h"
+/* See prose.h. */
+#include "report/prose.h"
 
 #include <math.h>
 #include <string.h>
@@ -241,8 +241,9 @@ void prose_systems_init(struct prose_verdict *lines, const struct layout *l)
 
 /* ---- where systems ran ---- */
 
-static size_t put_systems(const struct result *r, size_t hardware, struct buf *out)
+size_t prose_systems_put_users(const struct layout *l, size_t hardware, struct buf *out)
 {
+    const struct result *r = l->result;
     size_t n = 0;
     const char *separator = "";
     for (size_t i = 0; i < r->def->spec->systems.len; i++) {
@@ -254,16 +255,6 @@ static size_t put_systems(const struct result *r, size_t hardware, struct buf *o
         n += n_own;
     }
     return n;
-}
-
-void prose_systems_put_users(const struct layout *l, size_t hardware, struct buf *out)
-{
-    (void)put_systems(l->result, hardware, out); /* the entry has their number */
-}
-
-size_t prose_systems_put_silent(const struct layout *l, struct buf *out)
-{
-    return put_systems(l->result, NO_HARDWARE, out);
 }
 
 /* ---- what belongs to one machine ---- */

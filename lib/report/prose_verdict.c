@@ -1,13 +1,11 @@
-/* See prose_verdict.h. */
-#include "report/prose_verdict.h"
+/* See prose.h. */
+#include "report/prose.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "report/prose_scaling.h"
-#include "report/prose_cpus.h"
 #include "report/trial_seconds.h"
 #include "result/choice.h"
 #include "result/number.h"

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
-#include "report/prose_systems.h"
+#include "report/prose.h"
 #include "result/nodes.h"
 
 #define MAX_DEFINITION (64 << 10)
@@ -28,7 +28,7 @@ void run_page_put_nodes(struct sheet *s, const struct result *r)
 static void put_silent(struct sheet *s, const struct layout *l)
 {
     _cleanup_(buf_done) struct buf systems = BUF_INIT;
-    const size_t n = prose_systems_put_silent(l, &systems);
+    const size_t n = prose_systems_put_users(l, NO_HARDWARE, &systems);
     if (n > 0) {
         sheet_line(s, &sheet_paragraph,
                    "%zu replica%s of succeeded trials did not report CPU, kernel and build%s%s.", n,
@@ -84,7 +84,7 @@ static void put_common(struct sheet *s, const struct layout *l)
     const struct result *r = l->result;
     if (r->hardware.len == 1 && l->words.systems) {
         _cleanup_(buf_done) struct buf users = BUF_INIT;
-        prose_systems_put_users(l, 0, &users);
+        (void)prose_systems_put_users(l, 0, &users); /* the entry has their number */
         sheet_term(s, SHEET_PLAIN, "System", "%s", buf_cstr(&users));
     }
     if (r->hardware.len == 1) {
@@ -107,7 +107,7 @@ static void put_kinds(struct sheet *s, const struct layout *l)
     for (size_t i = 0; i < r->hardware.len; i++) {
         _cleanup_(buf_done) struct buf users = BUF_INIT;
         if (l->words.systems) {
-            prose_systems_put_users(l, i, &users);
+            (void)prose_systems_put_users(l, i, &users); /* as above */
             table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }
         table_number(t, "REPLICAS", "%zu", r->hardware.items[i].n_replicas);

@@ -1,7 +1,8 @@
 /* What the lines under a comparison say of a machine that was busy. */
 #include "tests/test.h"
 #include "../result/result_fixture.h"
-#include "report/prose_compare.h"
+#include "compare/compare.h"
+#include "report/prose.h"
 
 static void make_run(struct fixture *f, const char *name, double x, double share)
 {

@@ -1,7 +1,7 @@
 /* The models of each curve, report/curves.c, and the sentences about them,
  * report/prose_scaling.c. */
 #include "tests/test.h"
-#include "report/prose_scaling.h"
+#include "report/prose.h"
 
 #include "../golden_csv.h"
 #include "report_runs.h"

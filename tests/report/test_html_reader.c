@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "core/placement.h"
-#include "report/prose_verdict.h"
+#include "report/prose.h"
 #include "report/notes.h"
 #include "report/table.h"
 

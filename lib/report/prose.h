@@ -1,0 +1,74 @@
+/* What a result and a comparison say, in sentences. Pure. */
+#pragma once
+
+#include "report/notes.h"
+
+struct choice_line {
+    char *label;         /* "Verdict"; "" for a sentence without one; owned */
+    char *text;          /* owned */
+    bool is_caveat;      /* it limits what all figures say: "Too few CPUs" */
+    const char *meaning; /* what a word in the text means; static; NULL: none needs it */
+};
+struct prose_verdict {
+    VEC(struct choice_line) list;
+};
+
+/* ---- what a result speaks for: prose_verdict.c ---- */
+
+/* For the box of a page: what makes all figures something else (simulated, imported), the verdict,
+ * how far it holds, then figures. */
+void prose_verdict_init(struct prose_verdict *lines, const struct layout *l);
+/* Does a caveat say this warning? Then the page does not say it again. */
+bool prose_verdict_say(const struct warning *w);
+void prose_verdict_done(struct prose_verdict *lines);
+
+/* ---- what the curves of a result say about scaling: prose_scaling.c ---- */
+
+#define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
+
+enum scaling_part {
+    SCALING_VERDICT = 1, /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%)" */
+    SCALING_MODEL = 2,   /* the peak and the useful number of trainers, or why there is no model */
+    SCALING_LOSS = 4,    /* between which numbers of trainers each loses most, and by what */
+    SCALING_SKIP_SMALL = 8, /* no line for curves with too few numbers of trainers for a model */
+    SCALING_SHARE_REASONS = 16, /* why curves have no model: one line for those that share it */
+};
+/* One line a curve; the label is the curve's name, "" where there is one curve. `max` 0: all.
+ * Lines for several curves come last, without a label. */
+void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, unsigned parts,
+                        size_t max);
+
+/* ---- points of a rehearsal with fewer CPUs than they keep busy: prose_cpus.c ---- */
+
+/* Has a swept point more threads that compute than the run had CPUs? */
+bool prose_cpus_any(const struct run_def *def);
+/* What that means for the verdict: some sentences, each with its end. Call it for a rehearsal of
+ * real trainers. `fastest` is the point with the highest throughput; NULL: none was measured. */
+void prose_cpus_describe(const struct layout *l, const struct point_result *fastest,
+                         struct buf *out);
+/* Which points they are: "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs;
+ * point 2 (b, 1 pserver) with 3 threads", without the CPUs where a replica does not say
+ * its time; four at most. */
+void prose_cpus_list(const struct layout *l, struct buf *out);
+
+/* ---- what the systems of a run are, for readers who do not know its definition:
+ * prose_systems.c ---- */
+
+/* A line a system, its name the label: "PyTorch on the CPU, ...; command: mpirun python train.py;
+ * gradients by all-reduce; 1 thread a worker; PyTorch 2.15.0". What a system before it runs, too,
+ * is "the same program as NAME". prose_verdict_done frees them. */
+void prose_systems_init(struct prose_verdict *lines, const struct layout *l);
+/* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of the result's
+ * hardware. Returns the number of these replicas; of NO_HARDWARE, those of succeeded trials that
+ * said nothing of where they ran. */
+size_t prose_systems_put_users(const struct layout *l, size_t hardware, struct buf *out);
+/* "pytorch-open-mpi": the systems whose commands name files by absolute paths, outside the folders
+ * of an operating system. Such a definition does not run on another machine as it is. Nothing
+ * where no system does. */
+void prose_systems_put_local(const struct spec *spec, struct buf *out);
+
+/* ---- the lines under the table of a comparison: prose_compare.c ---- */
+
+struct comparison;
+/* The last line is the verdict. notes_done frees them. */
+void prose_compare_init(struct notes *lines, const struct comparison *c);
