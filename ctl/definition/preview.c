@@ -382,21 +382,14 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
                    matrix_training_words(&def->matrix).many);
         return;
     }
-    uint32_t worst = 0;
-    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
-        if (point_busy_threads(&def->matrix.points[i]) >
-            point_busy_threads(&def->matrix.points[worst])) {
-            worst = i;
-        }
-    }
-    const struct point *p = &def->matrix.points[worst];
+    const struct point *p = matrix_busiest(&def->matrix);
     const uint32_t trainers = point_training_replicas(p), servers = p->replicas[ROLE_PSERVER];
     _cleanup_(freep) char *and_servers =
         servers == 0 ? NULL : xasprintf(" + %u pserver%s", servers, servers == 1 ? "" : "s");
     buf_printf(out,
                "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld%s),\n"
                "  but this machine has %lld CPU%s: compare the figures within this run only\n",
-               worst, (long long)point_busy_threads(p), trainers,
+               p->index, (long long)point_busy_threads(p), trainers,
                role_to_string(point_training_role(p)), trainers == 1 ? "" : "s",
                (long long)p->threads, and_servers == NULL ? "" : and_servers, (long long)def->cpus,
                def->cpus == 1 ? "" : "s");

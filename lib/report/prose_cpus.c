@@ -77,16 +77,6 @@ static void put_used(const struct layout *l, const struct point_result *p, struc
     }
 }
 
-static int64_t most_busy(const struct run_def *def)
-{
-    int64_t most = 0;
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const int64_t busy = point_busy_threads(&def->matrix.points[i]);
-        most = busy > most ? busy : most;
-    }
-    return most;
-}
-
 void prose_cpus_list(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
@@ -224,5 +214,6 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
         put_bend(l, &starved, out);
         put_ranking(l, fastest, n, out);
     }
-    buf_printf(out, "With %lld CPUs, each thread would have one.", (long long)most_busy(def));
+    buf_printf(out, "With %lld CPUs, each thread would have one.",
+               (long long)point_busy_threads(matrix_busiest(&def->matrix)));
 }

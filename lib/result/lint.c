@@ -102,19 +102,11 @@ static void lint_rehearsal(struct result *r)
              matrix_training_words(&def->matrix).many);
         return;
     }
-    int64_t most = 0;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        int64_t busy = point_busy_threads(&def->matrix.points[i]);
-        if (busy > most) {
-            most = busy;
-            at = i;
-        }
-    }
+    const struct point *busiest = matrix_busiest(&def->matrix);
     warn(r, WARNING_REHEARSAL,
          "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
          "numbers only with each other",
-         at, (long long)most, (long long)def->cpus);
+         busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
 }
 
 static void lint_simulated(struct result *r)

@@ -520,6 +520,17 @@ int64_t point_busy_threads(const struct point *point)
     return training * point->threads + point->replicas[ROLE_PSERVER];
 }
 
+const struct point *matrix_busiest(const struct matrix *m)
+{
+    const struct point *busiest = m->points;
+    for (uint32_t i = 1; i < m->n_points; i++) {
+        if (point_busy_threads(&m->points[i]) > point_busy_threads(busiest)) {
+            busiest = &m->points[i];
+        }
+    }
+    return busiest;
+}
+
 bool param_is_point_field(const struct spec *spec, const char *name)
 {
     return array_any(spec->roles, ROLE_COUNT, it, str_eq_or_null(it->replicas.from, name)) ||

@@ -73,3 +73,5 @@ bool param_is_point_field(const struct spec *spec, const char *name);
 
 /* Busy threads of a point: (trainers + workers) x threads + pservers. */
 int64_t point_busy_threads(const struct point *point);
+/* The first point with the most of them. */
+const struct point *matrix_busiest(const struct matrix *m);

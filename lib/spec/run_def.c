@@ -4,13 +4,6 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
-
-static bool is_rehearsal(const struct matrix *matrix, int64_t cpus)
-{
-    return cpus > 0 &&
-           array_any(matrix->points, matrix->n_points, it, point_busy_threads(it) > cpus);
-}
 
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
                 struct diags *diags)
@@ -29,7 +22,8 @@ int run_def_new(struct spec *spec_take, const struct run_def_params *params, str
         .created_unix_ms = params->created_unix_ms,
         .cpus = params->cpus,
         .rehearsal =
-            spec_take->workload.compute == COMPUTE_EMULATED || is_rehearsal(&matrix, params->cpus),
+            spec_take->workload.compute == COMPUTE_EMULATED ||
+            (params->cpus > 0 && point_busy_threads(matrix_busiest(&matrix)) > params->cpus),
         .spec = spec_take,
         .matrix = matrix,
         .slots = order_slots(matrix.n_points, repeats, spec_take->order, spec_take->workload.seed),
