@@ -17,23 +17,20 @@ static json_t *gate_to_json(const struct comparison *c)
     vec_each (const struct compared_point, p, &c->points) {
         tested += p->welch.known;
     }
-    return JSON_OBJECT_OF({"test", json_string("StratifiedPermutation")},
-                          {"points", json_integer((json_int_t)tested)},
-                          {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
-                          {"p", g->known ? json_number_or_null(g->p) : json_null()},
-                          {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
-                          {"exact", json_boolean(g->is_exact)},
-                          {"arrangements", json_integer((json_int_t)g->n_arrangements)},
-                          {"seed", json_integer(COMPARE_SEED)},
-                          {"rejects", json_boolean(c->gate_rejects)});
+    return JSON_OBJECT_OF(
+        {"test", json_string("StratifiedPermutation")}, {"points", json_count(tested)},
+        {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
+        {"p", g->known ? json_number_or_null(g->p) : json_null()},
+        {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
+        {"exact", json_boolean(g->is_exact)}, {"arrangements", json_count(g->n_arrangements)},
+        {"seed", json_integer(COMPARE_SEED)}, {"rejects", json_boolean(c->gate_rejects)});
 }
 
 static json_t *put_figures(json_t *o, const struct point_result *p)
 {
-    return json_object_add(
-        o, JSON_MEMBERS({"point", json_integer(p->point->index)},
-                        {"throughput", figure_to_json(&p->throughput)},
-                        {"trialsSucceeded", json_integer((json_int_t)p->n_succeeded)}));
+    return json_object_add(o, JSON_MEMBERS({"point", json_integer(p->point->index)},
+                                           {"throughput", figure_to_json(&p->throughput)},
+                                           {"trialsSucceeded", json_count(p->n_succeeded)}));
 }
 
 static json_t *welch_to_json(const struct compared_point *p)
@@ -53,7 +50,7 @@ static json_t *axis_to_json(const struct comparison *c)
     }
     return JSON_OBJECT_OF({"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
                           {"candidate", json_text_or_null(c->axis_candidate)},
-                          {"blocks", json_integer((json_int_t)c->n_blocks)});
+                          {"blocks", json_count(c->n_blocks)});
 }
 
 static json_t *paired_to_json(const struct paired *p, double p_adjusted)
@@ -61,9 +58,8 @@ static json_t *paired_to_json(const struct paired *p, double p_adjusted)
     if (!p->known) {
         return json_null();
     }
-    return JSON_OBJECT_OF({"pairs", json_integer((json_int_t)p->n)},
-                          {"t", json_number_or_null(p->t)}, {"df", json_number_or_null(p->df)},
-                          {"p", json_number_or_null(p->p)},
+    return JSON_OBJECT_OF({"pairs", json_count(p->n)}, {"t", json_number_or_null(p->t)},
+                          {"df", json_number_or_null(p->df)}, {"p", json_number_or_null(p->p)},
                           {"pAdjusted", json_number_or_null(p_adjusted)},
                           {"pSigns", json_number_or_null(p->p_signs)});
 }
@@ -83,12 +79,11 @@ static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
     if (!b->known) {
         return json_null();
     }
-    return JSON_OBJECT_OF({"runs", json_integer((json_int_t)b->n_runs)},
-                          {"spread", json_number_or_null(expm1(b->sd))},
-                          {"ratio", json_number_or_null(exp(b->difference))},
-                          {"t", json_number_or_null(b->t)}, {"df", json_number_or_null(b->df)},
-                          {"p", json_number_or_null(b->p)},
-                          {"pAdjusted", json_number_or_null(p_adjusted)});
+    return JSON_OBJECT_OF(
+        {"runs", json_count(b->n_runs)}, {"spread", json_number_or_null(expm1(b->sd))},
+        {"ratio", json_number_or_null(exp(b->difference))}, {"t", json_number_or_null(b->t)},
+        {"df", json_number_or_null(b->df)}, {"p", json_number_or_null(b->p)},
+        {"pAdjusted", json_number_or_null(p_adjusted)});
 }
 
 /* What other programs took, and what remains without it. */
@@ -111,7 +106,7 @@ static json_t *history_to_json(const struct comparison *c)
     if (c->axis != NULL) {
         return json_null();
     }
-    return JSON_OBJECT_OF({"baseRuns", json_integer((json_int_t)c->n_base_runs)},
+    return JSON_OBJECT_OF({"baseRuns", json_count(c->n_base_runs)},
                           {"together", between_to_json(&c->between, c->between_p_adjusted)},
                           {"others", busy_to_json(&c->busy)},
                           {"verdict", json_string(change_names[c->whole_change])});
@@ -156,7 +151,7 @@ static json_t *lone_to_json(const struct result *r, const struct point_result *p
 
 static json_t *geomean_to_json(const struct comparison *c)
 {
-    return JSON_OBJECT_OF({"points", json_integer((json_int_t)c->n_measured)},
+    return JSON_OBJECT_OF({"points", json_count(c->n_measured)},
                           {"base", figure_to_json(&c->geomean_base)},
                           {"candidate", figure_to_json(&c->geomean_candidate)},
                           {"ratio", figure_to_json(&c->geomean_ratio)});
@@ -185,14 +180,14 @@ static json_t *counts_of_changes(const struct comparison *c)
     };
     json_t *o = json_object();
     for (int i = 0; i < CHANGE_COUNT; i++) {
-        json_object_set_new(o, keys[i], json_integer((json_int_t)c->counts[i]));
+        json_object_set_new(o, keys[i], json_count(c->counts[i]));
     }
     return o;
 }
 
 static json_t *count_or_null(size_t n)
 {
-    return n == 0 ? json_null() : json_integer((json_int_t)n);
+    return n == 0 ? json_null() : json_count(n);
 }
 
 static json_t *repeats_to_json(const struct comparison *c)

@@ -160,8 +160,9 @@ void compare_pair(struct comparison *c, const struct compare_side *base,
         }
         taken[at] = true;
         next = (at + 1) % n;
-        *vec_push(&c->points) =
-            (struct compared_point){.base = *a, .candidate = candidate->list.items[at]};
+        struct compared_point *pair = vec_push(&c->points);
+        *pair = (struct compared_point){.base = *a, .candidate = candidate->list.items[at]};
+        c->n_measured += compare_is_measured(pair);
     }
     for (size_t i = 0; i < n; i++) {
         if (!taken[i]) {

@@ -16,8 +16,8 @@ struct compare_side {
 };
 typedef bool compare_is_pair_fn(const struct comparison *c, const struct point *base,
                                 const struct point *candidate);
-/* Fills points, only_base and only_candidate: each point of the base gets the first pair that is
- * left. */
+/* Fills points, n_measured, only_base and only_candidate: each point of the base gets the first
+ * pair that is left. */
 void compare_pair(struct comparison *c, const struct compare_side *base,
                   const struct compare_side *candidate, compare_is_pair_fn *is_pair);
 /* The same with all points of two runs: points of one system are the same where what ran is,
@@ -33,7 +33,7 @@ void compare_machines(struct comparison *c);
  * adjusted by twice its own. A single point is the whole, which is then not tested. */
 double compare_adjust(double *p, size_t n, double whole);
 
-/* Both in compare.c. Geometric means over the measured points, after setting their number. */
+/* Both in compare.c. Geometric means over the measured points. */
 void compare_take_means(struct comparison *c);
 /* The verdict over all points. What is known comes before what is not; a point without an answer
  * comes before the rest. A point that the candidate alone has asks nothing of the base. */
