@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vec_sorted.h"
 #include "report/chart_axis.h"
 #include "report/style.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/number.h"
-#include "stats/ranked.h"
 
 /* A phone of 360 px shows a chart in 334: so narrow, its text is not scaled down there. */
 #define WIDTH_PX 330.0
@@ -41,11 +41,6 @@ static void put_open(struct buf *out, const struct chart *c, double height_px, b
     buf_printf(out, "\n<title id=\"%s-title\">", c->id);
     html_escape(c->title, out);
     buf_puts(out, "</title>\n");
-}
-
-static void put_close(struct buf *out)
-{
-    buf_puts(out, "</svg>\n");
 }
 
 static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
@@ -190,7 +185,7 @@ struct line_plot {
     double dodge_px; /* from a series to the next */
 };
 
-/* Each x that was measured, sorted, with those that are equal. */
+/* Each x that was measured, sorted. */
 struct x_values {
     VEC(double) list; /* owned */
 };
@@ -200,11 +195,11 @@ static struct x_values x_values_of(const struct line_chart *c)
     struct x_values values = {0};
     vec_each (struct chart_series, s, &c->series) {
         vec_each (struct chart_mark, m, &s->marks) {
-            *vec_push(&values.list) = m->x;
+            size_t at;
+            if (!vec_search(&values.list, it, (*it > m->x) - (*it < m->x), &at)) {
+                *vec_insert(&values.list, at) = m->x;
+            }
         }
-    }
-    if (values.list.len > 1) {
-        qsort(values.list.items, values.list.len, sizeof(*values.list.items), ranked_compare);
     }
     return values;
 }
@@ -270,11 +265,7 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
     struct x_values values = x_values_of(p->chart);
     double free_px = -INFINITY;
     for (size_t i = 0; i < values.list.len; i++) {
-        const double value = values.list.items[i];
-        if (i > 0 && value == values.list.items[i - 1]) {
-            continue;
-        }
-        const double px = chart_axis_px(&p->x, value);
+        const double value = values.list.items[i], px = chart_axis_px(&p->x, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         if (p->chart->x_names.len > 0) {
             buf_puts(&text, p->chart->x_names.items[(size_t)value]);
@@ -382,7 +373,7 @@ static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
         put_line(out, LEGEND_PX - 20, y - 4, LEGEND_PX - 4, y - 4, "ref");
         put_text(out, LEGEND_PX, y, "n", "dashed: ideal, the baseline times its number");
     }
-    put_close(out);
+    buf_puts(out, "</svg>\n");
 }
 
 /* ---- rows, of dots or bars ---- */
@@ -495,7 +486,7 @@ static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
         y += ROW_PX;
         put_legend(out, y, i, c->series.items[i]);
     }
-    put_close(out);
+    buf_puts(out, "</svg>\n");
 }
 
 /* ---- bars ---- */
@@ -583,7 +574,7 @@ static void put_bars(const struct chart *chart, bool is_file, struct buf *out)
     y += ROW_PX;
     put_line(out, LEGEND_PX - 12, y - 11, LEGEND_PX - 12, y + 2, "whole");
     put_text(out, LEGEND_PX, y, "n", "the whole step");
-    put_close(out);
+    buf_puts(out, "</svg>\n");
 }
 
 /* ---- sparks ---- */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec.h"
+#include "base/vec_sorted.h"
 #include "result/number.h"
 
 bool words_has_name(const struct words_names *names, const char *name)
@@ -19,15 +19,10 @@ bool words_has_name(const struct words_names *names, const char *name)
 
 void words_add_name(struct words_names *names, const char *name)
 {
-    if (words_has_name(names, name)) {
-        return;
+    size_t at;
+    if (!vec_search(names, it, strcmp(*it, name), &at)) {
+        *vec_insert(names, at) = name;
     }
-    size_t at = names->len;
-    (void)vec_push(names); /* its place is filled below */
-    for (; at > 0 && strcmp(names->items[at - 1], name) > 0; at--) {
-        names->items[at] = names->items[at - 1];
-    }
-    names->items[at] = name;
 }
 
 void words_add_differences(struct point_words *words, const struct point *first,

@@ -1,14 +1,13 @@
 /* See machines.h. */
 #include "result/machines.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "core/environment.h"
 
 #define MAX_KINDS 3 /* values named in one difference; the rest is counted */
@@ -31,23 +30,12 @@ const char *machine_key_name(size_t key)
     return machine_keys[key].name;
 }
 
-static void add_value(struct machine_values *values, const char *text, size_t len)
+static void add_value(struct texts *values, const char *text)
 {
-    size_t at = values->list.len;
-    for (; at > 0; at--) {
-        const char *seen = values->list.items[at - 1];
-        const int r = strncmp(seen, text, len);
-        if (r == 0 && seen[len] == '\0') {
-            return;
-        }
-        if (r < 0) {
-            break;
-        }
+    size_t at;
+    if (!vec_search(&values->list, it, strcmp(*it, text), &at)) {
+        *vec_insert(&values->list, at) = xstrdup(text);
     }
-    *vec_push(&values->list) = NULL;
-    memmove(&values->list.items[at + 1], &values->list.items[at],
-            (values->list.len - 1 - at) * sizeof(char *));
-    values->list.items[at] = xstrndup(text, len);
 }
 
 void machines_add(struct machines *m, const json_t *environment)
@@ -55,7 +43,7 @@ void machines_add(struct machines *m, const json_t *environment)
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
         if (text != NULL) {
-            add_value(&m->values[k], text, strlen(text));
+            add_value(&m->values[k], text);
         }
     }
 }
@@ -86,7 +74,7 @@ bool machines_add_text(struct machines *m, const char *text)
         for (size_t i = 0; i < json_array_size(values); i++) {
             const char *value = json_string_value(json_array_get(values, i));
             if (value != NULL) {
-                add_value(&m->values[k], value, strlen(value));
+                add_value(&m->values[k], value);
             }
         }
     }
@@ -98,13 +86,13 @@ void machines_merge(struct machines *m, const struct machines *other)
 {
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         vec_each (char *, text, &other->values[k].list) {
-            add_value(&m->values[k], *text, strlen(*text));
+            add_value(&m->values[k], *text);
         }
     }
 }
 
 /* Both sides say that it is unknown: two tarballs may differ. */
-static bool is_unknown(size_t key, const struct machine_values *values)
+static bool is_unknown(size_t key, const struct texts *values)
 {
     vec_each (char *, text, &values->list) {
         if (str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown")) {
@@ -116,7 +104,7 @@ static bool is_unknown(size_t key, const struct machine_values *values)
 
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
 {
-    const struct machine_values *x = &a->values[key], *y = &b->values[key];
+    const struct texts *x = &a->values[key], *y = &b->values[key];
     bool same = x->list.len == y->list.len;
     for (size_t i = 0; same && i < x->list.len; i++) {
         same = str_eq(x->list.items[i], y->list.items[i]);
@@ -126,7 +114,7 @@ bool machines_are_same(const struct machines *a, const struct machines *b, size_
 
 char *machines_join(const struct machines *m, size_t key)
 {
-    const struct machine_values *values = &m->values[key];
+    const struct texts *values = &m->values[key];
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < values->list.len && i < MAX_KINDS; i++) {
         buf_printf(&out, "%s%s", i == 0 ? "" : " and ", values->list.items[i]);
@@ -143,9 +131,6 @@ char *machines_join(const struct machines *m, size_t key)
 void machines_done(struct machines *m)
 {
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        vec_each (char *, text, &m->values[k].list) {
-            free(*text);
-        }
-        vec_done(&m->values[k].list);
+        texts_done(&m->values[k]);
     }
 }

@@ -8,14 +8,11 @@
 
 #include <jansson.h>
 
-#include "base/vec.h"
+#include "base/texts.h"
 
 #define MACHINE_KEY_COUNT 15
-struct machine_values {
-    VEC(char *) list; /* owned, no duplicates, sorted by byte */
-};
 struct machines {
-    struct machine_values values[MACHINE_KEY_COUNT];
+    struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
 };
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */

@@ -2,10 +2,10 @@
 #include "result/nodes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "stats/student.h"
 #include "result/replica_speed.h"
 #include "stats/significance.h"
@@ -23,17 +23,10 @@ struct walk {
 
 /* ---- which nodes there are ---- */
 
-static int by_name(const void *a, const void *b)
+/* Is the node listed? *ret is its place, or the one where it belongs. */
+static bool find(const struct result *r, const char *name, size_t *ret)
 {
-    return strcmp(((const struct node_result *)a)->name, ((const struct node_result *)b)->name);
-}
-
-static size_t find(const struct result *r, const char *name)
-{
-    const struct node_result key = {.name = name};
-    const struct node_result *found =
-        bsearch(&key, r->nodes.items, r->nodes.len, sizeof(key), by_name);
-    return (size_t)(found - r->nodes.items);
+    return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
 }
 
 static void list_nodes(struct result *r)
@@ -41,29 +34,21 @@ static void list_nodes(struct result *r)
     result_each_point (p, r) {
         point_each_trial (t, p) {
             trial_each_replica (replica, t) {
-                if (replica->node != NULL) {
-                    *vec_push(&r->nodes) =
+                size_t at;
+                if (replica->node != NULL && !find(r, replica->node, &at)) {
+                    *vec_insert(&r->nodes, at) =
                         (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
                 }
             }
         }
     }
-    if (r->nodes.len > 0) {
-        qsort(r->nodes.items, r->nodes.len, sizeof(*r->nodes.items), by_name);
-    }
-    size_t n = 0;
-    for (size_t i = 0; i < r->nodes.len; i++) {
-        if (n == 0 || !str_eq(r->nodes.items[n - 1].name, r->nodes.items[i].name)) {
-            r->nodes.items[n++] = r->nodes.items[i];
-        }
-    }
-    r->nodes.len = n;
 }
 
 static void count(struct result *r, struct walk *walks, uint32_t point,
                   const struct replica_result *replica)
 {
-    const size_t at = find(r, replica->node);
+    size_t at;
+    (void)find(r, replica->node, &at); /* it is listed */
     struct node_result *node = &r->nodes.items[at];
     node->n_replicas++;
     node->n_points += walks[at].last_point != point + 1;
@@ -100,8 +85,8 @@ static void compare_gang(const struct result *r, struct walk *walks, const struc
     _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len + 1);
     for (size_t i = 0; i < gang->n; i++) {
         const char *node = gang->members[i].replica->node;
-        const size_t at = node == NULL ? 0 : find(r, node);
-        if (node == NULL || is_done[at]) {
+        size_t at;
+        if (node == NULL || !find(r, node, &at) || is_done[at]) {
             continue;
         }
         is_done[at] = true;

@@ -2,15 +2,15 @@
 #include "result/replicas.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "result/replica_speed.h"
 #include "result/phases.h"
 #include "stats/stats.h"
 
-/* A replica under way: values of its trials. */
+/* A replica under way: values of its trials. Those of a point are by role and index. */
 struct gathering {
     struct replica_line line;
     VEC(double) work_ns;
@@ -23,16 +23,20 @@ struct gatherings {
     VEC(struct gathering) list;
 };
 
+static int compare(const struct gathering *g, enum role role, uint32_t index)
+{
+    return g->line.role != role ? (g->line.role > role) - (g->line.role < role)
+                                : (g->line.index > index) - (g->line.index < index);
+}
+
+/* Makes it where none exists; borrowed until the next one is made. */
 static struct gathering *find(struct gatherings *all, enum role role, uint32_t index)
 {
-    vec_each (struct gathering, g, &all->list) {
-        if (g->line.role == role && g->line.index == index) {
-            return g;
-        }
+    size_t at;
+    if (!vec_search(&all->list, it, compare(it, role, index), &at)) {
+        *vec_insert(&all->list, at) = (struct gathering){.line = {.role = role, .index = index}};
     }
-    struct gathering *g = vec_push(&all->list);
-    *g = (struct gathering){.line = {.role = role, .index = index}};
-    return g;
+    return &all->list.items[at];
 }
 
 static void take_node(struct replica_line *line, const char *node)
@@ -96,13 +100,6 @@ static struct replica_line finish(struct gathering *g, uint32_t point)
     return line;
 }
 
-static int by_identity(const void *a, const void *b)
-{
-    const struct gathering *x = a, *y = b;
-    const int role = (x->line.role > y->line.role) - (x->line.role < y->line.role);
-    return role != 0 ? role : (x->line.index > y->line.index) - (x->line.index < y->line.index);
-}
-
 static void collect_point(struct replica_lines *lines, const struct point_result *p)
 {
     struct gatherings all = {0};
@@ -114,9 +111,6 @@ static void collect_point(struct replica_lines *lines, const struct point_result
         for (int role = 0; role < ROLE_COUNT; role++) {
             take_gang(&all, t, (enum role)role);
         }
-    }
-    if (all.list.len > 1) {
-        qsort(all.list.items, all.list.len, sizeof(*all.list.items), by_identity);
     }
     vec_each (struct gathering, g, &all.list) {
         *vec_push(&lines->list) = finish(g, p->point->index);

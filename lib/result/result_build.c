@@ -273,20 +273,9 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     return r;
 }
 
-static void all_hardware_done(struct result *r)
+static void warning_done(struct warning *w)
 {
-    vec_each (struct hardware, h, &r->hardware) {
-        hardware_done(h);
-    }
-    vec_done(&r->hardware);
-}
-
-static void warnings_done(struct result *r)
-{
-    vec_each (struct warning, w, &r->warnings) {
-        free(w->message);
-    }
-    vec_done(&r->warnings);
+    free(w->message);
 }
 
 void result_forget_point(struct result *r, uint32_t point)
@@ -315,9 +304,9 @@ void result_forget_replicas(struct result *r)
 {
     vec_done(&r->nodes); /* they are made of replicas */
     vec_done(&r->slow);
-    all_hardware_done(r);
+    vec_done_each(&r->hardware, hardware_done);
     curves_done(&r->curves); /* they say phases */
-    warnings_done(r);
+    vec_done_each(&r->warnings, warning_done);
     vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         result_forget_point(r, i);
@@ -339,11 +328,11 @@ void result_free(struct result *r)
     free(r->points);
     vec_done(&r->thresholds);
     vec_done(&r->skipped);
-    all_hardware_done(r);
+    vec_done_each(&r->hardware, hardware_done);
     vec_done(&r->nodes);
     vec_done(&r->slow);
     curves_done(&r->curves);
     vec_done(&r->invalid);
-    warnings_done(r);
+    vec_done_each(&r->warnings, warning_done);
     free(r);
 }

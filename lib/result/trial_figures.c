@@ -57,13 +57,13 @@ static double time_of(uint64_t code)
 }
 
 /* Texts while they are collected, each once. */
-struct texts {
+struct text_index {
     json_t *index;    /* owned */
     struct buf bytes; /* owned */
     uint64_t n;
 };
 
-static uint64_t add_text(struct texts *t, const char *text)
+static uint64_t add_text(struct text_index *t, const char *text)
 {
     if (text == NULL) {
         return 0;
@@ -94,7 +94,7 @@ static void put_row(struct table *t, size_t i, const struct replica_row *row)
 }
 
 static void put_texts(struct table *t, size_t i, const struct replica_result *r, const char *node,
-                      const struct hardware *h, struct texts *texts)
+                      const struct hardware *h, struct text_index *texts)
 {
     const char *values[TEXT_COUNT] = {r->row->failure, node, r->summary.source.rule,
                                       r->summary.source.method};
@@ -106,7 +106,7 @@ static void put_texts(struct table *t, size_t i, const struct replica_result *r,
 
 /* Machines are of succeeded trials only, as in hardware_collect. */
 static void put_replica(struct table *t, size_t i, const struct trial_result *trial,
-                        struct texts *texts, struct machines *machines)
+                        struct text_index *texts, struct machines *machines)
 {
     const struct replica_result *r = &trial->replicas[i];
     const json_t *environment = trial->phase == TRIAL_SUCCEEDED ? r->environment : NULL;
@@ -137,7 +137,7 @@ static void put_replicas(const struct trial_result *t, struct machines *machines
     const size_t n = t->n_replicas,
                  n_values = (ROW_COUNT + TEXT_COUNT + replica_numbers_count()) * n;
     struct table table = {xnew_array(uint64_t, n_values + 1), n};
-    struct texts texts = {.index = json_object()};
+    struct text_index texts = {.index = json_object()};
     for (size_t i = 0; i < n; i++) {
         put_replica(&table, i, t, &texts, machines);
     }
