@@ -130,16 +130,12 @@ double others_cpu_share(const struct cpu_user *users, size_t n)
 double others_cpu_of_trial(const struct trial_result *t, enum role leading)
 {
     _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas + 1);
-    bool all_say = true;
+    size_t n = 0;
     trial_each_replica (r, t) {
-        all_say = all_say && r->has_summary && r->summary.noise.cpu_run_ns > 0;
-    }
-    if (!all_say) {
-        return NAN; /* as of all other systems */
-    }
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_result *r = &t->replicas[i];
-        users[i] = (struct cpu_user){
+        if (!r->has_summary || r->summary.noise.cpu_run_ns <= 0) {
+            return NAN; /* as of all other systems */
+        }
+        users[n++] = (struct cpu_user){
             .node = environment_text(r->environment, "node"),
             .cpus = environment_text(r->environment, "cpuset"),
             .leads = r->row->id.role == leading,
@@ -149,5 +145,5 @@ double others_cpu_of_trial(const struct trial_result *t, enum role leading)
             .noise = r->summary.noise,
         };
     }
-    return others_cpu_share(users, t->n_replicas);
+    return others_cpu_share(users, n);
 }

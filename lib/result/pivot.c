@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "result/phases.h"
 
 #define MAX_CELLS 1000000
@@ -365,30 +366,21 @@ static int compare_ranks(const struct ranks *ranks, uint32_t a, uint32_t b)
     return 0;
 }
 
-static int by_ranks(const void *a, const void *b, void *ranks)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    const int order = compare_ranks(ranks, x, y);
-    return order != 0 ? order : (x > y) - (x < y);
-}
-
 /* Makes the heads of a side for the n points that have a cell. Owned: by the index of such a point,
  * which head it has. */
 static size_t *number_heads(const struct pivot *p, const uint32_t *points, size_t n,
                             struct pivot_side *side)
 {
     struct ranks ranks = ranks_new(p, side);
-    _cleanup_(freep) uint32_t *sorted = xnew_array(uint32_t, n + 1);
-    size_t *head_of = xnew_array(size_t, n_points(p));
-    if (n > 0) {
-        memcpy(sorted, points, n * sizeof(*sorted));
-        qsort_r(sorted, n, sizeof(*sorted), by_ranks, &ranks);
+    size_t *head_of = xnew_array(size_t, n_points(p)), at;
+    for (size_t i = 0; i < n; i++) {
+        if (!vec_search(&side->heads, it, compare_ranks(&ranks, (*it)->index, points[i]), &at)) {
+            *vec_insert(&side->heads, at) = point_at(p, points[i]);
+        }
     }
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || compare_ranks(&ranks, sorted[i - 1], sorted[i]) != 0) {
-            *vec_push(&side->heads) = point_at(p, sorted[i]);
-        }
-        head_of[sorted[i]] = side->heads.len - 1;
+        (void)vec_search(&side->heads, it, compare_ranks(&ranks, (*it)->index, points[i]),
+                         &head_of[points[i]]); /* it is there */
     }
     free(ranks.of);
     return head_of;
