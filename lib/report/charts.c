@@ -260,6 +260,18 @@ static void add_dot(struct chart_row *row, unsigned series, const struct estimat
     };
 }
 
+/* The rows are complete. False: there is none. */
+static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
+{
+    if (c->dots.rows.len == 0) {
+        return false;
+    }
+    *vec_push(&c->dots.series) = xstrdup(series);
+    c->title = xstrdup(title);
+    c->x_title = xstrdup(x_title);
+    return true;
+}
+
 /* The ideal of a point, where it is known. */
 static void add_ideal(struct chart_row *row, const struct layout *l, const struct point_result *p)
 {
@@ -288,16 +300,13 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
             *vec_push(&c->rows) = row;
         }
     }
-    if (c->rows.len == 0) {
+    if (!end_dots(ret, "measured", "Throughput by point", l->unit)) {
         return false;
     }
-    *vec_push(&c->series) = xstrdup("measured");
     if (!l->own_baselines) {
         *vec_push(&c->series) = xasprintf("ideal: baseline times %s",
                                           matrix_training_words(&l->result->def->matrix).many);
     }
-    ret->title = xstrdup("Throughput by point");
-    ret->x_title = xstrdup(l->unit);
     return true;
 }
 
@@ -328,19 +337,18 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
             *vec_push(&c->rows) = row;
         }
     }
-    if (c->rows.len == 0) {
+    _cleanup_(freep) char *series = xasprintf("per %s", role);
+    _cleanup_(freep) char *title = xasprintf("Efficiency per %s and per pod", role);
+    if (!end_dots(ret, series, title, "of the ideal")) {
         return false;
     }
     /* The last ones may be missing: what no replica said is known of no point. */
-    *vec_push(&c->series) = xasprintf("per %s", role);
     if (has[1] || has[2]) {
         *vec_push(&c->series) = xstrdup("per pod: servers count, launchers do not");
     }
     if (has[2]) {
         *vec_push(&c->series) = xstrdup("per CPU");
     }
-    ret->title = xasprintf("Efficiency per %s and per pod", role);
-    ret->x_title = xstrdup("of the ideal");
     return true;
 }
 
@@ -371,13 +379,7 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
             *vec_push(&c->rows) = row;
         }
     }
-    if (c->rows.len == 0) {
-        return false;
-    }
-    *vec_push(&c->series) = xstrdup("a trial");
-    ret->title = xstrdup("Spread of trials");
-    ret->x_title = xstrdup("from the median of the point");
-    return true;
+    return end_dots(ret, "a trial", "Spread of trials", "from the median of the point");
 }
 
 bool charts_comparison(const struct comparison *c, struct chart *ret)
@@ -398,13 +400,8 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
         *vec_push(&dots->rows) = row;
     }
     vec_done(&words.names);
-    if (dots->rows.len == 0) {
-        return false;
-    }
-    *vec_push(&dots->series) = xstrdup("the candidate");
-    ret->title = xstrdup("The candidate's throughput against the base's");
-    ret->x_title = xstrdup("change of throughput, with its 95% interval");
-    return true;
+    return end_dots(ret, "the candidate", "The candidate's throughput against the base's",
+                    "change of throughput, with its 95% interval");
 }
 
 /* ---- phases ---- */
