@@ -218,13 +218,7 @@ static void adjust(struct comparison *c)
 
 static enum change judge(const struct comparison *c, const struct paired *paired, double p_adjusted)
 {
-    const double ratio = exp(paired->mean);
-    if (fmax(ratio, 1 / ratio) < 1 + c->threshold_ratio || p_adjusted > COMPARE_ALPHA) {
-        return CHANGE_NONE;
-    }
-    return p_adjusted > COMPARE_AXIS_ALPHA ? CHANGE_INCONCLUSIVE
-           : ratio > 1                     ? CHANGE_FASTER
-                                           : CHANGE_SLOWER;
+    return compare_judge_log(c, paired->mean, p_adjusted, COMPARE_AXIS_ALPHA, CHANGE_NONE);
 }
 
 static void ask_for(struct comparison *c, size_t repeats)

@@ -32,7 +32,11 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
 /* What a run measured, and what it would have without other programs: means of the logs of a
  * point's trials. NaN: none succeeded, or what others took is not known of each. */
 enum { AS_MEASURED, ALONE, KINDS };
-static void means_of(const struct point_result *p, double ret[static KINDS])
+struct means {
+    double of[KINDS];
+};
+
+static struct means means_of(const struct point_result *p)
 {
     double sum = 0, lost = 0, n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
@@ -42,71 +46,68 @@ static void means_of(const struct point_result *p, double ret[static KINDS])
             n++;
         }
     }
-    ret[AS_MEASURED] = n > 0 ? sum / n : NAN;
-    ret[ALONE] = n > 0 ? ret[AS_MEASURED] + lost / n : NAN;
+    return n > 0 ? (struct means){{sum / n, sum / n + lost / n}} : (struct means){{NAN, NAN}};
 }
 
-/* Uses the values that are known. If the candidate's own is unknown, all is. */
-static struct run_spread test(const double *values, size_t n, double other)
-{
-    _cleanup_(freep) double *known = xnew_array(double, n + 1);
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!isnan(values[i]) && !isnan(other)) {
-            known[used++] = values[i];
-        }
-    }
-    return run_spread_test(known, used, other);
-}
-
-struct tested {          /* the runs of the base, and the candidate */
-    double *base[KINDS]; /* (n) owned */
-    double other[KINDS];
+struct tested {
+    struct means *base; /* of n runs; owned */
+    struct means candidate;
     size_t n;
 };
+
+/* Uses the values that are known. If the candidate's own is unknown, all is. */
+static struct run_spread test(const struct tested *t, int kind)
+{
+    _cleanup_(freep) double *known = xnew_array(double, t->n + 1);
+    size_t used = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!isnan(t->base[i].of[kind]) && !isnan(t->candidate.of[kind])) {
+            known[used++] = t->base[i].of[kind];
+        }
+    }
+    return run_spread_test(known, used, t->candidate.of[kind]);
+}
 
 static void test_both(const struct tested *t, struct run_spread *ret_between,
                       struct compared_busy *ret_busy)
 {
-    *ret_between = test(t->base[AS_MEASURED], t->n, t->other[AS_MEASURED]);
-    ret_busy->alone = test(t->base[ALONE], t->n, t->other[ALONE]);
+    *ret_between = test(t, AS_MEASURED);
+    ret_busy->alone = test(t, ALONE);
     if (ret_busy->alone.n_runs < ret_between->n_runs) { /* then both would be of other runs */
         ret_busy->alone = (struct run_spread){.p = 1};
     }
-    compare_busy_explain(ret_busy, ret_between, t->other[ALONE] - t->other[AS_MEASURED]);
+    compare_busy_explain(ret_busy, ret_between,
+                         t->candidate.of[ALONE] - t->candidate.of[AS_MEASURED]);
+}
+
+static void add_means(struct means *sum, const struct means *m)
+{
+    for (int k = 0; k < KINDS; k++) {
+        sum->of[k] += m->of[k];
+    }
 }
 
 /* A run counts where it measured the point. `sums` adds up the points of each run. */
 static void test_point(struct compared_point *p, const struct result *const *runs, size_t n,
                        struct tested *sums)
 {
-    struct tested of_point = {.n = n};
-    for (int k = 0; k < KINDS; k++) {
-        of_point.base[k] = xnew_array(double, n);
-    }
-    means_of(p->candidate, of_point.other);
+    struct tested of_point = {xnew_array(struct means, n), means_of(p->candidate), n};
     for (size_t i = 0; i < n; i++) {
-        double means[KINDS];
-        means_of(&runs[i]->points[p->base->point->index], means);
-        for (int k = 0; k < KINDS; k++) {
-            of_point.base[k][i] = means[k];
-            sums->base[k][i] += means[k];
-        }
+        of_point.base[i] = means_of(&runs[i]->points[p->base->point->index]);
+        add_means(&sums->base[i], &of_point.base[i]);
     }
+    add_means(&sums->candidate, &of_point.candidate);
     test_both(&of_point, &p->between, &p->busy);
-    for (int k = 0; k < KINDS; k++) {
-        sums->other[k] += of_point.other[k];
-        free(of_point.base[k]);
-    }
+    free(of_point.base);
 }
 
 /* The mean over points of each run that has all of them. */
 static void test_whole(struct comparison *c, struct tested *sums, size_t n_points)
 {
     for (int k = 0; k < KINDS; k++) {
-        sums->other[k] /= (double)n_points;
+        sums->candidate.of[k] /= (double)n_points;
         for (size_t i = 0; i < sums->n; i++) {
-            sums->base[k][i] /= (double)n_points;
+            sums->base[i].of[k] /= (double)n_points;
         }
     }
     test_both(sums, &c->between, &c->busy);
@@ -148,10 +149,8 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
         }
     }
     c->n_base_runs = used;
-    struct tested sums = {.n = used};
-    for (int k = 0; k < KINDS; k++) {
-        sums.base[k] = xnew_array(double, used);
-    }
+    _cleanup_(freep) struct means *of_runs = xnew_array(struct means, used);
+    struct tested sums = {.base = of_runs, .n = used};
     size_t n_points = 0;
     vec_each (struct compared_point, p, &c->points) {
         if (compare_is_measured(p)) {
@@ -160,23 +159,13 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
         }
     }
     test_whole(c, &sums, n_points);
-    for (int k = 0; k < KINDS; k++) {
-        free(sums.base[k]);
-    }
     adjust(c);
 }
 
 enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
                                   double p_adjusted)
 {
-    const double ratio = exp(between->difference);
-    if (!between->known) {
-        return CHANGE_SPREAD_UNKNOWN;
-    }
-    if (p_adjusted > COMPARE_ALPHA || fmax(ratio, 1 / ratio) < 1 + c->threshold_ratio) {
-        return CHANGE_USUAL;
-    }
-    return p_adjusted > COMPARE_HISTORY_ALPHA ? CHANGE_INCONCLUSIVE
-           : ratio > 1                        ? CHANGE_FASTER
-                                              : CHANGE_SLOWER;
+    return between->known ? compare_judge_log(c, between->difference, p_adjusted,
+                                              COMPARE_HISTORY_ALPHA, CHANGE_USUAL)
+                          : CHANGE_SPREAD_UNKNOWN;
 }

@@ -202,6 +202,16 @@ double compare_adjust(double *p, size_t n, double whole)
     return n_tested > 1 && !isnan(whole) ? fmin(1, share * whole) : NAN;
 }
 
+enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
+                              double alpha, enum change none)
+{
+    const double ratio = exp(difference);
+    if (p_adjusted > COMPARE_ALPHA || fmax(ratio, 1 / ratio) < 1 + c->threshold_ratio) {
+        return none;
+    }
+    return p_adjusted > alpha ? CHANGE_INCONCLUSIVE : ratio > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
+}
+
 /* ---- differences ---- */
 
 static void add_difference(struct comparison *c, const char *what, char *base_take,

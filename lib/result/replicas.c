@@ -82,17 +82,12 @@ static void take_gang(struct gatherings *all, const struct trial_result *t, enum
     }
 }
 
-static double median_of(const double *values, size_t n)
-{
-    return n == 0 ? NAN : stats_median(values, n).value;
-}
-
 static struct replica_line finish(struct gathering *g, uint32_t point)
 {
     struct replica_line line = g->line;
     line.point = point;
-    line.work_ns = median_of(g->work_ns.items, g->work_ns.len);
-    line.excess = median_of(g->excess.items, g->excess.len);
+    line.work_ns = stats_middle(g->work_ns.items, g->work_ns.len);
+    line.excess = stats_middle(g->excess.items, g->excess.len);
     line.exchange = g->phases_ns > 0 && g->measured_ns > 0 ? g->exchange_ns / g->measured_ns : NAN;
     line.throttled = g->watched_ns > 0 ? g->throttled_ns / g->watched_ns : NAN;
     vec_done(&g->work_ns);
