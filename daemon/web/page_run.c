@@ -174,11 +174,13 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         }
         _cleanup_(buf_done) struct buf value = BUF_INIT;
         figure_format(&t->throughput, &value);
-        struct chart_row *row = vec_push(&dots->rows);
-        *row = (struct chart_row){.name = xasprintf("trial %u", t->trial)};
-        *vec_push(&row->dots) = (struct chart_dot){
-            0, t->throughput.estimate.value, NAN, NAN,
-            xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
+        struct chart_series *row = vec_push(&dots->rows);
+        *row = (struct chart_series){.name = xasprintf("trial %u", t->trial)};
+        *vec_push(&row->marks) = (struct chart_mark){
+            .value = t->throughput.estimate.value,
+            .low = NAN,
+            .high = NAN,
+            .text = xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
     }
     if (dots->rows.len > 0) {
         buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "

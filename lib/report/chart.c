@@ -3,30 +3,25 @@
 
 #include <stdlib.h>
 
+static void series_done(struct chart_series *s)
+{
+    vec_each (struct chart_mark, m, &s->marks) {
+        free(m->text);
+    }
+    vec_done(&s->marks);
+    free(s->name);
+}
+
 static void line_chart_done(struct line_chart *c)
 {
-    vec_each (struct chart_series, s, &c->series) {
-        vec_each (struct chart_mark, m, &s->marks) {
-            free(m->text);
-        }
-        vec_done(&s->marks);
-        free(s->name);
-    }
-    vec_done(&c->series);
+    vec_done_each(&c->series, series_done);
     vec_free(&c->x_names);
     free(c->y_title);
 }
 
 static void dot_chart_done(struct dot_chart *c)
 {
-    vec_each (struct chart_row, row, &c->rows) {
-        vec_each (struct chart_dot, dot, &row->dots) {
-            free(dot->text);
-        }
-        vec_done(&row->dots);
-        free(row->name);
-    }
-    vec_done(&c->rows);
+    vec_done_each(&c->rows, series_done);
     vec_free(&c->series);
 }
 

@@ -14,16 +14,20 @@ enum chart_unit {
     CHART_CHANGE,  /* a ratio to 1, shown as -2.1% */
 };
 
+/* A value, at an x of a line or of a series in a row. */
 struct chart_mark {
-    double x, y;
-    double low, high; /* 95% interval of y; NaN: none */
-    double ideal;     /* NaN: not known */
+    double x;        /* of a line */
+    unsigned series; /* of a row: index into dot_chart.series */
+    double value;
+    double low, high; /* its 95% interval; NaN: none */
+    double ideal;     /* of a line; NaN: not known */
     char *text;       /* what it is, in words: "2 pservers, 4 trainers: 120.7 samples/s (...)" */
 };
 
+/* A line, or a row. */
 struct chart_series {
-    char *name;
-    VEC(struct chart_mark) marks; /* by x */
+    char *name;                   /* "2 pservers, 4 trainers" */
+    VEC(struct chart_mark) marks; /* of a line by x */
 };
 
 /* y over x, a line a series. */
@@ -36,21 +40,11 @@ struct line_chart {
     double reference;  /* a line at this y; NaN: none */
 };
 
-struct chart_dot {
-    unsigned series; /* index into dot_chart.series */
-    double value, low, high;
-    char *text;
-};
-struct chart_row {
-    char *name; /* "2 pservers, 4 trainers" */
-    VEC(struct chart_dot) dots;
-};
-
 /* A row a point, values along x. */
 struct dot_chart {
     enum chart_unit unit;
     VEC(char *) series; /* one: no legend; of more, those with a dot */
-    VEC(struct chart_row) rows;
+    VEC(struct chart_series) rows;
     double reference; /* a line at this x; NaN: none */
 };
 

@@ -230,7 +230,7 @@ static struct line_plot line_plot_of(const struct line_chart *c)
     vec_each (struct chart_series, s, &c->series) {
         vec_each (struct chart_mark, m, &s->marks) {
             widen(m->x, &x_low, &x_high);
-            widen(m->y, &y_low, &y_high);
+            widen(m->value, &y_low, &y_high);
             widen(m->high, &y_low, &y_high);
             widen(m->ideal, &y_low, &y_high);
         }
@@ -293,7 +293,7 @@ static void put_path(struct buf *out, const struct line_plot *p, const struct ch
     const char *move = "M";
     buf_puts(out, "<path d=\"");
     for (size_t i = 0; i < s->marks.len; i++) {
-        const double value = is_ideal ? s->marks.items[i].ideal : s->marks.items[i].y;
+        const double value = is_ideal ? s->marks.items[i].ideal : s->marks.items[i].value;
         if (!isfinite(value)) {
             move = "M"; /* a gap */
             continue;
@@ -337,8 +337,8 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     put_path(out, p, s, false, "l", i);
     vec_each (struct chart_mark, m, &s->marks) {
         put_interval(out, p, m, i);
-        put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->y), i,
-                 m->text);
+        put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->value),
+                 i, m->text);
     }
 }
 
@@ -433,11 +433,11 @@ static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_sp
         low = 0;
     }
     widen(c->reference, &low, &high);
-    vec_each (struct chart_row, row, &c->rows) {
-        vec_each (struct chart_dot, dot, &row->dots) {
-            widen(dot->value, &low, &high);
-            widen(dot->low, &low, &high);
-            widen(dot->high, &low, &high);
+    vec_each (struct chart_series, row, &c->rows) {
+        vec_each (struct chart_mark, m, &row->marks) {
+            widen(m->value, &low, &high);
+            widen(m->low, &low, &high);
+            widen(m->high, &low, &high);
         }
     }
     return chart_axis_nice(low, high, n_ticks_of(s), s->from_px, s->to_px);
@@ -453,7 +453,7 @@ static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
 {
     const struct dot_chart *c = &chart->dots;
     size_t longest = 0;
-    vec_each (const struct chart_row, row, &c->rows) {
+    vec_each (const struct chart_series, row, &c->rows) {
         longest = longer(longest, row->name);
     }
     const struct row_space s = row_space_of(longest, c->rows.len, c->series.len);
@@ -467,15 +467,15 @@ static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
         put_line(out, px, s.top_px, px, s.bottom_px, "ref");
     }
     for (size_t i = 0; i < c->rows.len; i++) {
-        const struct chart_row *row = &c->rows.items[i];
+        const struct chart_series *row = &c->rows.items[i];
         const double row_px = row_y_px(&s, i);
-        vec_each (struct chart_dot, dot, &row->dots) {
-            const double y_px = row_px + dot_dodge_px(c, dot->series);
-            if (isfinite(dot->low) && isfinite(dot->high)) {
-                put_whisker(out, chart_axis_px(&a, dot->low), y_px, chart_axis_px(&a, dot->high),
-                            y_px, dot->series);
+        vec_each (struct chart_mark, m, &row->marks) {
+            const double y_px = row_px + dot_dodge_px(c, m->series);
+            if (isfinite(m->low) && isfinite(m->high)) {
+                put_whisker(out, chart_axis_px(&a, m->low), y_px, chart_axis_px(&a, m->high), y_px,
+                            m->series);
             }
-            put_mark(out, chart_axis_px(&a, dot->value), y_px, dot->series, dot->text);
+            put_mark(out, chart_axis_px(&a, m->value), y_px, m->series, m->text);
         }
     }
     for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */

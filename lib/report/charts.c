@@ -145,6 +145,20 @@ static double ideal_of(const struct layout *l, const struct point_result *p, con
                : NAN;
 }
 
+static struct chart_mark *add_mark(struct chart_series *s, const struct estimate *e,
+                                   char *text_take)
+{
+    struct chart_mark *mark = vec_push(&s->marks);
+    *mark = (struct chart_mark){
+        .value = e->value,
+        .low = e->has_interval ? e->low : NAN,
+        .high = e->has_interval ? e->high : NAN,
+        .ideal = NAN,
+        .text = text_take,
+    };
+    return mark;
+}
+
 static void add_series(struct line_chart *c, const struct layout *l, const struct point *like,
                        const char *x, size_t figure)
 {
@@ -155,14 +169,9 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
             continue;
         }
-        *vec_push(&s.marks) = (struct chart_mark){
-            .x = x_of(c, params_get(&p->point->params, x), number),
-            .y = f->estimate.value,
-            .low = f->estimate.has_interval ? f->estimate.low : NAN,
-            .high = f->estimate.has_interval ? f->estimate.high : NAN,
-            .ideal = ideal_of(l, p, f),
-            .text = mark_text(l, p, f, ""),
-        };
+        struct chart_mark *mark = add_mark(&s, &f->estimate, mark_text(l, p, f, ""));
+        mark->x = x_of(c, params_get(&p->point->params, x), number);
+        mark->ideal = ideal_of(l, p, f);
     }
     if (s.marks.len == 0) {
         free(s.name);
@@ -248,18 +257,6 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
 
 /* ---- dots ---- */
 
-static void add_dot(struct chart_row *row, unsigned series, const struct estimate *e,
-                    char *text_take)
-{
-    *vec_push(&row->dots) = (struct chart_dot){
-        .series = series,
-        .value = e->value,
-        .low = e->has_interval ? e->low : NAN,
-        .high = e->has_interval ? e->high : NAN,
-        .text = text_take,
-    };
-}
-
 /* The rows are complete. False: there is none. */
 static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
 {
@@ -273,14 +270,15 @@ static bool end_dots(struct chart *c, const char *series, const char *title, con
 }
 
 /* The ideal of a point, where it is known. */
-static void add_ideal(struct chart_row *row, const struct layout *l, const struct point_result *p)
+static void add_ideal(struct chart_series *row, const struct layout *l,
+                      const struct point_result *p)
 {
     const struct estimate ideal = {.value = ideal_of(l, p, &p->throughput)};
     if (isfinite(ideal.value)) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "%s: ideal ", row->name);
         words_put_estimate(&ideal, p->throughput.unit, &text);
-        add_dot(row, 1, &ideal, buf_take(&text));
+        add_mark(row, &ideal, buf_take(&text))->series = 1;
     }
 }
 
@@ -294,8 +292,8 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
     }
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_row row = {.name = charts_point_name(l, p)};
-            add_dot(&row, 0, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
+            struct chart_series row = {.name = charts_point_name(l, p)};
+            add_mark(&row, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
             add_ideal(&row, l, p);
             *vec_push(&c->rows) = row;
         }
@@ -323,16 +321,17 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
     result_each_swept (p, l->result) {
         const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
                                           &p->efficiency_per_cpu};
-        struct chart_row row = {0};
+        struct chart_series row = {0};
         for (unsigned i = 0; i < 3; i++) {
             if (figures[i]->estimate.known) {
                 _cleanup_(freep) char *what =
                     i == 0 ? xasprintf("per %s ", role) : xstrdup(i == 1 ? "per pod " : "per CPU ");
-                add_dot(&row, i, &figures[i]->estimate, mark_text(l, p, figures[i], what));
+                add_mark(&row, &figures[i]->estimate, mark_text(l, p, figures[i], what))->series =
+                    i;
                 has[i] = true;
             }
         }
-        if (row.dots.len > 0) {
+        if (row.marks.len > 0) {
             row.name = charts_point_name(l, p);
             *vec_push(&c->rows) = row;
         }
@@ -358,7 +357,7 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
     *ret =
         (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_CHANGE, .reference = 1}};
     result_each_swept (p, l->result) {
-        struct chart_row row = {0};
+        struct chart_series row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
             const struct figure *f = &p->trials[i].throughput;
             if (p->trials[i].phase != TRIAL_SUCCEEDED || !f->estimate.known) {
@@ -372,9 +371,9 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
             buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
             number_format(f->estimate.value, &text);
             buf_printf(&text, " %s", f->unit);
-            add_dot(&row, 0, &ratio, buf_take(&text));
+            add_mark(&row, &ratio, buf_take(&text));
         }
-        if (row.dots.len > 0) {
+        if (row.marks.len > 0) {
             row.name = charts_point_name(l, p);
             *vec_push(&c->rows) = row;
         }
@@ -392,11 +391,11 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
         if (!p->ratio.estimate.known) {
             continue;
         }
-        struct chart_row row = {.name = name_of(&words, p->base->point, "the point")};
+        struct chart_series row = {.name = name_of(&words, p->base->point, "the point")};
         struct buf text = BUF_INIT;
         buf_printf(&text, "%s: ratio ", row.name);
         words_put_estimate(&p->ratio.estimate, "", &text);
-        add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
+        add_mark(&row, &p->ratio.estimate, buf_take(&text));
         *vec_push(&dots->rows) = row;
     }
     vec_done(&words.names);

@@ -144,13 +144,14 @@ static struct chart chart_of(const struct run_history *h)
         _cleanup_(buf_done) struct buf value = BUF_INIT;
         _cleanup_(freep) char *date = date_of(&h->entries.items[i]);
         number_format(h->entries.items[i].value, &value);
-        *vec_push(&series.marks) = (struct chart_mark){
-            (double)(i + 1),
-            h->entries.items[i].value,
-            NAN,
-            NAN,
-            NAN,
-            xasprintf("%s, %s: %s %s", h->entries.items[i].name, date, buf_cstr(&value), h->unit)};
+        *vec_push(&series.marks) =
+            (struct chart_mark){.x = (double)(i + 1),
+                                .value = h->entries.items[i].value,
+                                .low = NAN,
+                                .high = NAN,
+                                .ideal = NAN,
+                                .text = xasprintf("%s, %s: %s %s", h->entries.items[i].name, date,
+                                                  buf_cstr(&value), h->unit)};
     }
     *vec_push(&chart.lines.series) = series;
     return chart;

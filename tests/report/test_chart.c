@@ -50,7 +50,7 @@ TEST(lines_of_a_sweep)
     assert_string_equal(c.lines.series.items[1].name, "2 pservers");
     const struct chart_series *s = &c.lines.series.items[1];
     assert_int_equal(s->marks.len, 2);
-    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
+    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].value - 70.9) < 1e-6);
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
     assert_string_equal(s->marks.items[1].text,
                         "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
@@ -77,7 +77,7 @@ TEST(lines_over_servers)
     const struct chart_series *s = &c.lines.series.items[1];
     assert_string_equal(s->name, "2 trainers");
     assert_int_equal(s->marks.len, 2);
-    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
+    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].value - 70.9) < 1e-6);
     assert_true(fabs(s->marks.items[0].ideal - s->marks.items[1].ideal) < 1e-6);
     chart_done(&c);
     assert_true(charts_make(&l, "efficiency-by-pservers", &c));
@@ -263,10 +263,10 @@ TEST(systems_have_rows)
     assert_int_equal(d.dots.rows.len, 3);
     assert_string_equal(d.dots.rows.items[0].name, "own, 1 pserver");
     assert_string_equal(d.dots.rows.items[1].name, "ddp");
-    assert_int_equal(d.dots.rows.items[1].dots.len, 2);
-    assert_true(fabs(d.dots.rows.items[1].dots.items[0].value - 37.84) < 1e-6);
-    assert_true(fabs(d.dots.rows.items[1].dots.items[1].value - 2 * 23.7) < 1e-6);
-    assert_string_equal(d.dots.rows.items[1].dots.items[1].text, "ddp: ideal 47.40 samples/s");
+    assert_int_equal(d.dots.rows.items[1].marks.len, 2);
+    assert_true(fabs(d.dots.rows.items[1].marks.items[0].value - 37.84) < 1e-6);
+    assert_true(fabs(d.dots.rows.items[1].marks.items[1].value - 2 * 23.7) < 1e-6);
+    assert_string_equal(d.dots.rows.items[1].marks.items[1].text, "ddp: ideal 47.40 samples/s");
     chart_done(&d);
     assert_true(charts_make(&l, "phases", &b));
     assert_int_equal(b.bars.rows.len, 1);
@@ -310,9 +310,9 @@ TEST(trials_stand_around_their_median)
     assert_int_equal(c.dots.rows.len, 4);
     assert_string_equal(c.dots.rows.items[0].name, "1 pserver, 1 trainer");
     assert_string_equal(c.dots.rows.items[3].name, "2 pservers, 2 trainers");
-    assert_int_equal(c.dots.rows.items[3].dots.len, 3);
-    assert_true(fabs(c.dots.rows.items[3].dots.items[0].value - 0.996) < 1e-6);
-    assert_true(fabs(c.dots.rows.items[3].dots.items[1].value - 1) < 1e-9);
+    assert_int_equal(c.dots.rows.items[3].marks.len, 3);
+    assert_true(fabs(c.dots.rows.items[3].marks.items[0].value - 0.996) < 1e-6);
+    assert_true(fabs(c.dots.rows.items[3].marks.items[1].value - 1) < 1e-9);
     chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
