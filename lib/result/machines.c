@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/vec_sorted.h"
 #include "core/environment.h"
+#include "core/json_field.h"
 
 #define MAX_KINDS 3 /* values named in one difference; the rest is counted */
 
@@ -52,14 +53,11 @@ char *machines_to_text(const struct machines *m)
 {
     json_t *o = json_object();
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        json_t *values = json_array();
-        vec_each (char *, text, &m->values[k].list) {
-            json_array_append_new(values, json_string_nocheck(*text));
+        if (m->values[k].list.len > 0) {
+            json_object_set_new(o, machine_keys[k].key,
+                                JSON_ARRAY_OF(vec_each (char *, text, &m->values[k].list),
+                                              json_string_nocheck(*text)));
         }
-        if (json_array_size(values) > 0) {
-            json_object_set(o, machine_keys[k].key, values);
-        }
-        json_decref(values);
     }
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
