@@ -78,16 +78,16 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
 {
     const bool has_price = args_has(&cli->args, "price");
     const char *word = args_get(&cli->args, "cells",
-                                pivot_figure_names[has_price ? PIVOT_COST : PIVOT_THROUGHPUT]);
+                                pivot_figures[has_price ? PIVOT_COST : PIVOT_THROUGHPUT].name);
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
-        if (str_eq(word, pivot_figure_names[i])) {
+        if (str_eq(word, pivot_figures[i].name)) {
             *ret = (enum pivot_figure)i;
             return EXIT_OK;
         }
     }
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
-        buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figure_names[i]);
+        buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figures[i].name);
     }
     return cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
 }
@@ -129,7 +129,7 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     if (code == EXIT_OK && price != NULL && ret->params.figure != PIVOT_COST) {
         code = cli_error(EXIT_USAGE, "remove --price, or write --cells cost",
                          "--price needs --cells cost (got --cells %s)",
-                         pivot_figure_names[ret->params.figure]);
+                         pivot_figures[ret->params.figure].name);
     }
     return code;
 }

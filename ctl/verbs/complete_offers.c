@@ -237,7 +237,7 @@ static void complete_charts(struct typing *t)
 static void complete_figures(struct typing *t)
 {
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
-        offer(t, pivot_figure_names[i], "");
+        offer(t, pivot_figures[i].name, "");
     }
 }
 

@@ -23,7 +23,7 @@ static size_t n_cells(const struct pivot *p)
 /* A ratio of percentages is not a percentage. */
 static bool is_percent(const struct pivot *p)
 {
-    return p->ratio_axis == NULL && pivot_figure_is_percent(p->figure);
+    return p->ratio_axis == NULL && pivot_figures[p->figure].is_percent;
 }
 
 /* ---- words ---- */
@@ -38,17 +38,7 @@ static void put_axes(const struct pivot_side *side, struct buf *out)
 /* "Efficiency, by trainers (rows) and system (columns)" */
 static void put_caption(const struct pivot *p, struct buf *out)
 {
-    static const char *const names[PIVOT_FIGURE_COUNT] = {
-        [PIVOT_THROUGHPUT] = "Throughput",
-        [PIVOT_SPEEDUP] = "Speedup",
-        [PIVOT_EFFICIENCY] = "Efficiency",
-        [PIVOT_EFFICIENCY_PER_POD] = "Efficiency per pod",
-        [PIVOT_EFFICIENCY_PER_CPU] = "Efficiency per CPU",
-        [PIVOT_PRICE_INDEX] = "Price index N / S^2",
-        [PIVOT_COST] = "Cost",
-        [PIVOT_EXCHANGE] = "Share of the exchange in a trainer's step",
-    };
-    buf_puts(out, names[p->figure]);
+    buf_puts(out, pivot_figures[p->figure].title);
     if (p->ratio_axis != NULL) {
         buf_printf(out, ", %s %s / %s", p->ratio_axis, p->ratio_a, p->ratio_b);
     } else if (p->figure == PIVOT_THROUGHPUT) {
@@ -289,7 +279,7 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t i)
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
     sheet_word(s, "run", p->result->def->name);
-    sheet_word(s, "figure", pivot_figure_names[p->figure]);
+    sheet_word(s, "figure", pivot_figures[p->figure].name);
     sheet_word(s, "ratio", buf_cstr(&ratio));
     sheet_word(s, "unit", p->unit);
     sheet_value(s, "value", cell);
@@ -340,7 +330,7 @@ static json_t *pivot_to_json(const struct pivot *p)
     return JSON_OBJECT_OF(
         {"apiVersion", json_string("benchd.io/v1alpha1")}, {"kind", json_string("BenchmarkPivot")},
         {"run", json_string(p->result->def->name)}, {"uid", json_string(p->result->def->uid)},
-        {"figure", json_string(pivot_figure_names[p->figure])},
+        {"figure", json_string(pivot_figures[p->figure].name)},
         {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
         {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)},
         { "cells", JSON_ARRAY_OF(for (size_t i = 0; i < n_cells(p); i++), cell_to_json(p, i)) },

@@ -16,22 +16,16 @@
 
 static const char system_axis[] = "system";
 
-const char *const pivot_figure_names[PIVOT_FIGURE_COUNT] = {
-    [PIVOT_THROUGHPUT] = "throughput",
-    [PIVOT_SPEEDUP] = "speedup",
-    [PIVOT_EFFICIENCY] = "efficiency",
-    [PIVOT_EFFICIENCY_PER_POD] = "efficiency-per-pod",
-    [PIVOT_EFFICIENCY_PER_CPU] = "efficiency-per-cpu",
-    [PIVOT_PRICE_INDEX] = "price-index",
-    [PIVOT_COST] = "cost",
-    [PIVOT_EXCHANGE] = "exchange-share",
+const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
+    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", false},
+    [PIVOT_SPEEDUP] = {"speedup", "Speedup", false},
+    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", true},
+    [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod", true},
+    [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU", true},
+    [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2", false},
+    [PIVOT_COST] = {"cost", "Cost", false},
+    [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step", true},
 };
-
-bool pivot_figure_is_percent(enum pivot_figure figure)
-{
-    return figure == PIVOT_EFFICIENCY || figure == PIVOT_EFFICIENCY_PER_POD ||
-           figure == PIVOT_EFFICIENCY_PER_CPU || figure == PIVOT_EXCHANGE;
-}
 
 int pivot_price_parse(const char *text, struct pivot_price *ret)
 {

@@ -23,9 +23,10 @@ enum pivot_figure {
     PIVOT_EXCHANGE,    /* share of a trainer's step */
 };
 #define PIVOT_FIGURE_COUNT 8
-extern const char
-    *const pivot_figure_names[PIVOT_FIGURE_COUNT]; /* "throughput", "price-index", ... */
-bool pivot_figure_is_percent(enum pivot_figure figure);
+extern const struct pivot_words {
+    const char *name, *title; /* "price-index"; "Price index N / S^2" */
+    bool is_percent;
+} pivot_figures[PIVOT_FIGURE_COUNT];
 
 enum pivot_price_unit { PIVOT_PRICE_NONE, PIVOT_PRICE_CPU_HOUR, PIVOT_PRICE_POD_HOUR };
 struct pivot_price {
