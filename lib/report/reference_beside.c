@@ -11,47 +11,38 @@
 
 /* ---- which points ---- */
 
-/* What a point has for a coordinate of a set; false: the run knows no such thing. `ret_is_other`:
- * the set counts GPUs or nodes where the run counts replicas. */
-static bool coordinate_of(const struct point *p, const char *name, double *ret, bool *ret_is_other)
+/* Does the set count GPUs or nodes where the run counts replicas? */
+static bool counts_other(const struct point *p, const char *name)
 {
     const struct value *v = params_get(&p->params, name);
-    *ret_is_other = false;
-    if (v != NULL && v->is_int) {
-        *ret = (double)v->i;
-    } else if (str_eq(name, "batch_size")) {
-        *ret = (double)p->batch_size;
-    } else if (str_eq(name, "threads")) {
-        *ret = (double)p->threads;
-    } else if (str_eq(name, "trainers")) {
-        *ret = p->replicas[ROLE_TRAINER];
-    } else if (str_eq(name, "pservers")) {
-        *ret = p->replicas[ROLE_PSERVER];
-    } else if (str_eq(name, "workers") || str_eq(name, "gpus") || str_eq(name, "nodes")) {
-        *ret = point_training_replicas(p);
-        *ret_is_other = !str_eq(name, "workers");
-    } else {
-        return false;
-    }
-    return true;
+    return (v == NULL || !v->is_int) && (str_eq(name, "gpus") || str_eq(name, "nodes"));
+}
+
+/* What a point has for a coordinate of a set; NaN: the run knows no such thing. */
+static double coordinate_of(const struct point *p, const char *name)
+{
+    const struct value *v = params_get(&p->params, name);
+    return v != NULL && v->is_int                             ? (double)v->i
+           : str_eq(name, "batch_size")                       ? (double)p->batch_size
+           : str_eq(name, "threads")                          ? (double)p->threads
+           : str_eq(name, "trainers")                         ? p->replicas[ROLE_TRAINER]
+           : str_eq(name, "pservers")                         ? p->replicas[ROLE_PSERVER]
+           : str_eq(name, "workers") || counts_other(p, name) ? point_training_replicas(p)
+                                                              : (double)NAN;
 }
 
 /* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
 static size_t column_of(const struct reference_table *t, const struct point *p)
 {
-    double at;
-    bool is_other;
-    return coordinate_of(p, t->axis, &at, &is_other) ? reference_find_column(t, at)
-                                                     : REFERENCE_NO_ROW;
+    const double at = coordinate_of(p, t->axis);
+    return isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
 }
 
 /* Does it also have what all figures of the table have: their batch size, their servers? */
 static bool has_conditions(const struct reference_table *t, const struct point *p)
 {
     vec_each (const struct reference_at, at, &t->at) {
-        double here;
-        bool is_other;
-        if (!coordinate_of(p, at->name, &here, &is_other) || here != at->value) {
+        if (coordinate_of(p, at->name) != at->value) {
             return false;
         }
     }
@@ -61,10 +52,10 @@ static bool has_conditions(const struct reference_table *t, const struct point *
 /* Did the run vary what the table's columns vary? */
 static bool varies(const struct result *r, const struct reference_table *t)
 {
-    double first = NAN, here;
-    bool is_other;
+    double first = NAN;
     result_each_swept (p, r) {
-        if (!coordinate_of(p->point, t->axis, &here, &is_other)) {
+        const double here = coordinate_of(p->point, t->axis);
+        if (isnan(here)) {
             return false;
         }
         first = p == r->points ? here : first;
@@ -132,13 +123,12 @@ static void put_shared(struct sheet *s, const struct reference_beside *b,
     layout_init(&l, b->result);
     l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
-    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
-        const struct point *p = b->result->points[i].point;
-        const size_t column = column_of(t, p);
-        for (size_t row = 0; is_shared(t, p, sharing) && row < t->rows.len; row++) {
+    result_each_swept (p, b->result) {
+        const size_t column = column_of(t, p->point);
+        for (size_t row = 0; is_shared(t, p->point, sharing) && row < t->rows.len; row++) {
             _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
-            layout_describe_point(&l, i, &point);
-            put_own(&b->result->points[i], &own);
+            layout_describe_point(&l, p->point->index, &point);
+            put_own(p, &own);
             put_theirs(b, t, row, column, &theirs);
             table_text(table, "POINT", "%s", row == 0 ? buf_cstr(&point) : "");
             table_number(table, "THIS RUN", "%s", row == 0 ? buf_cstr(&own) : "");
@@ -225,12 +215,11 @@ static void add_condition(const struct reference_beside *b, const struct referen
 {
     for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
         const struct point *p = b->result->points[i].point;
-        double here = NAN;
-        bool is_other;
+        const double here = coordinate_of(p, at->name);
         if (!is_shared(t, p, sharing)) {
             continue;
         }
-        if (!coordinate_of(p, at->name, &here, &is_other)) {
+        if (isnan(here)) {
             add_reason(reasons, "other %s (here unknown, there %g)", at->name, at->value);
             return;
         }
@@ -258,9 +247,7 @@ static void add_batch(const struct reference_beside *b, const struct reference_t
 static void add_counting(const struct reference_table *t, const struct point *p,
                          struct buf *reasons)
 {
-    double at;
-    bool is_other;
-    if (coordinate_of(p, t->axis, &at, &is_other) && is_other) {
+    if (counts_other(p, t->axis)) {
         add_reason(reasons, "there %s are counted, here %ss", t->axis,
                    role_to_string(point_training_role(p)));
     }
