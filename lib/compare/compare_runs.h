@@ -33,9 +33,8 @@ void compare_machines(struct comparison *c);
  * adjusted by twice its own. A single point is the whole, which is then not tested. */
 double compare_adjust(double *p, size_t n, double whole);
 
-/* What a test of a mean difference of logs shows: slower or faster where p is at most `alpha` and
- * the change at least the threshold; `none` where p is above COMPARE_ALPHA or the change is smaller;
- * else it is inconclusive. */
+/* What a test of a mean difference of logs shows: `none` where p is above COMPARE_ALPHA or the
+ * change below the threshold, else slower or faster where p is at most `alpha`. */
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
                               double alpha, enum change none);
 

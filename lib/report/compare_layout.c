@@ -19,21 +19,17 @@ struct point_words compare_words_of(const struct comparison *c)
 /* ---- the table ---- */
 
 /* What a column of verdicts says; SLOWER is conspicuous without colour. */
-static const char *word(enum change change)
-{
-    static const char *const words[] = {
-        [CHANGE_SLOWER] = "SLOWER",
-        [CHANGE_FASTER] = "faster",
-        [CHANGE_INCONCLUSIVE] = "inconclusive",
-        [CHANGE_SPREAD_UNKNOWN] = "unknown",
-        [CHANGE_USUAL] = "usual",
-        [CHANGE_NONE] = "~",
-        [CHANGE_TOO_FEW] = "too few",
-        [CHANGE_NOT_MEASURED] = "not measured",
-        [CHANGE_MACHINE_BUSY] = "machine busy",
-    };
-    return words[change];
-}
+static const char *const change_words[CHANGE_COUNT] = {
+    [CHANGE_SLOWER] = "SLOWER",
+    [CHANGE_FASTER] = "faster",
+    [CHANGE_INCONCLUSIVE] = "inconclusive",
+    [CHANGE_SPREAD_UNKNOWN] = "unknown",
+    [CHANGE_USUAL] = "usual",
+    [CHANGE_NONE] = "~",
+    [CHANGE_TOO_FEW] = "too few",
+    [CHANGE_NOT_MEASURED] = "not measured",
+    [CHANGE_MACHINE_BUSY] = "machine busy",
+};
 
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate)
 {
@@ -80,7 +76,7 @@ static void put_point(struct table *t, const struct compared_point *p, const str
     if (with->trials) {
         table_number(t, "TRIALS", "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
     }
-    table_text(t, "CHANGE", "%s", word(p->change));
+    table_text(t, "CHANGE", "%s", change_words[p->change]);
     if (with->rehearsal) { /* every row carries the word */
         table_text(t, "RUNS", "rehearsal");
     }

@@ -185,7 +185,7 @@ static void note_accuracy(struct notes *notes, const struct result *r)
             if (t->phase == TRIAL_SUCCEEDED) {
                 every = t->evaluations_k > every ? t->evaluations_k : every;
                 n_unknown += t->evaluations_k == 0;
-                why = why == NULL && t->evaluations_k > 0 ? after_state_why(t->after.state) : why;
+                why = why == NULL && t->evaluations_k > 0 ? after_state_whys[t->after.state] : why;
             }
         }
     }

@@ -6,11 +6,13 @@
 
 #define MS_PER_S 1e3
 
-const char *target_state_to_string(enum target_state state)
-{
-    static const char *const names[] = {"Unknown", "NotReached", "Reached"};
-    return names[state];
-}
+const char *const target_state_names[] = {"Unknown", "NotReached", "Reached"};
+const char *const after_state_whys[] = {
+    [AFTER_NO_EVALUATION] = "no evaluation has a time",
+    [AFTER_THE_END] = "training ended before",
+    [AFTER_TOO_EARLY] = "the first evaluation came later",
+    [AFTER_KNOWN] = NULL,
+};
 
 static double accuracy_of(const struct evaluation *e)
 {
@@ -29,16 +31,6 @@ struct time_to_accuracy accuracy_time_to(const struct evaluations *e, double tar
         }
     }
     return t;
-}
-
-const char *after_state_why(enum after_state state)
-{
-    static const char *const whys[AFTER_STATE_COUNT] = {
-        [AFTER_NO_EVALUATION] = "no evaluation has a time",
-        [AFTER_THE_END] = "training ended before",
-        [AFTER_TOO_EARLY] = "the first evaluation came later",
-    };
-    return whys[state];
 }
 
 struct accuracy_after accuracy_after(const struct evaluations *e, double after_s)

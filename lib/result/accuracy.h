@@ -13,7 +13,7 @@ enum target_state {
     TARGET_REACHED,
 };
 #define TARGET_STATE_COUNT 3
-const char *target_state_to_string(enum target_state state); /* "Unknown", ... */
+extern const char *const target_state_names[TARGET_STATE_COUNT]; /* "Unknown", ... */
 
 struct time_to_accuracy {
     enum target_state state;
@@ -30,7 +30,7 @@ enum after_state {
     AFTER_KNOWN,
 };
 #define AFTER_STATE_COUNT 4
-const char *after_state_why(enum after_state state); /* it is unknown; NULL: it is known */
+extern const char *const after_state_whys[AFTER_STATE_COUNT]; /* it is unknown; NULL: it is known */
 
 struct accuracy_after {
     enum after_state state;

@@ -19,12 +19,8 @@
 /* Of normal noise, a median absolute deviation times this is a standard deviation. */
 #define MAD_TO_SD 1.4826
 
-const char *speed_kind_to_string(enum speed_kind kind)
-{
-    static const char *const names[] = {
-        [SPEED_NONE] = "None", [SPEED_WORK] = "Work", [SPEED_STEP] = "StepTime"};
-    return names[kind];
-}
+const char *const speed_kind_names[] = {
+    [SPEED_NONE] = "None", [SPEED_WORK] = "Work", [SPEED_STEP] = "StepTime"};
 
 /* Sums of all measured steps. */
 static int64_t work_ns(enum role role, const struct summary *s)

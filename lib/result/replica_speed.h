@@ -12,7 +12,7 @@
 /* From here on a difference is worth a word: 5%, as a logarithm. */
 #define SPEED_MIN 0.05
 
-const char *speed_kind_to_string(enum speed_kind kind); /* "None", "Work", "StepTime" */
+extern const char *const speed_kind_names[]; /* "None", "Work", "StepTime" */
 /* `s` with its series. */
 struct replica_speed replica_speed_of(enum role role, const struct summary *s);
 

@@ -65,7 +65,7 @@ static struct estimate estimate_of(const struct point_result *p, const struct sp
 /* The throughputs of its succeeded trials into `values`, and what follows from each alone. */
 static void take_values(struct point_result *p, double *values)
 {
-    const char *unit = result_unit_name(UNIT_SAMPLES);
+    const char *unit = result_units[UNIT_SAMPLES];
     p->n_succeeded = 0;
     p->throughput_min = p->throughput_max = NAN;
     point_each_trial (t, p) {

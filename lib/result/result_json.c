@@ -123,7 +123,7 @@ static void put_trial_accuracy(json_t *trial, const struct trial_result *t, cons
         JSON_ADD(
             trial,
             {"timeToAccuracy",
-             JSON_OBJECT_OF({"state", json_string(target_state_to_string(t->to_accuracy.state))},
+             JSON_OBJECT_OF({"state", json_string(target_state_names[t->to_accuracy.state])},
                             {"seconds", json_number_or_null(t->to_accuracy.s)},
                             {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
                             {"evaluationsEvery",
@@ -133,7 +133,7 @@ static void put_trial_accuracy(json_t *trial, const struct trial_result *t, cons
         JSON_ADD(trial,
                  {"accuracyAfterTime",
                   JSON_OBJECT_OF({"accuracy", json_number_or_null(t->after.accuracy)},
-                                 {"reason", json_text_or_null(after_state_why(t->after.state))})});
+                                 {"reason", json_text_or_null(after_state_whys[t->after.state])})});
     }
 }
 
@@ -272,7 +272,7 @@ static json_t *slow_to_json(const struct slow_replica *s)
         {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
         {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
         {"node", json_text_or_null(s->replica->node)},
-        {"by", json_string(speed_kind_to_string(s->replica->speed.kind))},
+        {"by", json_string(speed_kind_names[s->replica->speed.kind])},
         {"excess", json_number_or_null(s->excess)}, {"spread", json_number_or_null(s->spread)},
         {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
         {"trialsCompared", json_count(s->n_trials)});

@@ -4,7 +4,7 @@
 
 #include "result/result.h"
 
-const char *result_unit_name(enum summary_unit unit); /* "samples/s", ...; static */
+extern const char *const result_units[SUMMARY_UNIT_COUNT]; /* "samples/s", ...; trial_result.c */
 /* A trial and a replica of which nothing is known yet. */
 void result_begin_trial(struct trial_result *t);
 void result_begin_replica(struct replica_result *r, const struct replica_row *row);

@@ -366,8 +366,8 @@ static bool read_machines(struct figures_reader *r, struct machines *m, const ch
 static const char *unit_of(const char *text)
 {
     for (int unit = 0; unit < SUMMARY_UNIT_COUNT && text != NULL; unit++) {
-        if (str_eq(text, result_unit_name((enum summary_unit)unit))) {
-            return result_unit_name((enum summary_unit)unit);
+        if (str_eq(text, result_units[unit])) {
+            return result_units[unit];
         }
     }
     return NULL;

@@ -10,21 +10,16 @@
 
 #define ERROR_MAX_BYTES 4096
 
-static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
+const char *const result_units[] = {
     [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s", [UNIT_WORDS] = "words/s",
     [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
 };
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
 
-const char *result_unit_name(enum summary_unit unit)
-{
-    return units_per_s[unit];
-}
-
 static struct figure unknown_throughput(const char *scope)
 {
-    return (struct figure){.unit = units_per_s[UNIT_SAMPLES], .scope = scope};
+    return (struct figure){.unit = result_units[UNIT_SAMPLES], .scope = scope};
 }
 
 /* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
@@ -59,7 +54,7 @@ struct figure replica_throughput(const struct replica_result *r)
     if (replica_is_rated(r)) {
         f.estimate.known = true;
         f.estimate.value = summary_throughput(&r->summary);
-        f.unit = units_per_s[r->summary.source.unit];
+        f.unit = result_units[r->summary.source.unit];
         f.scope = r->summary.source.is_job ? scope_job : scope_replica;
     }
     return f;

@@ -81,14 +81,15 @@ TEST(accuracies_after_a_time)
         const struct accuracy_after a = accuracy_after(&e, rows[i].after_s);
         assert_int_equal(a.state == AFTER_KNOWN, rows[i].why == NULL);
         if (a.state == AFTER_KNOWN) {
-            assert_null(after_state_why(a.state));
+            assert_null(after_state_whys[a.state]);
             assert_true(a.accuracy == rows[i].accuracy);
         } else {
             assert_true(isnan(a.accuracy));
-            assert_string_equal(after_state_why(a.state), rows[i].why);
+            assert_string_equal(after_state_whys[a.state], rows[i].why);
         }
     }
-    assert_string_equal(after_state_why(accuracy_after(NULL, 1).state), "no evaluation has a time");
+    assert_string_equal(after_state_whys[accuracy_after(NULL, 1).state],
+                        "no evaluation has a time");
 }
 
 static double unit_of(uint64_t *seed)
