@@ -50,21 +50,17 @@ static const struct point_result *point_of(const struct result *r, uint32_t syst
     return found;
 }
 
-/* Of the points' replicas; nothing where they differ. */
-static void put_threads(const struct result *r, uint32_t system, struct buf *out)
+/* Of the replicas of this point and of all of its system; nothing where they differ. */
+static void put_threads(const struct result *r, const struct point *first, struct buf *out)
 {
-    const struct point_result *first = point_of(r, system);
-    for (uint32_t i = 0; first != NULL && i < r->def->matrix.n_swept; i++) {
-        const struct point *p = r->points[i].point;
-        if (p->system == system && p->threads != first->point->threads) {
+    result_each_swept (p, r) {
+        if (p->point->system == first->system && p->point->threads != first->threads) {
             return;
         }
     }
-    if (first != NULL) {
-        const long long n = (long long)first->point->threads;
-        buf_printf(out, "; %lld thread%s a %s", n, plural(n),
-                   role_to_string(point_training_role(first->point)));
-    }
+    const long long n = (long long)first->threads;
+    buf_printf(out, "; %lld thread%s a %s", n, plural(n),
+               role_to_string(point_training_role(first)));
 }
 
 /* How many replicas of the system's succeeded trials have this entry, or NO_HARDWARE. */
@@ -91,12 +87,8 @@ static void put_builds(const struct result *r, uint32_t system, struct buf *out)
 
 /* "; fp32 in this run", as its first replica that says a precision said it; the description has all
  * that the program could. */
-static void put_precision(const struct result *r, uint32_t system, struct buf *out)
+static void put_precision(const struct point_result *p, struct buf *out)
 {
-    const struct point_result *p = point_of(r, system);
-    if (p == NULL) {
-        return;
-    }
     point_each_replica (it, p) {
         json_auto_t *environment = environment_parse(it->row->environment_json);
         const char *precision = environment_text(environment, "precision");
@@ -109,12 +101,8 @@ static void put_precision(const struct result *r, uint32_t system, struct buf *o
 
 /* "; loss 2.375 in the first measured step of a trial, 2.250 in its last", of the first replica
  * that says it: whoever compares systems sees that all of them compute one. */
-static void put_loss(const struct result *r, uint32_t system, struct buf *out)
+static void put_loss(const struct point_result *p, struct buf *out)
 {
-    const struct point_result *p = point_of(r, system);
-    if (p == NULL) {
-        return;
-    }
     point_each_replica (it, p) {
         const struct summary *s = &it->summary;
         if (it->has_summary && isfinite(s->loss_first) && isfinite(s->loss_last)) {
@@ -220,11 +208,13 @@ static void put_system(const struct layout *l, uint32_t at, struct buf *out)
     const struct point_result *p = point_of(r, at);
     if (p != NULL) {
         put_exchange(r->def->spec, p->point, out);
+        put_threads(r, p->point, out);
     }
-    put_threads(r, at, out);
     put_builds(r, at, out);
-    put_precision(r, at, out);
-    put_loss(r, at, out);
+    if (p != NULL) {
+        put_precision(p, out);
+        put_loss(p, out);
+    }
 }
 
 void prose_systems_init(struct prose_verdict *lines, const struct layout *l)

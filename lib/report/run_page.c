@@ -109,11 +109,6 @@ static bool has_method(const struct result *r, enum interval_method method)
     return false;
 }
 
-static const struct point_result *baseline_of(const struct result *r, uint32_t point)
-{
-    return &r->points[r->points[point].point->baseline_index];
-}
-
 /* Where all points share it, the head says which points it belongs to. */
 static void define_batch(struct sheet *s, const struct layout *l)
 {
@@ -131,10 +126,10 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
     const struct result *r = l->result;
     const struct point_result *low = NULL, *high = NULL;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept && !l->mixed_units; i++) {
-        const struct point_result *base = baseline_of(r, i);
+    result_each_swept (p, r) {
+        const struct point_result *base = &r->points[p->point->baseline_index];
         const struct estimate *e = &base->throughput.estimate;
-        if (e->known) {
+        if (e->known && !l->mixed_units) {
             low = low == NULL || e->value < low->throughput.estimate.value ? base : low;
             high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
         }
