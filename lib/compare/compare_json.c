@@ -10,16 +10,14 @@
 
 static json_t *gate_to_json(const struct comparison *c)
 {
-    if (c->axis != NULL) {
-        return json_null();
-    }
     const struct permutation *g = &c->gate;
     size_t tested = 0;
     vec_each (const struct compared_point, p, &c->points) {
         tested += p->welch.known;
     }
-    return JSON_OBJECT_OF(
-        {"test", json_string("StratifiedPermutation")}, {"points", json_count(tested)},
+    return JSON_OBJECT_OR_NULL(
+        c->axis == NULL, {"test", json_string("StratifiedPermutation")},
+        {"points", json_count(tested)},
         {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
         {"p", g->known ? json_number_or_null(g->p) : json_null()},
         {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
@@ -36,52 +34,40 @@ static json_t *put_figures(json_t *o, const struct point_result *p)
 
 static json_t *welch_to_json(const struct compared_point *p)
 {
-    if (!p->welch.known) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF(
-        {"t", json_number_or_null(p->welch.t)}, {"df", json_number_or_null(p->welch.df)},
-        {"p", json_number_or_null(p->welch.p)}, {"pAdjusted", json_number_or_null(p->p_adjusted)});
+    return JSON_OBJECT_OR_NULL(p->welch.known, {"t", json_number_or_null(p->welch.t)},
+                               {"df", json_number_or_null(p->welch.df)},
+                               {"p", json_number_or_null(p->welch.p)},
+                               {"pAdjusted", json_number_or_null(p->p_adjusted)});
 }
 
 static json_t *axis_to_json(const struct comparison *c)
 {
-    if (c->axis == NULL) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
-                          {"candidate", json_text_or_null(c->axis_candidate)},
-                          {"blocks", json_count(c->n_blocks)});
+    return JSON_OBJECT_OR_NULL(
+        c->axis != NULL, {"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
+        {"candidate", json_text_or_null(c->axis_candidate)}, {"blocks", json_count(c->n_blocks)});
 }
 
 static json_t *paired_to_json(const struct paired *p, double p_adjusted)
 {
-    if (!p->known) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"pairs", json_count(p->n)}, {"t", json_number_or_null(p->t)},
-                          {"df", json_number_or_null(p->df)}, {"p", json_number_or_null(p->p)},
-                          {"pAdjusted", json_number_or_null(p_adjusted)},
-                          {"pSigns", json_number_or_null(p->p_signs)});
+    return JSON_OBJECT_OR_NULL(p->known, {"pairs", json_count(p->n)},
+                               {"t", json_number_or_null(p->t)}, {"df", json_number_or_null(p->df)},
+                               {"p", json_number_or_null(p->p)},
+                               {"pAdjusted", json_number_or_null(p_adjusted)},
+                               {"pSigns", json_number_or_null(p->p_signs)});
 }
 
 /* Of a point, or of the whole with the least limit of the points. */
 static json_t *margin_to_json(const struct comparison *c, enum margin_verdict verdict, double low)
 {
-    if (verdict == MARGIN_NOT_ASKED) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"ratio", json_real(c->margin_ratio)}, {"low", json_number_or_null(low)},
-                          {"verdict", json_string(margin_verdict_names[verdict])});
+    return JSON_OBJECT_OR_NULL(verdict != MARGIN_NOT_ASKED, {"ratio", json_real(c->margin_ratio)},
+                               {"low", json_number_or_null(low)},
+                               {"verdict", json_string(margin_verdict_names[verdict])});
 }
 
 static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
 {
-    if (!b->known) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF(
-        {"runs", json_count(b->n_runs)}, {"spread", json_number_or_null(expm1(b->sd))},
+    return JSON_OBJECT_OR_NULL(
+        b->known, {"runs", json_count(b->n_runs)}, {"spread", json_number_or_null(expm1(b->sd))},
         {"ratio", json_number_or_null(exp(b->difference))}, {"t", json_number_or_null(b->t)},
         {"df", json_number_or_null(b->df)}, {"p", json_number_or_null(b->p)},
         {"pAdjusted", json_number_or_null(p_adjusted)});
@@ -90,27 +76,21 @@ static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
 /* What other programs took, and what remains without it. */
 static json_t *busy_to_json(const struct compared_busy *b)
 {
-    if (!b->alone.known) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"base", json_number_or_null(b->base_share)},
-                          {"candidate", json_number_or_null(b->candidate_share)},
-                          {"explained", json_number_or_null(exp(b->explained))},
-                          {"remaining", json_number_or_null(exp(b->alone.difference))},
-                          {"p", json_number_or_null(b->alone.p)},
-                          {"pAdjusted", json_number_or_null(b->p_adjusted)});
+    return JSON_OBJECT_OR_NULL(b->alone.known, {"base", json_number_or_null(b->base_share)},
+                               {"candidate", json_number_or_null(b->candidate_share)},
+                               {"explained", json_number_or_null(exp(b->explained))},
+                               {"remaining", json_number_or_null(exp(b->alone.difference))},
+                               {"p", json_number_or_null(b->alone.p)},
+                               {"pAdjusted", json_number_or_null(b->p_adjusted)});
 }
 
 /* How far runs of the base differ; of one run nothing needs to be known about others. */
 static json_t *history_to_json(const struct comparison *c)
 {
-    if (c->axis != NULL) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"baseRuns", json_count(c->n_base_runs)},
-                          {"together", between_to_json(&c->between, c->between_p_adjusted)},
-                          {"others", busy_to_json(&c->busy)},
-                          {"verdict", json_string(change_names[c->whole_change])});
+    return JSON_OBJECT_OR_NULL(c->axis == NULL, {"baseRuns", json_count(c->n_base_runs)},
+                               {"together", between_to_json(&c->between, c->between_p_adjusted)},
+                               {"others", busy_to_json(&c->busy)},
+                               {"verdict", json_string(change_names[c->whole_change])});
 }
 
 static double margin_low(const struct paired *p)

@@ -28,6 +28,8 @@ struct json_member {
 };
 #define JSON_MEMBERS(...) ((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 #define JSON_OBJECT_OF(...) json_object_add(json_object(), JSON_MEMBERS(__VA_ARGS__))
+/* The same; null where what it says is not known. */
+#define JSON_OBJECT_OR_NULL(is_known, ...) ((is_known) ? JSON_OBJECT_OF(__VA_ARGS__) : json_null())
 #define JSON_ADD(object, ...) ((void)json_object_add(object, JSON_MEMBERS(__VA_ARGS__)))
 json_t *json_object_add(json_t *object, const struct json_member *members_take);
 

@@ -314,13 +314,10 @@ static json_t *cell_to_json(const struct pivot *p, size_t i)
 
 static json_t *summary_to_json(const struct pivot *p, const struct pivot_summary *s)
 {
-    if (!p->has_summaries) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"cells", json_count(s->n)}, {"median", json_number_or_null(s->median)},
-                          {"geomean", json_number_or_null(s->geomean)},
-                          {"min", json_number_or_null(s->least)},
-                          {"max", json_number_or_null(s->most)});
+    return JSON_OBJECT_OR_NULL(
+        p->has_summaries, {"cells", json_count(s->n)}, {"median", json_number_or_null(s->median)},
+        {"geomean", json_number_or_null(s->geomean)}, {"min", json_number_or_null(s->least)},
+        {"max", json_number_or_null(s->most)});
 }
 
 static json_t *pivot_to_json(const struct pivot *p)

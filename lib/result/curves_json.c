@@ -50,16 +50,13 @@ static json_t *useful_to_json(const struct curve *c)
 
 static json_t *loss_to_json(const struct curve_loss *loss)
 {
-    if (loss->from == NULL) {
-        return json_null();
-    }
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
-    return JSON_OBJECT_OF({"fromPoint", json_count(loss->from->point->index)},
-                          {"toPoint", json_count(loss->to->point->index)},
-                          {"kept", figure_to_json(&kept)},
-                          {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
-                          {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
-                          {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
+    return JSON_OBJECT_OR_NULL(
+        loss->from != NULL, {"fromPoint", json_count(loss->from->point->index)},
+        {"toPoint", json_count(loss->to->point->index)}, {"kept", figure_to_json(&kept)},
+        {"phase", json_text_or_null(loss->has_phases ? loss->phase : NULL)},
+        {"phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null()},
+        {"stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null()});
 }
 
 json_t *curve_to_json(const struct result *r, const struct curve *c)

@@ -42,11 +42,8 @@ static json_t *source_to_json(const struct summary_source *s)
 
 static json_t *probe_to_json(const struct noise_probe *p)
 {
-    if (p->spins_per_s == 0) {
-        return json_null();
-    }
-    return JSON_OBJECT_OF({"spinsPerS", json_count(p->spins_per_s)},
-                          {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
+    return JSON_OBJECT_OR_NULL(p->spins_per_s != 0, {"spinsPerS", json_count(p->spins_per_s)},
+                               {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
 }
 
 static json_t *noise_to_json(const struct noise *n)
