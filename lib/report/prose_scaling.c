@@ -165,7 +165,7 @@ struct reasons {
     VEC(struct reason) list;
 };
 
-/* Made, of no curves, where none is like it. */
+/* The one like it; where there is no such, it is made, of no curves yet. */
 static struct reason *reason_of(struct reasons *reasons, const struct curve *c)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;

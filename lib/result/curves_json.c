@@ -28,24 +28,16 @@ static json_t *fit_to_json(const struct scaling_fit *f)
 
 static json_t *peak_to_json(const struct curve *c)
 {
-    if (!scaling_fit_holds(&c->fits[SCALING_USL])) {
-        return json_null();
-    }
-    json_t *o = range_to_json(&c->peak.at);
-    json_object_set_new(o, "within", json_boolean(c->peak.is_within));
-    json_object_set_new(o, "limit", json_number_or_null(c->peak.limit));
-    return o;
+    return json_object_add(range_to_json(&c->peak.at),
+                           JSON_MEMBERS({"within", json_boolean(c->peak.is_within)},
+                                        {"limit", json_number_or_null(c->peak.limit)}));
 }
 
 static json_t *useful_to_json(const struct curve *c)
 {
-    if (!scaling_fit_holds(&c->fits[SCALING_USL])) {
-        return json_null();
-    }
-    json_t *o = range_to_json(&c->useful.upto);
-    json_object_set_new(o, "gain", json_real(SCALING_USEFUL_GAIN));
-    json_object_set_new(o, "limit", json_number_or_null(c->useful.limit));
-    return o;
+    return json_object_add(range_to_json(&c->useful.upto),
+                           JSON_MEMBERS({"gain", json_real(SCALING_USEFUL_GAIN)},
+                                        {"limit", json_number_or_null(c->useful.limit)}));
 }
 
 static json_t *loss_to_json(const struct curve_loss *loss)
@@ -62,6 +54,7 @@ static json_t *loss_to_json(const struct curve_loss *loss)
 json_t *curve_to_json(const struct result *r, const struct curve *c)
 {
     const struct point *first = c->points.items[0]->point;
+    const bool has_usl = scaling_fit_holds(&c->fits[SCALING_USL]);
     json_t *parameters = json_object();
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
@@ -78,7 +71,8 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
             "models", JSON_ARRAY_OF(for (int i = 0; i < SCALING_MODEL_COUNT; i++),
                                     fit_to_json(&c->fits[i]))
         },
-        {"peak", peak_to_json(c)}, {"useful", useful_to_json(c)},
+        {"peak", has_usl ? peak_to_json(c) : json_null()},
+        {"useful", has_usl ? useful_to_json(c) : json_null()},
         {"exchangeShare", range_to_json(&c->exchange_share)},
         {"biggestLoss", loss_to_json(&c->loss)});
 }

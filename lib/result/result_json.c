@@ -191,33 +191,32 @@ json_t *result_json_put_point(json_t *o, const struct result *r, const struct po
                         {"exchange", json_string(point_exchange_name(r->def->spec, point))}));
 }
 
-static json_t *point_to_json(const struct result *r, const struct point_result *p)
+/* How it exchanges, where that is not as usual; and over what, where its replicas say it. */
+static void put_exchange(json_t *o, const struct spec *spec, const struct point_result *p)
 {
+    const enum exchange_wire wire = point_wire(spec, p->point);
+    const struct exchange_mode mode = point_mode(spec, p->point);
+    struct transports transports = {0};
+    char link[LINK_TEXT_MAX], mode_text[EXCHANGE_MODE_TEXT_MAX];
+    _cleanup_(buf_done) struct buf transport = BUF_INIT;
+    link_text(&p->point->link, link);
+    exchange_mode_text(&mode, mode_text);
+    transports_add(&transports, p);
+    transports_name(&transports, &transport);
+    JSON_ADD(o,
+             {"wire", wire == EXCHANGE_WIRE_FP32 ? NULL : json_string(exchange_wire_names[wire])},
+             {"link", p->point->link.bits_per_s > 0 ? json_string(link) : NULL},
+             {"mode", exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) ? NULL : json_string(mode_text)},
+             {"transport", transport.len > 0 ? json_string(buf_cstr(&transport)) : NULL});
+}
+
+json_t *result_point_to_json(const struct result *r, uint32_t i)
+{
+    const struct point_result *p = &r->points[i];
     const struct point *point = p->point;
     json_t *o =
         result_json_put_point(JSON_OBJECT_OF({"point", json_count(point->index)}), r, point);
-    const enum exchange_wire wire = point_wire(r->def->spec, point);
-    if (wire != EXCHANGE_WIRE_FP32) {
-        json_object_set_new(o, "wire", json_string(exchange_wire_names[wire]));
-    }
-    if (point->link.bits_per_s > 0) {
-        char text[LINK_TEXT_MAX];
-        link_text(&point->link, text);
-        json_object_set_new(o, "link", json_string(text));
-    }
-    const struct exchange_mode mode = point_mode(r->def->spec, point);
-    if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
-        char text[EXCHANGE_MODE_TEXT_MAX];
-        exchange_mode_text(&mode, text);
-        json_object_set_new(o, "mode", json_string(text));
-    }
-    struct transports transports = {0};
-    transports_add(&transports, p);
-    if (transports_are_known(&transports)) {
-        _cleanup_(buf_done) struct buf name = BUF_INIT;
-        transports_name(&transports, &name);
-        json_object_set_new(o, "transport", json_string(buf_cstr(&name)));
-    }
+    put_exchange(o, r->def->spec, p);
     JSON_ADD(o, {"phase", json_string(trial_phase_to_string(p->phase))},
              {"throughput", figure_to_json(&p->throughput)},
              {"throughputMin", plain_figure(p->throughput_min, &p->throughput)},
@@ -231,11 +230,6 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
              {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)});
     put_point_accuracy(o, p, r->def->spec);
     return o;
-}
-
-json_t *result_point_to_json(const struct result *r, uint32_t i)
-{
-    return point_to_json(r, &r->points[i]);
 }
 
 static json_t *hardware_to_json(const struct result *r)
