@@ -65,12 +65,12 @@ struct point_list {
     char text[128];
 };
 
-static void list_add(struct point_list *l, uint32_t point)
+static void list_add_if(struct point_list *l, bool is_in, uint32_t point)
 {
-    if (l->n < MAX_NAMED) {
+    if (is_in && l->n < MAX_NAMED) {
         l->first[l->n] = point;
     }
-    l->n++;
+    l->n += is_in;
 }
 
 /* Borrowed from the list. */
@@ -131,9 +131,7 @@ static void lint_one_trial(struct result *r)
 {
     struct point_list points = {0};
     result_each_point (p, r) {
-        if (p->n_succeeded == 1) {
-            list_add(&points, p->point->index);
-        }
+        list_add_if(&points, p->n_succeeded == 1, p->point->index);
     }
     if (points.n > 0) {
         warn(r, WARNING_ONE_TRIAL, "only one trial at %s: the spread is unknown",
@@ -157,9 +155,7 @@ static void lint_efficiency(struct result *r)
     struct point_list points = {0};
     result_each_swept (p, r) {
         const struct estimate *e = &p->efficiency.estimate;
-        if (e->known && e->has_interval && e->low > 1) {
-            list_add(&points, p->point->index);
-        }
+        list_add_if(&points, e->known && e->has_interval && e->low > 1, p->point->index);
     }
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
@@ -220,9 +216,7 @@ static void lint_efficiency_unproven(struct result *r)
     struct point_list points = {0};
     result_each_swept (p, r) {
         const struct estimate *e = &p->efficiency.estimate;
-        if (e->known && !e->has_interval && e->value > 1) {
-            list_add(&points, p->point->index);
-        }
+        list_add_if(&points, e->known && !e->has_interval && e->value > 1, p->point->index);
     }
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_UNPROVEN,
@@ -279,9 +273,7 @@ static void lint_wide_spread(struct result *r)
     significance_adjust(p, n, p);
     struct point_list points = {0};
     for (uint32_t i = 0; i < n; i++) {
-        if (p[i] <= WIDE_ALPHA) {
-            list_add(&points, i);
-        }
+        list_add_if(&points, p[i] <= WIDE_ALPHA, i);
     }
     if (points.n > 0) {
         warn(r, WARNING_WIDE_SPREAD,
@@ -331,7 +323,7 @@ struct unsettled {
 
 static void unsettled_add(struct unsettled *u, uint32_t point, size_t steps, double change)
 {
-    list_add(&u->points, point);
+    list_add_if(&u->points, true, point);
     if (steps > u->steps) {
         u->steps = steps;
         u->change = change;
@@ -379,7 +371,7 @@ static void lint_steady_state(struct result *r)
         if (w->state == WARMUP_SHORT) {
             unsettled_add(&late, i, w->steps, w->change);
         } else if (p[i] <= FALL_ALPHA) {
-            list_add(&falling, i);
+            list_add_if(&falling, true, i);
         } else if (w->state == WARMUP_NEVER) {
             unsettled_add(&never, i, w->steps, w->change);
         }
