@@ -12,7 +12,7 @@
 #include "base/vec_walk.h"
 #include "network/def.h"
 #include "predict/fit.h"
-#include "result/limit.h"
+#include "result/phases.h"
 #include "result/transport.h"
 #include "spec/profile.h"
 

@@ -11,7 +11,7 @@
 #include "network/def.h"
 #include "spec/profile.h"
 
-#define HIDDEN 0.1   /* as in result/limit.c */
+#define HIDDEN 0.1   /* as in result/phases.c */
 #define USED_UP 0.95 /* of shared cores */
 
 const char *const predict_limit_names[] = {

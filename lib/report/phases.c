@@ -4,7 +4,7 @@
 
 #include "report/layout.h"
 #include "report/sheets.h"
-#include "result/limit.h"
+#include "result/phases.h"
 
 static const char method[] =
     "Milliseconds a step, means over the replicas of succeeded trials. SEND, WAIT and RECV of a "

@@ -94,12 +94,11 @@ static bool ranks_trainers(const struct result *r)
 {
     const struct point *first = r->points[0].point;
     bool varies = false;
-    for (uint32_t i = 1; i < r->def->matrix.n_swept; i++) {
-        const struct point *p = r->points[i].point;
-        if (p->system != first->system) {
+    result_each_swept (p, r) {
+        if (p->point->system != first->system) {
             return false;
         }
-        varies = varies || point_training_replicas(p) != point_training_replicas(first);
+        varies = varies || point_training_replicas(p->point) != point_training_replicas(first);
     }
     return varies;
 }

@@ -1,7 +1,21 @@
 /* See phases.h. */
 #include "result/phases.h"
 
+#include <math.h>
+
+#include "base/mem.h"
 #include "result/result.h"
+
+#define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
+#define BUSY 0.5     /* from here on a server is what trainers wait for */
+#define RELAXED 0.25 /* a server that works so much of a step is not */
+#define USED_UP 0.8  /* more than that no server can work */
+
+const char *const limit_kind_names[] = {
+    [LIMIT_UNKNOWN] = "Unknown",        [LIMIT_COMPUTE] = "Compute",
+    [LIMIT_STRAGGLER] = "Straggler",    [LIMIT_SERVER_CPU] = "ServerCpu",
+    [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
+};
 
 bool phases_are_counted(const struct replica_result *r, enum role role)
 {
@@ -46,4 +60,155 @@ double phases_exchange_ns(const struct step_means *m)
         sum += phase_is_own((enum phase)k) ? 0 : m->phase_ns[k];
     }
     return sum;
+}
+
+static int64_t exposed_ns(const struct summary *s)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        sum += phase_is_own((enum phase)i) ? 0 : s->phase_ns[i];
+    }
+    return sum;
+}
+
+static int64_t server_work_ns(const struct summary *s)
+{
+    return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
+}
+
+static void add_times(struct phase_times *t, const struct summary *s)
+{
+    const double steps = s->steps;
+    t->n++;
+    t->steps += steps;
+    t->step_s += (double)s->duration_ns / 1e9 / steps;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        t->phase_s[i] += (double)s->phase_ns[i] / 1e9 / steps;
+    }
+    t->exposed_s += (double)exposed_ns(s) / 1e9 / steps;
+    t->cpu_s += s->cpu_ns > 0 ? (double)s->cpu_ns / 1e9 / steps : NAN;
+    t->bytes_tx += (double)s->bytes_tx / steps;
+    t->bytes_rx += (double)s->bytes_rx / steps;
+}
+
+struct phase_times phase_times_of(const struct point_result *p, enum role role)
+{
+    struct phase_times t = {0};
+    point_each_replica (r, p) {
+        if (phases_are_counted(r, role)) {
+            add_times(&t, &r->summary);
+        }
+    }
+    if (t.n == 0) {
+        return t;
+    }
+    const double n = (double)t.n;
+    t.steps /= n;
+    t.step_s /= n;
+    t.exposed_s /= n;
+    t.cpu_s /= n;
+    t.bytes_tx /= n;
+    t.bytes_rx /= n;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        t.phase_s[i] /= n;
+    }
+    return t;
+}
+
+/* What the servers said, summed over the trials. */
+struct server_sums {
+    uint32_t n_trainers, n_servers;
+    double steps;   /* of a trainer, which may be some for each round of a server; 0: not known */
+    size_t *n;      /* trials, of each server */
+    double *busy_s; /* of each server */
+    double *late_s; /* of each server, for each trainer: how long the others waited for it there */
+};
+
+static void add_server(struct server_sums *sums, const struct replica_result *r)
+{
+    const struct summary *s = &r->summary;
+    const uint32_t server = r->row->id.index, late = s->last.trainer;
+    const double steps = sums->steps > 0 ? sums->steps : s->steps;
+    if (server >= sums->n_servers) {
+        return;
+    }
+    sums->n[server]++;
+    sums->busy_s[server] += (double)server_work_ns(s) / 1e9 / steps;
+    if (late < sums->n_trainers) {
+        sums->late_s[(size_t)server * sums->n_trainers + late] +=
+            (double)s->last.wait_ns / 1e9 / steps;
+    }
+}
+
+/* The busiest server and the latest trainer, each by its mean over the trials, as
+ * the table shows them. */
+static void find_worst(const struct server_sums *sums, struct limit_facts *f)
+{
+    for (uint32_t i = 0; i < sums->n_servers; i++) {
+        const double n = sums->n[i] > 0 ? (double)sums->n[i] : 1;
+        if (sums->busy_s[i] / n > f->server_busy_s) {
+            f->server_busy_s = sums->busy_s[i] / n;
+            f->server = i;
+        }
+        for (uint32_t k = 0; k < sums->n_trainers; k++) {
+            const double late_s = sums->late_s[(size_t)i * sums->n_trainers + k] / n;
+            if (late_s > f->late_s) {
+                f->late_s = late_s;
+                f->late_trainer = k;
+            }
+        }
+    }
+}
+
+struct limit_facts limit_facts_of(const struct point_result *p)
+{
+    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
+    struct limit_facts f = {
+        .n_trainers = p->point->replicas[ROLE_TRAINER],
+        .n_servers = p->point->replicas[ROLE_PSERVER],
+        .step_s = t.step_s,
+        .exposed_s = t.exposed_s,
+    };
+    _cleanup_(freep) size_t *n = xnew_array(size_t, f.n_servers);
+    _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
+    _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
+    struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
+    point_each_replica (r, p) {
+        if (phases_are_counted(r, ROLE_PSERVER)) {
+            add_server(&sums, r);
+        }
+    }
+    find_worst(&sums, &f);
+    return f;
+}
+
+struct limit limit_find(const struct limit_facts *f)
+{
+    struct limit limit = {.kind = LIMIT_UNKNOWN, .exposed = NAN, .share = NAN, .advice = NAN};
+    if (f->step_s <= 0 || f->n_servers == 0) {
+        return limit;
+    }
+    const double busy = f->server_busy_s / f->step_s, late = f->late_s / f->step_s;
+    limit.exposed = f->exposed_s / f->step_s;
+    if (limit.exposed < HIDDEN) {
+        limit.kind = LIMIT_COMPUTE;
+        limit.share = 1 - limit.exposed;
+        limit.advice = busy > 0 && busy < USED_UP ? floor(f->n_trainers * USED_UP / busy) : NAN;
+    } else if (f->n_trainers > 1 && f->late_s >= f->exposed_s / 2) {
+        limit.kind = LIMIT_STRAGGLER;
+        limit.share = late;
+        limit.advice = late;
+    } else if (busy >= BUSY) {
+        limit.kind = LIMIT_SERVER_CPU;
+        limit.share = busy;
+        limit.advice = ceil(f->n_servers * busy / RELAXED);
+    } else if (f->n_trainers > f->n_servers) {
+        limit.kind = LIMIT_SERVER_LINK;
+        limit.advice = 2.0 * f->n_servers;
+    } else {
+        limit.kind = LIMIT_TRAINER_LINK;
+        const double other_s = f->step_s - f->exposed_s; /* grows with the batch */
+        limit.advice = other_s > 0 ? f->exposed_s * (1 - HIDDEN) / HIDDEN / other_s : NAN;
+    }
+    return limit;
 }

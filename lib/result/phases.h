@@ -1,8 +1,9 @@
-/* What a trainer's step consists of, from the summaries of a point. Pure. */
+/* What a step consists of, and what limits it, from the summaries of a point. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/record.h"
 
@@ -23,3 +24,51 @@ struct step_means phases_of(const struct point_result *p);
 double phases_exchange_ns(const struct step_means *m);
 /* Is the phase the trainer's own, and not of the exchange? */
 bool phase_is_own(enum phase phase);
+
+/* The means over the steps of all replicas of a role in the point's succeeded trials. A trainer's
+ * exchange overlaps with its computation: only what it waited for (send, wait, receive) makes its
+ * step longer. That is the exposed exchange. */
+struct phase_times { /* of one role; seconds a step */
+    size_t n;        /* replicas whose summaries say phases; 0: nothing below is known */
+    double steps;    /* of a replica and trial, in the mean */
+    double step_s;
+    double phase_s[PHASE_COUNT];
+    double exposed_s; /* of a trainer or worker */
+    double cpu_s;     /* NaN: not known */
+    double bytes_tx, bytes_rx;
+};
+struct phase_times phase_times_of(const struct point_result *p, enum role role);
+
+enum limit_kind {
+    LIMIT_UNKNOWN,      /* the replicas say no phases, or nothing is exchanged */
+    LIMIT_COMPUTE,      /* under a tenth of a step is exposed exchange */
+    LIMIT_STRAGGLER,    /* the others wait for one trainer */
+    LIMIT_SERVER_CPU,   /* the busiest server works for half of a step or more */
+    LIMIT_SERVER_LINK,  /* neither, and a server's link carries more than a trainer's */
+    LIMIT_TRAINER_LINK, /* neither, and it does not */
+};
+extern const char *const limit_kind_names[]; /* "Compute", ... */
+
+/* What the rule needs to know, a step each; times are means over the trials, a server's and a late
+ * trainer's, too. */
+struct limit_facts {
+    uint32_t n_trainers, n_servers;
+    double step_s, exposed_s; /* of a trainer; step_s 0: not known */
+    double server_busy_s;     /* receive, update and send of the busiest server */
+    uint32_t server;          /* its index */
+    double late_s;            /* how long the others waited for one trainer */
+    uint32_t late_trainer;
+};
+struct limit_facts limit_facts_of(const struct point_result *p);
+
+struct limit {
+    enum limit_kind kind;
+    double exposed; /* exposed exchange, of a trainer's step: 0 to 1 */
+    double share;   /* of a step: what the limiting replica works, or is waited for; NaN: a link */
+    /* What would help: so many trainers use up the servers (COMPUTE), so many servers bring the
+     * busiest to a quarter of a step (SERVER_CPU), or halve what a link carries (SERVER_LINK), so
+     * many times the batch hides the exchange (TRAINER_LINK), or so much less time a step takes
+     * without the wait (STRAGGLER, 0 to 1). NaN: nothing to advise. */
+    double advice;
+};
+struct limit limit_find(const struct limit_facts *f);

@@ -62,7 +62,7 @@ struct trial_result {
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
-    double cpus;         /* limits of its replicas (resources.c), if it succeeded; NaN: not known */
+    double cpus;         /* limits of its replicas, if it succeeded; NaN: not known */
     /* Of the first trainer, worker or launcher that has evaluations; only if the
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
@@ -92,7 +92,7 @@ struct point_result {
     struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
     struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
     size_t n_reached, n_after;             /* succeeded trials that have these figures */
-    double cpus;                           /* of all replicas, see resources.c; NaN: unknown */
+    double cpus;                           /* of all replicas (result_build.c); NaN: not known */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */
     /* n_trials: those that there are to be, fewer than `repeats` where a stop

@@ -106,6 +106,25 @@ static void take_accuracies(struct point_result *p)
     }
 }
 
+/* CPUs of all replicas, for servers are not free. In a local run the busy threads. In a cluster
+ * those of the first trial that succeeded. NaN: not known, no trial succeeded, or the run is a
+ * rehearsal, where threads share CPUs. */
+static double cpus_of(const struct run_def *def, const struct point_result *p)
+{
+    if (def->rehearsal) {
+        return NAN;
+    }
+    if (def->cpus > 0) { /* a local run */
+        return (double)point_busy_threads(p->point);
+    }
+    point_each_trial (t, p) {
+        if (t->phase == TRIAL_SUCCEEDED) {
+            return t->cpus;
+        }
+    }
+    return NAN;
+}
+
 void result_conclude_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
@@ -118,7 +137,7 @@ void result_conclude_point(struct result *r, uint32_t point)
     }
     p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
-    p->cpus = resources_cpus(r->def, p);
+    p->cpus = cpus_of(r->def, p);
     take_accuracies(p);
 }
 

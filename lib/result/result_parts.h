@@ -35,16 +35,6 @@ char *hardware_read(const json_t *environment, struct hardware *ret);
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
 void hardware_done(struct hardware *h);
 
-/* In resources.c, what a point uses in addition to its trainers: servers are not free.
- *
- * Of a trial: the sum of the CPU limits that the start records of its replicas name. NaN: it has
- * other replicas than `n_pods` of them, or one has no limit or did not say. */
-double resources_of_trial(const struct trial_result *t, uint32_t n_pods);
-/* CPUs of all replicas. In a local run the busy threads. In a cluster those of the first
- * trial that succeeded. NaN: not known, no trial succeeded, or the run is a rehearsal, where
- * threads share CPUs. */
-double resources_cpus(const struct run_def *def, const struct point_result *p);
-
 /* In lint.c: appends to r->warnings, in the order of enum warning_code, when every figure is
  * there. */
 void result_lint(struct result *r);

@@ -235,6 +235,24 @@ void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
     }
 }
 
+/* NaN: none, or not said. */
+static double cpu_limit(const json_t *environment)
+{
+    const double cpus = environment_number(environment, "cgroup_cpu_limit");
+    return cpus > 0 ? cpus : NAN;
+}
+
+/* The sum of the CPU limits that the start records of its replicas name. NaN: it has other replicas
+ * than `n_pods` of them, or one has no limit or did not say. */
+static double cpus_of(const struct trial_result *t, uint32_t n_pods)
+{
+    double sum = t->n_replicas == n_pods ? 0 : NAN;
+    trial_each_replica (r, t) {
+        sum += cpu_limit(r->environment);
+    }
+    return sum;
+}
+
 void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase)
 {
     if (t->row == NULL) {
@@ -255,7 +273,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
         t->others_share = others_cpu_of_trial(t, terms->leading);
     }
     if (t->phase == TRIAL_SUCCEEDED) {
-        t->cpus = resources_of_trial(t, terms->n_pods);
+        t->cpus = cpus_of(t, terms->n_pods);
     }
     if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
         take_details(t);

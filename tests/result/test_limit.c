@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "result/limit.h"
+#include "result/phases.h"
 #include "result_fixture.h"
 
 TEST(rule)

@@ -8,7 +8,7 @@
 #include "stats/run_spread.h"
 #include "stats/change_points.h"
 #include "result/choice.h"
-#include "result/limit.h"
+#include "result/phases.h"
 #include "result/outlier.h"
 #include "stats/paired.h"
 #include "stats/scaling.h"
