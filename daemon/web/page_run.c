@@ -180,6 +180,7 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
             .value = t->throughput.estimate.value,
             .low = NAN,
             .high = NAN,
+            .ideal = NAN,
             .text = xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
     }
     if (dots->rows.len > 0) {

@@ -1,7 +1,6 @@
 /* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
 #include "compare/compare.h"
 
-#include <ctype.h>
 #include <math.h>
 
 #include "core/json_field.h"
@@ -146,14 +145,22 @@ static json_t *differences_to_json(const struct comparison *c)
                                         {"candidate", json_text_or_null(d->candidate)}));
 }
 
-/* The keys are the names, as keys are written: "slower", "spreadUnknown". */
 static json_t *counts_of_changes(const struct comparison *c)
 {
+    static const char *const keys[CHANGE_COUNT] = {
+        [CHANGE_SLOWER] = "slower",
+        [CHANGE_FASTER] = "faster",
+        [CHANGE_INCONCLUSIVE] = "inconclusive",
+        [CHANGE_SPREAD_UNKNOWN] = "spreadUnknown",
+        [CHANGE_USUAL] = "usualSpread",
+        [CHANGE_NONE] = "noneShown",
+        [CHANGE_TOO_FEW] = "tooFewTrials",
+        [CHANGE_NOT_MEASURED] = "notMeasured",
+        [CHANGE_MACHINE_BUSY] = "machineBusy",
+    };
     json_t *o = json_object();
     for (int i = 0; i < CHANGE_COUNT; i++) {
-        _cleanup_(freep) char *key = xstrdup(change_names[i]);
-        key[0] = (char)tolower((unsigned char)key[0]);
-        json_object_set_new(o, key, json_count(c->counts[i]));
+        json_object_set_new(o, keys[i], json_count(c->counts[i]));
     }
     return o;
 }

@@ -34,7 +34,8 @@ void compare_machines(struct comparison *c);
 double compare_adjust(double *p, size_t n, double whole);
 
 /* What a test of a mean difference of logs shows: `none` where p is above COMPARE_ALPHA or the
- * change below the threshold, else slower or faster where p is at most `alpha`. */
+ * change below the threshold, else slower or faster where p is at most `alpha`, inconclusive
+ * where it is above. */
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
                               double alpha, enum change none);
 

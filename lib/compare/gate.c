@@ -31,24 +31,38 @@ static enum gate_outcome summarize_run(const struct result *r)
     return r->phase == RUN_SUCCEEDED ? GATE_CHECK_PASSED : GATE_CHECK_FAILED;
 }
 
-static const enum gate_outcome of_threshold[] = {
-    [THRESHOLD_PASSED] = GATE_CHECK_PASSED,
-    [THRESHOLD_FAILED] = GATE_CHECK_FAILED,
-    [THRESHOLD_UNKNOWN] = GATE_CHECK_UNKNOWN,
-};
-static const enum gate_outcome of_margin[] = {
-    [MARGIN_NOT_ASKED] = GATE_CHECK_UNKNOWN,
-    [MARGIN_NOT_SLOWER] = GATE_CHECK_PASSED,
-    [MARGIN_SLOWER] = GATE_CHECK_FAILED,
-    [MARGIN_INCONCLUSIVE] = GATE_CHECK_UNKNOWN,
-};
-static const enum gate_outcome of_change[CHANGE_COUNT] = {
-    [CHANGE_SLOWER] = GATE_CHECK_FAILED,        [CHANGE_FASTER] = GATE_CHECK_PASSED,
-    [CHANGE_INCONCLUSIVE] = GATE_CHECK_UNKNOWN, [CHANGE_SPREAD_UNKNOWN] = GATE_CHECK_UNKNOWN,
-    [CHANGE_USUAL] = GATE_CHECK_PASSED,         [CHANGE_NONE] = GATE_CHECK_PASSED,
-    [CHANGE_TOO_FEW] = GATE_CHECK_UNKNOWN,      [CHANGE_NOT_MEASURED] = GATE_CHECK_UNKNOWN,
-    [CHANGE_MACHINE_BUSY] = GATE_CHECK_UNKNOWN,
-};
+static enum gate_outcome judge_threshold(const struct threshold_result *t)
+{
+    return t->verdict == THRESHOLD_PASSED   ? GATE_CHECK_PASSED
+           : t->verdict == THRESHOLD_FAILED ? GATE_CHECK_FAILED
+                                            : GATE_CHECK_UNKNOWN;
+}
+
+static enum gate_outcome judge_margin(enum margin_verdict margin)
+{
+    return margin == MARGIN_NOT_SLOWER ? GATE_CHECK_PASSED
+           : margin == MARGIN_SLOWER   ? GATE_CHECK_FAILED
+                                       : GATE_CHECK_UNKNOWN;
+}
+
+static enum gate_outcome judge_change(enum change change)
+{
+    switch (change) {
+    case CHANGE_SLOWER:
+        return GATE_CHECK_FAILED;
+    case CHANGE_FASTER:
+    case CHANGE_NONE:
+    case CHANGE_USUAL:
+        return GATE_CHECK_PASSED;
+    case CHANGE_INCONCLUSIVE:
+    case CHANGE_SPREAD_UNKNOWN:
+    case CHANGE_TOO_FEW:
+    case CHANGE_NOT_MEASURED:
+    case CHANGE_MACHINE_BUSY:
+        break;
+    }
+    return GATE_CHECK_UNKNOWN;
+}
 
 static void add(struct gate *g, struct gate_check check)
 {
@@ -60,17 +74,18 @@ static void add_comparison(struct gate *g)
     const struct comparison *c = g->comparison;
     const bool by_margin = c->margin != MARGIN_NOT_ASKED;
     vec_each (const struct compared_point, p, &c->points) {
-        add(g,
-            (struct gate_check){.kind = GATE_OF_POINT,
-                                .outcome = by_margin ? of_margin[p->margin] : of_change[p->change],
-                                .point = p});
+        add(g, (struct gate_check){.kind = GATE_OF_POINT,
+                                   .outcome = by_margin ? judge_margin(p->margin)
+                                                        : judge_change(p->change),
+                                   .point = p});
     }
     vec_each (const struct point_result *, p, &c->only_base) {
         add(g, (struct gate_check){
                    .kind = GATE_OF_MISSING, .outcome = GATE_CHECK_UNKNOWN, .missing = *p});
     }
     add(g, (struct gate_check){.kind = GATE_OF_COMPARISON,
-                               .outcome = by_margin ? of_margin[c->margin] : of_change[c->change]});
+                               .outcome =
+                                   by_margin ? judge_margin(c->margin) : judge_change(c->change)});
 }
 
 static enum gate_verdict verdict_of(const struct gate_check *check)
@@ -100,9 +115,8 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
                          .verdict = GATE_PASSED};
     add(ret, (struct gate_check){.kind = GATE_OF_RUN, .outcome = summarize_run(candidate)});
     vec_each (const struct threshold_result, t, &candidate->thresholds) {
-        add(ret, (struct gate_check){.kind = GATE_OF_THRESHOLD,
-                                     .outcome = of_threshold[t->verdict],
-                                     .threshold = t});
+        add(ret, (struct gate_check){
+                     .kind = GATE_OF_THRESHOLD, .outcome = judge_threshold(t), .threshold = t});
     }
     vec_each (const struct threshold *, t, &candidate->skipped) {
         add(ret, (struct gate_check){
@@ -187,7 +201,7 @@ static int is_no_slower(const struct result *const *base, size_t n, const struct
     if (comparison_new(base[n - 1], other, &with, &c, &fix, &err) < 0) {
         return -1;
     }
-    const bool is_well = of_change[c->change] == GATE_CHECK_PASSED;
+    const bool is_well = judge_change(c->change) == GATE_CHECK_PASSED;
     comparison_free(c);
     return is_well ? 1 : 0;
 }

@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "base/vec.h"
 
 /* A whole number in lo..hi; -EPROTO names the key. */
 int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,

@@ -257,7 +257,7 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
 
 /* ---- dots ---- */
 
-/* The rows are complete. False: there is none. */
+/* The rows are complete. False: the chart has no row. */
 static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
 {
     if (c->dots.rows.len == 0) {

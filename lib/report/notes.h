@@ -1,7 +1,6 @@
 /* The notes under the tables: the same for the terminal and for Markdown. Pure. */
 #pragma once
 
-
 #include "report/layout.h"
 
 #define NOTES_IN_BOX 3 /* warnings that the box of a page has; its notes have the others */

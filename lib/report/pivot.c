@@ -324,18 +324,20 @@ static json_t *pivot_to_json(const struct pivot *p)
 {
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
+    json_t *cells = json_array(), *summaries = json_array(); /* grow in memory only */
+    for (size_t i = 0; i < n_cells(p); i++) {
+        (void)json_array_append_new(cells, cell_to_json(p, i));
+    }
+    for (size_t i = 0; i < p->rows.heads.len; i++) {
+        (void)json_array_append_new(summaries, summary_to_json(p, &p->row_summaries[i]));
+    }
     return JSON_OBJECT_OF(
         {"apiVersion", json_string("benchd.io/v1alpha1")}, {"kind", json_string("BenchmarkPivot")},
         {"run", json_string(p->result->def->name)}, {"uid", json_string(p->result->def->uid)},
         {"figure", json_string(pivot_figures[p->figure].name)},
         {"ratio", ratio.len == 0 ? json_null() : json_string(buf_cstr(&ratio))},
-        {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)},
-        { "cells", JSON_ARRAY_OF(for (size_t i = 0; i < n_cells(p); i++), cell_to_json(p, i)) },
-        {
-            "rowSummaries", JSON_ARRAY_OF(for (size_t i = 0; i < p->rows.heads.len; i++),
-                                          summary_to_json(p, &p->row_summaries[i]))
-        },
-        {"summary", summary_to_json(p, &p->whole)});
+        {"rows", axes_to_json(&p->rows)}, {"columns", axes_to_json(&p->columns)}, {"cells", cells},
+        {"rowSummaries", summaries}, {"summary", summary_to_json(p, &p->whole)});
 }
 
 void sheet_pivot(struct sheet *s, const struct pivot *p)

@@ -166,23 +166,26 @@ struct reasons {
 };
 
 /* The one like it; where there is no such, it is made, of no curves yet. */
-static struct reason *reason_of(struct reasons *reasons, const struct curve *c)
+static struct reason *find_reason(const struct reasons *reasons, const struct curve *c)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
+    struct reason *found = NULL;
     put_why_not(c, &text);
     vec_each (struct reason, r, &reasons->list) {
-        if (str_eq(r->text, buf_cstr(&text))) {
-            return r;
-        }
+        found = str_eq(r->text, buf_cstr(&text)) ? r : found;
     }
-    struct reason *r = vec_push(&reasons->list);
-    *r = (struct reason){.text = buf_take(&text), .names = BUF_INIT};
-    return r;
+    return found;
 }
 
 static void add_reason(struct reasons *reasons, const struct layout *l, const struct curve *c)
 {
-    struct reason *r = reason_of(reasons, c);
+    struct reason *r = find_reason(reasons, c);
+    if (r == NULL) {
+        struct buf text = BUF_INIT;
+        put_why_not(c, &text);
+        r = vec_push(&reasons->list);
+        *r = (struct reason){.text = buf_take(&text), .names = BUF_INIT};
+    }
     if (r->n++ < SCALING_LINES_MAX) {
         _cleanup_(freep) char *name = curve_name(l, c);
         buf_printf(&r->names, "%s%s", r->n > 1 ? "; " : "", name);
@@ -218,6 +221,13 @@ static size_t reasons_init(struct reasons *reasons, const struct layout *l, unsi
         }
     }
     return n;
+}
+
+/* "no model of pservers 1; pservers 2: 2 numbers of trainers, 3 are needed" */
+static bool is_shared(const struct reasons *reasons, const struct curve *c)
+{
+    const struct reason *r = find_reason(reasons, c);
+    return r != NULL && r->n > 1;
 }
 
 /* "no model of pservers 1; pservers 2: 2 numbers of trainers, 3 are needed" */
@@ -281,7 +291,7 @@ void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, uns
         if ((parts & SCALING_VERDICT) != 0) {
             put_verdict(c, &text);
         }
-        if ((parts & SCALING_MODEL) != 0 && (has_model(c) || reason_of(&reasons, c)->n < 2)) {
+        if ((parts & SCALING_MODEL) != 0 && (has_model(c) || !is_shared(&reasons, c))) {
             put_model(c, &text);
         }
         if ((parts & SCALING_LOSS) != 0) {

@@ -22,13 +22,23 @@ static bool counts_other(const struct point *p, const char *name)
 static double coordinate_of(const struct point *p, const char *name)
 {
     const struct value *v = params_get(&p->params, name);
-    return v != NULL && v->is_int                             ? (double)v->i
-           : str_eq(name, "batch_size")                       ? (double)p->batch_size
-           : str_eq(name, "threads")                          ? (double)p->threads
-           : str_eq(name, "trainers")                         ? p->replicas[ROLE_TRAINER]
-           : str_eq(name, "pservers")                         ? p->replicas[ROLE_PSERVER]
-           : str_eq(name, "workers") || counts_other(p, name) ? point_training_replicas(p)
-                                                              : (double)NAN;
+    if (v != NULL && v->is_int) {
+        return (double)v->i;
+    }
+    if (str_eq(name, "batch_size")) {
+        return (double)p->batch_size;
+    }
+    if (str_eq(name, "threads")) {
+        return (double)p->threads;
+    }
+    if (str_eq(name, "trainers")) {
+        return p->replicas[ROLE_TRAINER];
+    }
+    if (str_eq(name, "pservers")) {
+        return p->replicas[ROLE_PSERVER];
+    }
+    return str_eq(name, "workers") || counts_other(p, name) ? (double)point_training_replicas(p)
+                                                            : NAN;
 }
 
 /* The column of a table that a point shares; REFERENCE_NO_ROW: none. */

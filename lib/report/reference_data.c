@@ -144,6 +144,10 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
     vec_each (const struct reference_at, it, &t->at) {
         (void)json_object_set_new(at, it->name, json_real(it->value)); /* grows in memory only */
     }
+    json_t *rows = json_array();
+    for (size_t row = 0; row < t->rows.len; row++) {
+        (void)json_array_append_new(rows, row_to_json(r, t, row)); /* grows in memory only */
+    }
     json_t *efficiency = !t->has_efficiency ? json_null()
                          : t->scale > 0     ? json_real(t->scale)
                                             : json_string("Columns");
@@ -155,9 +159,8 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
         "scope", reference_scope_names[t->scope], "unit", t->unit, "axis", t->axis, "readingError",
         json_number_or_null(t->quality == REFERENCE_READING ? t->reading_error : NAN), "hardware",
         text_or_null(reference_hardware(r, t)), "software", text_or_null(reference_software(r, t)),
-        "at", at, "baseline", base_to_json(r, t), "efficiency", efficiency, "rows",
-        JSON_ARRAY_OF(for (size_t row = 0; row < t->rows.len; row++), row_to_json(r, t, row)),
-        "median", t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata",
+        "at", at, "baseline", base_to_json(r, t), "efficiency", efficiency, "rows", rows, "median",
+        t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata",
         JSON_ARRAY_OF(vec_each (const struct reference_erratum, e, &t->errata),
                       erratum_to_json(t, e)),
         "notes", JSON_ARRAY_OF(vec_each (char *, note, &t->notes), json_string(*note)));

@@ -17,7 +17,8 @@ static void put_word(struct buf *out, const char *text)
 {
     const char *mark = is_formula(text) ? "'" : "";
     if (strpbrk(text, ",\"\r\n") == NULL) {
-        buf_printf(out, "%s%s", mark, text);
+        buf_puts(out, mark);
+        buf_puts(out, text);
         return;
     }
     buf_printf(out, "\"%s", mark);

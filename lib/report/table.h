@@ -24,7 +24,7 @@ void table_column(struct table *t, const char *title, enum table_align align);
 #define table_number(t, title, ...) table_put(t, title, TABLE_RIGHT, __VA_ARGS__)
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* A number that may be unknown: then it is "-". */
+/* A number that may be unknown: then it is "-", and its arguments are not evaluated. */
 #define table_known(t, title, is_known, ...)                                                       \
     ((is_known) ? table_number(t, title, __VA_ARGS__) : table_number(t, title, "-"))
 /* A text, right-aligned, below `name` in capitals. */

@@ -60,6 +60,10 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
         const struct value *v = params_get(&first->params, *name);
         json_object_set_new(parameters, *name, v == NULL ? json_null() : value_to_json(v));
     }
+    json_t *models = json_array();
+    for (int i = 0; i < SCALING_MODEL_COUNT; i++) {
+        (void)json_array_append_new(models, fit_to_json(&c->fits[i])); /* grows in memory only */
+    }
     return JSON_OBJECT_OF(
         {"system", json_string(r->def->spec->systems.items[first->system].name)},
         {"parameters", parameters},
@@ -67,11 +71,7 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
                                  json_count((*p)->point->index))},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
-        {
-            "models", JSON_ARRAY_OF(for (int i = 0; i < SCALING_MODEL_COUNT; i++),
-                                    fit_to_json(&c->fits[i]))
-        },
-        {"peak", has_usl ? peak_to_json(c) : json_null()},
+        {"models", models}, {"peak", has_usl ? peak_to_json(c) : json_null()},
         {"useful", has_usl ? useful_to_json(c) : json_null()},
         {"exchangeShare", range_to_json(&c->exchange_share)},
         {"biggestLoss", loss_to_json(&c->loss)});

@@ -1,7 +1,6 @@
 /* A trial that lies far from the others of its point, which agree. Pure. */
 #pragma once
 
-
 #include "result/result.h"
 
 /* So far from the median of the others at least, as a ratio, that it is worth a word. */

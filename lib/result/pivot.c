@@ -366,7 +366,8 @@ static size_t *number_heads(const struct pivot *p, const uint32_t *points, size_
                             struct pivot_side *side)
 {
     struct ranks ranks = ranks_new(p, side);
-    size_t *head_of = xnew_array(size_t, n_points(p)), at;
+    size_t *head_of = xnew_array(size_t, n_points(p));
+    size_t at;
     for (size_t i = 0; i < n; i++) {
         if (!vec_search(&side->heads, it, compare_ranks(&ranks, (*it)->index, points[i]), &at)) {
             *vec_insert(&side->heads, at) = point_at(p, points[i]);

@@ -244,7 +244,7 @@ static double cpu_limit(const json_t *environment)
 
 /* The sum of the CPU limits that the start records of its replicas name. NaN: it has other replicas
  * than `n_pods` of them, or one has no limit or did not say. */
-static double cpus_of(const struct trial_result *t, uint32_t n_pods)
+static double cpu_limits_of(const struct trial_result *t, uint32_t n_pods)
 {
     double sum = t->n_replicas == n_pods ? 0 : NAN;
     trial_each_replica (r, t) {
@@ -273,7 +273,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
         t->others_share = others_cpu_of_trial(t, terms->leading);
     }
     if (t->phase == TRIAL_SUCCEEDED) {
-        t->cpus = cpus_of(t, terms->n_pods);
+        t->cpus = cpu_limits_of(t, terms->n_pods);
     }
     if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
         take_details(t);
