@@ -1,5 +1,5 @@
-/* The registry and the page, see metrics.h. Three tables, written one after the other: families of
- * the daemon, of a run, of a point. */
+/* See metrics.h: one family after the other, those of the daemon, of its runs, of their points and of
+ * their nodes. */
 #include "daemon/web/metrics.h"
 
 #include <math.h>
@@ -27,49 +27,25 @@ bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t 
            now_unix_ms - status->ended_unix_ms <= METRICS_KEEP_MS;
 }
 
-/* --- The daemon ------------------------------------------------------------------------------ */
+/* --- A family -------------------------------------------------------------------------------- */
 
-/* Writes one sample, NaN: none; families with labels have a writer of their own. */
-struct daemon_family {
-    struct expo_family family;
-    double (*value)(const struct metrics_input *in);
-    void (*write)(const struct metrics_input *in, struct expo *e);
-};
+#define FAMILY(name, help, kind)                                                                   \
+    ({                                                                                             \
+        static const struct expo_family family_ = {name, help, kind};                              \
+        &family_;                                                                                  \
+    })
+#define GAUGE(name, help) FAMILY(name, help, EXPO_GAUGE)
+#define COUNTER(name, help) FAMILY(name, help, EXPO_COUNTER)
+#define HISTOGRAM(name, help) FAMILY(name, help, EXPO_HISTOGRAM)
 
-#define VALUE(name, expression)                                                                    \
-    static double name(const struct metrics_input *in)                                             \
-    {                                                                                              \
-        return (double)(expression);                                                               \
+/* One sample without a label; NaN: none. */
+static void put(struct expo *e, const struct expo_family *family, double value)
+{
+    expo_begin(e, family);
+    if (!isnan(value)) {
+        expo_sample(e, NULL, 0, value);
     }
-VALUE(start_time, (double)in->facts->counters.started_unix_ms / 1000)
-VALUE(ready, in->is_ready)
-VALUE(healthy, in->is_healthy)
-VALUE(pods_created, in->facts->counters.pods_created)
-VALUE(pods_deleted, in->facts->counters.pods_deleted)
-VALUE(pods_failed, in->facts->counters.pods_failed)
-VALUE(events_sent, in->facts->counters.events_sent)
-VALUE(events_dropped, in->facts->counters.events_dropped)
-VALUE(status_writes, in->facts->counters.status_writes)
-VALUE(status_failures, in->facts->counters.status_failures)
-VALUE(api_requests, in->facts->kube.requests)
-VALUE(api_retries, in->facts->kube.retries)
-VALUE(api_failures, in->facts->kube.failures)
-VALUE(api_connections, in->facts->kube.connections)
-VALUE(api_received, in->facts->kube.bytes_in)
-VALUE(api_in_flight, in->facts->kube.in_flight)
-VALUE(api_queued, in->facts->kube.queued)
-VALUE(api_streams, in->facts->kube.streams)
-VALUE(store_bytes, in->facts->space.bytes)
-VALUE(store_used_bytes, in->facts->store_used_bytes)
-VALUE(store_full, in->facts->space.is_full)
-VALUE(store_disk, in->facts->space.disk_bytes)
-VALUE(store_disk_free, in->facts->space.disk_free_bytes)
-VALUE(store_busy, in->facts->store.busy)
-VALUE(leader, in->facts->is_leader)
-VALUE(look_age, in->look_age_s)
-VALUE(http_streams, in->web.n_streams)
-VALUE(longest_turn, (double)in->facts->turns.longest_ns / 1e9)
-VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
+}
 
 static void sample_of(struct expo *e, const char *label, const char *text, double value)
 {
@@ -77,76 +53,101 @@ static void sample_of(struct expo *e, const char *label, const char *text, doubl
     expo_sample(e, labels, LENGTH(labels), value);
 }
 
-static void write_build_info(const struct metrics_input *in, struct expo *e)
+/* --- The daemon ------------------------------------------------------------------------------ */
+
+static void put_program(struct expo *e, const struct metrics_input *in)
 {
+    expo_begin(e, GAUGE("benchd_build_info", "Always 1; the label has the version."));
     sample_of(e, "version", in->version, 1);
+    put(e, GAUGE("benchd_start_time_seconds", "Start time of benchd, in seconds since the epoch."),
+        (double)in->facts->counters.started_unix_ms / 1000);
+    put(e, GAUGE("benchd_ready", "1 if /readyz answers 200."), in->is_ready);
+    put(e, GAUGE("benchd_healthy", "1 if /healthz answers 200."), in->is_healthy);
+    put(e, GAUGE("benchd_leader", "1 while this benchd holds the Lease."), in->facts->is_leader);
 }
 
-static void write_attempts(const struct metrics_input *in, struct expo *e)
-{
-    for (size_t i = 0; i < LENGTH(in->facts->counters.attempts); i++) {
-        sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i),
-                  (double)in->facts->counters.attempts[i]);
-    }
-}
-
-static void write_erased(const struct metrics_input *in, struct expo *e)
-{
-    const struct daemon_counters *c = &in->facts->counters;
-    sample_of(e, "reason", "Deleted", (double)c->runs_deleted);
-    sample_of(e, "reason", "Age", (double)c->runs_erased[RETENTION_PAST_AGE]);
-    sample_of(e, "reason", "Count", (double)c->runs_erased[RETENTION_PAST_COUNT]);
-    sample_of(e, "reason", "Size", (double)c->runs_erased[RETENTION_PAST_SIZE]);
-}
-
-static void write_phase(struct expo *e, int phase, double value)
+static void sample_of_phase(struct expo *e, int phase, double value)
 {
     sample_of(e, "phase", run_phase_to_string((enum run_phase)phase), value);
 }
 
-static void write_runs(const struct metrics_input *in, struct expo *e)
+static void put_runs(struct expo *e, const struct metrics_input *in)
 {
+    const struct daemon_counters *c = &in->facts->counters;
+    put(e, GAUGE("benchd_runs_hidden", "Runs that are not shown because too many are active."),
+        in->n_runs > METRICS_MAX_RUNS ? (double)(in->n_runs - METRICS_MAX_RUNS) : 0);
+    expo_begin(e, GAUGE("benchd_runs", "Runs that have not ended, by phase."));
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (!run_phase_is_final((enum run_phase)phase)) {
-            write_phase(e, phase, in->facts->runs[phase]);
+            sample_of_phase(e, phase, in->facts->runs[phase]);
         }
     }
-}
-
-static void write_runs_finished(const struct metrics_input *in, struct expo *e)
-{
+    expo_begin(e, COUNTER("benchd_runs_finished_total",
+                          "Runs that reached a final phase, by that phase."));
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (run_phase_is_final((enum run_phase)phase)) {
-            write_phase(e, phase, (double)in->facts->counters.runs_finished[phase]);
+            sample_of_phase(e, phase, c->runs_finished[phase]);
         }
     }
-}
-
-static void write_waits(const struct metrics_input *in, struct expo *e)
-{
+    expo_begin(e, COUNTER("benchd_run_waits_total", "Times that a run began to wait, by reason."));
     for (size_t i = 0; i < DAEMON_N_WAITS; i++) {
-        sample_of(e, "reason", daemon_wait_reasons[i], (double)in->facts->counters.waits[i]);
+        sample_of(e, "reason", daemon_wait_reasons[i], c->waits[i]);
+    }
+    expo_begin(e, COUNTER("benchd_attempts_total", "Attempts saved in the store, by outcome."));
+    for (size_t i = 0; i < LENGTH(c->attempts); i++) {
+        sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i), c->attempts[i]);
     }
 }
 
-/* All of them from the start: a rate needs to see the first answer of its kind come. */
-static void write_answers(const struct metrics_input *in, struct expo *e)
+static void put_objects(struct expo *e, const struct daemon_counters *c)
 {
+    put(e, COUNTER("benchd_pods_created_total", "Pods created."), c->pods_created);
+    put(e, COUNTER("benchd_pods_deleted_total", "Pods deleted."), c->pods_deleted);
+    put(e, COUNTER("benchd_pod_failures_total", "Pods that the API server refused for good."),
+        c->pods_failed);
+    put(e, COUNTER("benchd_events_sent_total", "Kubernetes Events written."), c->events_sent);
+    put(e, COUNTER("benchd_events_dropped_total", "Kubernetes Events dropped."), c->events_dropped);
+    put(e, COUNTER("benchd_status_writes_total", "Writes of a run's status."), c->status_writes);
+    put(e, COUNTER("benchd_status_failures_total", "Writes of a run's status that failed."),
+        c->status_failures);
+}
+
+static void put_api(struct expo *e, const struct kube_client_stats *kube)
+{
+    put(e, COUNTER("benchd_api_requests_total", "Requests sent to the Kubernetes API server."),
+        kube->requests);
+    put(e, COUNTER("benchd_api_retries_total", "Requests to the API server that were retried."),
+        kube->retries);
+    put(e, COUNTER("benchd_api_failures_total", "Requests to the API server that failed for good."),
+        kube->failures);
+    put(e, COUNTER("benchd_api_connections_total", "Connections opened to the API server."),
+        kube->connections);
+    put(e, COUNTER("benchd_api_received_bytes_total", "Bytes received from the API server."),
+        kube->bytes_in);
+    put(e, GAUGE("benchd_api_in_flight", "Requests to the API server that wait for an answer."),
+        kube->in_flight);
+    put(e, GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."),
+        kube->queued);
+    put(e, GAUGE("benchd_api_streams", "Watches and followed logs."), kube->streams);
+}
+
+/* All answers from the start: a rate needs to see the first one of its kind come. */
+static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
+{
+    expo_begin(
+        e, COUNTER("rest_client_requests_total", "Answers of the API server, by method and code."));
     for (int method = 0; method < KUBE_N_METHODS; method++) {
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
             const struct expo_label labels[] = {{"method", kube_method_names[method]},
                                                 {"code", kube_codes[i]}};
-            expo_sample(e, labels, LENGTH(labels),
-                        (double)in->facts->kube.traffic.answers[method][i]);
+            expo_sample(e, labels, LENGTH(labels), kube->traffic.answers[method][i]);
         }
     }
-}
-
-static void write_request_times(const struct metrics_input *in, struct expo *e)
-{
+    expo_begin(e, HISTOGRAM("rest_client_request_duration_seconds",
+                            "Time until the API server answered, by verb and resource."));
     for (size_t i = 0; i < KUBE_N_TARGETS; i++) {
         for (int verb = 0; verb < KUBE_N_VERBS; verb++) {
-            const struct histogram *h = &in->facts->kube.traffic.times[i][verb];
+            const struct histogram *h = &kube->traffic.times[i][verb];
             const struct expo_label labels[] = {{"verb", kube_verb_names[verb]},
                                                 {"resource", kube_targets[i]}};
             if (histogram_count(h) > 0) {
@@ -156,399 +157,245 @@ static void write_request_times(const struct metrics_input *in, struct expo *e)
     }
 }
 
-static void write_watch_figure(const struct metrics_input *in, struct expo *e, bool are_lists)
+static void put_watches(struct expo *e, const struct daemon_facts *facts)
 {
+    expo_begin(
+        e, COUNTER("benchd_watch_restarts_total", "Watches opened after the first, by resource."));
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
-        const struct kube_informer_stats *stats = &in->facts->watches[i].stats;
-        const char *resource = in->facts->watches[i].resource;
-        if (resource != NULL) {
-            const uint64_t n = are_lists ? stats->lists : stats->watches;
-            sample_of(e, "resource", resource, (double)(n == 0 || are_lists ? n : n - 1));
+        const uint64_t n = facts->watches[i].stats.watches;
+        if (facts->watches[i].resource != NULL) {
+            sample_of(e, "resource", facts->watches[i].resource, (double)(n == 0 ? 0 : n - 1));
+        }
+    }
+    expo_begin(e, COUNTER("benchd_watch_lists_total",
+                          "Pages of lists requested for a watch, by resource."));
+    for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
+        if (facts->watches[i].resource != NULL) {
+            sample_of(e, "resource", facts->watches[i].resource, facts->watches[i].stats.lists);
         }
     }
 }
 
-static void write_watch_restarts(const struct metrics_input *in, struct expo *e)
+static void put_store(struct expo *e, const struct daemon_facts *facts)
 {
-    write_watch_figure(in, e, false);
+    const struct daemon_counters *c = &facts->counters;
+    put(e, GAUGE("benchd_store_bytes", "Size of the store's files."), facts->space.bytes);
+    put(e,
+        GAUGE("benchd_store_used_bytes",
+              "Size of what the store holds, without pages that deleted runs left free."),
+        facts->store_used_bytes);
+    expo_begin(e,
+               COUNTER("benchd_runs_erased_total", "Runs whose results were erased, by reason."));
+    sample_of(e, "reason", "Deleted", c->runs_deleted);
+    sample_of(e, "reason", "Age", c->runs_erased[RETENTION_PAST_AGE]);
+    sample_of(e, "reason", "Count", c->runs_erased[RETENTION_PAST_COUNT]);
+    sample_of(e, "reason", "Size", c->runs_erased[RETENTION_PAST_SIZE]);
+    put(e, GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
+        facts->space.is_full);
+    put(e, GAUGE("benchd_store_disk_bytes", "Size of the file system that has the store."),
+        facts->space.disk_bytes);
+    put(e, GAUGE("benchd_store_disk_free_bytes", "Free space of that file system."),
+        facts->space.disk_free_bytes);
+    expo_begin(e, HISTOGRAM("benchd_store_statement_duration_seconds",
+                            "Time of a statement of the store, until its first row or its end."));
+    expo_histogram(e, NULL, 0, &facts->store.statements);
+    put(e,
+        COUNTER("benchd_store_busy_total",
+                "Statements that failed because another process held the write lock."),
+        facts->store.busy);
 }
 
-static void write_lists(const struct metrics_input *in, struct expo *e)
+static void put_loop(struct expo *e, const struct metrics_input *in)
 {
-    write_watch_figure(in, e, true);
-}
-
-static void write_statements(const struct metrics_input *in, struct expo *e)
-{
-    expo_histogram(e, NULL, 0, &in->facts->store.statements);
-}
-
-static void write_turns(const struct metrics_input *in, struct expo *e)
-{
+    expo_begin(e,
+               HISTOGRAM("benchd_loop_turn_duration_seconds",
+                         "Time that a turn of the loop worked, and so delayed everything else."));
     expo_histogram(e, NULL, 0, &in->facts->turns);
+    put(e, GAUGE("benchd_loop_longest_turn_seconds", "Longest turn of the loop since the start."),
+        (double)in->facts->turns.longest_ns / 1e9);
+    put(e, GAUGE("benchd_loop_look_age_seconds", "Time since the loop looked at the runs."),
+        in->look_age_s);
 }
 
-static void write_http_requests(const struct metrics_input *in, struct expo *e)
+static void put_http(struct expo *e, const struct web_stats *web)
 {
+    expo_begin(e,
+               COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."));
     for (size_t i = 0; i < WEB_N_CODES; i++) {
         char code[NUMBER_SIZE];
         (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
-        sample_of(e, "code", code, (double)in->web.answers[i]);
+        sample_of(e, "code", code, web->answers[i]);
+    }
+    put(e, GAUGE("benchd_http_streams", "Pages and clients that follow a run or the list of runs."),
+        web->n_streams);
+}
+
+/* --- The runs -------------------------------------------------------------------------------- */
+
+/* Where it is written, and what is shown of the runs. */
+struct writing {
+    struct expo e;
+    struct metrics_run runs[METRICS_MAX_RUNS];
+    size_t n_nodes[METRICS_MAX_RUNS]; /* of each: all of its nodes, or none */
+    size_t n_runs;
+};
+
+/* A run's points and nodes only where all of them fit. */
+static void take_runs(struct writing *w, const struct metrics_input *in)
+{
+    size_t points_left = METRICS_MAX_POINTS, nodes_left = METRICS_MAX_NODES;
+    w->n_runs = in->n_runs < METRICS_MAX_RUNS ? in->n_runs : METRICS_MAX_RUNS;
+    for (size_t i = 0; i < w->n_runs; i++) {
+        struct metrics_run *run = &w->runs[i];
+        *run = in->runs[i];
+        if (run->figures != NULL && run->figures->n_points > points_left) {
+            run->figures = NULL;
+        }
+        if (run->figures != NULL) {
+            points_left -= run->figures->n_points;
+            w->n_nodes[i] = run->figures->n_nodes <= nodes_left ? run->figures->n_nodes : 0;
+            nodes_left -= w->n_nodes[i];
+        }
     }
 }
 
-#define GAUGE(name, help)                                                                          \
-    {                                                                                              \
-        name, help, EXPO_GAUGE                                                                     \
-    }
-#define COUNTER(name, help)                                                                        \
-    {                                                                                              \
-        name, help, EXPO_COUNTER                                                                   \
-    }
-#define HISTOGRAM(name, help)                                                                      \
-    {                                                                                              \
-        name, help, EXPO_HISTOGRAM                                                                 \
-    }
-
-static const struct daemon_family daemon_families[] = {
-    {GAUGE("benchd_build_info", "Always 1; the label has the version."), NULL, write_build_info},
-    {GAUGE("benchd_start_time_seconds", "Start time of benchd, in seconds since the epoch."),
-     start_time, NULL},
-    {GAUGE("benchd_ready", "1 if /readyz answers 200."), ready, NULL},
-    {GAUGE("benchd_healthy", "1 if /healthz answers 200."), healthy, NULL},
-    {GAUGE("benchd_leader", "1 while this benchd holds the Lease."), leader, NULL},
-    {GAUGE("benchd_runs_hidden", "Runs that are not shown because too many are active."),
-     runs_hidden, NULL},
-    {GAUGE("benchd_runs", "Runs that have not ended, by phase."), NULL, write_runs},
-    {COUNTER("benchd_runs_finished_total", "Runs that reached a final phase, by that phase."), NULL,
-     write_runs_finished},
-    {COUNTER("benchd_run_waits_total", "Times that a run began to wait, by reason."), NULL,
-     write_waits},
-    {COUNTER("benchd_attempts_total", "Attempts saved in the store, by outcome."), NULL,
-     write_attempts},
-    {COUNTER("benchd_pods_created_total", "Pods created."), pods_created, NULL},
-    {COUNTER("benchd_pods_deleted_total", "Pods deleted."), pods_deleted, NULL},
-    {COUNTER("benchd_pod_failures_total", "Pods that the API server refused for good."),
-     pods_failed, NULL},
-    {COUNTER("benchd_events_sent_total", "Kubernetes Events written."), events_sent, NULL},
-    {COUNTER("benchd_events_dropped_total", "Kubernetes Events dropped."), events_dropped, NULL},
-    {COUNTER("benchd_status_writes_total", "Writes of a run's status."), status_writes, NULL},
-    {COUNTER("benchd_status_failures_total", "Writes of a run's status that failed."),
-     status_failures, NULL},
-    {COUNTER("benchd_api_requests_total", "Requests sent to the Kubernetes API server."),
-     api_requests, NULL},
-    {COUNTER("benchd_api_retries_total", "Requests to the API server that were retried."),
-     api_retries, NULL},
-    {COUNTER("benchd_api_failures_total", "Requests to the API server that failed for good."),
-     api_failures, NULL},
-    {COUNTER("benchd_api_connections_total", "Connections opened to the API server."),
-     api_connections, NULL},
-    {COUNTER("benchd_api_received_bytes_total", "Bytes received from the API server."),
-     api_received, NULL},
-    {GAUGE("benchd_api_in_flight", "Requests to the API server that wait for an answer."),
-     api_in_flight, NULL},
-    {GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."), api_queued,
-     NULL},
-    {GAUGE("benchd_api_streams", "Watches and followed logs."), api_streams, NULL},
-    {COUNTER("rest_client_requests_total", "Answers of the API server, by method and code."), NULL,
-     write_answers},
-    {HISTOGRAM("rest_client_request_duration_seconds",
-               "Time until the API server answered, by verb and resource."),
-     NULL, write_request_times},
-    {COUNTER("benchd_watch_restarts_total", "Watches opened after the first, by resource."), NULL,
-     write_watch_restarts},
-    {COUNTER("benchd_watch_lists_total", "Pages of lists requested for a watch, by resource."),
-     NULL, write_lists},
-    {GAUGE("benchd_store_bytes", "Size of the store's files."), store_bytes, NULL},
-    {GAUGE("benchd_store_used_bytes",
-           "Size of what the store holds, without pages that deleted runs left free."),
-     store_used_bytes, NULL},
-    {COUNTER("benchd_runs_erased_total", "Runs whose results were erased, by reason."), NULL,
-     write_erased},
-    {GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
-     store_full, NULL},
-    {GAUGE("benchd_store_disk_bytes", "Size of the file system that has the store."), store_disk,
-     NULL},
-    {GAUGE("benchd_store_disk_free_bytes", "Free space of that file system."), store_disk_free,
-     NULL},
-    {HISTOGRAM("benchd_store_statement_duration_seconds",
-               "Time of a statement of the store, until its first row or its end."),
-     NULL, write_statements},
-    {COUNTER("benchd_store_busy_total",
-             "Statements that failed because another process held the write lock."),
-     store_busy, NULL},
-    {HISTOGRAM("benchd_loop_turn_duration_seconds",
-               "Time that a turn of the loop worked, and so delayed everything else."),
-     NULL, write_turns},
-    {GAUGE("benchd_loop_longest_turn_seconds", "Longest turn of the loop since the start."),
-     longest_turn, NULL},
-    {GAUGE("benchd_loop_look_age_seconds", "Time since the loop looked at the runs."), look_age,
-     NULL},
-    {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,
-     write_http_requests},
-    {GAUGE("benchd_http_streams", "Pages and clients that follow a run or the list of runs."),
-     http_streams, NULL},
-};
-
-/* --- A run ----------------------------------------------------------------------------------- */
-
-/* A value, NaN: no sample; families with more labels have a writer of their own. */
-struct run_family {
-    struct expo_family family;
-    double (*value)(const struct metrics_run *run);
-    void (*write)(const struct metrics_run *run, struct expo *e);
-};
+/* A family with a sample of each run: `value` is an expression of `run`; NaN: no sample. */
+#define PUT_OF_RUNS(w, family, value)                                                              \
+    do {                                                                                           \
+        expo_begin(&(w)->e, family);                                                               \
+        for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
+            const struct metrics_run *run = &(w)->runs[i_];                                        \
+            const double value_ = (value);                                                         \
+            if (!isnan(value_)) {                                                                  \
+                sample_of(&(w)->e, "run", run->name, value_);                                      \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
 
 static double time_or_none(int64_t unix_ms)
 {
     return unix_ms == 0 ? NAN : (double)unix_ms / 1000;
 }
 
-#define RUN_VALUE(name, expression)                                                                \
-    static double name(const struct metrics_run *run)                                              \
-    {                                                                                              \
-        return (double)(expression);                                                               \
-    }
-RUN_VALUE(run_created, time_or_none(run->frozen->created_unix_ms))
-RUN_VALUE(run_started, time_or_none(run->status->started_unix_ms))
-RUN_VALUE(run_ended, time_or_none(run->status->ended_unix_ms))
-RUN_VALUE(run_advanced, time_or_none(run->advanced_unix_ms))
-RUN_VALUE(run_points, run->frozen->is_known ? run->frozen->n_points : NAN)
-RUN_VALUE(run_points_shown, run->figures == NULL ? 0 : run->figures->n_points)
-RUN_VALUE(run_nodes, run->figures == NULL ? NAN : (double)run->figures->n_nodes)
-RUN_VALUE(run_slow_replicas, run->figures == NULL ? NAN : run->figures->n_slow_replicas)
-RUN_VALUE(run_trials, run->status->trials_total)
-RUN_VALUE(run_trials_done, run->status->trials_done)
-RUN_VALUE(run_trials_failed, run->status->trials_failed)
-RUN_VALUE(run_point, run->status->has_current ? run->status->current.point : NAN)
-RUN_VALUE(run_trial, run->status->has_current ? run->status->current.trial : NAN)
-RUN_VALUE(run_attempt, run->status->has_current ? run->status->current.number : NAN)
-RUN_VALUE(trial_steps, run->frozen->is_known && run->status->has_current ? run->frozen->steps : NAN)
-
-static double trial_steps_done(const struct metrics_run *run)
+static void put_run_labels(struct writing *w)
 {
-    if (run->progress == NULL) {
-        return NAN;
-    }
-    return run->progress->is_warmup ? 0 : (double)run->progress->step + 1;
-}
-
-static double step_throughput(const struct metrics_run *run)
-{
-    if (run->progress == NULL || run->progress->step_ns <= 0) {
-        return NAN;
-    }
-    return (double)run->progress->samples * 1e9 / (double)run->progress->step_ns;
-}
-
-RUN_VALUE(step_duration, run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9)
-RUN_VALUE(step_loss, run->progress == NULL ? NAN : run->progress->loss)
-
-static void write_run_info(const struct metrics_run *run, struct expo *e)
-{
-    const struct expo_label labels[] = {
-        {"run", run->name},
-        {"benchmark", run->benchmark},
-        {"baseline", run->frozen->is_known ? baseline_kind_names[run->frozen->baseline] : ""},
-        {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
-        {"simulated", run->is_simulated ? "true" : "false"},
-    };
-    expo_sample(e, labels, LENGTH(labels), 1);
-}
-
-static void write_run_phase(const struct metrics_run *run, struct expo *e)
-{
-    for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
+    expo_begin(&w->e, GAUGE("bench_run_info", "Always 1; the labels describe the run."));
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct metrics_run *run = &w->runs[i];
         const struct expo_label labels[] = {
             {"run", run->name},
-            {"phase", run_phase_to_string((enum run_phase)phase)},
+            {"benchmark", run->benchmark},
+            {"baseline", run->frozen->is_known ? baseline_kind_names[run->frozen->baseline] : ""},
+            {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
+            {"simulated", run->is_simulated ? "true" : "false"},
         };
-        expo_sample(e, labels, LENGTH(labels), (int)run->status->phase == phase);
+        expo_sample(&w->e, labels, LENGTH(labels), 1);
+    }
+    expo_begin(&w->e,
+               GAUGE("bench_run_phase", "1 for the phase that the run is in, 0 for all others."));
+    for (size_t i = 0; i < w->n_runs; i++) {
+        for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
+            const struct expo_label labels[] = {
+                {"run", w->runs[i].name},
+                {"phase", run_phase_to_string((enum run_phase)phase)},
+            };
+            expo_sample(&w->e, labels, LENGTH(labels), (int)w->runs[i].status->phase == phase);
+        }
     }
 }
 
-static void write_wait(const struct metrics_run *run, struct expo *e)
+static void put_waits(struct writing *w)
 {
-    if (run->wait->reason[0] != '\0') {
+    expo_begin(&w->e, GAUGE("bench_run_wait_start_timestamp_seconds",
+                            "Since when a run waits although it could go on, by reason."));
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct daemon_wait *wait = w->runs[i].wait;
         const struct expo_label labels[] = {
-            {"run", run->name},
-            {"reason", daemon_wait_reasons[daemon_wait_index(run->wait->reason)]}};
-        expo_sample(e, labels, LENGTH(labels), (double)run->wait->since_unix_ms / 1000);
+            {"run", w->runs[i].name},
+            {"reason", daemon_wait_reasons[daemon_wait_index(wait->reason)]}};
+        if (wait->reason[0] != '\0') {
+            expo_sample(&w->e, labels, LENGTH(labels), (double)wait->since_unix_ms / 1000);
+        }
     }
 }
 
-static const struct run_family run_families[] = {
-    {GAUGE("bench_run_info", "Always 1; the labels describe the run."), NULL, write_run_info},
-    {GAUGE("bench_run_phase", "1 for the phase that the run is in, 0 for all others."), NULL,
-     write_run_phase},
-    {GAUGE("bench_run_created_timestamp_seconds", "When the run was frozen."), run_created, NULL},
-    {GAUGE("bench_run_started_timestamp_seconds", "When its first trial began."), run_started,
-     NULL},
-    {GAUGE("bench_run_ended_timestamp_seconds", "When it reached its final phase."), run_ended,
-     NULL},
-    {GAUGE("bench_run_wait_start_timestamp_seconds",
-           "Since when a run waits although it could go on, by reason."),
-     NULL, write_wait},
-    {GAUGE("bench_run_advanced_timestamp_seconds",
-           "When the active run last got further: a trial, or a step of trainer 0."),
-     run_advanced, NULL},
-    {GAUGE("bench_run_points", "Swept points of a run."), run_points, NULL},
-    {GAUGE("bench_run_points_shown", "Swept points of the run on this page: all or none."),
-     run_points_shown, NULL},
-    {GAUGE("bench_run_nodes", "Nodes that replicas of succeeded trials ran on, shown or not."),
-     run_nodes, NULL},
-    {GAUGE("bench_run_slow_replicas",
-           "Points with a replica that is slower than the others of its role beyond their spread."),
-     run_slow_replicas, NULL},
-    {GAUGE("bench_run_trials", "Trials of a run, including those of its baseline."), run_trials,
-     NULL},
-    {GAUGE("bench_run_trials_done", "Trials that are decided, including failed ones."),
-     run_trials_done, NULL},
-    {GAUGE("bench_run_trials_failed", "Trials that failed."), run_trials_failed, NULL},
-    {GAUGE("bench_run_current_point", "Point of the current trial, from 0."), run_point, NULL},
-    {GAUGE("bench_run_current_trial", "The current trial, from 0."), run_trial, NULL},
-    {GAUGE("bench_run_current_attempt", "The current attempt, from 0."), run_attempt, NULL},
-    {GAUGE("bench_trial_steps", "Measured steps of the current trial."), trial_steps, NULL},
-    {GAUGE("bench_trial_steps_done", "Measured steps that trainer 0 has finished."),
-     trial_steps_done, NULL},
-    {GAUGE("bench_trainer_step_duration_seconds", "Duration of the last step of trainer 0."),
-     step_duration, NULL},
-    {GAUGE("bench_trainer_step_samples_per_second",
-           "Throughput of the last step of trainer 0 alone."),
-     step_throughput, NULL},
-    {GAUGE("bench_trainer_step_loss", "Loss of the last step of trainer 0."), step_loss, NULL},
-};
-
-/* --- A point --------------------------------------------------------------------------------- */
-
-struct point_family {
-    struct expo_family family;
-    double (*value)(const struct point_figures *point); /* NaN: no sample */
-};
-
-static double value_of(const struct estimate *e)
+static void put_run_figures(struct writing *w)
 {
-    return e->known ? e->value : NAN;
+    PUT_OF_RUNS(w, GAUGE("bench_run_points", "Swept points of a run."),
+                run->frozen->is_known ? run->frozen->n_points : NAN);
+    PUT_OF_RUNS(
+        w, GAUGE("bench_run_points_shown", "Swept points of the run on this page: all or none."),
+        run->figures == NULL ? 0 : run->figures->n_points);
+    PUT_OF_RUNS(
+        w,
+        GAUGE("bench_run_nodes", "Nodes that replicas of succeeded trials ran on, shown or not."),
+        run->figures == NULL ? NAN : (double)run->figures->n_nodes);
+    PUT_OF_RUNS(w,
+                GAUGE("bench_run_slow_replicas", "Points with a replica that is slower than the "
+                                                 "others of its role beyond their spread."),
+                run->figures == NULL ? NAN : run->figures->n_slow_replicas);
+    PUT_OF_RUNS(w, GAUGE("bench_run_trials", "Trials of a run, including those of its baseline."),
+                run->status->trials_total);
+    PUT_OF_RUNS(w,
+                GAUGE("bench_run_trials_done", "Trials that are decided, including failed ones."),
+                run->status->trials_done);
+    PUT_OF_RUNS(w, GAUGE("bench_run_trials_failed", "Trials that failed."),
+                run->status->trials_failed);
+    PUT_OF_RUNS(w, GAUGE("bench_run_current_point", "Point of the current trial, from 0."),
+                run->status->has_current ? run->status->current.point : NAN);
+    PUT_OF_RUNS(w, GAUGE("bench_run_current_trial", "The current trial, from 0."),
+                run->status->has_current ? run->status->current.trial : NAN);
+    PUT_OF_RUNS(w, GAUGE("bench_run_current_attempt", "The current attempt, from 0."),
+                run->status->has_current ? run->status->current.number : NAN);
 }
 
-static double low_of(const struct estimate *e)
+static double steps_done(const struct daemon_progress *p)
 {
-    return e->known && e->has_interval ? e->low : NAN;
+    return p == NULL ? NAN : p->is_warmup ? 0 : (double)p->step + 1;
 }
 
-static double high_of(const struct estimate *e)
+static void put_steps(struct writing *w)
 {
-    return e->known && e->has_interval ? e->high : NAN;
+    PUT_OF_RUNS(w, GAUGE("bench_trial_steps", "Measured steps of the current trial."),
+                run->frozen->is_known && run->status->has_current ? (double)run->frozen->steps
+                                                                  : NAN);
+    PUT_OF_RUNS(w, GAUGE("bench_trial_steps_done", "Measured steps that trainer 0 has finished."),
+                steps_done(run->progress));
+    PUT_OF_RUNS(
+        w, GAUGE("bench_trainer_step_duration_seconds", "Duration of the last step of trainer 0."),
+        run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9);
+    PUT_OF_RUNS(w,
+                GAUGE("bench_trainer_step_samples_per_second",
+                      "Throughput of the last step of trainer 0 alone."),
+                run->progress == NULL || run->progress->step_ns <= 0
+                    ? NAN
+                    : run->progress->samples * 1e9 / (double)run->progress->step_ns);
+    PUT_OF_RUNS(w, GAUGE("bench_trainer_step_loss", "Loss of the last step of trainer 0."),
+                run->progress == NULL ? NAN : run->progress->loss);
 }
 
-#define POINT_VALUE(name, expression)                                                              \
-    static double name(const struct point_figures *point)                                          \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-POINT_VALUE(throughput, value_of(&point->throughput))
-POINT_VALUE(throughput_low, low_of(&point->throughput))
-POINT_VALUE(throughput_high, high_of(&point->throughput))
-POINT_VALUE(speedup, value_of(&point->speedup))
-POINT_VALUE(speedup_low, low_of(&point->speedup))
-POINT_VALUE(speedup_high, high_of(&point->speedup))
-POINT_VALUE(efficiency, value_of(&point->efficiency))
-POINT_VALUE(efficiency_low, low_of(&point->efficiency))
-POINT_VALUE(efficiency_high, high_of(&point->efficiency))
-POINT_VALUE(baseline_throughput, value_of(&point->baseline_throughput))
-POINT_VALUE(succeeded, (double)point->n_succeeded)
-
-#define LOW "Lower limit of its 95% interval."
-#define HIGH "Upper limit of its 95% interval."
-static const struct point_family point_families[] = {
-    {GAUGE("bench_point_throughput_samples_per_second",
-           "Throughput of a point, all trainers together: the median over its trials."),
-     throughput},
-    {GAUGE("bench_point_throughput_low_samples_per_second", LOW), throughput_low},
-    {GAUGE("bench_point_throughput_high_samples_per_second", HIGH), throughput_high},
-    {GAUGE("bench_point_speedup_ratio", "Throughput divided by the baseline's."), speedup},
-    {GAUGE("bench_point_speedup_low_ratio", LOW), speedup_low},
-    {GAUGE("bench_point_speedup_high_ratio", HIGH), speedup_high},
-    {GAUGE("bench_point_efficiency_ratio",
-           "Speedup divided by the number of trainers; the baseline's is 1."),
-     efficiency},
-    {GAUGE("bench_point_efficiency_low_ratio", LOW), efficiency_low},
-    {GAUGE("bench_point_efficiency_high_ratio", HIGH), efficiency_high},
-    {GAUGE("bench_point_baseline_throughput_samples_per_second",
-           "Throughput of the baseline that the point divides by."),
-     baseline_throughput},
-    {GAUGE("bench_point_trials_succeeded",
-           "Trials from which the figures of a point are computed."),
-     succeeded},
-};
-
-/* --- A node ---------------------------------------------------------------------------------- */
-
-struct node_family {
-    struct expo_family family;
-    double (*value)(const struct node_figures *node); /* NaN: no sample */
-};
-
-#define NODE_VALUE(name, expression)                                                               \
-    static double name(const struct node_figures *node)                                            \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-NODE_VALUE(node_replicas, node->n_replicas)
-NODE_VALUE(node_points, node->n_points)
-NODE_VALUE(node_slower, node->n_slower)
-NODE_VALUE(node_excess, node->excess)
-NODE_VALUE(node_throttled, node->throttled)
-
-static const struct node_family node_families[] = {
-    {GAUGE("bench_node_replicas", "Replicas of succeeded trials that ran on a node."),
-     node_replicas},
-    {GAUGE("bench_node_points", "Points with a replica on the node."), node_points},
-    {GAUGE("bench_node_slower_points",
-           "Points at which the node's replicas were slower than others by 5% or more."),
-     node_slower},
-    {GAUGE("bench_node_excess_ratio",
-           "How much more time a step the node's replicas need for their own work; 0.12 is 12%."),
-     node_excess},
-    {GAUGE("bench_node_throttled_ratio",
-           "Share of its replicas' measured time in which a CPU limit stopped them."),
-     node_throttled},
-};
-
-/* --- The page -------------------------------------------------------------------------------- */
-
-static const struct expo_family series_family =
-    GAUGE("benchd_series", "Series on this page, including this one.");
-
-#define N_DAEMON LENGTH(daemon_families)
-#define N_RUN LENGTH(run_families)
-#define N_POINT LENGTH(point_families)
-#define N_NODE LENGTH(node_families)
-
-size_t metrics_n_families(void)
+static void put_each_run(struct writing *w)
 {
-    return N_DAEMON + N_RUN + N_POINT + N_NODE + 1;
+    put_run_labels(w);
+    PUT_OF_RUNS(w, GAUGE("bench_run_created_timestamp_seconds", "When the run was frozen."),
+                time_or_none(run->frozen->created_unix_ms));
+    PUT_OF_RUNS(w, GAUGE("bench_run_started_timestamp_seconds", "When its first trial began."),
+                time_or_none(run->status->started_unix_ms));
+    PUT_OF_RUNS(w, GAUGE("bench_run_ended_timestamp_seconds", "When it reached its final phase."),
+                time_or_none(run->status->ended_unix_ms));
+    put_waits(w);
+    PUT_OF_RUNS(w,
+                GAUGE("bench_run_advanced_timestamp_seconds",
+                      "When the active run last got further: a trial, or a step of trainer 0."),
+                time_or_none(run->advanced_unix_ms));
+    put_run_figures(w);
+    put_steps(w);
 }
 
-const struct expo_family *metrics_family(size_t i)
-{
-    if (i < N_DAEMON) {
-        return &daemon_families[i].family;
-    }
-    i -= N_DAEMON;
-    if (i < N_RUN) {
-        return &run_families[i].family;
-    }
-    i -= N_RUN;
-    if (i < N_POINT) {
-        return &point_families[i].family;
-    }
-    i -= N_POINT;
-    return i < N_NODE ? &node_families[i].family : &series_family;
-}
+/* --- Their points ---------------------------------------------------------------------------- */
 
-static void write_point(const struct metrics_run *run, const struct point_figures *p, double value,
-                        struct expo *e)
+static void put_point(struct expo *e, const struct metrics_run *run, const struct point_figures *p,
+                      double value)
 {
     char numbers[5][NUMBER_SIZE];
     (void)snprintf(numbers[0], NUMBER_SIZE, "%u", p->point);
@@ -566,95 +413,133 @@ static void write_point(const struct metrics_run *run, const struct point_figure
     }
 }
 
-static void write_point_family(const struct point_family *f, const struct metrics_run *runs,
-                               size_t n_runs, struct expo *e)
+/* As PUT_OF_RUNS: `value` is an expression of `point`. */
+#define PUT_OF_POINTS(w, family, value)                                                            \
+    do {                                                                                           \
+        expo_begin(&(w)->e, family);                                                               \
+        for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
+            const struct run_gauges *of_ = (w)->runs[i_].figures;                                  \
+            for (size_t k_ = 0; of_ != NULL && k_ < of_->n_points; k_++) {                         \
+                const struct point_figures *point = &of_->points[k_];                              \
+                put_point(&(w)->e, &(w)->runs[i_], point, value);                                  \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static double value_of(const struct estimate *e)
 {
-    expo_begin(e, &f->family);
-    for (size_t i = 0; i < n_runs; i++) {
-        for (size_t k = 0; runs[i].figures != NULL && k < runs[i].figures->n_points; k++) {
-            const struct point_figures *p = &runs[i].figures->points[k];
-            write_point(&runs[i], p, f->value(p), e);
-        }
+    return e->known ? e->value : NAN;
+}
+
+static double low_of(const struct estimate *e)
+{
+    return e->known && e->has_interval ? e->low : NAN;
+}
+
+static double high_of(const struct estimate *e)
+{
+    return e->known && e->has_interval ? e->high : NAN;
+}
+
+#define LOW "Lower limit of its 95% interval."
+#define HIGH "Upper limit of its 95% interval."
+
+static void put_each_point(struct writing *w)
+{
+    PUT_OF_POINTS(
+        w,
+        GAUGE("bench_point_throughput_samples_per_second",
+              "Throughput of a point, all trainers together: the median over its trials."),
+        value_of(&point->throughput));
+    PUT_OF_POINTS(w, GAUGE("bench_point_throughput_low_samples_per_second", LOW),
+                  low_of(&point->throughput));
+    PUT_OF_POINTS(w, GAUGE("bench_point_throughput_high_samples_per_second", HIGH),
+                  high_of(&point->throughput));
+    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_ratio", "Throughput divided by the baseline's."),
+                  value_of(&point->speedup));
+    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_low_ratio", LOW), low_of(&point->speedup));
+    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_high_ratio", HIGH), high_of(&point->speedup));
+    PUT_OF_POINTS(w,
+                  GAUGE("bench_point_efficiency_ratio",
+                        "Speedup divided by the number of trainers; the baseline's is 1."),
+                  value_of(&point->efficiency));
+    PUT_OF_POINTS(w, GAUGE("bench_point_efficiency_low_ratio", LOW), low_of(&point->efficiency));
+    PUT_OF_POINTS(w, GAUGE("bench_point_efficiency_high_ratio", HIGH), high_of(&point->efficiency));
+    PUT_OF_POINTS(w,
+                  GAUGE("bench_point_baseline_throughput_samples_per_second",
+                        "Throughput of the baseline that the point divides by."),
+                  value_of(&point->baseline_throughput));
+    PUT_OF_POINTS(w,
+                  GAUGE("bench_point_trials_succeeded",
+                        "Trials from which the figures of a point are computed."),
+                  point->n_succeeded);
+}
+
+/* --- Their nodes ----------------------------------------------------------------------------- */
+
+/* As PUT_OF_RUNS: `value` is an expression of `node`. */
+#define PUT_OF_NODES(w, family, value)                                                             \
+    do {                                                                                           \
+        expo_begin(&(w)->e, family);                                                               \
+        for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
+            for (size_t k_ = 0; k_ < (w)->n_nodes[i_]; k_++) {                                     \
+                const struct node_figures *node = &(w)->runs[i_].figures->nodes[k_];               \
+                put_node(&(w)->e, (w)->runs[i_].name, node->name, value);                          \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static void put_node(struct expo *e, const char *run, const char *node, double value)
+{
+    const struct expo_label labels[] = {{"run", run}, {"node", node}};
+    if (!isnan(value)) {
+        expo_sample(e, labels, LENGTH(labels), value);
     }
 }
 
-static void write_node_family(const struct node_family *f, const struct metrics_run *runs,
-                              size_t n_runs, struct expo *e)
+static void put_each_node(struct writing *w)
 {
-    size_t n_left = METRICS_MAX_NODES;
-    expo_begin(e, &f->family);
-    for (size_t i = 0; i < n_runs; i++) {
-        const struct run_gauges *figures = runs[i].figures;
-        if (figures == NULL || figures->n_nodes > n_left) {
-            continue;
-        }
-        n_left -= figures->n_nodes;
-        for (size_t k = 0; k < figures->n_nodes; k++) {
-            const struct expo_label labels[] = {{"run", runs[i].name},
-                                                {"node", figures->nodes[k].name}};
-            const double value = f->value(&figures->nodes[k]);
-            if (!isnan(value)) {
-                expo_sample(e, labels, LENGTH(labels), value);
-            }
-        }
-    }
+    PUT_OF_NODES(w,
+                 GAUGE("bench_node_replicas", "Replicas of succeeded trials that ran on a node."),
+                 node->n_replicas);
+    PUT_OF_NODES(w, GAUGE("bench_node_points", "Points with a replica on the node."),
+                 node->n_points);
+    PUT_OF_NODES(
+        w,
+        GAUGE("bench_node_slower_points",
+              "Points at which the node's replicas were slower than others by 5% or more."),
+        node->n_slower);
+    PUT_OF_NODES(
+        w,
+        GAUGE(
+            "bench_node_excess_ratio",
+            "How much more time a step the node's replicas need for their own work; 0.12 is 12%."),
+        node->excess);
+    PUT_OF_NODES(w,
+                 GAUGE("bench_node_throttled_ratio",
+                       "Share of its replicas' measured time in which a CPU limit stopped them."),
+                 node->throttled);
 }
 
-static void write_run_family(const struct run_family *f, const struct metrics_run *runs,
-                             size_t n_runs, struct expo *e)
-{
-    expo_begin(e, &f->family);
-    for (size_t i = 0; i < n_runs; i++) {
-        if (f->write != NULL) {
-            f->write(&runs[i], e);
-            continue;
-        }
-        const double value = f->value(&runs[i]);
-        if (!isnan(value)) {
-            sample_of(e, "run", runs[i].name, value);
-        }
-    }
-}
-
-/* The runs shown, in order; a run's points only where all of them fit. */
-static size_t take_runs(const struct metrics_input *in, struct metrics_run shown[METRICS_MAX_RUNS])
-{
-    size_t n = in->n_runs < METRICS_MAX_RUNS ? in->n_runs : METRICS_MAX_RUNS;
-    size_t points_left = METRICS_MAX_POINTS;
-    for (size_t i = 0; i < n; i++) {
-        shown[i] = in->runs[i];
-        if (shown[i].figures != NULL && shown[i].figures->n_points > points_left) {
-            shown[i].figures = NULL;
-        }
-        points_left -= shown[i].figures == NULL ? 0 : shown[i].figures->n_points;
-    }
-    return n;
-}
+/* --- The page -------------------------------------------------------------------------------- */
 
 void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out)
 {
-    struct expo e = {.out = out, .format = format};
-    struct metrics_run runs[METRICS_MAX_RUNS];
-    const size_t n_runs = take_runs(in, runs);
-    for (size_t i = 0; i < N_DAEMON; i++) {
-        const struct daemon_family *f = &daemon_families[i];
-        expo_begin(&e, &f->family);
-        if (f->write != NULL) {
-            f->write(in, &e);
-        } else if (!isnan(f->value(in))) {
-            expo_sample(&e, NULL, 0, f->value(in));
-        }
-    }
-    for (size_t i = 0; i < N_RUN; i++) {
-        write_run_family(&run_families[i], runs, n_runs, &e);
-    }
-    for (size_t i = 0; i < N_POINT; i++) {
-        write_point_family(&point_families[i], runs, n_runs, &e);
-    }
-    for (size_t i = 0; i < N_NODE; i++) {
-        write_node_family(&node_families[i], runs, n_runs, &e);
-    }
-    expo_begin(&e, &series_family);
-    expo_sample(&e, NULL, 0, (double)e.n_series + 1);
-    expo_end(&e);
+    struct writing w = {.e = {.out = out, .format = format}};
+    take_runs(&w, in);
+    put_program(&w.e, in);
+    put_runs(&w.e, in);
+    put_objects(&w.e, &in->facts->counters);
+    put_api(&w.e, &in->facts->kube);
+    put_traffic(&w.e, &in->facts->kube);
+    put_watches(&w.e, in->facts);
+    put_store(&w.e, in->facts);
+    put_loop(&w.e, in);
+    put_http(&w.e, &in->web);
+    put_each_run(&w);
+    put_each_point(&w);
+    put_each_node(&w);
+    expo_begin(&w.e, GAUGE("benchd_series", "Series on this page, including this one."));
+    expo_sample(&w.e, NULL, 0, (double)w.e.n_series + 1);
+    expo_end(&w.e);
 }

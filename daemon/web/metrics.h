@@ -1,5 +1,5 @@
-/* What /metrics shows: the registry of all families, and the page made from plain data. Pure;
- * scrape.c collects the data. docs/metrics.md is checked against the registry.
+/* What /metrics shows: the page made from plain data. Pure; scrape.c collects the data.
+ * docs/metrics.md is checked against the page.
  *
  * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times
  * for each kind of request that was sent, and METRICS_MAX_NODES nodes: under 3,900 series in
@@ -51,7 +51,3 @@ struct metrics_input {
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms);
 
 void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out);
-
-/* All families, in the order of the page. */
-size_t metrics_n_families(void);
-const struct expo_family *metrics_family(size_t i);
