@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "core/fact_texts.h"
 #include "ctl/cli/human.h"
 #include "report/layout.h"
 #include "report/table.h"
@@ -222,14 +223,26 @@ static void format_environment(const struct describe_params *p, struct buf *out)
     vec_done(&environments);
 }
 
-static void add_condition(struct table *t, const char *type, bool is_true,
-                          const struct run_status *st, bool is_cause)
+static const char *or_dash(const char *text)
 {
-    table_text(t, "  TYPE", "  %s", type);
-    table_text(t, "STATUS", "%s", is_true ? "True" : "False");
-    table_text(t, "REASON", "%s", is_cause && st->reason[0] != '\0' ? st->reason : "-");
-    table_text(t, "MESSAGE", "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
+    return text[0] == '\0' ? "-" : text;
+}
+
+static void add_condition(struct table *t, const char *type, const char *status, const char *reason,
+                          const char *message)
+{
+    table_text(t, "  TYPE", "  %s", or_dash(type));
+    table_text(t, "STATUS", "%s", or_dash(status));
+    table_text(t, "REASON", "%s", or_dash(reason));
+    table_text(t, "MESSAGE", "%s", or_dash(message));
     table_end_row(t);
+}
+
+static void add_phase(struct table *t, const char *type, bool is_true, const struct run_status *st,
+                      bool is_cause)
+{
+    add_condition(t, type, is_true ? "True" : "False", is_cause ? st->reason : "",
+                  is_cause ? st->message : "");
 }
 
 /* Conditions follow from the phase, as benchd derives them for its objects: the store keeps the
@@ -251,39 +264,26 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
     bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING;
-    add_condition(t, "Accepted", true, st, false);
-    add_condition(t, "Running", running && !p->run->is_interrupted, st, running);
-    add_condition(t, "Complete", complete, st, complete);
-    add_condition(t, "Failed", failed, st, failed);
-    add_condition(t, "MetricsUnavailable", unknown_metrics, st, false);
-    table_text(t, "  TYPE", "  ThresholdFailed");
+    add_phase(t, "Accepted", true, st, false);
+    add_phase(t, "Running", running && !p->run->is_interrupted, st, running);
+    add_phase(t, "Complete", complete, st, complete);
+    add_phase(t, "Failed", failed, st, failed);
+    add_phase(t, "MetricsUnavailable", unknown_metrics, st, false);
     const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->run->result);
-    table_text(t, "STATUS", "%s", n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False");
-    table_text(t, "REASON", "%s", n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "-");
+    const char *status = n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False";
+    const char *reason = n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "";
+    _cleanup_(buf_done) struct buf message = BUF_INIT;
     if (n_missed + n_unjudged > 0) {
-        table_text(t, "MESSAGE", "%zu of %zu %s, see benchctl results %s",
+        buf_printf(&message, "%zu of %zu %s, see benchctl results %s",
                    n_missed > 0 ? n_missed : n_unjudged, p->run->result->thresholds.len,
                    n_missed > 0 ? "missed" : "could not be judged", p->run->row.name);
     } else if (n_skipped > 0) {
-        table_text(t, "MESSAGE", "%zu of %zu skipped, see benchctl results %s", n_skipped,
+        buf_printf(&message, "%zu of %zu skipped, see benchctl results %s", n_skipped,
                    n_skipped + p->run->result->thresholds.len, p->run->row.name);
-    } else {
-        table_text(t, "MESSAGE", "-");
     }
-    table_end_row(t);
+    add_condition(t, "ThresholdFailed", status, reason, buf_cstr(&message));
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);
-}
-
-static void put_text(struct table *t, const char *title, const json_t *condition, const char *key,
-                     const char *indent)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    const json_t *value = json_object_get(condition, key);
-    if (json_is_string(value) && json_string_length(value) > 0) {
-        value_text(value, &text);
-    }
-    table_text(t, title, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
 }
 
 /* As benchd wrote them, where only the object is known. */
@@ -298,11 +298,8 @@ static void format_object_conditions(const struct describe_params *p, struct buf
     size_t i;
     const json_t *condition;
     json_array_foreach (list, i, condition) {
-        put_text(t, "  TYPE", condition, "type", "  ");
-        put_text(t, "STATUS", condition, "status", "");
-        put_text(t, "REASON", condition, "reason", "");
-        put_text(t, "MESSAGE", condition, "message", "");
-        table_end_row(t);
+        add_condition(t, fact_text(condition, "type"), fact_text(condition, "status"),
+                      fact_text(condition, "reason"), fact_text(condition, "message"));
     }
     buf_puts(out, "\nConditions:\n");
     table_format_prose(t, p->columns, out);

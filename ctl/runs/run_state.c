@@ -1,44 +1,30 @@
 /* See run_state.h. */
 #include "ctl/runs/run_state.h"
 
-#include <string.h>
-
+#include "base/vec_sorted.h"
 #include "core/attempt_json.h"
 #include "core/fact_texts.h"
 #include "core/json_field.h"
 #include "store/run_document.h"
 
-/* The index of the first that is not before `id`. */
-static size_t lower_bound(const struct attempt_ids *ids, struct attempt_id id)
+static bool find(const struct attempt_ids *ids, struct attempt_id id, size_t *ret)
 {
-    size_t low = 0, high = ids->list.len;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (attempt_id_compare(&ids->list.items[middle], &id) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return vec_search(&ids->list, it, attempt_id_compare(it, &id), ret);
 }
 
 bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id)
 {
-    const size_t i = lower_bound(ids, id);
-    return i < ids->list.len && attempt_id_eq(&ids->list.items[i], &id);
+    size_t at;
+    return find(ids, id, &at);
 }
 
 bool attempt_ids_add(struct attempt_ids *ids, struct attempt_id id)
 {
-    if (attempt_ids_has(ids, id)) {
+    size_t at;
+    if (find(ids, id, &at)) {
         return false;
     }
-    const size_t i = lower_bound(ids, id);
-    (void)vec_push(&ids->list);
-    memmove(&ids->list.items[i + 1], &ids->list.items[i],
-            (ids->list.len - 1 - i) * sizeof(ids->list.items[0]));
-    ids->list.items[i] = id;
+    *vec_insert(&ids->list, at) = id;
     return true;
 }
 
