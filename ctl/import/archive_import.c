@@ -1,5 +1,5 @@
-/* See archive_import.h. */
-#include "ctl/import/archive_import.h"
+/* See import.h. */
+#include "ctl/import/import.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* See import_logs.h. */
-#include "ctl/import/import_logs.h"
+/* See import.h. */
+#include "ctl/import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "ctl/local/local_run.h"
+#include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
 
 void import_rows_done(struct import_rows *rows)

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/runs/find.h"
-#include "ctl/local/local_run.h"
-#include "ctl/local/local_try.h"
 #include "ctl/local/local_store.h"
 #include "spec/spec_load.h"
 

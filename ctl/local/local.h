@@ -1,7 +1,24 @@
-/* The runs of a store on this machine. */
+/* The runs of a store on this machine: local.c is the backend, its longer operations are local_run.c,
+ * local_try.c and local_retention.c. */
 #pragma once
 
 #include "ctl/runs/backend.h"
+#include "decide/policy_retention.h"
+#include "spec/run_def.h"
 
 /* The store is opened on first use, since `run` creates it. Always EXIT_OK. */
 enum exit_code local_backend_open(const struct cli *cli, struct backend **ret);
+
+/* `benchctl run`: the whole verb. *ret_name as in backend.h. */
+enum exit_code local_run(struct backend *b, char **ret_name);
+/* Stores a run of the definition under a new name (owned). EXIT_OK, or prints the error. */
+enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name);
+
+/* `benchctl try`: the whole verb. */
+enum exit_code local_try(struct backend *b);
+
+/* benchctl delete --older-than: finished runs, by the rules of lib/decide/policy_retention.h. Prints
+ * each run that it has deleted, or would delete. Runs that a process works with stay, with a
+ * note. */
+enum exit_code local_delete_old(const struct cli *cli, const struct retention_policy *policy,
+                                bool is_dry_run);

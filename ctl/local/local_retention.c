@@ -1,5 +1,5 @@
-/* See local_retention.h. Edge file: the date. */
-#include "ctl/local/local_retention.h"
+/* See local.h. Edge file: the date. */
+#include "ctl/local/local.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
 #include "ctl/cli/host.h"
-#include "ctl/local/local_run.h"
+#include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"

@@ -1,7 +1,7 @@
 /* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in
  * a store that is removed at the end, ended as soon as a figure is known. Edge file: makes and
  * removes a folder. */
-#include "ctl/local/local_try.h"
+#include "ctl/local/local.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,6 @@
 #include "ctl/local/drive.h"
 #include "ctl/cli/host.h"
 #include "ctl/cli/human.h"
-#include "ctl/local/local_run.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"

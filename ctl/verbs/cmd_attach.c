@@ -1,6 +1,5 @@
 /* benchctl attach RUN: follows a run of the cluster and prints its tables. */
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)

@@ -4,7 +4,6 @@
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare_axis.h"
 

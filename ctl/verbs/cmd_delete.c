@@ -4,8 +4,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "ctl/local/local_retention.h"
-#include "ctl/verbs/backend_open.h"
+#include "ctl/local/local.h"
 #include "ctl/verbs/verbs.h"
 
 typedef enum exit_code (*end_fn)(struct backend *b, const char *what, char **ret_name);

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "ctl/runs/describe.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
 #include "store/run_document.h"

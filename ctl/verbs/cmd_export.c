@@ -5,7 +5,6 @@
 #include "config.h"
 #include "ctl/import/archive_run.h"
 #include "ctl/cli/file.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define ENDING ".benchd.tar.zst"

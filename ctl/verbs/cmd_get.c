@@ -12,7 +12,6 @@
 #include "ctl/runs/list_order.h"
 #include "ctl/runs/runs.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 #define GROUP ".benchd.io" /* of kinds, as kubectl may write it */

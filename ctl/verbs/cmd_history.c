@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/run_history.h"
 

@@ -1,6 +1,5 @@
 /* benchctl import: what was measured elsewhere becomes a run in the local store. */
-#include "ctl/import/archive_import.h"
-#include "ctl/import/import_logs.h"
+#include "ctl/import/import.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/parse.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)

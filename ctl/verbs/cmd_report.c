@@ -10,7 +10,6 @@
 #include "ctl/cli/file.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/reference.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/charts.h"
 #include "report/sheets.h"

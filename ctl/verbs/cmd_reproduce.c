@@ -14,7 +14,6 @@
 #include "ctl/cli/host.h"
 #include "ctl/import/reproduce.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 /* ---- which archive ---- */

@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 #include "report/export.h"
 #include "result/pivot.h"

@@ -1,7 +1,6 @@
 /* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 /* Errors that need no answer from the cluster come first. */

@@ -1,6 +1,5 @@
 /* benchctl try FILE: does this definition give figures? */
 #include "ctl/definition/definition.h"
-#include "ctl/verbs/backend_open.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)

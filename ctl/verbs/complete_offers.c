@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/role.h"
 #include "ctl/definition/benchmarks.h"
-#include "ctl/verbs/backend_open.h"
+#include "ctl/verbs/verbs.h"
 #include "ctl/verbs/complete.h"
 #include "ctl/verbs/complete_internal.h"
 #include "ctl/definition/definition.h"

@@ -14,7 +14,7 @@
 #include "ctl/cli/file.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
-#include "ctl/verbs/backend_open.h"
+#include "ctl/verbs/verbs.h"
 #include "predict/calibrate.h"
 #include "spec/spec_load.h"
 

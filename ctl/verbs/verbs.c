@@ -1,6 +1,9 @@
 /* The verb table. */
 #include "ctl/verbs/verbs.h"
 
+#include "ctl/cluster/cluster.h"
+#include "ctl/local/local.h"
+
 const struct verb *const verbs[] = {
     &verb_init,    &verb_try,        &verb_import,  &verb_explain, &verb_validate,
     &verb_plan,    &verb_simulate,   &verb_run,     &verb_get,     &verb_describe,
@@ -9,3 +12,9 @@ const struct verb *const verbs[] = {
     &verb_delete,  &verb_completion, &verb_doctor,  &verb_version, &verb_help,
 };
 const size_t n_verbs = sizeof(verbs) / sizeof(verbs[0]);
+
+enum exit_code backend_open(const struct cli *cli, struct backend **ret)
+{
+    return cli->is_local || cli->store != NULL ? local_backend_open(cli, ret)
+                                               : cluster_backend_open(cli, ret);
+}

@@ -1,7 +1,7 @@
 /* The verbs, one cmd_*.c each. */
 #pragma once
 
-#include "ctl/cli/cli.h"
+#include "ctl/runs/backend.h"
 
 extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_describe, verb_results,
     verb_report, verb_compare, verb_logs, verb_attach, verb_cancel, verb_delete, verb_completion,
@@ -11,3 +11,7 @@ extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_desc
 /* In the order of `benchctl help`. */
 extern const struct verb *const verbs[];
 extern const size_t n_verbs;
+
+/* Where the runs are that a command line means: --local and --store choose the store, otherwise it
+ * is the cluster. EXIT_OK, or prints the error. */
+enum exit_code backend_open(const struct cli *cli, struct backend **ret);
