@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "ctl/cli/human.h"
-#include "ctl/runs/list_order.h"
 #include "report/json_text.h"
 #include "report/table.h"
 
@@ -78,28 +77,23 @@ static void print_json(const struct benchmark_list *list, struct buf *out)
                   out);
 }
 
-const char *const benchmarks_columns[] = {"name", "namespace", "created", "age", NULL};
+static const char *const columns[] = {"name", "namespace", "created", "age", NULL};
 
 static struct order_key key_of(const void *listed, int column, int64_t now_unix_ms)
 {
     const struct listed_benchmark *l = listed;
     const char *name = json_string_value(path(l->object, "metadata", "name"));
+    const struct order_key keys[] = {
+        {.text = name == NULL ? "" : name},
+        {.text = l->ns == NULL ? "" : l->ns},
+        {.number = (double)l->created_unix_ms},
+        {.number = -(double)l->created_unix_ms},
+    };
     (void)now_unix_ms;
-    switch (column) {
-    case 0:
-        return (struct order_key){.text = name == NULL ? "" : name};
-    case 1:
-        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
-    default: /* the youngest first, or the oldest */
-        return (struct order_key){.number =
-                                      (double)l->created_unix_ms * (column == 2 ? 1.0 : -1.0)};
-    }
+    return keys[column];
 }
 
-void benchmarks_sort(struct benchmark_list *list, int column)
-{
-    order_rows(list->items.items, list->items.len, sizeof(list->items.items[0]), key_of, column, 0);
-}
+const struct list_order benchmarks_order = {columns, key_of};
 
 void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
                        const struct runs_format *how, struct buf *out)

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/cli/human.h"
-#include "ctl/runs/list_order.h"
 #include "report/json_text.h"
 #include "report/table.h"
 #include "store/run_list.h"
@@ -25,53 +24,29 @@ static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
 
 /* ---- order ---- */
 
-enum column {
-    BY_NAME,
-    BY_NAMESPACE,
-    BY_BENCHMARK,
-    BY_PHASE,
-    BY_TRIALS,
-    BY_FAILED,
-    BY_CREATED,
-    BY_AGE,
-    BY_DURATION
-};
-const char *const runs_columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
-                                    "failed", "created",   "age",       "duration", NULL};
+static const char *const columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
+                                      "failed", "created",   "age",       "duration", NULL};
 
 static struct order_key key_of(const void *listed, int column, int64_t now_unix_ms)
 {
     const struct listed_run *l = listed;
     const struct run_row *row = &l->row;
     const int64_t ms = ran_ms(l, now_unix_ms);
-    switch ((enum column)column) {
-    case BY_NAME:
-        return (struct order_key){.text = row->name};
-    case BY_NAMESPACE:
-        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
-    case BY_BENCHMARK:
-        return (struct order_key){.text = row->benchmark};
-    case BY_PHASE:
-        return (struct order_key){.text = run_phase_to_string(row->status.phase)};
-    case BY_TRIALS:
-        return (struct order_key){.number = row->status.trials_done};
-    case BY_FAILED:
-        return (struct order_key){.number = row->status.trials_failed};
-    case BY_CREATED:
-        return (struct order_key){.number = (double)row->created_unix_ms};
-    case BY_AGE:
-        return (struct order_key){.number = -(double)row->created_unix_ms};
-    case BY_DURATION:
-        return (struct order_key){.number = ms < 0 ? NAN : (double)ms};
-    }
-    return (struct order_key){0};
+    const struct order_key keys[] = {
+        {.text = row->name},
+        {.text = l->ns == NULL ? "" : l->ns},
+        {.text = row->benchmark},
+        {.text = run_phase_to_string(row->status.phase)},
+        {.number = row->status.trials_done},
+        {.number = row->status.trials_failed},
+        {.number = (double)row->created_unix_ms},
+        {.number = -(double)row->created_unix_ms},
+        {.number = ms < 0 ? NAN : (double)ms},
+    };
+    return keys[column];
 }
 
-void runs_sort(struct run_list *list, int column, int64_t now_unix_ms)
-{
-    order_rows(list->items.items, list->items.len, sizeof(list->items.items[0]), key_of, column,
-               now_unix_ms);
-}
+const struct list_order runs_order = {columns, key_of};
 
 /* ---- formats ---- */
 

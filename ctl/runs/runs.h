@@ -5,11 +5,9 @@
 #include <stdint.h>
 
 #include "ctl/runs/backend.h"
+#include "ctl/runs/list_order.h"
 
-/* What --sort-by takes, NULL at the end. */
-extern const char *const runs_columns[];
-/* column: an index into runs_columns. */
-void runs_sort(struct run_list *list, int column, int64_t now_unix_ms);
+extern const struct list_order runs_order; /* of struct listed_run */
 
 struct runs_format {
     bool with_ns;     /* the namespace of each */

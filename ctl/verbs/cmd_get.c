@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/texts.h"
 #include "ctl/definition/benchmarks.h"
-#include "ctl/runs/list_order.h"
 #include "ctl/runs/runs.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -20,20 +19,20 @@ struct get {
     bool is_runs;
     VEC(const char *) names; /* without their kinds; borrowed */
     struct list_wanted wanted;
-    const char *const *columns; /* what the kind can be sorted by */
-    int column;                 /* -1: as they are listed */
+    const struct list_order *order; /* of the kind */
+    int column;                     /* -1: as they are listed */
 };
 
 static enum exit_code take_order(const struct cli *cli, struct get *g)
 {
     const char *word = args_get(&cli->args, "sort-by", NULL);
-    g->column = word == NULL ? -1 : order_column_find(word, g->columns);
+    g->column = word == NULL ? -1 : order_column_find(word, g->order->columns);
     if (word == NULL || g->column >= 0) {
         return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    for (size_t i = 0; g->columns[i] != NULL; i++) {
-        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->columns[i]);
+    for (size_t i = 0; g->order->columns[i] != NULL; i++) {
+        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->order->columns[i]);
     }
     return cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
 }
@@ -94,7 +93,7 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
         .selector = args_get(&cli->args, "selector", NULL),
         .is_all_namespaces = args_has(&cli->args, "all-namespaces"),
     };
-    ret->columns = is_runs ? runs_columns : benchmarks_columns;
+    ret->order = is_runs ? &runs_order : &benchmarks_order;
     const bool is_here = cli->is_local || cli->store != NULL;
     if (ret->wanted.is_all_namespaces && is_here) {
         return cli_error(EXIT_USAGE, "remove --all-namespaces, or --local and --store",
@@ -115,7 +114,8 @@ static enum exit_code list_runs(struct backend *b, const struct get *g, struct r
 {
     const enum exit_code code = b->ops->list_runs(b, &g->wanted, ret);
     if (code == EXIT_OK && g->column >= 0) {
-        runs_sort(ret, g->column, clock_unix_ms());
+        order_rows(g->order, g->column, clock_unix_ms(), ret->items.items, ret->items.len,
+                   sizeof(ret->items.items[0]));
     }
     return code;
 }
@@ -157,7 +157,8 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
     if (code == EXIT_OK) {
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         if (g->column >= 0) {
-            benchmarks_sort(&list, g->column);
+            order_rows(g->order, g->column, 0, list.items.items, list.items.len,
+                       sizeof(list.items.items[0]));
         }
         const struct runs_format how = format_of(g);
         benchmarks_format(b->cli, &list, &how, &out);

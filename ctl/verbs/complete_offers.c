@@ -324,7 +324,7 @@ static void complete_columns(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     const bool is_runs = a->n_words == 0 || cli_is_run_kind(a->words[0]);
-    const char *const *columns = is_runs ? runs_columns : benchmarks_columns;
+    const char *const *columns = (is_runs ? &runs_order : &benchmarks_order)->columns;
     for (size_t i = 0; columns[i] != NULL; i++) {
         offer(t, columns[i], "");
     }
