@@ -49,15 +49,9 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
     for (size_t i = 0; i < n; i++) {
         names[i] = kube_json_metadata(json_array_get(items, i), "name");
     }
-    enum exit_code code = EXIT_OK;
-    int found;
-    if (run_word_is_latest(what)) {
-        found = find_newest(items);
-        code =
-            run_word_note_latest(c->backend.cli, found < 0 ? NULL : names[found], c->backend.where);
-    } else {
-        found = run_word_match(what, names, n, not_found->msg, c->backend.where, &code);
-    }
+    enum exit_code code;
+    const struct run_names among = {names, n, find_newest(items), not_found->msg, c->backend.where};
+    const int found = run_word_find(c->backend.cli, what, &among, &code);
     if (found >= 0) {
         *ret = json_incref(json_array_get(items, (size_t)found));
     }

@@ -116,19 +116,15 @@ static enum exit_code find_in_list(const struct cli *cli, struct store *s, const
     if (r < 0) {
         return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     }
-    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1); /* NULL at its end */
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i].name;
     }
     _cleanup_(freep) char *where = local_store_options(cli);
-    enum exit_code code = EXIT_OK;
-    int found = -1;
-    if (run_word_is_latest(what)) {
-        code = run_word_note_latest(cli, names[0], where); /* they are sorted by age */
-        found = n == 0 ? -1 : 0;
-    } else {
-        found = run_word_match(what, names, n, not_found->msg, where, &code);
-    }
+    enum exit_code code;
+    const int newest = n == 0 ? -1 : 0; /* they are sorted by age */
+    const int found = run_word_find(
+        cli, what, &(struct run_names){names, n, newest, not_found->msg, where}, &code);
     if (found >= 0) {
         *ret = rows[found];
         rows[found] = (struct run_row){0};

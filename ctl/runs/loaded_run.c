@@ -70,31 +70,33 @@ const char *run_word_name(const char *what)
     return what;
 }
 
-bool run_word_is_latest(const char *what)
+static int find_latest(const struct cli *cli, const struct run_names *among,
+                       enum exit_code *ret_code)
 {
-    return str_eq(what, RUN_WORD_LATEST);
-}
-
-enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where)
-{
-    if (name == NULL) {
-        _cleanup_(freep) char *fix = xasprintf("start one with: benchctl run NAME %s", where);
-        return cli_error(EXIT_NOT_FOUND, fix, "there are no runs yet");
+    if (among->newest < 0) {
+        _cleanup_(freep) char *fix =
+            xasprintf("start one with: benchctl run NAME %s", among->where);
+        *ret_code = cli_error(EXIT_NOT_FOUND, fix, "there are no runs yet");
+    } else {
+        cli_note(cli, "the latest run is %s", among->names[among->newest]);
     }
-    cli_note(cli, "the latest run is %s", name);
-    return EXIT_OK;
+    return among->newest;
 }
 
-int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
-                   const char *where, enum exit_code *ret_code)
+int run_word_find(const struct cli *cli, const char *what, const struct run_names *among,
+                  enum exit_code *ret_code)
 {
     _cleanup_(freep) char *ending = xasprintf("-%s", what);
     size_t n_found = 0, found = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(names[i], what)) {
+    *ret_code = EXIT_OK;
+    if (str_eq(what, RUN_WORD_LATEST)) {
+        return find_latest(cli, among, ret_code);
+    }
+    for (size_t i = 0; i < among->n; i++) {
+        if (str_eq(among->names[i], what)) {
             return (int)i;
         }
-        if (str_has_suffix(names[i], ending)) {
+        if (str_has_suffix(among->names[i], ending)) {
             found = i;
             n_found++;
         }
@@ -108,10 +110,10 @@ int run_word_match(const char *what, const char *const *names, size_t n, const c
                       "'%s' is ambiguous: the names of %zu runs end with it", what, n_found);
         return -1;
     }
-    const char *hint = str_suggest(what, names, n);
-    _cleanup_(freep) char *fix = hint == NULL
-                                     ? xasprintf("list the runs with: benchctl get runs %s", where)
-                                     : xasprintf("did you mean '%s'?", hint);
-    *ret_code = cli_error(EXIT_NOT_FOUND, fix, "%s", fallback);
+    const char *hint = str_suggest(what, among->names, among->n);
+    _cleanup_(freep) char *fix =
+        hint == NULL ? xasprintf("list the runs with: benchctl get runs %s", among->where)
+                     : xasprintf("did you mean '%s'?", hint);
+    *ret_code = cli_error(EXIT_NOT_FOUND, fix, "%s", among->not_found);
     return -1;
 }

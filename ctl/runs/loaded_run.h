@@ -34,11 +34,14 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
 const char *run_word_name(const char *what);
 /* The newest run goes by this name, too, where no run has it for its own. */
 #define RUN_WORD_LATEST "latest"
-bool run_word_is_latest(const char *what);
-/* Which of the names is `what`: the full name, or the characters after its last "-"? An index; or
- * prints the error and returns -1 with *ret_code. `fallback` is the error for a run that does not
- * exist, `where` the options that say where the runs are. */
-int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
-                   const char *where, enum exit_code *ret_code);
-/* Notes the name of the run that "latest" means; or prints the error where none exists (NULL). */
-enum exit_code run_word_note_latest(const struct cli *cli, const char *name, const char *where);
+struct run_names { /* among which a run is looked for; borrowed */
+    const char *const *names;
+    size_t n;
+    int newest;            /* -1: there are none */
+    const char *not_found; /* the error for a run that does not exist */
+    const char *where;     /* the options that say where the runs are */
+};
+/* Which of the names is `what`: the full name, or the characters after its last "-"; or "latest",
+ * which is noted. An index; or prints the error and returns -1 with *ret_code. */
+int run_word_find(const struct cli *cli, const char *what, const struct run_names *among,
+                  enum exit_code *ret_code);

@@ -18,11 +18,13 @@ TEST(test_a_word_means_one_run)
         {"bq89", -1, EXIT_NOT_FOUND}, /* an end that follows no dash */
         {"tiny", -1, EXIT_NOT_FOUND},
         {"", -1, EXIT_NOT_FOUND},
+        {"latest", 4, 0},
     };
+    const struct cli cli = {.is_quiet = true};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         enum exit_code code = EXIT_OK;
-        const int found =
-            run_word_match(rows[i].word, names, N_ROWS(names), "no such run", "--local", &code);
+        const struct run_names among = {names, N_ROWS(names), 4, "no such run", "--local"};
+        const int found = run_word_find(&cli, rows[i].word, &among, &code);
         if (found != rows[i].found || code != rows[i].code) {
             fail_msg("'%s': expected run %d, exit %d; got %d, exit %d", rows[i].word, rows[i].found,
                      (int)rows[i].code, found, (int)code);
