@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "ctl/cli/file.h"
 #include "ctl/cli/terminal.h"
 #include "ctl/cli/usage.h"
 #include "doc/json_path.h"
@@ -183,9 +184,8 @@ static enum exit_code check_words(const struct cli *cli)
 /* The program's name as the user typed it. */
 static const char *program_name(const char *path)
 {
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    return name != NULL && str_eq(name, "kubectl-bench") ? "kubectl bench" : "benchctl";
+    return path != NULL && str_eq(file_last_part(path), "kubectl-bench") ? "kubectl bench"
+                                                                         : "benchctl";
 }
 
 /* The options of the verb (NULL: none) and the global ones; how many. */

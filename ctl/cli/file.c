@@ -1,6 +1,7 @@
 /* See file.h. */
 #include "ctl/cli/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,12 +59,8 @@ int file_replace(const char *link, const struct buf *data)
     return r;
 }
 
-int file_read(const char *path, size_t max_bytes, struct buf *ret, struct err *err)
+int file_read_fd(int fd, const char *path, size_t max_bytes, struct buf *ret, struct err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return err_set_errno(err, errno, "%s", path);
-    }
     struct buf text;
     buf_init(&text, max_bytes);
     char chunk[65536];
@@ -76,11 +73,39 @@ int file_read(const char *path, size_t max_bytes, struct buf *ret, struct err *e
             r = err_set(err, E2BIG, "%s has more than %zu bytes", path, max_bytes);
         }
     }
-    (void)close(fd); /* it was only read */
     if (r < 0) {
         buf_done(&text);
         return r;
     }
     *ret = text;
     return 0;
+}
+
+int file_read(const char *path, size_t max_bytes, struct buf *ret, struct err *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "%s", path);
+    }
+    const int r = file_read_fd(fd, path, max_bytes, ret, err);
+    (void)close(fd); /* it was only read */
+    return r;
+}
+
+void file_names(const char *folder, struct texts *ret)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        *vec_push(&ret->list) = xstrdup(entry->d_name);
+    }
+    if (dir != NULL) {
+        (void)closedir(dir); /* only read from */
+    }
+}
+
+const char *file_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
 }

@@ -1,13 +1,20 @@
-/* Whole files: those that verbs write for people, and archives that they read. */
+/* Whole files, those that verbs write for people and read, and folders. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/texts.h"
 
 /* A file of that name is replaced as a whole, or stays as it is; -Exxx. Where a link leads, the
  * file is there. What is no file, such as /dev/stdout, is written to. */
 int file_replace(const char *link, const struct buf *data);
 /* -Exxx with the path in the text; -E2BIG. */
 int file_read(const char *path, size_t max_bytes, struct buf *ret, struct err *err);
+/* The same of an open file, which stays open. */
+int file_read_fd(int fd, const char *path, size_t max_bytes, struct buf *ret, struct err *err);
+/* The names in a folder, in no order; none where it cannot be read. */
+void file_names(const char *folder, struct texts *ret);
+/* What follows the last slash. */
+const char *file_last_part(const char *path);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/cli/file.h"
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
 
@@ -28,12 +29,6 @@ static const struct {
     {"\"WORLD_SIZE\"", "torchrun", "the script reads WORLD_SIZE"},
     {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
 
 static bool has_word(const char *const *words, size_t n_words, const char *word)
 {
@@ -74,13 +69,14 @@ static bool is_plain_mpirun(const char *const *words, size_t n_words)
             return false;
         }
     }
-    return str_eq(base_name(words[0]), "mpirun") || str_eq(base_name(words[0]), "mpiexec");
+    return str_eq(file_last_part(words[0]), "mpirun") ||
+           str_eq(file_last_part(words[0]), "mpiexec");
 }
 
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
                                const char **ret_why)
 {
-    if (str_eq(base_name(words[0]), "torchrun") ||
+    if (str_eq(file_last_part(words[0]), "torchrun") ||
         has_word(words, n_words, "torch.distributed.run") ||
         has_word(words, n_words, "torch.distributed.launch")) {
         *ret_why = "the command is torchrun";
@@ -90,7 +86,7 @@ const char *init_guess_profile(const char *const *words, size_t n_words, const c
         *ret_why = "the command is mpirun without hosts";
         return "open-mpi";
     }
-    if (is_mpi(base_name(words[0]))) {
+    if (is_mpi(file_last_part(words[0]))) {
         *ret_why = "the command starts its own processes";
         return "none";
     }
@@ -245,7 +241,7 @@ static char *make_name(const struct init_params *p)
         return xstrdup(p->name);
     }
     const char *script = init_script(p->words, p->n_words);
-    const char *base = base_name(script == NULL ? p->words[0] : script);
+    const char *base = file_last_part(script == NULL ? p->words[0] : script);
     char name[NAME_MAX_LEN + 1] = "";
     size_t n = 0;
     for (const char *c = base; *c != '\0' && !str_eq(c, ".py") && n < NAME_MAX_LEN; c++) {
@@ -354,7 +350,7 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
                               : "  sweep:\n    grid: {workers: [");
     if (!has_servers) {
         buf_puts(out,
-                 is_mpi(base_name(p->words[0])) && !str_eq(p->profile, "open-mpi")
+                 is_mpi(file_last_part(p->words[0])) && !str_eq(p->profile, "open-mpi")
                      ? "1]}  # one launcher; its own options say how many processes it starts\n"
                      : "1, 2]}\n");
         buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}}\n");

@@ -1,7 +1,6 @@
 /* See profiles.h. Edge file: reads folders and files. */
 #include "ctl/definition/profiles.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/cli.h"
+#include "ctl/cli/file.h"
 #include "ctl/runs/find.h"
 #include "ctl/cli/host.h"
 #include "ctl/cli/python.h"
@@ -88,16 +88,13 @@ static enum exit_code add_place(struct profiles *profiles, const char *place)
 {
     _cleanup_(freep) char *path = xasprintf("%s/profiles", place);
     enum exit_code code = EXIT_OK;
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    while (dir != NULL && code == EXIT_OK && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            _cleanup_(freep) char *folder = xasprintf("%s/%s", path, entry->d_name);
+    _cleanup_(texts_done) struct texts names = {0};
+    file_names(path, &names);
+    for (size_t i = 0; i < names.list.len && code == EXIT_OK; i++) {
+        if (names.list.items[i][0] != '.') {
+            _cleanup_(freep) char *folder = xasprintf("%s/%s", path, names.list.items[i]);
             code = add_folder(profiles, folder);
         }
-    }
-    if (dir != NULL) {
-        (void)closedir(dir); /* only read from */
     }
     return code;
 }

@@ -1,7 +1,6 @@
 /* See find.h. Edge file: reads the environment and files. */
 #include "ctl/runs/find.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include "base/str.h"
 #include "config.h"
 #include "doc/tree.h"
+#include "ctl/cli/file.h"
 #include "ctl/cli/host.h"
 
 void definition_file_done(struct definition_file *f)
@@ -24,18 +24,6 @@ void definition_file_done(struct definition_file *f)
     *f = (struct definition_file){0};
 }
 
-static int read_all(int fd, const char *path, struct buf *ret, struct err *err)
-{
-    char chunk[16384];
-    ssize_t n;
-    while ((n = read(fd, chunk, sizeof(chunk))) > 0) {
-        if (buf_try_append(ret, chunk, (size_t)n) < 0) {
-            return err_set(err, E2BIG, "%s: longer than %zu bytes", path, ret->max);
-        }
-    }
-    return n < 0 ? err_set_errno(err, errno, "%s", path) : 0;
-}
-
 int definition_read(const char *path, struct definition_file *ret, struct err *err)
 {
     bool is_stdin = str_eq(path, "-");
@@ -43,15 +31,14 @@ int definition_read(const char *path, struct definition_file *ret, struct err *e
     if (fd < 0) {
         return err_set_errno(err, errno, "%s", path);
     }
+    const size_t max_bytes = TREE_LIMITS_DEFAULT.bytes;
     struct buf text;
-    buf_init(&text, TREE_LIMITS_DEFAULT.bytes);
-    int r = read_all(fd, path, &text, err);
+    int r = file_read_fd(fd, path, max_bytes, &text, err);
     if (!is_stdin) {
         (void)close(fd); /* only read from */
     }
     if (r < 0) {
-        buf_done(&text);
-        return r;
+        return r == -E2BIG ? err_set(err, E2BIG, "%s: longer than %zu bytes", path, max_bytes) : r;
     }
     ret->path = xstrdup(is_stdin ? "(stdin)" : path);
     ret->len = text.len;
@@ -99,19 +86,15 @@ bool definition_is_file(const char *name)
 /* The names in all places, without file endings. */
 static void builtin_names(const struct texts *p, struct texts *ret)
 {
-    for (size_t i = 0; i < p->list.len; i++) {
-        DIR *dir = opendir(p->list.items[i]);
-        struct dirent *entry;
-        while (dir != NULL && (entry = readdir(dir)) != NULL) {
-            for (size_t k = 0; k < N_ENDINGS; k++) {
-                if (str_has_suffix(entry->d_name, endings[k])) {
-                    *vec_push(&ret->list) =
-                        xstrndup(entry->d_name, strlen(entry->d_name) - strlen(endings[k]));
-                }
+    _cleanup_(texts_done) struct texts files = {0};
+    vec_each (char *const, place, &p->list) {
+        file_names(*place, &files);
+    }
+    vec_each (char *const, file, &files.list) {
+        for (size_t k = 0; k < N_ENDINGS; k++) {
+            if (str_has_suffix(*file, endings[k])) {
+                *vec_push(&ret->list) = xstrndup(*file, strlen(*file) - strlen(endings[k]));
             }
-        }
-        if (dir != NULL) {
-            (void)closedir(dir);
         }
     }
 }
@@ -146,14 +129,7 @@ void definition_names(struct texts *ret)
 static char *near_file(const char *folder, const char *name)
 {
     _cleanup_(texts_done) struct texts names = {0};
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        *vec_push(&names.list) = xstrdup(entry->d_name);
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
+    file_names(folder, &names);
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
     return hint == NULL          ? NULL
            : str_eq(folder, ".") ? xstrdup(hint)
@@ -166,13 +142,7 @@ static char *near_builtin(const char *name)
     _cleanup_(texts_done) struct texts names = {0};
     definition_names(&names);
     const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
-    return hint == NULL ? NULL : xstrdup(hint);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
+    return xstrdup_or_null(hint);
 }
 
 /* "did you mean 'x.yaml'?"; NULL if no file next to `path` has a similar name. Owned. */
@@ -182,13 +152,13 @@ static char *fix_by_folder(const char *path)
     _cleanup_(freep) char *folder = slash == NULL   ? xstrdup(".")
                                     : slash == path ? xstrdup("/")
                                                     : xstrndup(path, (size_t)(slash - path));
-    _cleanup_(freep) char *file = near_file(folder, last_part(path));
+    _cleanup_(freep) char *file = near_file(folder, file_last_part(path));
     return file == NULL ? NULL : xasprintf("did you mean '%s'?", file);
 }
 
 static char *fix_of_file(const char *path)
 {
-    const char *last = last_part(path);
+    const char *last = file_last_part(path);
     char *fix = fix_by_folder(path);
     if (fix != NULL) {
         return fix;

@@ -1,5 +1,4 @@
 /* benchctl reproduce FILE|DIGEST: runs what an archive has once more, and compares. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +48,12 @@ static enum exit_code find_file(const char *typed, char **ret)
         return EXIT_OK;
     }
     struct search search = {.digest = typed};
-    DIR *folder = opendir(".");
-    const struct dirent *entry;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (str_has_suffix(entry->d_name, ".zst")) {
-            look_at(entry->d_name, &search);
+    _cleanup_(texts_done) struct texts names = {0};
+    file_names(".", &names);
+    vec_each (char *const, name, &names.list) {
+        if (str_has_suffix(*name, ".zst")) {
+            look_at(*name, &search);
         }
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
     }
     if (search.path == NULL) {
         return cli_error(EXIT_NOT_FOUND, "name the file, or go to the folder that has it",
