@@ -261,6 +261,13 @@ static void complete_formats(struct typing *t)
     complete_choices(t, formats);
 }
 
+static void offer_shipped(struct typing *t, const struct embedded *shipped, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        offer(t, shipped[i].name, "");
+    }
+}
+
 static void complete_files(struct typing *t)
 {
     t->hints &= ~(unsigned)COMPLETION_NO_FILES;
@@ -269,24 +276,18 @@ static void complete_files(struct typing *t)
 /* Those that bring no program: for the others a definition ships. */
 static void complete_profiles(struct typing *t)
 {
-    for (size_t i = 0; i < shipped_profiles_count; i++) {
-        offer(t, shipped_profiles[i].name, "");
-    }
+    offer_shipped(t, shipped_profiles, shipped_profiles_count);
 }
 
 static void complete_rules(struct typing *t)
 {
-    for (size_t i = 0; i < log_shipped_count; i++) {
-        offer(t, log_shipped[i].name, "");
-    }
+    offer_shipped(t, log_shipped, log_shipped_count);
     complete_files(t);
 }
 
 static void complete_references(struct typing *t)
 {
-    for (size_t i = 0; i < reference_shipped_count; i++) {
-        offer(t, reference_shipped[i].name, "");
-    }
+    offer_shipped(t, reference_shipped, reference_shipped_count);
     complete_files(t);
 }
 
@@ -372,13 +373,11 @@ static void complete_names(struct typing *t)
 
 /* ---- which of them ---- */
 
-struct source {
+static const struct source {
     const char *value_name;
-    void (*offer)(struct typing *t); /* NULL: only the person knows, or there are choices */
+    void (*offer)(struct typing *t); /* NULL: there are choices */
     const char *choices;
-};
-
-static const struct source sources[] = {
+} sources[] = {
     {"ARCHIVE", complete_files},
     {"AXIS,...", complete_axes},
     {"BENCHMARK", complete_definitions},
@@ -406,25 +405,13 @@ static const struct source sources[] = {
     {"URL", complete_stores},
     {"VERB", complete_verbs},
     {"WHEN", .choices = CLI_COLORS},
-    {"A", NULL},
-    {"AGE", NULL},
-    {"AMOUNT/UNIT", NULL},
-    {"AXIS=A/B", NULL},
-    {"CONTEXT", NULL},
-    {"DIGEST", NULL},
-    {"DURATION", NULL},
-    {"I", NULL},
-    {"IMAGE", NULL},
-    {"LABELS", NULL},
-    {"N", NULL},
-    {"NAME=VALUE", NULL},
-    {"NS", NULL},
-    {"RATE", NULL},
-    {"RATIO", NULL},
-    {"T", NULL},
-    {"TEXT", NULL},
-    {"US", NULL},
 };
+
+/* What only the person knows. */
+static const char *const free_values[] = {
+    "A",     "AGE",   "AMOUNT/UNIT", "AXIS=A/B", "CONTEXT",    "DIGEST", "DURATION",
+    "I",     "IMAGE", "LABELS",      "N",        "NAME=VALUE", "NS",     "RATE",
+    "RATIO", "T",     "TEXT",        "US",       NULL};
 
 static const struct source *find_source(const char *value_name)
 {
@@ -438,7 +425,8 @@ static const struct source *find_source(const char *value_name)
 
 bool complete_knows(const char *value_name)
 {
-    return strchr(value_name, '|') != NULL || find_source(value_name) != NULL;
+    return strchr(value_name, '|') != NULL || find_source(value_name) != NULL ||
+           str_is_one_of(value_name, free_values);
 }
 
 void complete_value(struct typing *t, const char *value_name)
