@@ -11,7 +11,6 @@
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/cli/human.h"
 #include "ctl/try/try_common.h"
-#include "ctl/try/try_def.h"
 #include "ctl/try/try_seen.h"
 #include "kube/json.h"
 #include "kube/log_cursor.h"
@@ -28,7 +27,6 @@
 
 struct trying {
     struct cluster *c;
-    const struct cluster_source *source;
     struct try_options options;
     uv_signal_t signals[CLUSTER_N_SIGNALS];
     uv_timer_t timer;
@@ -310,17 +308,6 @@ static enum exit_code follow(struct trying *t)
 
 /* ---- one system ---- */
 
-static json_t *definition_of(const struct trying *t, const struct run_def *def,
-                             const struct point *point)
-{
-    json_t *definition = try_definition(def, point, t->options.steps);
-    json_t *policy = json_object_get(json_object_get(definition, "spec"), "runPolicy");
-    json_object_set_new(policy, "activeDeadlineSeconds",
-                        json_integer(t->options.timeout_ms / 1000 + ORPHAN_DEADLINE_S));
-    json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(ORPHAN_TTL_S));
-    return definition;
-}
-
 static enum exit_code remove_run(struct trying *t, const char *name)
 {
     _cleanup_(freep) char *done = NULL;
@@ -332,25 +319,12 @@ static enum exit_code remove_run(struct trying *t, const char *name)
     return code;
 }
 
-static enum exit_code try_system(void *ctx, uint32_t system)
+static enum exit_code try_system(void *ctx, const struct run_def *small, const char *system)
 {
     struct trying *t = ctx;
-    const struct cluster_source *source = t->source;
-    const struct run_def *def = source->def;
-    const struct point *point = try_smallest_point(def, system);
-    if (point == NULL) {
-        return EXIT_OK; /* the sweep leaves it out */
-    }
-    const bool has_profiles = source->is_builtin || !source->is_reference;
-    _cleanup_(run_def_freep) struct run_def *small = try_def_new(
-        definition_of(t, def, point), def, point, has_profiles ? &source->profiles : NULL);
-    if (small == NULL) {
-        return EXIT_USAGE;
-    }
     char limit[HUMAN_SIZE];
     human_duration(t->options.timeout_ms, limit);
-    cli_note(t->c->backend.cli, "trying %s for %s at most; nothing is kept",
-             def->spec->systems.items[system].name, limit);
+    cli_note(t->c->backend.cli, "trying %s for %s at most; nothing is kept", system, limit);
     const struct object_run_params params = {.benchmark = small->spec->name,
                                              .definition = small->spec->definition};
     _cleanup_(freep) char *name = NULL;
@@ -370,13 +344,24 @@ static enum exit_code try_system(void *ctx, uint32_t system)
 enum exit_code cluster_try(struct backend *b)
 {
     _cleanup_(cluster_source_done) struct cluster_source source = {0};
-    struct trying t = {.c = (struct cluster *)b, .source = &source};
+    struct trying t = {.c = (struct cluster *)b};
     enum exit_code code = try_options_take(b->cli, &t.options);
     code = code == EXIT_OK ? cluster_source_open(t.c, &source) : code;
     code = code == EXIT_OK ? cluster_find_benchd(t.c) : code;
     if (code == EXIT_OK) {
+        const bool has_profiles = source.is_builtin || !source.is_reference;
+        const struct try_params params = {
+            .cli = b->cli,
+            .def = source.def,
+            .profiles = has_profiles ? &source.profiles : NULL,
+            .steps = t.options.steps,
+            .deadline_s = t.options.timeout_ms / 1000 + ORPHAN_DEADLINE_S,
+            .ttl_s = ORPHAN_TTL_S,
+            .try_system = try_system,
+            .ctx = &t,
+        };
         start_handles(&t);
-        code = try_each_system(b->cli, source.def, try_system, &t);
+        code = try_each_system(&params);
         end_handles(&t);
     }
     return code;

@@ -10,7 +10,8 @@
 #include "ctl/cli/host.h"
 #include "ctl/runs/run_name.h"
 #include "result/threshold.h"
-#include "spec/spec_load.h"
+
+#define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
 
 enum exit_code definition_named(const struct cli *cli)
 {
@@ -88,8 +89,8 @@ static int freeze(struct spec *spec_take, const struct definition_load_params *p
     run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
     memset(name + strlen(name) - 5, 'x', 5); /* a real run gets its own five characters */
     struct run_def_params p = {
-        .name = params->run != NULL ? params->run : name,
-        .uid = params->uid != NULL ? params->uid : "00000000-0000-4000-8000-000000000000",
+        .name = name,
+        .uid = PLACEHOLDER_UID,
         .created_unix_ms = params->created_unix_ms,
         .cpus = params->is_local ? host_cpus() : 0,
     };
@@ -130,4 +131,30 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
         (void)cli_print_diags(&diags, file->path, file->text);
     }
     return r < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+enum exit_code definition_load_named(const struct cli *cli,
+                                     const struct definition_load_params *params,
+                                     struct run_def **ret)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    const enum exit_code code = definition_open(cli, &file);
+    return code == EXIT_OK ? definition_load(cli, &file, params, ret) : code;
+}
+
+struct run_def *definition_of_document(const json_t *document, const char *what,
+                                       const struct spec_overrides *overrides,
+                                       struct run_def_params params)
+{
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct spec *spec = NULL;
+    struct run_def *def = NULL;
+    params.uid = PLACEHOLDER_UID;
+    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), overrides, &spec, &diags);
+    r = r < 0 ? r : run_def_new(spec, &params, &def, &diags);
+    if (r < 0) {
+        (void)cli_print_diags(&diags, what, text); /* NULL says so too */
+    }
+    return def;
 }

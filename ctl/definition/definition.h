@@ -3,11 +3,14 @@
 
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "ctl/cli/cli.h"
 #include "ctl/runs/find.h"
 #include "doc/diag.h"
 #include "spec/profile.h"
 #include "spec/run_def.h"
+#include "spec/spec_load.h"
 
 /* Options of the verbs that read a definition with overrides. */
 #define DEFINITION_OPTS                                                                            \
@@ -28,7 +31,6 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
 struct definition_load_params {
     const struct profiles *profiles; /* borrowed */
     bool is_local;                   /* with its local block merged, on this machine */
-    const char *run, *uid;           /* NULL: placeholders, for a plan */
     int64_t created_unix_ms;
     struct diags *problems;  /* NULL: they are printed; else they are moved there */
     const char *const *sets; /* (n_sets) more of --set, borrowed */
@@ -38,6 +40,16 @@ struct definition_load_params {
 /* Applies --set, --steps and --repeats, checks everything and prints every problem. */
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret);
+
+/* The same, of the definition that the words or -f name. */
+enum exit_code definition_load_named(const struct cli *cli,
+                                     const struct definition_load_params *params,
+                                     struct run_def **ret);
+/* A document that benchctl has made itself as a run with a placeholder for its uid; its name and
+ * dates are those of `params`. NULL: it is wrong, as was printed with `what` for the file. */
+struct run_def *definition_of_document(const json_t *document, const char *what,
+                                       const struct spec_overrides *overrides,
+                                       struct run_def_params params);
 
 /* Prints a note for each threshold that applies to no point, which happens when options replaced
  * the values of the file. */

@@ -27,7 +27,6 @@
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
-#include "spec/spec_load.h"
 
 #define NAME_UNKNOWN "unknown"
 #define RULES_FIX "name one of docs/log-rules.md, or a file with one"
@@ -175,17 +174,10 @@ static enum exit_code take_options(struct import *im)
 static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
 {
     json_auto_t *document = import_definition(&im->options, &im->trials);
-    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct spec *spec = NULL;
-    const struct run_def_params params = {.name = "import",
-                                          .uid = "00000000-0000-4000-8000-000000000000",
-                                          .created_unix_ms = created_unix_ms};
+    const struct run_def_params params = {.name = "import", .created_unix_ms = created_unix_ms};
     run_def_free(im->def);
-    im->def = NULL;
-    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), NULL, &spec, &diags);
-    r = r < 0 ? r : run_def_new(spec, &params, &im->def, &diags);
-    return r < 0 ? cli_print_diags(&diags, "(the definition of these logs)", text) : EXIT_OK;
+    im->def = definition_of_document(document, "(the definition of these logs)", NULL, params);
+    return im->def == NULL ? EXIT_USAGE : EXIT_OK;
 }
 
 static enum exit_code assign(struct import *im)

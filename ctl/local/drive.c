@@ -30,7 +30,7 @@ struct drive {
 
 static void say(const struct drive *d, const char *text)
 {
-    if (d->params->mode != PROGRESS_NONE) {
+    if (d->params->progress.mode != PROGRESS_NONE) {
         progress_event(d->progress, EVENT_WARNING, "Cancelling", text);
     }
 }
@@ -157,7 +157,7 @@ static int run_driver(struct drive *d, struct err *err)
     /* clang-format off */
     struct driver_params params = {
         .loop = &d->loop,
-        .def = d->params->def,
+        .def = d->params->progress.def,
         .launcher = d->launcher,
         .store = d->params->store,
         .clock = wall_clock_real,
@@ -195,8 +195,8 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
         free(d);
         return err_set_errno(err, -r, "event loop");
     }
-    struct progress_params progress = {params->mode, params->def,   params->rows, params->n_rows,
-                                       &d->loop,     params->ascii, params->color};
+    struct progress_params progress = params->progress;
+    progress.loop = &d->loop;
     d->progress = progress_new(&progress);
     start_handles(d);
     struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};

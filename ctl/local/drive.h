@@ -24,14 +24,10 @@ enum drive_end {
     DRIVE_STOPPED,     /* a second signal: nothing runs any more, the run may be resumed */
 };
 
-struct drive_params { /* all borrowed */
-    const struct run_def *def;
-    struct store *store; /* holds the run, claimed */
+struct drive_params {                /* all borrowed */
+    struct progress_params progress; /* its definition is what runs; its loop is not read */
+    struct store *store;             /* holds the run, claimed */
     const char *benchworker;
-    const struct attempt_row *rows; /* what the store has already */
-    size_t n_rows;
-    enum progress_mode mode;
-    bool ascii, color;
     const char *where;               /* "--local": options of commands that a message names */
     int64_t timeout_ms;              /* 0: none */
     const struct drive_watch *watch; /* NULL: no observer */

@@ -85,18 +85,11 @@ static enum exit_code check_links(const struct run_def *def)
 static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
                              struct store **ret_store, char **ret_name)
 {
-    _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(buf_done) struct buf warning = BUF_INIT;
-    enum exit_code code = definition_open(cli, &file);
-    if (code == EXIT_OK) {
-        struct definition_load_params params = {
-            .profiles = profiles,
-            .is_local = true,
-            .created_unix_ms = clock_unix_ms(),
-        };
-        code = definition_load(cli, &file, &params, &def);
-    }
+    const struct definition_load_params params = {
+        .profiles = profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
+    enum exit_code code = definition_load_named(cli, &params, &def);
     code = code == EXIT_OK ? profiles_check(profiles, def->spec) : code;
     code = code == EXIT_OK ? check_links(def) : code;
     code = code == EXIT_OK ? local_store_open(cli, true, ret_store) : code;
@@ -145,14 +138,14 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
 {
     _cleanup_(freep) char *where = local_store_options(cli);
     struct drive_params params = {
-        .def = run->def,
+        .progress = {.mode = how->opts.mode,
+                     .def = run->def,
+                     .rows = run->rows,
+                     .n_rows = run->n_rows,
+                     .ascii = cli->ascii,
+                     .color = cli->color_stderr},
         .store = s,
         .benchworker = how->worker,
-        .rows = run->rows,
-        .n_rows = run->n_rows,
-        .mode = how->opts.mode,
-        .ascii = cli->ascii,
-        .color = cli->color_stderr,
         .where = where,
         .timeout_ms = how->opts.timeout_ms,
     };

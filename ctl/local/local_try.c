@@ -3,7 +3,6 @@
  * removes a folder. */
 #include "ctl/local/local.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +13,14 @@
 #include "base/mem.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
+#include "ctl/cli/file.h"
 #include "ctl/cli/host.h"
 #include "ctl/cli/human.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
-#include "ctl/try/try_def.h"
 #include "ctl/try/try_seen.h"
 #include "logparse/miss.h"
-#include "spec/spec_load.h"
 
 struct local_try {
     const struct cli *cli;
@@ -57,15 +55,16 @@ static enum exit_code make_store(struct local_try *t)
 static void remove_store(struct local_try *t)
 {
     store_close(t->store);
-    DIR *dir = t->folder == NULL ? NULL : opendir(t->folder);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        (void)unlinkat(dirfd(dir), entry->d_name, 0); /* "." and ".." stay */
+    if (t->folder == NULL) {
+        return;
     }
-    if (dir != NULL) {
-        (void)closedir(dir);    /* only read from */
-        (void)rmdir(t->folder); /* what stays is in the folder for temporary files */
+    _cleanup_(texts_done) struct texts names = {0};
+    file_names(t->folder, &names);
+    vec_each (char *const, name, &names.list) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s", t->folder, *name);
+        (void)unlink(path); /* "." and ".." stay */
     }
+    (void)rmdir(t->folder); /* what stays is in the folder for temporary files */
     free(t->folder);
 }
 
@@ -135,11 +134,9 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
     try_seen_init(&seen, def, t->options.steps);
     const struct drive_watch watch = {on_record, on_output, &seen};
     const struct drive_params params = {
-        .def = def,
+        .progress = {.mode = PROGRESS_NONE, .def = def},
         .store = t->store,
         .benchworker = t->worker,
-        .mode = PROGRESS_NONE,
-        .ascii = t->cli->ascii,
         .timeout_ms = t->options.timeout_ms,
         .watch = &watch,
     };
@@ -152,19 +149,9 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
     return code;
 }
 
-static enum exit_code try_system(void *ctx, uint32_t system)
+static enum exit_code try_system(void *ctx, const struct run_def *small, const char *system)
 {
     const struct local_try *t = ctx;
-    const struct run_def *def = t->def;
-    const struct point *point = try_smallest_point(def, system);
-    if (point == NULL) {
-        return EXIT_OK; /* the sweep leaves it out */
-    }
-    _cleanup_(run_def_freep) struct run_def *small =
-        try_def_new(try_definition(def, point, t->options.steps), def, point, &t->profiles);
-    if (small == NULL) {
-        return EXIT_USAGE;
-    }
     _cleanup_(freep) char *name = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
@@ -181,8 +168,7 @@ static enum exit_code try_system(void *ctx, uint32_t system)
     if (code == EXIT_OK) {
         char limit[HUMAN_SIZE];
         human_duration(t->options.timeout_ms, limit);
-        cli_note(t->cli, "trying %s for %s at most; nothing is stored",
-                 def->spec->systems.items[system].name, limit);
+        cli_note(t->cli, "trying %s for %s at most; nothing is stored", system, limit);
         code = drive_small(t, run.def, name);
         t->store->ops->release_run(t->store, run.row.uid);
     }
@@ -193,13 +179,9 @@ static enum exit_code try_system(void *ctx, uint32_t system)
 
 static enum exit_code load(struct local_try *t)
 {
-    _cleanup_(definition_file_done) struct definition_file file = {0};
-    enum exit_code code = definition_open(t->cli, &file);
-    if (code == EXIT_OK) {
-        const struct definition_load_params params = {
-            .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
-        code = definition_load(t->cli, &file, &params, &t->def);
-    }
+    const struct definition_load_params params = {
+        .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
+    const enum exit_code code = definition_load_named(t->cli, &params, &t->def);
     return code == EXIT_OK ? profiles_check(&t->profiles, t->def->spec) : code;
 }
 
@@ -214,7 +196,13 @@ enum exit_code local_try(struct backend *b)
     }
     code = code == EXIT_OK ? load(&t) : code;
     code = code == EXIT_OK ? make_store(&t) : code;
-    code = code == EXIT_OK ? try_each_system(b->cli, t.def, try_system, &t) : code;
+    const struct try_params params = {.cli = b->cli,
+                                      .def = t.def,
+                                      .profiles = &t.profiles,
+                                      .steps = t.options.steps,
+                                      .try_system = try_system,
+                                      .ctx = &t};
+    code = code == EXIT_OK ? try_each_system(&params) : code;
     remove_store(&t);
     run_def_free(t.def);
     profiles_done(&t.profiles);

@@ -9,11 +9,9 @@
 #include "base/mem.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
+#include "ctl/try/try_def.h"
 #include "ctl/try/try_seen.h"
 #include "logparse/miss.h"
-#include "spec/spec_load.h"
-
-#define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
 
 enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
 {
@@ -25,30 +23,6 @@ enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
     const enum exit_code code = definition_number(cli, "steps", 1000000, &ret->steps);
     ret->steps = ret->steps == 0 ? TRY_STEPS : ret->steps;
     return code;
-}
-
-struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
-                            const struct point *point, const struct profiles *profiles)
-{
-    _cleanup_(freep) char *text = json_dumps(document_take, JSON_COMPACT);
-    json_decref(document_take);
-    const struct spec_overrides overrides = {
-        .profiles = profiles, .systems = def->spec->systems.items[point->system].name};
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct spec *spec = NULL;
-    struct run_def *small = NULL;
-    const struct run_def_params params = {.name = "try",
-                                          .uid = PLACEHOLDER_UID,
-                                          .created_unix_ms = clock_unix_ms(),
-                                          .cpus = def->cpus};
-    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), &overrides, &spec, &diags);
-    if (r >= 0) {
-        r = run_def_new(spec, &params, &small, &diags);
-    }
-    if (r < 0) {
-        (void)cli_print_diags(&diags, "(the smallest point)", text); /* NULL says so too */
-    }
-    return small;
 }
 
 void try_put_who(const struct run_def *small, struct buf *out)
@@ -112,20 +86,37 @@ enum exit_code try_exit_code(enum try_end end, bool has_figure)
                                   : EXIT_RUN_FAILED;
 }
 
-enum exit_code try_each_system(const struct cli *cli, const struct run_def *def,
-                               enum exit_code (*try_system)(void *ctx, uint32_t system), void *ctx)
+/* NULL: the diagnostics were printed, and the whole definition had none. */
+static struct run_def *make_small(const struct try_params *p, const struct point *point)
+{
+    json_auto_t *document = try_definition(p->def, point, p->steps, p->deadline_s, p->ttl_s);
+    const struct spec_overrides overrides = {
+        .profiles = p->profiles, .systems = p->def->spec->systems.items[point->system].name};
+    const struct run_def_params params = {
+        .name = "try", .created_unix_ms = clock_unix_ms(), .cpus = p->def->cpus};
+    return definition_of_document(document, "(the smallest point)", &overrides, params);
+}
+
+enum exit_code try_each_system(const struct try_params *p)
 {
     enum exit_code worst = EXIT_OK;
-    for (uint32_t i = 0; i < def->spec->systems.len; i++) {
-        const enum exit_code code = try_system(ctx, i);
+    for (uint32_t i = 0; i < p->def->spec->systems.len; i++) {
+        const struct point *point = try_smallest_point(p->def, i);
+        if (point == NULL) {
+            continue; /* the sweep leaves it out */
+        }
+        _cleanup_(run_def_freep) struct run_def *small = make_small(p, point);
+        const enum exit_code code =
+            small == NULL ? EXIT_USAGE
+                          : p->try_system(p->ctx, small, p->def->spec->systems.items[i].name);
         if (code == EXIT_INTERRUPTED) {
             return code;
         }
         worst = worst == EXIT_OK ? code : worst;
     }
     if (worst == EXIT_OK) {
-        cli_note(cli, "this estimate includes warm-up steps; `benchctl run` skips "
-                      "measure.warmupSteps and the rule's `skip`");
+        cli_note(p->cli, "this estimate includes warm-up steps; `benchctl run` skips "
+                         "measure.warmupSteps and the rule's `skip`");
     }
     return worst;
 }

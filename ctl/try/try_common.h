@@ -14,11 +14,6 @@ struct try_options {
 /* EXIT_OK, or prints the error. */
 enum exit_code try_options_take(const struct cli *cli, struct try_options *ret);
 
-/* The run of one point, of a document of try_definition. NULL: the diagnostics were printed, and
- * the whole definition had none. `profiles` may be NULL. */
-struct run_def *try_def_new(json_t *document_take, const struct run_def *def,
-                            const struct point *point, const struct profiles *profiles);
-
 /* "ours (1 worker): " */
 void try_put_who(const struct run_def *small, struct buf *out);
 /* Appends the stored log of a replica; false if none exists. */
@@ -29,7 +24,16 @@ bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, 
 /* Of a system that ended so: does it have a figure? */
 enum try_end { TRY_ENDED, TRY_ENOUGH, TRY_TIMED_OUT, TRY_INTERRUPTED };
 enum exit_code try_exit_code(enum try_end end, bool has_figure);
-/* Each system of the definition by `try_system`, EXIT_INTERRUPTED of which ends it. The code of
- * the first that failed; without one, says what all figures have in common (not with -q). */
-enum exit_code try_each_system(const struct cli *cli, const struct run_def *def,
-                               enum exit_code (*try_system)(void *ctx, uint32_t system), void *ctx);
+struct try_params { /* all borrowed */
+    const struct cli *cli;
+    const struct run_def *def;
+    const struct profiles *profiles; /* may be NULL */
+    int64_t steps;
+    int64_t deadline_s, ttl_s; /* of each run; 0: none */
+    /* Tries a system by `small`, the run of its smallest point. EXIT_INTERRUPTED ends it all. */
+    enum exit_code (*try_system)(void *ctx, const struct run_def *small, const char *system);
+    void *ctx;
+};
+/* Each system of the definition. The code of the first that failed; without one, says what all
+ * figures have in common (not with -q). */
+enum exit_code try_each_system(const struct try_params *params);

@@ -30,7 +30,8 @@ const struct point *try_smallest_point(const struct run_def *def, uint32_t syste
     return best;
 }
 
-json_t *try_definition(const struct run_def *def, const struct point *point, int64_t steps)
+json_t *try_definition(const struct run_def *def, const struct point *point, int64_t steps,
+                       int64_t deadline_s, int64_t ttl_s)
 {
     json_t *definition = json_deep_copy(def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
@@ -49,5 +50,9 @@ json_t *try_definition(const struct run_def *def, const struct point *point, int
         json_object_set_new(spec, "runPolicy", policy);
     }
     json_object_set_new(policy, "backoffLimit", json_integer(0));
+    if (deadline_s > 0) {
+        json_object_set_new(policy, "activeDeadlineSeconds", json_integer(deadline_s));
+        json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(ttl_s));
+    }
     return definition;
 }

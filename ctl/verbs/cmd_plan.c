@@ -41,20 +41,13 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
 static enum exit_code run(struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
-    _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(profiles_done) struct profiles profiles = {0};
     struct err err;
     enum exit_code code = profiles_open(&profiles);
-    code = code == EXIT_OK ? definition_open(cli, &file) : code;
-    if (code == EXIT_OK) {
-        struct definition_load_params params = {
-            .profiles = &profiles,
-            .is_local = is_local,
-            .created_unix_ms = clock_unix_ms(),
-        };
-        code = definition_load(cli, &file, &params, &def);
-    }
+    const struct definition_load_params params = {
+        .profiles = &profiles, .is_local = is_local, .created_unix_ms = clock_unix_ms()};
+    code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
     code = code == EXIT_OK ? print(cli, def) : code;
     if (code == EXIT_OK) {
         definition_note_thresholds(cli, def);
