@@ -420,7 +420,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->view = params->view;
     d->meter = params->meter;
     memcpy(d->key, params->key, KEY_SIZE);
-    d->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
+    d->read_key = xstrdup_or_null(params->read_key);
     d->on_stop = params->on_stop;
     d->ctx = params->ctx;
     api_health_init(&d->health, clock_monotonic_ns());

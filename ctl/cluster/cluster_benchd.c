@@ -46,7 +46,7 @@ static int read_lease(struct cluster *c, const char *body, size_t len, int64_t d
     if (r >= 0) {
         const char *key = kube_lease_read_key(lease);
         free(c->read_key);
-        c->read_key = key == NULL ? NULL : xstrdup(key);
+        c->read_key = xstrdup_or_null(key);
     }
     return r;
 }

@@ -22,7 +22,7 @@ char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err)
     int r = cluster_reach_benchd(c, &is_dead, err);
     r = r < 0 ? r : cluster_api_get(c, path, &document, err);
     const char *uid = json_string_value(json_object_get(document, "uid"));
-    char *copy = uid == NULL ? NULL : xstrdup(uid);
+    char *copy = xstrdup_or_null(uid);
     if (r >= 0 && copy == NULL) {
         (void)err_set(err, EPROTO, "benchd's answer: no uid of run '%s'", name);
     }

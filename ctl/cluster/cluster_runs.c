@@ -112,8 +112,7 @@ static int add_run(struct run_list *list, const json_t *object, bool with_ns, st
     if (r < 0) {
         return r;
     }
-    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
-    listed.ns = ns == NULL ? NULL : xstrdup(ns);
+    listed.ns = xstrdup_or_null(with_ns ? kube_json_metadata(object, "namespace") : NULL);
     *vec_push(&list->items) = listed;
     return 0;
 }
@@ -148,11 +147,10 @@ enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wa
 
 static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
 {
-    const char *ns = with_ns ? kube_json_metadata(object, "namespace") : NULL;
     *vec_push(&list->items) = (struct listed_benchmark){
         .object = object_plain_benchmark(object),
         .created_unix_ms = object_created_unix_ms(object),
-        .ns = ns == NULL ? NULL : xstrdup(ns),
+        .ns = xstrdup_or_null(with_ns ? kube_json_metadata(object, "namespace") : NULL),
     };
 }
 

@@ -37,7 +37,7 @@ void checks_add(struct checks *c, struct check check, const char *fix, const cha
     va_start(ap, fmt);
     check.found = xvasprintf(fmt, ap);
     va_end(ap);
-    check.fix = fix == NULL ? NULL : xstrdup(fix);
+    check.fix = xstrdup_or_null(fix);
     *vec_push(&c->list) = check;
 }
 

@@ -373,11 +373,6 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
     _cleanup_(freep) char *title = throughput_title(result_unit(p->run->result, &is_mixed));
-    table_column(t, "  POINT", TABLE_LEFT);
-    table_column(t, "TRIAL", TABLE_RIGHT);
-    table_column(t, "ATTEMPTS", TABLE_RIGHT);
-    table_column(t, "PHASE", TABLE_LEFT);
-    table_column(t, is_mixed ? "THROUGHPUT" : title, TABLE_RIGHT);
     for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->run->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
@@ -387,11 +382,12 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             if (is_mixed && trial->throughput.estimate.known) {
                 buf_printf(&x, " %s", trial->throughput.unit);
             }
-            table_cell(t, "  %u", i);
-            table_cell(t, "%u", trial->trial);
-            table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
-            table_cell(t, "%s", trial_words(p->run->result, point, trial));
-            table_cell(t, "%s", buf_cstr(&x));
+            table_text(t, "  POINT", "  %u", i);
+            table_number(t, "TRIAL", "%u", trial->trial);
+            table_number(t, "ATTEMPTS", "%u", trial->row == NULL ? 0 : trial->attempt + 1);
+            table_text(t, "PHASE", "%s", trial_words(p->run->result, point, trial));
+            table_number(t, is_mixed ? "THROUGHPUT" : title, "%s", buf_cstr(&x));
+            table_end_row(t);
         }
     }
     buf_puts(out, "\nTrials:\n");

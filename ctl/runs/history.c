@@ -8,10 +8,7 @@
 
 void history_done(struct history *h)
 {
-    vec_each (struct loaded_run, run, &h->runs) {
-        loaded_run_done(run);
-    }
-    vec_done(&h->runs);
+    vec_done_each(&h->runs, loaded_run_done);
     vec_done(&h->results);
 }
 

@@ -10,10 +10,7 @@
 
 void eraser_done(struct eraser *e)
 {
-    vec_each (char *, uid, &e->uids) {
-        free(*uid);
-    }
-    vec_done(&e->uids);
+    vec_free(&e->uids);
 }
 
 void eraser_take(struct eraser *e, const char *uid)

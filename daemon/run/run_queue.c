@@ -20,12 +20,9 @@ void run_queue_done(struct run_queue *q)
     vec_each (struct run *, it, &q->runs) {
         run_free(*it);
     }
-    vec_each (struct resting_run *, it, &q->resting) {
-        free(*it);
-    }
     vec_done(&q->runs);
     vec_done(&q->by_uid);
-    vec_done(&q->resting);
+    vec_free(&q->resting);
 }
 
 /* The place of `uid`, or where it belongs. */

@@ -553,7 +553,7 @@ int web_new(const struct web_params *params, struct web **ret, struct err *err)
 {
     struct web *w = xnew(struct web);
     w->view = params->view;
-    w->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
+    w->read_key = xstrdup_or_null(params->read_key);
     int r = listen_open(params->listen, w->address, err);
     r = r < 0 ? r : start_threads(w, params, r, err);
     if (r < 0) {

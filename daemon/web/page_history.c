@@ -19,10 +19,7 @@ struct results {
 
 static void results_done(struct results *r)
 {
-    vec_each (struct site_run, run, &r->runs) {
-        site_run_done(run);
-    }
-    vec_done(&r->runs);
+    vec_done_each(&r->runs, site_run_done);
     vec_done(&r->list);
 }
 
