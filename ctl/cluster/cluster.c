@@ -92,8 +92,7 @@ static void cluster_free(struct backend *b)
 }
 
 static const struct backend_ops ops = {
-    .list_runs = cluster_list_runs,
-    .list_benchmarks = cluster_list_benchmarks,
+    .list = cluster_list,
     .load_run = cluster_load_run,
     .load_figures = cluster_load_figures,
     .get_log = cluster_get_log,

@@ -105,10 +105,8 @@ char *cluster_api_path(const char *name, const char *fmt, ...)
 
 /* The BenchmarkRun that RUN names, owned. Prints the error. */
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret);
-enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wanted,
-                                 struct run_list *ret);
-enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_wanted *wanted,
-                                       struct benchmark_list *ret);
+enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
+                            struct listing *ret);
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret);
 enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
                                     const struct loaded_run *like, struct loaded_run *ret);

@@ -98,81 +98,72 @@ enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t *
 
 static int by_age(const void *a, const void *b)
 {
-    const struct run_row *x = &((const struct listed_run *)a)->row;
-    const struct run_row *y = &((const struct listed_run *)b)->row;
+    const struct run_row *x = &((const struct listed *)a)->row;
+    const struct run_row *y = &((const struct listed *)b)->row;
     const int newer =
         (y->created_unix_ms > x->created_unix_ms) - (y->created_unix_ms < x->created_unix_ms);
     return newer != 0 ? newer : strcmp(x->name, y->name);
 }
 
-static int add_run(struct run_list *list, const json_t *object, bool with_ns, struct err *err)
+static int add(struct listing *list, const json_t *object, const struct list_wanted *wanted,
+               struct err *err)
 {
-    struct listed_run listed = {0};
-    int r = object_read_row(object, &listed.row, err);
-    if (r < 0) {
-        return r;
+    struct listed l = {0};
+    if (wanted->is_benchmarks) {
+        l.object = object_plain_benchmark(object);
+        l.row.name = xstrdup(kube_json_metadata(object, "name"));
+        l.row.created_unix_ms = object_created_unix_ms(object);
+    } else {
+        const int r = object_read_row(object, &l.row, err);
+        if (r < 0) {
+            return r;
+        }
     }
-    listed.ns = xstrdup_or_null(with_ns ? kube_json_metadata(object, "namespace") : NULL);
-    *vec_push(&list->items) = listed;
+    l.ns =
+        xstrdup_or_null(wanted->is_all_namespaces ? kube_json_metadata(object, "namespace") : NULL);
+    *vec_push(&list->items) = l;
     return 0;
 }
 
-enum exit_code cluster_list_runs(struct backend *b, const struct list_wanted *wanted,
-                                 struct run_list *ret)
+static enum exit_code find_wanted(struct cluster *c, const struct list_wanted *wanted,
+                                  const char *name, json_t **ret)
 {
-    struct cluster *c = (struct cluster *)b;
-    struct err err = {0};
-    for (size_t i = 0; i < wanted->n_names; i++) {
-        json_auto_t *object = NULL;
-        enum exit_code code = cluster_find_object(c, wanted->names[i], &object);
-        int r = code == EXIT_OK ? add_run(ret, object, false, &err) : 0;
-        if (code != EXIT_OK || r < 0) {
-            return code != EXIT_OK ? code : cluster_error(r, &err);
-        }
+    struct err err;
+    if (!wanted->is_benchmarks) {
+        return cluster_find_object(c, name, ret);
     }
-    json_auto_t *list = NULL;
-    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, wanted, &list, &err);
-    size_t i;
-    const json_t *object;
-    json_array_foreach (json_object_get(list, "items"), i, object) {
-        if ((r = add_run(ret, object, wanted->is_all_namespaces, &err)) < 0) {
-            break;
-        }
-    }
-    if (wanted->n_names == 0 && ret->items.len > 0) {
-        qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
-    }
+    const int r = cluster_get_object(c, &kube_benchmarks, name, ret, &err);
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
-static void add_benchmark(struct benchmark_list *list, const json_t *object, bool with_ns)
-{
-    *vec_push(&list->items) = (struct listed_benchmark){
-        .object = object_plain_benchmark(object),
-        .created_unix_ms = object_created_unix_ms(object),
-        .ns = xstrdup_or_null(with_ns ? kube_json_metadata(object, "namespace") : NULL),
-    };
-}
-
-enum exit_code cluster_list_benchmarks(struct backend *b, const struct list_wanted *wanted,
-                                       struct benchmark_list *ret)
+enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
+                            struct listing *ret)
 {
     struct cluster *c = (struct cluster *)b;
     struct err err = {0};
-    for (size_t i = 0; i < wanted->n_names; i++) {
+    int r = 0;
+    for (size_t i = 0; i < wanted->n_names && r >= 0; i++) {
         json_auto_t *object = NULL;
-        int r = cluster_get_object(c, &kube_benchmarks, wanted->names[i], &object, &err);
-        if (r < 0) {
-            return cluster_error(r, &err);
+        const enum exit_code code = find_wanted(c, wanted, wanted->names[i], &object);
+        if (code != EXIT_OK) {
+            return code;
         }
-        add_benchmark(ret, object, false);
+        r = add(ret, object, wanted, &err);
     }
     json_auto_t *list = NULL;
-    int r = wanted->n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, wanted, &list, &err);
+    if (wanted->n_names == 0) {
+        r = list_objects(c, wanted->is_benchmarks ? &kube_benchmarks : &kube_benchmark_runs, wanted,
+                         &list, &err);
+    }
     size_t i;
     const json_t *object;
     json_array_foreach (json_object_get(list, "items"), i, object) {
-        add_benchmark(ret, object, wanted->is_all_namespaces);
+        if ((r = add(ret, object, wanted, &err)) < 0) {
+            break;
+        }
+    }
+    if (!wanted->is_benchmarks && wanted->n_names == 0 && ret->items.len > 0) {
+        qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }

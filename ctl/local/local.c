@@ -19,10 +19,10 @@ static enum exit_code open_store(struct local *l)
     return l->store != NULL ? EXIT_OK : local_store_open(l->backend.cli, false, &l->store);
 }
 
-static void list_add_take(struct local *l, struct run_list *list, struct run_row *row)
+static void list_add_take(struct local *l, struct listing *list, struct run_row *row)
 {
-    *vec_push(&list->items) = (struct listed_run){
-        .row = *row, .is_interrupted = local_store_is_interrupted(l->store, row)};
+    *vec_push(&list->items) =
+        (struct listed){.row = *row, .is_interrupted = local_store_is_interrupted(l->store, row)};
 }
 
 /* A store that no run has created yet has no runs; one that the user named must exist. */
@@ -31,23 +31,11 @@ static enum exit_code open_to_list(struct local *l)
     return l->store == NULL && local_store_is_to_come(l->backend.cli) ? EXIT_OK : open_store(l);
 }
 
-static enum exit_code refuse_labels(const struct list_wanted *wanted)
+static enum exit_code list_runs(struct local *l, const struct list_wanted *wanted,
+                                struct listing *ret)
 {
-    return wanted->selector == NULL
-               ? EXIT_OK
-               : cli_error(EXIT_USAGE, "remove --selector",
-                           "--selector is for objects of a cluster: here nothing has labels");
-}
-
-static enum exit_code list_runs(struct backend *b, const struct list_wanted *wanted,
-                                struct run_list *ret)
-{
-    struct local *l = (struct local *)b;
     const size_t n_names = wanted->n_names;
-    enum exit_code code = refuse_labels(wanted);
-    if (code == EXIT_OK) {
-        code = n_names == 0 ? open_to_list(l) : open_store(l);
-    }
+    enum exit_code code = n_names == 0 ? open_to_list(l) : open_store(l);
     if (code == EXIT_OK && n_names == 0 && l->store != NULL) {
         _cleanup_(freep) struct run_row *rows = NULL;
         size_t n = 0;
@@ -60,7 +48,7 @@ static enum exit_code list_runs(struct backend *b, const struct list_wanted *wan
     }
     for (size_t i = 0; i < n_names && code == EXIT_OK; i++) {
         struct run_row row;
-        code = local_store_find_run(b->cli, l->store, wanted->names[i], &row);
+        code = local_store_find_run(l->backend.cli, l->store, wanted->names[i], &row);
         if (code == EXIT_OK) {
             list_add_take(l, ret, &row);
         }
@@ -70,7 +58,7 @@ static enum exit_code list_runs(struct backend *b, const struct list_wanted *wan
 
 /* A shipped definition as an object; one that cannot be read is reported and left out. */
 static enum exit_code add_builtin(const struct cli *cli, const char *name, bool is_needed,
-                                  struct benchmark_list *list)
+                                  struct listing *list)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
@@ -83,8 +71,8 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
                       file.path, file.path);
     }
     if (r >= 0) {
-        *vec_push(&list->items) =
-            (struct listed_benchmark){.object = json_incref(spec->definition)};
+        *vec_push(&list->items) = (struct listed){.row = {.name = xstrdup(spec->name)},
+                                                  .object = json_incref(spec->definition)};
     } else if (!is_needed) {
         cli_note(cli, "%s", err.msg);
     }
@@ -96,8 +84,8 @@ static enum exit_code add_builtin(const struct cli *cli, const char *name, bool 
     return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, fix, "%s", err.msg);
 }
 
-static enum exit_code list_benchmarks(struct backend *b, const struct list_wanted *wanted,
-                                      struct benchmark_list *ret)
+static enum exit_code list_benchmarks(const struct cli *cli, const struct list_wanted *wanted,
+                                      struct listing *ret)
 {
     _cleanup_(texts_done) struct texts builtin = {0};
     const char *const *names = wanted->names;
@@ -105,12 +93,22 @@ static enum exit_code list_benchmarks(struct backend *b, const struct list_wante
         definition_names(&builtin);
         names = (const char *const *)builtin.list.items;
     }
-    enum exit_code code = refuse_labels(wanted);
+    enum exit_code code = EXIT_OK;
     size_t n = wanted->n_names == 0 ? builtin.list.len : wanted->n_names;
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
-        code = add_builtin(b->cli, names[i], wanted->n_names > 0, ret);
+        code = add_builtin(cli, names[i], wanted->n_names > 0, ret);
     }
     return code;
+}
+
+static enum exit_code list(struct backend *b, const struct list_wanted *wanted, struct listing *ret)
+{
+    if (wanted->selector != NULL) {
+        return cli_error(EXIT_USAGE, "remove --selector",
+                         "--selector is for objects of a cluster: here nothing has labels");
+    }
+    return wanted->is_benchmarks ? list_benchmarks(b->cli, wanted, ret)
+                                 : list_runs((struct local *)b, wanted, ret);
 }
 
 static enum exit_code load_run(struct backend *b, const char *what, struct loaded_run *ret)
@@ -225,8 +223,7 @@ static void local_free(struct backend *b)
 }
 
 static const struct backend_ops ops = {
-    .list_runs = list_runs,
-    .list_benchmarks = list_benchmarks,
+    .list = list,
     .load_run = load_run,
     .load_figures = load_figures,
     .get_log = get_log,

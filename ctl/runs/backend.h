@@ -3,37 +3,14 @@
  * returns the program's exit code. */
 #pragma once
 
-#include <jansson.h>
-
-#include "base/vec.h"
 #include "ctl/cli/cli.h"
+#include "ctl/runs/listing.h"
 #include "ctl/runs/loaded_run.h"
 #include "result/result.h"
-#include "store/store.h"
 
-/* A run in a list. */
-struct listed_run {
-    struct run_row row;  /* owned; without its definition */
-    bool is_interrupted; /* it has not ended, but no process is running it */
-    char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
-};
-struct run_list {
-    VEC(struct listed_run) items; /* newest first, or in the order of the names given */
-};
-void run_list_done(struct run_list *list);
-
-struct listed_benchmark {
-    json_t *object;          /* kind Benchmark, owned */
-    int64_t created_unix_ms; /* 0: it is built in */
-    char *ns;                /* as of a run */
-};
-struct benchmark_list {
-    VEC(struct listed_benchmark) items; /* by name, or in the order of the names given */
-};
-void benchmark_list_done(struct benchmark_list *list);
-
-/* What of them is listed. All zero: everything in the store or in the namespace. */
+/* What is listed. All zero: every run in the store or in the namespace. */
 struct list_wanted {
+    bool is_benchmarks;       /* instead of runs */
     const char *const *names; /* of these alone; NULL: all */
     size_t n_names;
     const char *selector;   /* of labels, in a cluster; NULL: all */
@@ -50,10 +27,8 @@ struct log_wanted {
 
 struct backend;
 struct backend_ops {
-    enum exit_code (*list_runs)(struct backend *b, const struct list_wanted *wanted,
-                                struct run_list *ret);
-    enum exit_code (*list_benchmarks)(struct backend *b, const struct list_wanted *wanted,
-                                      struct benchmark_list *ret);
+    enum exit_code (*list)(struct backend *b, const struct list_wanted *wanted,
+                           struct listing *ret);
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
     /* RUN for its figures alone: without events, and its replicas without their texts. `like`:

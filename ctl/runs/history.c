@@ -41,8 +41,8 @@ static void collect_results(struct history *h)
 enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
                             struct history *h)
 {
-    _cleanup_(run_list_done) struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
+    _cleanup_(listing_done) struct listing list = {0};
+    enum exit_code code = b->ops->list(b, &(struct list_wanted){0}, &list);
     for (size_t i = 0; i < list.items.len && h->runs.len < HISTORY_MAX_RUNS && code == EXIT_OK;
          i++) {
         const struct run_row *row = &list.items.items[i].row;
@@ -75,8 +75,8 @@ enum exit_code history_compare(struct backend *b, const struct loaded_run two[st
 enum exit_code history_list_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
                                    size_t max, struct texts *ret)
 {
-    _cleanup_(run_list_done) struct run_list list = {0};
-    const enum exit_code code = b->ops->list_runs(b, &(struct list_wanted){0}, &list);
+    _cleanup_(listing_done) struct listing list = {0};
+    const enum exit_code code = b->ops->list(b, &(struct list_wanted){0}, &list);
     for (size_t i = 0; i < list.items.len && ret->list.len < max; i++) {
         const struct run_row *row = &list.items.items[i].row;
         if (is_usable(row, benchmark) && row->created_unix_ms < before_unix_ms) {

@@ -32,23 +32,6 @@ void order_keys(struct order_key *keys, size_t n)
     }
 }
 
-void order_rows(const struct list_order *order, int column, int64_t now_unix_ms, void *rows,
-                size_t n, size_t size)
-{
-    char *row = rows;
-    _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
-    _cleanup_(freep) char *before = xnew_array(char, n *size + 1);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&before[i * size], &row[i * size], size);
-        keys[i] = order->key_of(&row[i * size], column, now_unix_ms);
-        keys[i].at = i;
-    }
-    order_keys(keys, n);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&row[i * size], &before[keys[i].at * size], size);
-    }
-}
-
 int order_column_find(const char *word, const char *const *columns)
 {
     static const char *const kubectl_columns[][2] = {{".metadata.name", "name"},

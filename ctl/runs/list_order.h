@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* What a row is sorted by: its text, or where that is NULL its number. */
 struct order_key {
@@ -12,16 +11,6 @@ struct order_key {
 };
 /* Ascending. All keys have texts, or none has. */
 void order_keys(struct order_key *keys, size_t n);
-
-/* How rows of one kind are sorted. */
-struct list_order {
-    const char *const *columns; /* what --sort-by takes, NULL at the end */
-    /* By the column of that index; its `at` stays as it is. */
-    struct order_key (*key_of)(const void *row, int column, int64_t now_unix_ms);
-};
-/* Sorts `n` rows of `size` bytes. */
-void order_rows(const struct list_order *order, int column, int64_t now_unix_ms, void *rows,
-                size_t n, size_t size);
 
 /* COLUMN as users write it: "AGE", "age", or kubectl's ".metadata.name" and
  * "{.metadata.creationTimestamp}". An index into the NULL-terminated `columns`, or -1. */

@@ -8,71 +8,72 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/texts.h"
-#include "ctl/definition/benchmarks.h"
-#include "ctl/runs/runs.h"
-#include "ctl/runs/show.h"
+#include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
 
 #define GROUP ".benchd.io" /* of kinds, as kubectl may write it */
 
 struct get {
-    bool is_runs;
+    const struct list_kind *kind;
     VEC(const char *) names; /* without their kinds; borrowed */
     struct list_wanted wanted;
-    const struct list_order *order; /* of the kind */
-    int column;                     /* -1: as they are listed */
+    int column; /* -1: as they are listed */
 };
 
 static enum exit_code take_order(const struct cli *cli, struct get *g)
 {
     const char *word = args_get(&cli->args, "sort-by", NULL);
-    g->column = word == NULL ? -1 : order_column_find(word, g->order->columns);
+    const char *const *columns = g->kind->columns;
+    g->column = word == NULL ? -1 : order_column_find(word, columns);
     if (word == NULL || g->column >= 0) {
         return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    for (size_t i = 0; g->order->columns[i] != NULL; i++) {
-        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", g->order->columns[i]);
+    for (size_t i = 0; columns[i] != NULL; i++) {
+        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", columns[i]);
     }
     return cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
 }
 
-/* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. False: no
+/* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. NULL: no
  * kind that is listed. */
-static bool read_kind(const char *word, size_t len, bool *ret_is_runs)
+static const struct list_kind *read_kind(const char *word, size_t len)
 {
     _cleanup_(freep) char *kind = xstrndup(word, len);
     if (str_has_suffix(kind, GROUP)) {
         kind[strlen(kind) - strlen(GROUP)] = '\0';
     }
-    *ret_is_runs = cli_is_run_kind(kind);
-    return *ret_is_runs || cli_is_benchmark_kind(kind);
+    return cli_is_run_kind(kind)         ? &list_kind_runs
+           : cli_is_benchmark_kind(kind) ? &list_kind_benchmarks
+                                         : NULL;
 }
 
 /* "KIND NAME..." or "KIND/NAME...". */
 static enum exit_code take_words(const struct cli *cli, struct get *g)
 {
     const char *const *words = cli->args.words;
-    g->is_runs = true;
+    g->kind = &list_kind_runs;
     const bool has_slash = cli->args.n_words > 0 && strchr(words[0], '/') != NULL;
     for (size_t i = 0; i < cli->args.n_words; i++) {
         const char *slash = has_slash ? strchr(words[i], '/') : NULL;
-        bool is_runs = g->is_runs;
+        const struct list_kind *kind = g->kind;
         if (has_slash && slash == NULL) {
             return cli_error(EXIT_USAGE, "write each as KIND/NAME, or KIND once before all names",
                              "'%s' has no kind, but '%s' has", words[i], words[0]);
         }
-        if ((i == 0 || has_slash) &&
-            !read_kind(words[i], slash == NULL ? strlen(words[i]) : (size_t)(slash - words[i]),
-                       &is_runs)) {
+        if (i == 0 || has_slash) {
+            kind =
+                read_kind(words[i], slash == NULL ? strlen(words[i]) : (size_t)(slash - words[i]));
+        }
+        if (kind == NULL) {
             return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
                              "cannot list '%s'", words[i]);
         }
-        if (i > 0 && is_runs != g->is_runs) {
+        if (i > 0 && kind != g->kind) {
             return cli_error(EXIT_USAGE, "list one kind at a time",
                              "'%s' and '%s' are of different kinds", words[0], words[i]);
         }
-        g->is_runs = is_runs;
+        g->kind = kind;
         if (i > 0 || has_slash) {
             *vec_push(&g->names) = has_slash ? slash + 1 : words[i];
         }
@@ -86,14 +87,14 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
     if (code != EXIT_OK) {
         return code;
     }
-    const bool is_runs = ret->is_runs;
+    const bool is_runs = ret->kind == &list_kind_runs;
     ret->wanted = (struct list_wanted){
+        .is_benchmarks = !is_runs,
         .names = ret->names.items,
         .n_names = ret->names.len,
         .selector = args_get(&cli->args, "selector", NULL),
         .is_all_namespaces = args_has(&cli->args, "all-namespaces"),
     };
-    ret->order = is_runs ? &runs_order : &benchmarks_order;
     const bool is_here = cli->is_local || cli->store != NULL;
     if (ret->wanted.is_all_namespaces && is_here) {
         return cli_error(EXIT_USAGE, "remove --all-namespaces, or --local and --store",
@@ -110,60 +111,29 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
     return take_order(cli, ret);
 }
 
-static enum exit_code list_runs(struct backend *b, const struct get *g, struct run_list *ret)
+static enum exit_code list(struct backend *b, const struct get *g, struct listing *ret)
 {
-    const enum exit_code code = b->ops->list_runs(b, &g->wanted, ret);
+    const enum exit_code code = b->ops->list(b, &g->wanted, ret);
     if (code == EXIT_OK && g->column >= 0) {
-        order_rows(g->order, g->column, clock_unix_ms(), ret->items.items, ret->items.len,
-                   sizeof(ret->items.items[0]));
+        listing_sort(ret, g->kind, g->column);
     }
     return code;
 }
 
-static void note_empty(const struct backend *b, const struct get *g, size_t n)
+static enum exit_code get_once(struct backend *b, const struct get *g)
 {
-    if (n == 0 && g->wanted.is_all_namespaces) {
-        cli_note(b->cli, "No resources found");
-    } else if (n == 0) {
-        cli_note(b->cli, "No resources found in %s.", b->place);
-    }
-}
-
-static struct runs_format format_of(const struct get *g)
-{
-    return (struct runs_format){.with_ns = g->wanted.is_all_namespaces,
-                                .columns = show_list_columns(),
-                                .now_unix_ms = clock_unix_ms()};
-}
-
-static enum exit_code get_runs(struct backend *b, const struct get *g)
-{
-    _cleanup_(run_list_done) struct run_list list = {0};
+    _cleanup_(listing_done) struct listing found = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    enum exit_code code = list_runs(b, g, &list);
-    if (code == EXIT_OK) {
-        const struct runs_format how = format_of(g);
-        runs_format(b->cli, &list, &how, &out);
-        code = cli_show(b->cli, &out);
-        note_empty(b, g, list.items.len);
+    enum exit_code code = list(b, g, &found);
+    if (code != EXIT_OK) {
+        return code;
     }
-    return code;
-}
-
-static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
-{
-    _cleanup_(benchmark_list_done) struct benchmark_list list = {0};
-    enum exit_code code = b->ops->list_benchmarks(b, &g->wanted, &list);
-    if (code == EXIT_OK) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        if (g->column >= 0) {
-            order_rows(g->order, g->column, 0, list.items.items, list.items.len,
-                       sizeof(list.items.items[0]));
-        }
-        const struct runs_format how = format_of(g);
-        benchmarks_format(b->cli, &list, &how, &out);
-        code = cli_show(b->cli, &out);
-        note_empty(b, g, list.items.len);
+    listing_format(b->cli, g->kind, &found, g->wanted.is_all_namespaces, &out);
+    code = cli_show(b->cli, &out);
+    if (found.items.len == 0 && g->wanted.is_all_namespaces) {
+        cli_note(b->cli, "No resources found");
+    } else if (found.items.len == 0) {
+        cli_note(b->cli, "No resources found in %s.", b->place);
     }
     return code;
 }
@@ -176,24 +146,33 @@ static enum exit_code get_benchmarks(struct backend *b, const struct get *g)
 struct watching {
     struct backend *b;
     const struct get *get;
-    struct texts texts; /* what runs_state_text said of each run that was shown last; sorted */
+    struct texts texts; /* the state of each run that was shown last; sorted */
     bool is_shown;      /* the header was printed */
 };
 
-static void keep_texts(struct texts *ret, const struct run_list *list)
+/* What has changed where the text of a run has: phase, counts, cause. Owned. */
+static char *state_text(const struct listed *l)
+{
+    const struct run_status *st = &l->row.status;
+    return xasprintf("%s %s %u/%u %u %d %s", l->row.uid, run_phase_to_string(st->phase),
+                     st->trials_done, st->trials_total, st->trials_failed, (int)l->is_interrupted,
+                     st->reason);
+}
+
+static void keep_texts(struct texts *ret, const struct listing *list)
 {
     texts_done(ret);
-    vec_each (const struct listed_run, l, &list->items) {
-        *vec_push(&ret->list) = runs_state_text(l);
+    vec_each (const struct listed, l, &list->items) {
+        *vec_push(&ret->list) = state_text(l);
     }
     if (ret->list.len > 0) {
         qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
     }
 }
 
-static bool has_changed(const struct texts *before, const struct listed_run *l)
+static bool has_changed(const struct texts *before, const struct listed *l)
 {
-    _cleanup_(freep) char *now = runs_state_text(l);
+    _cleanup_(freep) char *now = state_text(l);
     const void *same = NULL;
     if (before->list.len > 0) {
         same = bsearch(&now, before->list.items, before->list.len, sizeof(before->list.items[0]),
@@ -203,10 +182,10 @@ static bool has_changed(const struct texts *before, const struct listed_run *l)
 }
 
 /* Prints the runs of the list that were not shown as they are now. */
-static enum exit_code show_changes(struct watching *w, const struct run_list *list)
+static enum exit_code show_changes(struct watching *w, const struct listing *list)
 {
-    struct run_list changed = {0}; /* borrows its rows */
-    vec_each (const struct listed_run, l, &list->items) {
+    struct listing changed = {0}; /* borrows its rows */
+    vec_each (const struct listed, l, &list->items) {
         if (has_changed(&w->texts, l)) {
             *vec_push(&changed.items) = *l;
         }
@@ -215,8 +194,7 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
     cli.no_headers = cli.no_headers || w->is_shown;
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (changed.items.len > 0) {
-        const struct runs_format how = format_of(w->get);
-        runs_format(&cli, &changed, &how, &out);
+        listing_format(&cli, w->get->kind, &changed, w->get->wanted.is_all_namespaces, &out);
         w->is_shown = true;
     }
     const enum exit_code code = cli_show(&cli, &out);
@@ -226,11 +204,11 @@ static enum exit_code show_changes(struct watching *w, const struct run_list *li
 
 static enum exit_code look_again(struct watching *w)
 {
-    _cleanup_(run_list_done) struct run_list list = {0};
-    enum exit_code code = list_runs(w->b, w->get, &list);
+    _cleanup_(listing_done) struct listing found = {0};
+    enum exit_code code = list(w->b, w->get, &found);
     if (code == EXIT_OK) {
-        code = show_changes(w, &list);
-        keep_texts(&w->texts, &list);
+        code = show_changes(w, &found);
+        keep_texts(&w->texts, &found);
     }
     return code;
 }
@@ -264,7 +242,7 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && args_has(&cli->args, "watch")) {
         code = watch_runs(b, &get);
     } else if (code == EXIT_OK) {
-        code = get.is_runs ? get_runs(b, &get) : get_benchmarks(b, &get);
+        code = get_once(b, &get);
     }
     vec_done(&get.names);
     return code;

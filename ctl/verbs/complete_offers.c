@@ -7,14 +7,12 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/role.h"
-#include "ctl/definition/benchmarks.h"
 #include "ctl/verbs/verbs.h"
 #include "ctl/verbs/complete.h"
 #include "ctl/verbs/complete_internal.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/progress.h"
-#include "ctl/runs/runs.h"
 #include "ctl/definition/schema.h"
 #include "ctl/cli/usage.h"
 #include "logparse/shipped.h"
@@ -86,7 +84,7 @@ void complete_options(struct typing *t)
 
 /* ---- what lies in a store, a cluster or a file ---- */
 
-static void offer_run(struct typing *t, const struct listed_run *l)
+static void offer_run(struct typing *t, const struct listed *l)
 {
     const struct run_status *st = &l->row.status;
     char age[HUMAN_SIZE];
@@ -99,40 +97,37 @@ static void offer_run(struct typing *t, const struct listed_run *l)
     }
 }
 
-static void complete_runs(struct typing *t)
+static bool list_all(struct typing *t, bool is_benchmarks, struct listing *ret)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
-    _cleanup_(run_list_done) struct run_list list = {0};
-    if (backend_open(&t->cli, &b) == EXIT_OK &&
-        b->ops->list_runs(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
+    const struct list_wanted wanted = {.is_benchmarks = is_benchmarks};
+    return backend_open(&t->cli, &b) == EXIT_OK && b->ops->list(b, &wanted, ret) == EXIT_OK;
+}
+
+static void complete_runs(struct typing *t)
+{
+    _cleanup_(listing_done) struct listing list = {0};
+    if (list_all(t, false, &list)) {
         if (list.items.len > 1 && !is_typed(t, RUN_WORD_LATEST)) {
             offer(t, RUN_WORD_LATEST, list.items.items[0].row.name);
         }
-        vec_each (const struct listed_run, l, &list.items) {
+        vec_each (const struct listed, l, &list.items) {
             offer_run(t, l);
         }
         t->hints |= COMPLETION_SORTED; /* newest first */
     }
 }
 
-static void offer_benchmark(struct typing *t, const json_t *object)
-{
-    const char *name = NULL, *help = "";
-    if (json_unpack((json_t *)object, "{s:{s:s}}", "metadata", "name", &name) == 0 &&
-        !is_typed(t, name)) {
-        (void)json_unpack((json_t *)object, "{s:{s:s}}", "spec", "description", &help);
-        offer(t, name, help);
-    }
-}
-
 static void offer_listed_benchmarks(struct typing *t)
 {
-    _cleanup_(backend_freep) struct backend *b = NULL;
-    _cleanup_(benchmark_list_done) struct benchmark_list list = {0};
-    if (backend_open(&t->cli, &b) == EXIT_OK &&
-        b->ops->list_benchmarks(b, &(struct list_wanted){0}, &list) == EXIT_OK) {
-        vec_each (const struct listed_benchmark, l, &list.items) {
-            offer_benchmark(t, l->object);
+    _cleanup_(listing_done) struct listing list = {0};
+    const bool is_read = list_all(t, true, &list);
+    for (size_t i = 0; is_read && i < list.items.len; i++) {
+        const struct listed *l = &list.items.items[i];
+        const char *help = "";
+        (void)json_unpack(l->object, "{s:{s:s}}", "spec", "description", &help);
+        if (!is_typed(t, l->row.name)) {
+            offer(t, l->row.name, help);
         }
     }
 }
@@ -325,7 +320,7 @@ static void complete_columns(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     const bool is_runs = a->n_words == 0 || cli_is_run_kind(a->words[0]);
-    const char *const *columns = (is_runs ? &runs_order : &benchmarks_order)->columns;
+    const char *const *columns = (is_runs ? &list_kind_runs : &list_kind_benchmarks)->columns;
     for (size_t i = 0; columns[i] != NULL; i++) {
         offer(t, columns[i], "");
     }

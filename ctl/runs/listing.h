@@ -1,0 +1,43 @@
+/* What `benchctl get` lists, and how it prints and sorts it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/vec.h"
+#include "ctl/cli/cli.h"
+#include "ctl/runs/list_order.h"
+#include "report/table.h"
+#include "store/store.h"
+
+/* A run or a Benchmark. */
+struct listed {
+    struct run_row row;  /* owned; without its definition. Of a Benchmark: its name, and when it was
+                          * created (0: it is built in) */
+    json_t *object;      /* kind Benchmark, owned; NULL: a run */
+    bool is_interrupted; /* a run: it has not ended, but no process is running it */
+    char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
+};
+struct listing {
+    VEC(struct listed) items; /* runs: newest first; Benchmarks: by name; or as names were given */
+};
+void listing_done(struct listing *list);
+
+/* Of which there are two. */
+struct list_kind {
+    const char *name;           /* for -o name */
+    const char *const *columns; /* what --sort-by takes, NULL at the end */
+    /* By the column of that index; its `at` stays as it is. */
+    struct order_key (*key_of)(const struct listed *l, int column, int64_t now_unix_ms);
+    void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
+    json_t *(*item_to_json)(const struct listed *l);
+    json_t *(*list_to_json)(json_t *items_take);
+};
+extern const struct list_kind list_kind_runs, list_kind_benchmarks;
+
+void listing_sort(struct listing *list, const struct list_kind *kind, int column);
+/* In the format of -o; nothing for an empty list as a table. with_ns: and the namespace of each. */
+void listing_format(const struct cli *cli, const struct list_kind *kind, const struct listing *list,
+                    bool with_ns, struct buf *out);
