@@ -2,7 +2,6 @@
 #include "daemon/inspect.h"
 
 #include "base/clock.h"
-#include "base/str.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"

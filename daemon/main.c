@@ -10,7 +10,6 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "daemon/daemon.h"
 #include "daemon/cluster/key.h"
 #include "daemon/cluster/lock.h"

@@ -1,11 +1,8 @@
 /* See man.h. */
 #include "ctl/cli/man.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/roff.h"
-#include "base/str.h"
 #include "config.h"
 #include "ctl/cli/usage.h"
 

@@ -5,11 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "config.h"
 #include "ctl/cluster/cluster.h"
 #include "ctl/runs/run_name.h"

@@ -2,7 +2,6 @@
  * request; where the right to ask it is missing, the check is skipped and says so. */
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -4,7 +4,6 @@
  * See cluster_internal.h. */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "ctl/cluster/cluster_internal.h"

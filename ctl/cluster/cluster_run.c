@@ -6,7 +6,6 @@
  *   shipped               --> created in the cluster, then as the cluster's
  *   --systems             --> always inline: overrides cannot leave out systems */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

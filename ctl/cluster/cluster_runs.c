@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
 #include "kube/json.h"

@@ -2,12 +2,10 @@
  * the smallest point and reads the logs of its pods until they have a figure. It is deleted then,
  * whatever came of it. See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/cli/human.h"
 #include "ctl/try/try_common.h"

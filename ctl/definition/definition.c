@@ -1,7 +1,6 @@
 /* See definition.h. */
 #include "ctl/definition/definition.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 #include "ctl/definition/init_file.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>

@@ -1,7 +1,6 @@
 /* The definition that `benchctl init` prints: its text, and the guess of a profile. Pure. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"

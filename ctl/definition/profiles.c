@@ -2,7 +2,6 @@
 #include "ctl/definition/profiles.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* The definition of a run whose figures come from old logs. Pure. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>

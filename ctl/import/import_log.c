@@ -2,7 +2,6 @@
 #include "ctl/import/import_log.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

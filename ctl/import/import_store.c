@@ -1,8 +1,6 @@
 /* See import_store.h. */
 #include "ctl/import/import_store.h"
 
-#include <inttypes.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"

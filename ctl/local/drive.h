@@ -3,8 +3,6 @@
 
 #include "ctl/runs/progress.h"
 #include "run/launcher.h"
-#include "result/result.h"
-#include "spec/run_def.h"
 #include "store/store.h"
 
 /* An observer of a run, which may end it early. */

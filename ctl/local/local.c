@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
 #include "spec/spec_load.h"

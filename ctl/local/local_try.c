@@ -4,7 +4,6 @@
 #include "ctl/local/local.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,8 +2,6 @@
 #include "ctl/runs/reference.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

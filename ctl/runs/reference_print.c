@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
-#include "reference/derive.h"
 #include "reference/shipped.h"
 #include "report/table.h"
 

@@ -1,10 +1,6 @@
 /* See try_common.h. */
 #include "ctl/try/try_common.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/definition/definition.h"

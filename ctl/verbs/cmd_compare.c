@@ -1,6 +1,5 @@
 /* benchctl compare RUN_A RUN_B: did the second run become slower than the first?
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
-#include "base/str.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"

@@ -5,7 +5,6 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/definition/schema.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"

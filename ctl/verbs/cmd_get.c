@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/texts.h"

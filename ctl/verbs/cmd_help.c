@@ -1,6 +1,5 @@
 /* benchctl help [VERB]. */
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/cli/usage.h"
 #include "ctl/verbs/verbs.h"
 

@@ -1,7 +1,6 @@
 /* benchctl history NAME: one benchmark over time, and where it changed. */
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"

@@ -1,5 +1,4 @@
 /* benchctl init -- COMMAND...: prints a definition that measures a command. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

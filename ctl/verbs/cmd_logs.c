@@ -1,6 +1,5 @@
 /* benchctl logs RUN: prints the logs of one replica. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/parse.h"
 #include "ctl/verbs/verbs.h"

@@ -1,6 +1,5 @@
 /* benchctl report RUN [RUN_B]: writes a page with tables and charts, to be
  * looked at and passed on. */
-#include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>

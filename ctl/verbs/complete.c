@@ -3,13 +3,11 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/verbs/complete_internal.h"
 
 #define TIME_LIMIT_S 1

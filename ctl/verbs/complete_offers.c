@@ -1,5 +1,4 @@
 /* What completion offers, see complete_internal.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

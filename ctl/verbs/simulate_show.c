@@ -1,7 +1,6 @@
 /* Prints a prediction: a table, or docs/contracts/prediction.md. */
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,12 +2,10 @@
 #include "daemon/run/run_accept.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/text.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"

@@ -2,7 +2,6 @@
 #include "daemon/run/run_publish.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/vec_sorted.h"
 #include "daemon/run/run_accept.h"
 #include "daemon/run/run_drive.h"

@@ -1,8 +1,6 @@
 /* See summarize_run.h. */
 #include "daemon/run/summarize_run.h"
 
-#include <errno.h>
-
 #include <uv.h>
 
 #include "base/mem.h"

@@ -1,14 +1,12 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/run_json.h"

@@ -2,7 +2,6 @@
  * what is written. One family after another: expo_begin, then all its samples. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"

@@ -2,7 +2,6 @@
 #include "daemon/web/figures.h"
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "report/export.h"
 #include "result/nodes.h"
 

@@ -2,7 +2,6 @@
 #include "daemon/web/live.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 

@@ -2,7 +2,6 @@
  * points have 100 MB as text, and benchd may have 128 MB in all. zstd. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 

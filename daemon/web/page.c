@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "base/str.h"
 #include "report/table.h"
 
 #define REFRESH_S 5 /* of a page without scripts */

@@ -1,5 +1,4 @@
 /* The page of one replica's log, with numbered lines and the line where its attempt failed. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

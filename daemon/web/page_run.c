@@ -1,6 +1,5 @@
 /* The page of a run, with what `benchctl report` shows; and that of one of its points. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/parse.h"
 #include "daemon/web/live.h"

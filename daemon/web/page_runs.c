@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
 #include "report/table.h"

@@ -12,7 +12,6 @@
  * no client follows. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <microhttpd.h>
