@@ -12,21 +12,8 @@
 
 #define REQUEST "benchd.io/request"
 
-static const json_t *find_condition(const json_t *object, const char *type)
-{
-    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
-    size_t i;
-    const json_t *condition;
-    json_array_foreach (list, i, condition) {
-        if (str_eq(fact_text(condition, "type"), type)) {
-            return condition;
-        }
-    }
-    return NULL;
-}
-
 /* The first of these that holds explains the phase. */
-static void read_cause(const json_t *object, struct run_status *ret)
+static void read_cause(const json_t *status, struct run_status *ret)
 {
     static const struct {
         const char *type, *status;
@@ -34,7 +21,7 @@ static void read_cause(const json_t *object, struct run_status *ret)
                 {"Suspended", "True"}, {"Waiting", "True"},   {"Running", "True"},
                 {"Running", "False"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const json_t *c = find_condition(object, rows[i].type);
+        const json_t *c = fact_find(json_object_get(status, "conditions"), "type", rows[i].type);
         if (str_eq(fact_text(c, "status"), rows[i].status)) {
             text_put(ret->reason, sizeof(ret->reason), "%s", fact_text(c, "reason"));
             text_put(ret->message, sizeof(ret->message), "%s", fact_text(c, "message"));
@@ -70,7 +57,7 @@ void object_read_status(const json_t *object, struct run_status *ret)
     ret->trials_done += ret->trials_failed; /* of all outcomes, as the store counts */
     ret->started_unix_ms = fact_date(status, "startTime");
     ret->ended_unix_ms = fact_date(status, "completionTime");
-    read_cause(object, ret);
+    read_cause(status, ret);
 }
 
 int64_t object_created_unix_ms(const json_t *object)
