@@ -162,18 +162,13 @@ static bool check_health(struct daemon *d)
  * ended a moment ago, somebody has to look after. */
 static int wake_open_runs(struct daemon *d, struct err *err)
 {
-    _cleanup_(freep) char **uids = NULL;
-    size_t n;
+    _cleanup_(texts_done) struct texts uids = {0};
     const int64_t from_unix_ms = clock_steady_unix_ms() - DAEMON_ENDED_MS;
-    int r = d->store->ops->list_open(d->store, d->ns, from_unix_ms, &uids, &n, err);
-    if (r < 0) {
-        return r;
+    int r = d->store->ops->list_open(d->store, d->ns, from_unix_ms, &uids, err);
+    if (r >= 0) {
+        run_queue_wake(&d->queue, &d->run_env, uids.list.items, uids.list.len);
     }
-    run_queue_wake(&d->queue, &d->run_env, uids, n);
-    for (size_t i = 0; i < n; i++) {
-        free(uids[i]);
-    }
-    return 0;
+    return r;
 }
 
 /* Runs whose objects were deleted while no benchd ran get their tombstones. */

@@ -1,24 +1,18 @@
 /* See open_runs.h. */
 #include "daemon/run/open_runs.h"
 
-#include <stdlib.h>
-
 /* Whom the list of open runs left out is over by its object's word. That decides nothing: the store
  * may have it as one that goes on, and it may even be the one to be driven first. */
 static int ask(enum open_runs *ret, struct store *s, const char *ns, const struct run_queue *q,
                struct err *err)
 {
-    _cleanup_(freep) char **uids = NULL;
-    size_t n;
-    int r = s->ops->list_open(s, ns, INT64_MAX, &uids, &n, err);
-    if (r < 0) {
-        return r;
+    _cleanup_(texts_done) struct texts uids = {0};
+    int r = s->ops->list_open(s, ns, INT64_MAX, &uids, err);
+    if (r >= 0) {
+        *ret = run_queue_has_all(q, uids.list.items, uids.list.len) ? OPEN_RUNS_KNOWN
+                                                                    : OPEN_RUNS_MISSING;
     }
-    *ret = run_queue_has_all(q, uids, n) ? OPEN_RUNS_KNOWN : OPEN_RUNS_MISSING;
-    for (size_t i = 0; i < n; i++) {
-        free(uids[i]);
-    }
-    return 0;
+    return r;
 }
 
 int open_runs_load(enum open_runs *state, struct store *s, const char *ns,

@@ -206,18 +206,17 @@ int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
     return 0;
 }
 
-int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, char ***ret,
-                   size_t *ret_n, struct err *err)
+int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, struct texts *ret,
+                   struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    VEC(char *) uids = {0};
     int r = sql_prepare(s, &q, err,
                         "SELECT uid FROM run WHERE object_ns = ? AND (phase IS NULL OR NOT "
                         "(" IS_FINISHED ") OR thresholds IS NULL OR ended_unix_ms >= ?)",
                         "si", ns, from_unix_ms);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        *vec_push(&uids) = sql_text_dup(q, 0);
+        *vec_push(&ret->list) = sql_text_dup(q, 0);
     }
-    return sql_hand_over(r, &uids, freep, ret, ret_n);
+    return r;
 }

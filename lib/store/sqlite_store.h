@@ -256,8 +256,8 @@ int ends_sync_objects(struct store *base, const char *ns, const char *const *uid
                       int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
 int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid,
                       int64_t *ret_deleted_unix_ms, struct err *err);
-int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, char ***ret,
-                   size_t *ret_n, struct err *err);
+int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, struct texts *ret,
+                   struct err *err);
 int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
                        struct finished_runs *ret, struct err *err);
 

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/histogram.h"
+#include "base/texts.h"
 #include "base/vec.h"
 #include "core/phase.h"
 #include "spec/run_def.h"
@@ -139,10 +140,10 @@ struct store_ops {
                          struct finished_runs *ret, struct err *err);
 
     /* The runs of a namespace's objects that are not over: they have not ended for good,
-     * are not judged, or ended at `from_unix_ms` or later. Their uids; the array and the
-     * texts are the caller's. */
-    int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
-                     size_t *ret_n, struct err *err);
+     * are not judged, or ended at `from_unix_ms` or later. Appends their uids; on error,
+     * maybe some. */
+    int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, struct texts *ret,
+                     struct err *err);
 
     /* Makes and compresses what save_attempt writes of an attempt: it reads no store, and any
      * thread may do it. *ret is for free_packed, which takes NULL too. */

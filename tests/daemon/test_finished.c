@@ -283,22 +283,19 @@ TEST(objects_say_that_they_are_over)
     for (size_t i = 1; i < N_RUNS; i++) {
         assert_true(strcmp(q.resting.items[i - 1]->uid, q.resting.items[i]->uid) < 0);
     }
-    char **uids;
-    size_t n;
-    assert_int_equal(s->ops->list_open(s, "ns", 5000, &uids, &n, NULL), 0);
-    assert_int_equal(n, 1);
-    run_queue_wake(&q, &w->env, uids, n);
+    _cleanup_(texts_done) struct texts uids = {0};
+    assert_int_equal(s->ops->list_open(s, "ns", 5000, &uids, NULL), 0);
+    assert_int_equal(uids.list.len, 1);
+    run_queue_wake(&q, &w->env, uids.list.items, 1);
     assert_int_equal(q.runs.len, 1);
-    assert_string_equal(run_queue_find(&q, uids[0])->name, "r7");
+    assert_string_equal(run_queue_find(&q, uids.list.items[0])->name, "r7");
     assert_int_equal(q.resting.len, N_RUNS - 1);
-    run_queue_wake(&q, &w->env, uids, n); /* it is awake */
+    run_queue_wake(&q, &w->env, uids.list.items, 1); /* it is awake */
     assert_int_equal(q.runs.len, 1);
     run_queue_rest(&q, &w->env); /* another's time to live is over since long ago */
     assert_non_null(run_queue_find(&q, "00000009-u"));
     assert_int_equal(q.runs.len, 2);
     assert_int_equal(q.next_expiry_unix_ms, INT64_MAX);
-    free(uids[0]);
-    free(uids);
     run_queue_done(&q);
     drop_objects();
 }

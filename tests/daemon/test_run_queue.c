@@ -31,8 +31,8 @@ static int no_brief(struct store *s, const char *uid, struct run_brief *ret, str
 static const char *const *open_uids; /* NULL: another process writes */
 static size_t n_open_uids, n_asked;
 
-static int list_open(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
-                     size_t *ret_n, struct err *err)
+static int list_open(struct store *s, const char *ns, int64_t from_unix_ms, struct texts *ret,
+                     struct err *err)
 {
     (void)s;
     n_asked++;
@@ -41,11 +41,9 @@ static int list_open(struct store *s, const char *ns, int64_t from_unix_ms, char
     if (open_uids == NULL) {
         return err_set(err, EBUSY, "busy");
     }
-    *ret = xnew_array(char *, n_open_uids + 1);
     for (size_t i = 0; i < n_open_uids; i++) {
-        (*ret)[i] = xstrdup(open_uids[i]);
+        *vec_push(&ret->list) = xstrdup(open_uids[i]);
     }
-    *ret_n = n_open_uids;
     return 0;
 }
 

@@ -378,28 +378,23 @@ TEST(runs_that_are_not_over_are_listed)
         assert_int_equal(s->ops->put_verdict(s, judged[i], &verdict, NULL), 0);
     }
     static const char *const expected[] = {"b-just-over", "c-not-judged", "d-runs", "e-paused"};
-    char **uids;
-    size_t n;
-    assert_int_equal(s->ops->list_open(s, "ns", 500, &uids, &n, NULL), 0);
+    struct texts uids = {0};
+    assert_int_equal(s->ops->list_open(s, "ns", 500, &uids, NULL), 0);
+    const size_t n = uids.list.len;
     assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
     for (size_t i = 0; i < n; i++) { /* in any order: SQLite takes that of its index */
         size_t k = 0;
-        while (k < n && strcmp(uids[i], expected[k]) != 0) {
+        while (k < n && strcmp(uids.list.items[i], expected[k]) != 0) {
             k++;
         }
         assert_in_range(k, 0, n - 1);
-        free(uids[i]);
     }
-    free(uids);
-    assert_int_equal(s->ops->list_open(s, "ns", INT64_MAX, &uids, &n, NULL), 0);
-    assert_int_equal(n, 3); /* however late the others ended */
-    for (size_t i = 0; i < n; i++) {
-        free(uids[i]);
-    }
-    free(uids);
-    assert_int_equal(s->ops->list_open(s, "none", 500, &uids, &n, NULL), 0);
-    assert_int_equal(n, 0);
-    free(uids);
+    texts_done(&uids);
+    assert_int_equal(s->ops->list_open(s, "ns", INT64_MAX, &uids, NULL), 0);
+    assert_int_equal(uids.list.len, 3); /* however late the others ended */
+    texts_done(&uids);
+    assert_int_equal(s->ops->list_open(s, "none", 500, &uids, NULL), 0);
+    assert_int_equal(uids.list.len, 0);
     store_close(s);
     fixture_done(&f);
 }
