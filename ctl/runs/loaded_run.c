@@ -14,14 +14,8 @@ void loaded_run_done(struct loaded_run *run)
     if (run->result != NULL) {
         result_free(run->result);
     }
-    for (size_t i = 0; i < run->n_rows; i++) {
-        attempt_row_done(&run->rows[i]);
-    }
-    free(run->rows);
-    for (size_t i = 0; i < run->n_events; i++) {
-        event_row_done(&run->events[i]);
-    }
-    free(run->events);
+    free_each(run->rows, run->n_rows, attempt_row_done);
+    free_each(run->events, run->n_events, event_row_done);
     run_def_free(run->def);
     run_row_done(&run->row);
     json_decref(run->object);

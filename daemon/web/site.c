@@ -91,10 +91,7 @@ void site_list_done(struct site_list *list)
 
 static void drop_rows(struct site_run *run)
 {
-    for (size_t i = 0; i < run->n_rows; i++) {
-        attempt_row_done(&run->rows[i]);
-    }
-    free(run->rows);
+    free_each(run->rows, run->n_rows, attempt_row_done);
     run->rows = NULL;
     run->n_rows = 0;
 }

@@ -29,6 +29,15 @@ static inline void freep(void *ptr)
     free(*(void **)ptr);
 }
 
+/* Frees an array, after done(&item) of each of its items. */
+#define free_each(items, n, done)                                                                  \
+    do {                                                                                           \
+        for (size_t i_ = 0; i_ < (n); i_++) {                                                      \
+            done(&(items)[i_]);                                                                    \
+        }                                                                                          \
+        free(items);                                                                               \
+    } while (0)
+
 /* Hands over ownership out of a _cleanup_ variable: returns the value and sets
  * the variable to NULL. */
 #define take_ptr(ptr)                                                                              \

@@ -14,10 +14,7 @@
 
 void kube_warnings_done(struct kube_warnings *w)
 {
-    for (size_t i = 0; i < w->n; i++) {
-        free(w->seen[i]);
-    }
-    free(w->seen);
+    free_each(w->seen, w->n, freep);
     *w = (struct kube_warnings){0};
 }
 

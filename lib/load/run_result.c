@@ -9,18 +9,10 @@
 #include "result/result_build.h"
 #include "result/trial_figures.h"
 
-static void rows_done(struct attempt_row *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        attempt_row_done(&rows[i]);
-    }
-    free(rows);
-}
-
 void run_result_done(struct run_result *r)
 {
     result_free(r->result);
-    rows_done(r->rows, r->n_rows);
+    free_each(r->rows, r->n_rows, attempt_row_done);
     *r = (struct run_result){0};
 }
 
@@ -167,7 +159,7 @@ int run_result_load(struct store *s, const struct run_row *row, const struct run
     } else {
         result_end_points(run.result);
         result_forget_replicas(run.result);
-        rows_done(run.rows, run.n_rows);
+        free_each(run.rows, run.n_rows, attempt_row_done);
         run.rows = NULL;
         run.n_rows = 0;
     }

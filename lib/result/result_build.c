@@ -338,10 +338,7 @@ void result_free(struct result *r)
         return;
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            trial_done(&r->points[i].trials[j]);
-        }
-        free(r->points[i].trials);
+        free_each(r->points[i].trials, r->points[i].n_trials, trial_done);
         machines_done(&r->points[i].machines);
     }
     free(r->points);

@@ -297,10 +297,7 @@ void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
 
 void trial_forget_replicas(struct trial_result *t)
 {
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        replica_done(&t->replicas[i]);
-    }
-    free(t->replicas);
+    free_each(t->replicas, t->n_replicas, replica_done);
     step_series_done(&t->steps);
     t->replicas = NULL;
     t->n_replicas = 0;

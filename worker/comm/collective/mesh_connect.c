@@ -31,10 +31,7 @@ void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 
 void mesh_peers_done(struct mesh *m)
 {
-    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
-        meet_peer_done(&m->peers[i]);
-    }
-    free(m->peers);
+    free_each(m->peers, m->params.n_ranks, meet_peer_done);
     meet_done(&m->meet);
 }
 
