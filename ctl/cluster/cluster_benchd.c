@@ -186,15 +186,8 @@ char *cluster_api_path(const char *name, const char *fmt, ...)
 {
     struct buf path = BUF_INIT;
     buf_putc(&path, '/');
-    for (const char *p = name; *p != '\0';
-         p++) { /* names need no escape, other text that users type may */
-        const bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-';
-        if (is_plain) {
-            buf_putc(&path, *p);
-        } else {
-            buf_printf(&path, "%%%02X", (unsigned char)*p);
-        }
-    }
+    /* names need no escape, other text that users type may */
+    buf_put_percent(&path, name, "abcdefghijklmnopqrstuvwxyz0123456789-");
     va_list ap;
     va_start(ap, fmt);
     _cleanup_(freep) char *rest = xvasprintf(fmt, ap);

@@ -96,14 +96,7 @@ void page_date(struct buf *out, int64_t unix_ms)
 
 void page_query(struct buf *out, const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-    for (const char *c = text; *c != '\0'; c++) {
-        if (strchr(plain, *c) != NULL) {
-            buf_putc(out, *c);
-        } else {
-            buf_printf(out, "%%%02X", (unsigned char)*c);
-        }
-    }
+    buf_put_percent(out, text, BUF_ALNUM "-._");
 }
 
 void page_open_table(struct buf *out, const char *label, const char *heads)

@@ -83,6 +83,17 @@ void buf_put_utf8(struct buf *b, const char *s, size_t max)
     }
 }
 
+void buf_put_percent(struct buf *b, const char *s, const char *plain)
+{
+    for (; *s != '\0'; s++) {
+        if (strchr(plain, *s) != NULL) {
+            buf_putc(b, *s);
+        } else {
+            buf_printf(b, "%%%02X", (unsigned char)*s);
+        }
+    }
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
     va_list ap;

@@ -26,6 +26,9 @@ void buf_putc(struct buf *b, char c);
 /* Foreign text as UTF-8: '?' replaces each invalid byte. At most `max` bytes, cut between
  * characters. */
 void buf_put_utf8(struct buf *b, const char *s, size_t max);
+/* Each byte that is not in `plain` as %XX. */
+#define BUF_ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+void buf_put_percent(struct buf *b, const char *s, const char *plain);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* 0, or -E2BIG if the result would be longer than max (then b is unchanged). */
 int buf_try_append(struct buf *b, const void *data, size_t len);

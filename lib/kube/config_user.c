@@ -1,7 +1,6 @@
 /* The user of a kubeconfig, see config_read.h. */
 #include "kube/config_read.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -64,15 +63,7 @@ static char *extra_header(const char *key)
 {
     struct buf name = BUF_INIT;
     buf_puts(&name, "Impersonate-Extra-");
-    for (const char *p = key; *p != '\0'; p++) {
-        const bool is_plain =
-            isalnum((unsigned char)*p) != 0 || strchr("!#$&'*+-.^_`|~", *p) != NULL;
-        if (is_plain) {
-            buf_putc(&name, *p);
-        } else {
-            buf_printf(&name, "%%%02X", (unsigned char)*p);
-        }
-    }
+    buf_put_percent(&name, key, BUF_ALNUM "!#$&'*+-.^_`|~");
     return buf_take(&name);
 }
 

@@ -38,15 +38,7 @@ void kube_request_done(struct kube_request *req)
 /* Everything but RFC 3986's unreserved characters is escaped: right in a path and in a query. */
 static void put_escaped(struct buf *b, const char *s)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789-._~";
-    for (; *s != '\0'; s++) {
-        if (strchr(plain, *s) != NULL) {
-            buf_putc(b, *s);
-        } else {
-            buf_printf(b, "%%%02X", (unsigned char)*s);
-        }
-    }
+    buf_put_percent(b, s, BUF_ALNUM "-._~");
 }
 
 /* name NULL: the collection; ns NULL: of all namespaces. */
