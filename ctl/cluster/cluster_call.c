@@ -88,11 +88,13 @@ void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER
     }
 }
 
-void cluster_signals_close(uv_signal_t handles[static CLUSTER_N_SIGNALS])
+void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS])
 {
     for (size_t i = 0; i < CLUSTER_N_SIGNALS; i++) {
         uv_close((uv_handle_t *)&handles[i], NULL);
     }
+    (void)uv_run(&c->loop, UV_RUN_NOWAIT); /* the close callbacks need two turns */
+    (void)uv_run(&c->loop, UV_RUN_NOWAIT);
 }
 
 enum exit_code cluster_error(int r, const struct err *err)

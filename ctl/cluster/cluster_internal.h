@@ -63,8 +63,8 @@ int cluster_get_list(struct cluster *c, const struct kube_resource *res, const c
 #define CLUSTER_N_SIGNALS 3
 void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS],
                            uv_signal_cb on_signal, void *data);
-/* The close callbacks need two turns of the loop. */
-void cluster_signals_close(uv_signal_t handles[static CLUSTER_N_SIGNALS]);
+/* Closes them, and lets the close callbacks of all handles run. */
+void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS]);
 /* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
 /* The exit code for an error; cluster_error prints it, too. */

@@ -303,10 +303,8 @@ static void end(struct following *f)
     }
     kube_informer_free(f->pods);
     kube_informer_free(f->runs);
-    cluster_signals_close(f->signals);
     uv_close((uv_handle_t *)&f->timer, NULL);
-    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
-    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);
+    cluster_signals_close(f->c, f->signals);
     vec_free(&f->seen);
 }
 

@@ -64,10 +64,8 @@ static void start_handles(struct trying *t)
 
 static void end_handles(struct trying *t)
 {
-    cluster_signals_close(t->signals);
     uv_close((uv_handle_t *)&t->timer, NULL);
-    (void)uv_run(&t->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
-    (void)uv_run(&t->c->loop, UV_RUN_NOWAIT);
+    cluster_signals_close(t->c, t->signals);
 }
 
 static void wait_a_moment(struct trying *t)

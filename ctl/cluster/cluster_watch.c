@@ -87,14 +87,12 @@ static void begin_progress(struct watch *w, const json_t *document)
     };
     w->progress = progress_new(&params);
     for (size_t i = 0; i < w->run.n_rows; i++) {
-        const struct attempt_row *row = &w->run.rows[i];
-        (void)attempt_ids_add(&w->known, row->id);
+        (void)attempt_ids_add(&w->known, w->run.rows[i].id);
+        if (w->opts->is_ours) { /* it ended before benchd could be asked */
+            progress_attempt(w->progress, &w->run.rows[i]);
+        }
     }
     w->n_events = w->run.n_events;
-    for (size_t i = 0; w->opts->is_ours && i < w->run.n_rows; i++) {
-        progress_attempt(w->progress,
-                         &w->run.rows[i]); /* they ended before benchd could be asked */
-    }
     progress_status(w->progress, &w->run.row.status);
 }
 
@@ -105,10 +103,8 @@ static void show_attempt(struct watch *w, const json_t *document)
     struct err err = {0};
     if (cluster_take_document(document, NULL, &run, &err) >= 0) {
         for (size_t i = 0; i < run.n_rows; i++) {
-            const struct attempt_row *row = &run.rows[i];
-            const struct attempt_id id = {row->id.point, row->id.trial, row->id.number};
-            if (attempt_ids_add(&w->known, id)) {
-                progress_attempt(w->progress, row);
+            if (attempt_ids_add(&w->known, run.rows[i].id)) {
+                progress_attempt(w->progress, &run.rows[i]);
             }
         }
         show_events(w, &run);
@@ -392,7 +388,7 @@ static void start_handles(struct watch *w)
     }
 }
 
-/* After this no callback comes; the close callbacks need two turns of the loop. */
+/* After this no callback comes. */
 static void end_handles(struct watch *w)
 {
     if (w->call != NULL) {
@@ -405,12 +401,10 @@ static void end_handles(struct watch *w)
     if (w->progress != NULL) {
         progress_end(w->progress);
     }
-    cluster_signals_close(w->signals);
     uv_close((uv_handle_t *)&w->tick, NULL);
     uv_close((uv_handle_t *)&w->timeout, NULL);
     uv_close((uv_handle_t *)&w->patience, NULL);
-    (void)uv_run(&w->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
-    (void)uv_run(&w->c->loop, UV_RUN_NOWAIT);
+    cluster_signals_close(w->c, w->signals);
 }
 
 enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,
