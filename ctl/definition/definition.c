@@ -74,7 +74,7 @@ void definition_note_thresholds(const struct cli *cli, const struct run_def *def
             _cleanup_(buf_done) struct buf text = BUF_INIT;
             threshold_format(t, &text);
             buf_puts(&text, " where ");
-            params_format(&t->where, &text);
+            params_format(&t->where, ", ", &text);
             cli_note_prose(cli, "note: threshold %zu (%s) is skipped: this run has no such point",
                            i, buf_cstr(&text));
         }

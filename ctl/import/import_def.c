@@ -183,15 +183,6 @@ json_t *import_definition(const struct import_options *options, const struct imp
 
 /* ---- trials to points ---- */
 
-/* "trainers=1,batch_size=32" */
-static void put_params(const struct params *params, struct buf *out)
-{
-    vec_each (const struct param, p, &params->list) {
-        buf_printf(out, "%s%s=", p == params->list.items ? "" : ",", p->name);
-        value_format(&p->value, out);
-    }
-}
-
 static int check_point(const struct run_def *def, const struct import_trials *trials,
                        const struct point *point, char **ret_fix, struct err *err)
 {
@@ -200,7 +191,7 @@ static int check_point(const struct run_def *def, const struct import_trials *tr
         return 0;
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    put_params(&point->params, &text);
+    params_format(&point->params, ",", &text);
     const char *what = point->is_baseline ? "the baseline " : "";
     int r;
     if (n == 0) {

@@ -1,7 +1,6 @@
 /* See describe.h. One function a section, in the order of the text. */
 #include "ctl/runs/describe.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -305,14 +304,6 @@ static void format_object_conditions(const struct describe_params *p, struct buf
     table_format_prose(t, p->columns, out);
 }
 
-static void format_parameters(const struct point *p, struct buf *out)
-{
-    vec_each (const struct param, param, &p->params.list) {
-        buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
-        value_format(&param->value, out);
-    }
-}
-
 static bool finds_warmup(const struct result *r)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
@@ -331,7 +322,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
         _cleanup_(buf_done) struct buf params = BUF_INIT;
-        format_parameters(point, &params);
+        params_format(&point->params, " ", &params);
         table_text(t, "  POINT", "  %u", i);
         table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
         if (has_warmup) {
@@ -358,21 +349,11 @@ static const char *trial_words(const struct result *r, const struct point_result
     return t->row == NULL ? "not run" : "not finished";
 }
 
-/* Of the trials' figures, as "SAMPLES/S" or "GB/S". Owned. */
-static char *throughput_title(const char *unit)
-{
-    char *title = xstrdup(unit);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    return title;
-}
-
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
-    _cleanup_(freep) char *title = throughput_title(result_unit(p->run->result, &is_mixed));
+    _cleanup_(freep) char *title = text_capitals(result_unit(p->run->result, &is_mixed));
     for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->run->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {

@@ -1,11 +1,13 @@
 /* See text.h. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #define ESC '\033'
@@ -18,6 +20,15 @@ static bool is_control(const char *s, size_t *ret_step)
     *ret_step = len == 0 ? 1 : len;
     return c < ' ' || c == 0x7F || (len == 0 && c < 0xA0) ||
            (c == 0xC2 && len == 2 && (unsigned char)s[1] < 0xA0);
+}
+
+char *text_capitals(const char *text)
+{
+    char *capitals = xstrdup(text);
+    for (char *c = capitals; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    return capitals;
 }
 
 size_t text_replace_control(char *text, const char *kept, char by)

@@ -16,6 +16,7 @@ struct buf;
 void text_put(char *dst, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void text_vput(char *dst, size_t size, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
+char *text_capitals(const char *text); /* of ASCII; owned */
 /* Puts `by` in the place of each control character but those of C0 in `kept` ("": of none). Returns
  * the text's length: one character of two bytes makes it shorter. */
 size_t text_replace_control(char *text, const char *kept, char by);

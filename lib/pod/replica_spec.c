@@ -2,7 +2,6 @@
  * of docs/contracts/environment.md. */
 #include "pod/replica_spec.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/str_list.h"
+#include "base/text.h"
 #include "core/address_list.h"
 #include "doc/json_pointer.h"
 #include "pod/expand.h"
@@ -272,10 +272,8 @@ static void add_emulation(struct env *env, const struct workload *w, enum role r
 static void add_params(struct env *env, const struct point *point)
 {
     vec_each (const struct param, it, &point->params.list) {
-        _cleanup_(freep) char *name = xasprintf("BENCHD_PARAM_%s", it->name);
-        for (char *c = name; *c != '\0'; c++) {
-            *c = (char)toupper((unsigned char)*c);
-        }
+        _cleanup_(freep) char *capitals = text_capitals(it->name);
+        _cleanup_(freep) char *name = xasprintf("BENCHD_PARAM_%s", capitals);
         _cleanup_(buf_done) struct buf value = BUF_INIT;
         value_format(&it->value, &value);
         env_set(env, name, "%s", buf_cstr(&value));

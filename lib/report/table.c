@@ -3,7 +3,6 @@
 #include "report/table.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -83,25 +82,15 @@ void table_put(struct table *t, const char *title, enum table_align align, const
     va_end(ap);
 }
 
-/* Owned. */
-static char *capitals(const char *name)
-{
-    char *title = xstrdup(name);
-    for (char *c = title; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
-    }
-    return title;
-}
-
 void table_named_column(struct table *t, const char *name, enum table_align align)
 {
-    _cleanup_(freep) char *title = capitals(name);
+    _cleanup_(freep) char *title = text_capitals(name);
     table_column(t, title, align);
 }
 
 void table_named(struct table *t, const char *name, const char *text)
 {
-    _cleanup_(freep) char *title = t->is_titled ? NULL : capitals(name);
+    _cleanup_(freep) char *title = t->is_titled ? NULL : text_capitals(name);
     table_number(t, title, "%s", text);
 }
 

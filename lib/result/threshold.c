@@ -56,5 +56,5 @@ void threshold_format(const struct threshold *threshold, struct buf *out)
 void threshold_format_skip(const struct threshold *threshold, struct buf *out)
 {
     buf_puts(out, "no such point: ");
-    params_format(&threshold->where, out);
+    params_format(&threshold->where, ", ", out);
 }

@@ -74,13 +74,13 @@ bool params_contain(const struct params *p, const struct params *wanted)
     return true;
 }
 
-void params_format(const struct params *p, struct buf *out)
+void params_format(const struct params *p, const char *between, struct buf *out)
 {
     const char *separator = "";
     vec_each (const struct param, it, &p->list) {
         buf_printf(out, "%s%s=", separator, it->name);
         value_format(&it->value, out);
-        separator = ", ";
+        separator = between;
     }
 }
 

@@ -32,6 +32,7 @@ void params_set(struct params *p, const char *name, const struct value *value); 
 void params_copy(const struct params *p, struct params *ret);
 /* Has p every pair of `wanted`? */
 bool params_contain(const struct params *p, const struct params *wanted);
-void params_format(const struct params *p, struct buf *out); /* "pservers=2, trainers=100" */
+/* "pservers=2, trainers=100", with ", " between them. */
+void params_format(const struct params *p, const char *between, struct buf *out);
 json_t *params_to_json(const struct params *p); /* {name: value}; owned by the caller */
 void params_done(struct params *p);
