@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
-#include "daemon/web/run_json.h"
+#include "daemon/web/live.h"
 #include "daemon/web/site.h"
 #include "result/result_build.h"
 #include "result/result_json.h"
@@ -53,9 +53,7 @@ static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)ids[i].point, "trial",
-                               (json_int_t)ids[i].trial, "attempt", (json_int_t)ids[i].number);
-        (void)json_array_append_new(list, id); /* grows in memory only */
+        (void)json_array_append_new(list, attempt_id_to_json(&ids[i])); /* in memory only */
     }
     return list;
 }
@@ -79,11 +77,12 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
         site_fail(res, r, &err);
         return;
     }
+    const struct run_status *st = &run.item.row.status;
     json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
     JSON_ADD(document, {"apiVersion", json_string(API_VERSION)},
              {"kind", json_string("BenchmarkRunSummary")},
-             {"current", run_json_current(&run.item.row.status)},
-             {"progress", run.live == NULL ? json_null() : run_json_progress(run.live)},
+             {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
+             {"progress", run.live == NULL ? json_null() : live_progress_to_json(run.live)},
              {"attempts", ids_to_json(ids, n_ids)});
     put_json(res, document);
 }
@@ -184,7 +183,7 @@ static int put_attempts(const struct site *site, const struct site_run *run,
                         struct err *err)
 {
     struct store *s = site->store;
-    _cleanup_(freep) struct event_row *events = NULL;
+    struct event_row *events = NULL;
     size_t n_events = 0, n = 0;
     int r = !run->item.is_stored
                 ? 0
@@ -202,9 +201,7 @@ static int put_attempts(const struct site *site, const struct site_run *run,
         buf_printf(&res->body, "%s\n", rest);
         res->content_type = WEB_JSON;
     }
-    for (size_t i = 0; i < n_events; i++) {
-        event_row_done(&events[i]);
-    }
+    free_each(events, n_events, event_row_done);
     return r;
 }
 
@@ -232,7 +229,7 @@ static int put_point(const struct site *site, const struct site_run *run, uint32
                      struct web_response *res, size_t *n, struct err *err)
 {
     struct store *s = site->store;
-    _cleanup_(freep) struct attempt_row *rows = NULL;
+    struct attempt_row *rows = NULL;
     size_t n_rows = 0;
     const struct attempt_wanted wanted = {p, -1, -1};
     const int r = !run->item.is_stored
@@ -243,9 +240,7 @@ static int put_point(const struct site *site, const struct site_run *run, uint32
         put_item(res, result_point_to_json(run->result, p), n);
         result_forget_point(run->result, p);
     }
-    for (size_t i = 0; i < n_rows; i++) {
-        attempt_row_done(&rows[i]);
-    }
+    free_each(rows, n_rows, attempt_row_done);
     return r;
 }
 

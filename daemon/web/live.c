@@ -1,13 +1,13 @@
 /* See live.h. */
 #include "daemon/web/live.h"
 
+#include <math.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
+#include "core/attempt_json.h"
 #include "core/json_field.h"
-#include "daemon/web/run_json.h"
 #include "daemon/web/site.h"
+#include "store/run_list.h"
 
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
@@ -32,6 +32,20 @@ void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE
     (void)snprintf(ret, LIVE_FIGURES_SIZE, "%s %u %u %u.%u.%u", run_phase_to_string(st->phase),
                    st->trials_done, st->trials_failed, st->current.point, st->current.trial,
                    st->current.number);
+}
+
+json_t *live_progress_to_json(const struct daemon_run *run)
+{
+    if (!run->progress.is_known) {
+        return json_null();
+    }
+    const struct daemon_progress *p = &run->progress;
+    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "role", role_to_string(p->id.role),
+                     "index", (json_int_t)p->id.index, "step", (json_int_t)p->step, "warmup",
+                     p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
+                     (json_int_t)p->samples, "loss",
+                     isfinite(p->loss) ? json_real(p->loss) : json_null(), "seen",
+                     run_time_to_json(p->seen_unix_ms));
 }
 
 static json_t *figures_to_json(const struct run_status *st)
@@ -66,10 +80,11 @@ static json_t *summary_to_json(const struct daemon_run *run)
 static json_t *run_to_json(const struct daemon_run *run)
 {
     json_t *json = summary_to_json(run);
-    JSON_ADD(json, {"message", text_to_json(run->status.message)},
-             {"wait", text_to_json(run->wait.reason)}, {"current", run_json_current(&run->status)},
-             {"steps", json_integer(run->frozen.steps)}, {"progress", run_json_progress(run)},
-             {"figures", figures_to_json(&run->status)});
+    const struct run_status *st = &run->status;
+    JSON_ADD(json, {"message", text_to_json(st->message)}, {"wait", text_to_json(run->wait.reason)},
+             {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
+             {"steps", json_integer(run->frozen.steps)}, {"progress", live_progress_to_json(run)},
+             {"figures", figures_to_json(st)});
     return json;
 }
 

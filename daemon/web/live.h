@@ -3,6 +3,8 @@
  * from what the daemon shows, never from the store. Pure. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "daemon/web/inspect.h"
 
@@ -14,6 +16,9 @@
  * asks for them again. */
 #define LIVE_FIGURES_SIZE 96
 void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE]);
+
+/* The last step of trainer 0, as the API has it, too; null where it is not known. */
+json_t *live_progress_to_json(const struct daemon_run *run);
 
 struct live_event {
     char id[LIVE_ID_SIZE];

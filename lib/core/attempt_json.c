@@ -8,6 +8,13 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
+json_t *attempt_id_to_json(const struct attempt_id *id)
+{
+    return id == NULL ? json_null()
+                      : json_pack("{s:I, s:I, s:I}", "point", (json_int_t)id->point, "trial",
+                                  (json_int_t)id->trial, "attempt", (json_int_t)id->number);
+}
+
 static json_t *replica_to_json(const struct replica_row *rep)
 {
     return json_pack(

@@ -10,7 +10,9 @@
 
 /* Owned by the caller. Each byte that is not valid UTF-8 becomes '?'. */
 json_t *attempt_row_to_json(const struct attempt_row *row);
-/* From the keys point, trial and attempt; -EPROTO names the one that is wrong. */
+/* With the keys point, trial and attempt; of NULL: null. */
+json_t *attempt_id_to_json(const struct attempt_id *id);
+/* From these keys; -EPROTO names the one that is wrong. */
 int attempt_id_from_json(const json_t *object, struct attempt_id *ret, struct err *err);
 /* Unknown keys are ignored, so that an older program reads a newer one. -EPROTO names the field;
  * *ret is written only on success and is the caller's (attempt_row_done). */

@@ -11,18 +11,13 @@
 
 static json_t *status_to_json(const struct run_status *st)
 {
-    json_t *current = json_null();
-    if (st->has_current) {
-        current =
-            json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current.point, "trial",
-                      (json_int_t)st->current.trial, "attempt", (json_int_t)st->current.number);
-    }
-    return json_pack(
-        "{s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:I}", "phase", run_phase_to_string(st->phase),
-        "reason", json_text_or_null(st->reason), "message", json_text_or_null(st->message),
-        "trialsDone", (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
-        "trialsTotal", (json_int_t)st->trials_total, "current", current, "startedUnixMs",
-        (json_int_t)st->started_unix_ms, "endedUnixMs", (json_int_t)st->ended_unix_ms);
+    return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:I}", "phase",
+                     run_phase_to_string(st->phase), "reason", json_text_or_null(st->reason),
+                     "message", json_text_or_null(st->message), "trialsDone",
+                     (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
+                     "trialsTotal", (json_int_t)st->trials_total, "current",
+                     attempt_id_to_json(st->has_current ? &st->current : NULL), "startedUnixMs",
+                     (json_int_t)st->started_unix_ms, "endedUnixMs", (json_int_t)st->ended_unix_ms);
 }
 
 static json_t *event_to_json(const struct event_row *event)
@@ -197,14 +192,8 @@ int run_document_from_json(const json_t *document, struct run_document *ret, str
 
 void run_document_done(struct run_document *d)
 {
-    for (size_t i = 0; i < d->n_attempts; i++) {
-        attempt_row_done(&d->attempts[i]);
-    }
-    free(d->attempts);
-    for (size_t i = 0; i < d->n_events; i++) {
-        event_row_done(&d->events[i]);
-    }
-    free(d->events);
+    free_each(d->attempts, d->n_attempts, attempt_row_done);
+    free_each(d->events, d->n_events, event_row_done);
     run_row_done(&d->row);
     *d = (struct run_document){0};
 }
