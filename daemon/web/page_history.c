@@ -22,8 +22,14 @@ static void results_done(struct results *r)
     vec_done(&r->list);
 }
 
-/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first; those of
- * simulated nodes say nothing. */
+/* Those of simulated nodes say nothing. */
+static bool is_usable(const struct run_row *row, const char *benchmark)
+{
+    return str_eq(row->benchmark, benchmark) && row->status.phase == RUN_SUCCEEDED &&
+           !row->simulated;
+}
+
+/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first. */
 static int results_load(const struct site *site, const char *benchmark, struct results *ret,
                         struct err *err)
 {
@@ -34,19 +40,13 @@ static int results_load(const struct site *site, const char *benchmark, struct r
     }
     size_t end = 0, n = 0;
     while (end < list.items.len && n < MAX_RUNS) {
-        const struct run_row *row = &list.items.items[end++].row;
-        n += str_eq(row->benchmark, benchmark) && row->status.phase == RUN_SUCCEEDED &&
-             !row->simulated;
+        n += is_usable(&list.items.items[end++].row, benchmark);
     }
     for (size_t i = end; i > 0 && r >= 0; i--) {
         const struct run_row *row = &list.items.items[i - 1].row;
-        if (!str_eq(row->benchmark, benchmark) || row->status.phase != RUN_SUCCEEDED ||
-            row->simulated) {
-            continue;
-        }
         struct site_run run;
-        r = site_run_load(site, row->uid, SITE_FIGURES, &run, err);
-        if (r >= 0) {
+        if (is_usable(row, benchmark) &&
+            (r = site_run_load(site, row->uid, SITE_FIGURES, &run, err)) >= 0) {
             *vec_push(&ret->runs) = run;
         }
     }

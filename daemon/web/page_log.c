@@ -9,14 +9,6 @@
 
 #define MAX_LINE 2000 /* bytes of a line that are shown */
 
-struct shown_log {
-    const struct site_run *run;
-    const struct attempt_row *row;
-    const struct replica_row *replica;
-    const char *text; /* owned by the caller */
-    size_t len;
-};
-
 static void put_line(struct buf *out, const char *text, size_t len, size_t number, bool is_fault)
 {
     const size_t shown = len > MAX_LINE ? MAX_LINE : len;
@@ -32,7 +24,7 @@ static void put_line(struct buf *out, const char *text, size_t len, size_t numbe
     buf_puts(out, len > MAX_LINE ? " ... (cut)</li>\n" : "</li>\n");
 }
 
-static void put_lines(struct buf *out, const struct shown_log *log, const struct log_window *w)
+static void put_lines(struct buf *out, const struct site_log *log, const struct log_window *w)
 {
     size_t pos = w->from_byte;
     buf_puts(out, "<ol class=\"log\">\n");
@@ -45,21 +37,21 @@ static void put_lines(struct buf *out, const struct shown_log *log, const struct
     buf_puts(out, "</ol>\n");
 }
 
-static void put_raw_link(struct buf *out, const struct shown_log *log)
+static void put_raw_link(struct buf *out, const struct site_log *log)
 {
     const struct replica_id *id = &log->replica->id;
     buf_puts(out, "<a href=\"../../api/v1/runs/");
-    page_query(out, log->run->item.row.name);
+    page_query(out, log->run.item.row.name);
     buf_printf(out, "/logs?point=%u&amp;trial=%u&amp;attempt=%u&amp;role=%s&amp;index=%u\">",
                id->attempt.point, id->attempt.trial, id->attempt.number, role_to_string(id->role),
                id->index);
     buf_puts(out, "the whole log</a>");
 }
 
-static void put_page(struct buf *out, const struct shown_log *log)
+static void put_page(struct buf *out, const struct site_log *log)
 {
     const struct replica_id *id = &log->replica->id;
-    const char *name = log->run->item.row.name;
+    const char *name = log->run.item.row.name;
     /* Only a failed attempt has a line of failure. */
     struct log_window w;
     log_window_find(log->text, log->len, log->row->error, &w);
@@ -96,8 +88,7 @@ void html_log(struct site *site, const struct web_request *req, struct web_respo
     struct site_log log;
     if (site_log_load(site, req, &log, res)) {
         res->content_type = WEB_HTML;
-        put_page(&res->body,
-                 &(struct shown_log){&log.run, log.row, log.replica, log.text, log.len});
+        put_page(&res->body, &log);
         site_log_done(&log);
     }
 }
