@@ -1,7 +1,6 @@
 /* See loaded_run.h. */
 #include "ctl/runs/loaded_run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -72,8 +72,12 @@ enum exit_code show_exit_code(const struct result *result)
     return threshold_judge_all(result) == THRESHOLD_PASSED ? EXIT_OK : EXIT_THRESHOLD;
 }
 
-enum exit_code show_comparison_code(const struct comparison *c)
+enum exit_code show_comparison(const struct cli *cli, const struct comparison *c)
 {
+    const enum exit_code code = show_sheet(cli, sheet_comparison, c);
+    if (code != EXIT_OK) {
+        return code;
+    }
     if (c->margin != MARGIN_NOT_ASKED) {
         return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
                : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION

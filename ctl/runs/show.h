@@ -21,8 +21,8 @@ enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take);
 /* Prints and frees a text that is no sheet. */
 enum exit_code show_text(const struct cli *cli, struct buf *out_take);
 struct comparison;
-/* What was asked for decides: the margin, or else whether there is a change. */
-enum exit_code show_comparison_code(const struct comparison *comparison);
+/* The exit code: what was asked for decides, the margin, or else whether there is a change. */
+enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or
  * could not be judged, else EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);

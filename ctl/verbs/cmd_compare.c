@@ -111,8 +111,7 @@ static enum exit_code run(struct cli *cli)
                                               .is_strict = wanted.is_strict};
         code = history_compare(b, runs, params, &comparison);
     }
-    code = code == EXIT_OK ? show_sheet(cli, sheet_comparison, comparison) : code;
-    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
+    code = code == EXIT_OK ? show_comparison(cli, comparison) : code;
     comparison_free(comparison);
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);

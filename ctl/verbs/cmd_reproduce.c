@@ -145,8 +145,7 @@ static enum exit_code compare(const struct cli *cli, struct backend *b,
     const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
     struct comparison *comparison = NULL;
     enum exit_code code = history_compare(b, two, params, &comparison);
-    code = code == EXIT_OK ? show_sheet(cli, sheet_comparison, comparison) : code;
-    code = code == EXIT_OK ? show_comparison_code(comparison) : code;
+    code = code == EXIT_OK ? show_comparison(cli, comparison) : code;
     comparison_free(comparison);
     return code;
 }
