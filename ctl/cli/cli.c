@@ -69,18 +69,8 @@ static bool wants_color(const char *when, int fd)
 /* Is `word` one of "a|b|c"? */
 static bool is_one_of(const char *word, const char *list)
 {
-    const size_t len = strlen(word);
-    for (const char *p = list; len > 0;) {
-        const size_t item_len = strcspn(p, "|");
-        if (item_len == len && memcmp(p, word, len) == 0) {
-            return true;
-        }
-        if (p[item_len] == '\0') {
-            return false;
-        }
-        p += item_len + 1;
-    }
-    return false;
+    _cleanup_(freep) char *all = xasprintf("|%s|", list), *one = xasprintf("|%s|", word);
+    return word[0] != '\0' && strchr(word, '|') == NULL && strstr(all, one) != NULL;
 }
 
 /* Owned. Elsewhere -o names a file, so a user may mean that of a report. */

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_sorted.h"
 #include "config.h"
 #include "doc/tree.h"
 #include "ctl/cli/file.h"
@@ -83,7 +84,17 @@ bool definition_is_file(const char *name)
     return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
-/* The names in all places, without file endings. */
+static void add_new(struct texts *sorted, char *name_take)
+{
+    size_t at;
+    if (vec_search(&sorted->list, it, strcmp(*it, name_take), &at)) {
+        free(name_take);
+    } else {
+        *vec_insert(&sorted->list, at) = name_take;
+    }
+}
+
+/* The names in all places, without file endings; sorted, and each once. */
 static void builtin_names(const struct texts *p, struct texts *ret)
 {
     _cleanup_(texts_done) struct texts files = {0};
@@ -93,28 +104,10 @@ static void builtin_names(const struct texts *p, struct texts *ret)
     vec_each (char *const, file, &files.list) {
         for (size_t k = 0; k < N_ENDINGS; k++) {
             if (str_has_suffix(*file, endings[k])) {
-                *vec_push(&ret->list) = xstrndup(*file, strlen(*file) - strlen(endings[k]));
+                add_new(ret, xstrndup(*file, strlen(*file) - strlen(endings[k])));
             }
         }
     }
-}
-
-/* A name that is in two places is listed once. */
-static void drop_doubles(struct texts *p)
-{
-    if (p->list.len == 0) {
-        return;
-    }
-    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), texts_compare);
-    size_t n = 1;
-    for (size_t i = 1; i < p->list.len; i++) {
-        if (str_eq(p->list.items[i], p->list.items[n - 1])) {
-            free(p->list.items[i]);
-        } else {
-            p->list.items[n++] = p->list.items[i];
-        }
-    }
-    p->list.len = n;
 }
 
 void definition_names(struct texts *ret)
@@ -122,7 +115,6 @@ void definition_names(struct texts *ret)
     _cleanup_(texts_done) struct texts places = {0};
     places_list(&places);
     builtin_names(&places, ret);
-    drop_doubles(ret);
 }
 
 /* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */

@@ -1,12 +1,12 @@
 /* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/texts.h"
+#include "base/vec_sorted.h"
 #include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
 
@@ -162,22 +162,18 @@ static void keep_texts(struct texts *ret, const struct listing *list)
 {
     texts_done(ret);
     vec_each (const struct listed, l, &list->items) {
-        *vec_push(&ret->list) = state_text(l);
-    }
-    if (ret->list.len > 0) {
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
+        char *text = state_text(l);
+        size_t at;
+        (void)vec_search(&ret->list, it, strcmp(*it, text), &at);
+        *vec_insert(&ret->list, at) = text;
     }
 }
 
 static bool has_changed(const struct texts *before, const struct listed *l)
 {
     _cleanup_(freep) char *now = state_text(l);
-    const void *same = NULL;
-    if (before->list.len > 0) {
-        same = bsearch(&now, before->list.items, before->list.len, sizeof(before->list.items[0]),
-                       texts_compare);
-    }
-    return same == NULL;
+    size_t at;
+    return !vec_search(&before->list, it, strcmp(*it, now), &at);
 }
 
 /* Prints the runs of the list that were not shown as they are now. */

@@ -9,7 +9,7 @@ struct texts {
     VEC(char *) list;
 };
 
-/* For qsort and bsearch. */
+/* For qsort. */
 static inline int texts_compare(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
