@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
 #include "report/json_text.h"
@@ -95,7 +96,7 @@ static json_t *run_to_json(const struct listed *l)
 }
 
 const struct list_kind list_kind_runs = {"benchmarkrun", run_columns, run_key,
-                                         print_run,      run_to_json, run_list_to_json};
+                                         print_run,      run_to_json, RUN_LIST_KIND};
 
 /* ---- Benchmarks ---- */
 
@@ -174,15 +175,8 @@ static json_t *benchmark_to_json(const struct listed *l)
     return json_incref(l->object);
 }
 
-static json_t *benchmarks_to_json(json_t *items_take)
-{
-    return json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind", "BenchmarkList",
-                     "items", items_take);
-}
-
-const struct list_kind list_kind_benchmarks = {"benchmark",       benchmark_columns,
-                                               benchmark_key,     print_benchmark,
-                                               benchmark_to_json, benchmarks_to_json};
+const struct list_kind list_kind_benchmarks = {"benchmark",     benchmark_columns, benchmark_key,
+                                               print_benchmark, benchmark_to_json, "BenchmarkList"};
 
 /* ---- both ---- */
 
@@ -226,7 +220,7 @@ void listing_format(const struct cli *cli, const struct list_kind *kind, const s
         vec_each (const struct listed, l, &list->items) {
             (void)json_array_append_new(items, kind->item_to_json(l)); /* in memory only */
         }
-        json_text_put(kind->list_to_json(items), out);
+        json_text_put(json_list(kind->list_kind, items), out);
     } else if (cli_output_is(cli, "name")) {
         vec_each (const struct listed, l, &list->items) {
             buf_printf(out, "%s.benchd.io/%s\n", kind->name, l->row.name);

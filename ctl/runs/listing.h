@@ -33,7 +33,7 @@ struct list_kind {
     struct order_key (*key_of)(const struct listed *l, int column, int64_t now_unix_ms);
     void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
     json_t *(*item_to_json)(const struct listed *l);
-    json_t *(*list_to_json)(json_t *items_take);
+    const char *list_kind; /* of a document that has them */
 };
 extern const struct list_kind list_kind_runs, list_kind_benchmarks;
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "core/json_field.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
 #include "reference/shipped.h"
@@ -33,8 +34,7 @@ static json_t *list_to_json(struct reference *const *sets, size_t n)
                                                      (json_int_t)sets[i]->tables.len, "figures",
                                                      (json_int_t)count_figures(sets[i])));
     }
-    return json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind", "ReferenceList",
-                     "items", items);
+    return json_list("ReferenceList", items);
 }
 
 static void put_rows(struct sheet *s, struct reference *const *sets, size_t n)

@@ -57,6 +57,12 @@ json_t *json_text_or_null(const char *text)
     return value;
 }
 
+json_t *json_list(const char *kind, json_t *items_take)
+{
+    return json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind", kind, "items",
+                     items_take);
+}
+
 json_t *json_object_add(json_t *object, const struct json_member *members)
 {
     for (; members->key != NULL; members++) {

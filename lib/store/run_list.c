@@ -25,9 +25,3 @@ json_t *run_item_to_json(const struct run_row *row, bool is_interrupted)
         run_time_to_json(row->created_unix_ms), "started", run_time_to_json(st->started_unix_ms),
         "ended", run_time_to_json(run_phase_is_final(st->phase) ? st->ended_unix_ms : 0));
 }
-
-json_t *run_list_to_json(json_t *items_take)
-{
-    return json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                     "BenchmarkRunList", "items", items_take);
-}
