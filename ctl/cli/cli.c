@@ -268,12 +268,7 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
 
 static bool has_word(int argc, char **argv, const char *word)
 {
-    for (int i = 0; i < argc; i++) {
-        if (str_eq(argv[i], word)) {
-            return true;
-        }
-    }
-    return false;
+    return str_index(word, (const char *const *)argv, (size_t)argc) >= 0;
 }
 
 /* Options alone, or nothing at all. */

@@ -101,12 +101,7 @@ static bool has_ended(const struct pod_facts *pod)
 
 static bool was_seen(const struct following *f, const char *uid)
 {
-    vec_each (char *const, seen, &f->seen) {
-        if (str_eq(*seen, uid)) {
-            return true;
-        }
-    }
-    return false;
+    return str_index(uid, (const char *const *)f->seen.items, f->seen.len) >= 0;
 }
 
 static void begin(struct following *f, const struct kube_object *object)

@@ -29,16 +29,6 @@ static const struct {
     {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
 };
 
-static bool has_word(const char *const *words, size_t n_words, const char *word)
-{
-    for (size_t i = 0; i < n_words; i++) {
-        if (str_eq(words[i], word)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_mpi(const char *program)
 {
     static const char *const programs[] = {"mpirun", "mpiexec", "orterun", "horovodrun", NULL};
@@ -76,8 +66,8 @@ const char *init_guess_profile(const char *const *words, size_t n_words, const c
                                const char **ret_why)
 {
     if (str_eq(file_last_part(words[0]), "torchrun") ||
-        has_word(words, n_words, "torch.distributed.run") ||
-        has_word(words, n_words, "torch.distributed.launch")) {
+        str_index("torch.distributed.run", words, n_words) >= 0 ||
+        str_index("torch.distributed.launch", words, n_words) >= 0) {
         *ret_why = "the command is torchrun";
         return "torchrun";
     }

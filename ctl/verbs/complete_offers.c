@@ -48,12 +48,7 @@ static void complete_choices(struct typing *t, const char *choices)
 
 static bool is_typed(const struct typing *t, const char *word)
 {
-    for (size_t i = 0; i < t->cli.args.n_words; i++) {
-        if (str_eq(t->cli.args.words[i], word)) {
-            return true;
-        }
-    }
-    return false;
+    return str_index(word, t->cli.args.words, t->cli.args.n_words) >= 0;
 }
 
 void complete_verbs(struct typing *t)

@@ -9,12 +9,7 @@
 
 bool words_has_name(const struct words_names *names, const char *name)
 {
-    vec_each (const char *const, has, names) {
-        if (str_eq(*has, name)) {
-            return true;
-        }
-    }
-    return false;
+    return str_index(name, names->items, names->len) >= 0;
 }
 
 void words_add_name(struct words_names *names, const char *name)
@@ -41,12 +36,7 @@ void words_add_differences(struct point_words *words, const struct point *first,
 static bool is_count(const char *name)
 {
     static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        if (str_eq(name, counts[i])) {
-            return true;
-        }
-    }
-    return false;
+    return str_index(name, counts, sizeof(counts) / sizeof(counts[0])) >= 0;
 }
 
 void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)
