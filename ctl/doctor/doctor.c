@@ -54,21 +54,14 @@ enum exit_code checks_exit_code(const struct checks *c)
 #define FOUND_AT 18 /* where the texts begin: "warn  kubeconfig  " */
 
 /* Texts of servers may hold anything. */
-static char *plain_dup(const char *text)
-{
-    char *plain = xstrdup(text);
-    (void)text_replace_control(plain, "", ' '); /* its length is not needed */
-    return plain;
-}
-
 void checks_format(const struct checks *c, unsigned columns, struct buf *out)
 {
     vec_each (const struct check, check, &c->list) {
-        _cleanup_(freep) char *found = plain_dup(check->found);
+        _cleanup_(freep) char *found = text_without_control(check->found, "", ' ');
         buf_printf(out, "%-4s  %-10s  ", check_outcome_to_string(check->outcome), check->name);
         wrap_text(out, found, columns, FOUND_AT, FOUND_AT);
         if (check->fix != NULL) {
-            _cleanup_(freep) char *fix = plain_dup(check->fix);
+            _cleanup_(freep) char *fix = text_without_control(check->fix, "", ' ');
             buf_printf(out, "%*sfix: ", FOUND_AT, "");
             wrap_text(out, fix, columns, FOUND_AT + strlen("fix: "), FOUND_AT + 2);
         }

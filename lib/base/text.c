@@ -46,6 +46,13 @@ size_t text_replace_control(char *text, const char *kept, char by)
     return to;
 }
 
+char *text_without_control(const char *text, const char *kept, char by)
+{
+    char *copy = xstrdup(text);
+    (void)text_replace_control(copy, kept, by); /* its length is not needed */
+    return copy;
+}
+
 /* Bytes of the colour that begins at `s`, such as ESC [ 1 ; 31 m; 0: none does. */
 static size_t colour_length(const char *s)
 {

@@ -20,6 +20,8 @@ char *text_capitals(const char *text); /* of ASCII; owned */
 /* Puts `by` in the place of each control character but those of C0 in `kept` ("": of none). Returns
  * the text's length: one character of two bytes makes it shorter. */
 size_t text_replace_control(char *text, const char *kept, char by);
+/* A copy without them; owned. */
+char *text_without_control(const char *text, const char *kept, char by);
 /* Adds text[0..len) as it may go to a terminal: \n, \r, tabs and colours (SGR) stay, '?' is in the
  * place of all else that a terminal would obey, and of NULs. text[len] is a NUL, too. */
 void text_put_shown(struct buf *out, const char *text, size_t len);

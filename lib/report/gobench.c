@@ -48,8 +48,7 @@ static void put_name(struct buf *out, const struct run_def *def, const struct po
 
 static void put_line(struct buf *out, const char *key, const char *text)
 {
-    _cleanup_(freep) char *clean = xstrdup(text);
-    (void)text_replace_control(clean, "", ' '); /* its length is not needed */
+    _cleanup_(freep) char *clean = text_without_control(text, "", ' ');
     buf_printf(out, "%s: %s\n", key, clean);
 }
 

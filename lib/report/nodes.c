@@ -29,14 +29,6 @@ struct table *layout_nodes(const struct result *r)
     return t;
 }
 
-/* Start records are written by replicas: what a terminal would obey becomes '?'. Owned. */
-static char *plain(const char *text)
-{
-    char *copy = xstrdup(text);
-    (void)text_replace_control(copy, "", '?'); /* its length is not needed */
-    return copy;
-}
-
 void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out)
 {
     const struct replica_id *id = &s->replica->row->id;
@@ -47,7 +39,8 @@ void layout_describe_slow(const struct layout *l, const struct slow_replica *s, 
     }
     buf_printf(out, ": %s/%u", role_to_string(id->role), id->index);
     if (s->replica->node != NULL) {
-        _cleanup_(freep) char *node = plain(s->replica->node);
+        /* Start records are written by replicas. */
+        _cleanup_(freep) char *node = text_without_control(s->replica->node, "", '?');
         buf_printf(out, " on node '%s'", node);
     }
     buf_printf(out,

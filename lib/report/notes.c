@@ -247,15 +247,6 @@ static void note_baselines(struct notes *notes, const struct result *r)
     }
 }
 
-/* Control characters have left the lines of processes before (logparse/lines.h), but not what
- * benchd did not write. */
-static char *clean_lines(const char *details)
-{
-    char *text = xstrdup(details);
-    (void)text_replace_control(text, "\n", ' '); /* its length is not needed */
-    return text;
-}
-
 static void note_failure(struct notes *notes, const struct layout *l, const struct point_result *p,
                          const struct trial_result *t, bool with_details)
 {
@@ -267,8 +258,9 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
     }
     notes_add(notes, NOTE_FAILED, "%s%s", buf_cstr(&text),
               t->error == NULL ? "unknown cause" : t->error);
-    if (with_details) {
-        notes->list.items[notes->list.len - 1].details = clean_lines(t->details);
+    if (with_details) { /* benchd may not have written them */
+        notes->list.items[notes->list.len - 1].details =
+            text_without_control(t->details, "\n", ' ');
     }
 }
 
