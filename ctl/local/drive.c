@@ -28,13 +28,6 @@ struct drive {
     enum drive_end end;
 };
 
-static void say(const struct drive *d, const char *text)
-{
-    if (d->params->progress.mode != PROGRESS_NONE) {
-        progress_event(d->progress, EVENT_WARNING, "Cancelling", text);
-    }
-}
-
 static void show_outputs(struct drive *d)
 {
     const struct drive_watch *watch = d->params->watch;
@@ -51,6 +44,16 @@ static void show_outputs(struct drive *d)
     }
 }
 
+static void cancel(struct drive *d, enum drive_end end, const char *why)
+{
+    d->end = end;
+    show_outputs(d);
+    if (why != NULL && d->params->progress.mode != PROGRESS_NONE) {
+        progress_event(d->progress, EVENT_WARNING, "Cancelling", why);
+    }
+    driver_cancel(d->driver);
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
     (void)signum;
@@ -61,22 +64,17 @@ static void on_signal(uv_signal_t *handle, int signum)
     if (d->end == DRIVE_INTERRUPTED) {
         d->end = DRIVE_STOPPED;
         uv_stop(&d->loop);
-        return;
+    } else {
+        cancel(d, DRIVE_INTERRUPTED,
+               "stopping the run's processes; press Ctrl-C again to kill them");
     }
-    d->end = DRIVE_INTERRUPTED;
-    show_outputs(d);
-    say(d, "stopping the run's processes; press Ctrl-C again to kill them");
-    driver_cancel(d->driver);
 }
 
 static void on_timeout(uv_timer_t *timer)
 {
     struct drive *d = timer->data;
     if (d->end == DRIVE_FINISHED && d->driver != NULL) {
-        d->end = DRIVE_TIMEOUT;
-        show_outputs(d);
-        say(d, "--timeout expired");
-        driver_cancel(d->driver);
+        cancel(d, DRIVE_TIMEOUT, "--timeout expired");
     }
 }
 
@@ -84,9 +82,7 @@ static void on_enough(uv_timer_t *timer)
 {
     struct drive *d = timer->data;
     if (d->end == DRIVE_FINISHED && d->driver != NULL) {
-        d->end = DRIVE_ENOUGH;
-        show_outputs(d);
-        driver_cancel(d->driver);
+        cancel(d, DRIVE_ENOUGH, NULL);
     }
 }
 
