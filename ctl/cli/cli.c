@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "ctl/cli/file.h"
@@ -416,6 +417,16 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
         }
     }
     return code;
+}
+
+enum exit_code cli_take_number(const struct cli *cli, const char *option, const char *fix,
+                               int64_t min, int64_t max, int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    return text == NULL || parse_i64_in(text, min, max, ret) >= 0
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, fix, "--%s '%s': expected a whole number from %lld to %lld",
+                           option, text, (long long)min, (long long)max);
 }
 
 bool cli_is_run_kind(const char *word)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/vec.h"
 #include "ctl/cli/host.h"
 #include "ctl/runs/run_name.h"
@@ -46,13 +45,8 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
 enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
                                  int64_t *ret)
 {
-    const char *text = args_get(&cli->args, option, NULL);
     *ret = 0;
-    if (text != NULL && parse_i64_in(text, 1, max, ret) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from 1 to %lld",
-                         option, text, (long long)max);
-    }
-    return EXIT_OK;
+    return cli_take_number(cli, option, NULL, 1, max, ret);
 }
 
 const char **definition_sets(const struct cli *cli, size_t *ret_n)

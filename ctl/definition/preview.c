@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/texts.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
@@ -34,18 +33,6 @@ static int measure_all(const struct run_def *def, struct point_rate **ret, struc
     return 0;
 }
 
-/* Is this value just the number of a role's replicas, which has its own column? */
-static bool is_replicas(const struct run_def *def, const char *name)
-{
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const char *from = def->spec->roles[role].replicas.from;
-        if (from != NULL && str_eq(from, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Have all points this value? */
 static bool is_common(const struct run_def *def, const struct param *param)
 {
@@ -68,8 +55,9 @@ static void format_params(const struct run_def *def, const struct point *p, enum
                           struct buf *out)
 {
     vec_each (const struct param, param, &p->params.list) {
-        const bool is_left_out = (shown != PARAMS_ALL && is_replicas(def, param->name)) ||
-                                 (shown == PARAMS_VARYING && is_common(def, param));
+        const bool is_left_out =
+            (shown != PARAMS_ALL && param_is_replicas(def->spec, param->name)) ||
+            (shown == PARAMS_VARYING && is_common(def, param));
         if (!is_left_out) {
             buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
             value_format(&param->value, out);
@@ -191,7 +179,7 @@ static void format_common(const struct run_def *def, const struct preview_opts *
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (const struct param, param, &def->matrix.points[0].params.list) {
-        if (is_common(def, param) && !is_replicas(def, param->name)) {
+        if (is_common(def, param) && !param_is_replicas(def->spec, param->name)) {
             buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
             value_format(&param->value, &text);
         }

@@ -1,6 +1,5 @@
 /* benchctl history NAME: one benchmark over time, and where it changed. */
 #include "base/mem.h"
-#include "base/parse.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -8,18 +7,6 @@
 
 #define LAST_DEFAULT 100
 #define LAST_MAX 1000
-
-static enum exit_code take_number(const struct cli *cli, const char *option, int64_t min,
-                                  int64_t max, int64_t *ret)
-{
-    const char *text = args_get(&cli->args, option, NULL);
-    if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
-        _cleanup_(freep) char *fix = xasprintf("for example --%s %lld", option, (long long)min);
-        return cli_error(EXIT_USAGE, fix, "--%s '%s': expected a whole number from %lld to %lld",
-                         option, text, (long long)min, (long long)max);
-    }
-    return EXIT_OK;
-}
 
 /* One after another, the oldest first: a thousand results at a time would take
  * hundreds of megabytes. */
@@ -97,8 +84,11 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(texts_done) struct texts names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
-    enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
-    code = code == EXIT_OK ? take_number(cli, "last", 1, LAST_MAX, &last) : code;
+    enum exit_code code =
+        cli_take_number(cli, "point", "for example --point 0", 0, UINT32_MAX, &point);
+    code = code == EXIT_OK
+               ? cli_take_number(cli, "last", "for example --last 1", 1, LAST_MAX, &last)
+               : code;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);

@@ -118,15 +118,11 @@ static enum exit_code check_shaped(const struct cli *cli, const struct run_def *
 static enum exit_code take_links(const struct cli *cli, const struct run_def *def,
                                  struct predict_params *p)
 {
-    const char *cores = args_get(&cli->args, "cores", NULL);
     int64_t n_cores = cli->is_local ? def->cpus : 0;
     p->trainer_bytes_per_s = p->server_bytes_per_s = INFINITY;
-    if (cores != NULL && parse_i64_in(cores, 1, CORES_MAX, &n_cores) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "--cores '%s': expected a whole number from 1 to %d",
-                         cores, CORES_MAX);
-    }
+    enum exit_code code = cli_take_number(cli, "cores", NULL, 1, CORES_MAX, &n_cores);
     p->n_cores = (double)n_cores;
-    enum exit_code code = check_shaped(cli, def);
+    code = code == EXIT_OK ? check_shaped(cli, def) : code;
     if (code == EXIT_OK && n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL &&
         needs_links(def)) {
         code = cli_error(EXIT_USAGE, "for example --link 10gbit; or --cores 2, all on one machine",

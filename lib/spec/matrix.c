@@ -531,8 +531,12 @@ const struct point *matrix_busiest(const struct matrix *m)
     return busiest;
 }
 
+bool param_is_replicas(const struct spec *spec, const char *name)
+{
+    return array_any(spec->roles, ROLE_COUNT, it, str_eq_or_null(it->replicas.from, name));
+}
+
 bool param_is_point_field(const struct spec *spec, const char *name)
 {
-    return array_any(spec->roles, ROLE_COUNT, it, str_eq_or_null(it->replicas.from, name)) ||
-           str_eq(name, "batch_size") || str_eq(name, "threads");
+    return param_is_replicas(spec, name) || str_eq(name, "batch_size") || str_eq(name, "threads");
 }

@@ -68,6 +68,7 @@ uint32_t point_training_replicas(const struct point *point);
 /* Replicas of all roles but a launcher, which computes nothing. */
 uint32_t point_pods(const struct point *point);
 
+bool param_is_replicas(const struct spec *spec, const char *name); /* of any role */
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */
 bool param_is_point_field(const struct spec *spec, const char *name);
 
