@@ -52,19 +52,13 @@ static void check_kinds(struct cluster *c, struct checks *checks)
     struct kube_request req;
     struct err err = {0};
     json_auto_t *list = NULL;
-    bool has_benchmarks = false, has_runs = false;
     kube_request_raw("/apis/benchd.io/v1alpha1", "list the kinds of benchd.io", &req);
     const int r = cluster_get(c, &req, &list, &err);
-    size_t i;
-    const json_t *resource;
-    json_array_foreach (json_object_get(list, "resources"), i, resource) {
-        const char *name = fact_text(resource, "name");
-        has_benchmarks = has_benchmarks || str_eq(name, "benchmarks");
-        has_runs = has_runs || str_eq(name, "benchmarkruns");
-    }
+    const json_t *kinds = json_object_get(list, "resources");
     if (r < 0 && r != -ENOENT) {
         fail_with(checks, "kinds", r, NULL, &err);
-    } else if (!has_benchmarks || !has_runs) {
+    } else if (fact_find(kinds, "name", "benchmarks") == NULL ||
+               fact_find(kinds, "name", "benchmarkruns") == NULL) {
         checks_fail(checks, "kinds", EXIT_NOT_FOUND, "kubectl apply -k manifests/",
                     "the cluster does not have the kinds Benchmark and BenchmarkRun");
     } else {

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/human.h"
+#include "report/terminal.h"
 #include "stats/stats.h"
 
 #define BAR_WIDTH 12
@@ -45,15 +46,6 @@ static size_t utf8_prefix(const char *s, size_t characters)
     return i;
 }
 
-static size_t utf8_width(const char *s)
-{
-    size_t n = 0;
-    for (; *s != '\0'; s++) {
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    }
-    return n;
-}
-
 /* Of a terminal: the last column stays free, else some begin a new line there. */
 static size_t line_width(const struct live_model_opts *opts)
 {
@@ -71,11 +63,11 @@ static void put_line(struct buf *out, const struct live_model_opts *opts, const 
 /* A text of words that is cut at a blank where it is too long, with a mark. */
 static void put_words(struct buf *out, const char *text, size_t width, const struct glyphs *g)
 {
-    if (utf8_width(text) <= width) {
+    if (text_width(text) <= width) {
         buf_puts(out, text);
         return;
     }
-    const size_t mark = utf8_width(g->more) + 1;
+    const size_t mark = text_width(g->more) + 1;
     size_t len = width >= mark ? utf8_prefix(text, width - mark) : 0;
     while (len > 0 && text[len] != ' ') {
         len--;
@@ -105,7 +97,7 @@ static void pieces_put(struct pieces *p, const int *order, const char *gap, size
     bool is_in[MAX_PIECES] = {0};
     for (size_t i = 0; i < p->n; i++) {
         const char *text = p->text[order[i]];
-        const size_t width = text == NULL ? 0 : utf8_width(text) + strlen(gap);
+        const size_t width = text == NULL ? 0 : text_width(text) + strlen(gap);
         if (text != NULL && width <= room) {
             is_in[order[i]] = true;
             room -= width;
@@ -194,7 +186,7 @@ static size_t label_width(const struct run_def *def, const struct live_model_opt
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         _cleanup_(buf_done) struct buf label = BUF_INIT;
         format_label(def, i, &label);
-        const size_t len = utf8_width(buf_cstr(&label));
+        const size_t len = text_width(buf_cstr(&label));
         width = len > width ? len : width;
     }
     return width > most ? most : width;
@@ -206,7 +198,7 @@ static void put_label(const struct live_model *m, const struct glyphs *g, uint32
     _cleanup_(buf_done) struct buf label = BUF_INIT, cut = BUF_INIT;
     format_label(m->def, index, &label);
     put_words(&cut, buf_cstr(&label), width, g);
-    const size_t used = utf8_width(buf_cstr(&cut));
+    const size_t used = text_width(buf_cstr(&cut));
     buf_printf(line, "%s%*s", buf_cstr(&cut), (int)(width > used ? width - used : 0), "");
 }
 
@@ -243,7 +235,7 @@ static void format_point(const struct live_model *m, const struct live_model_opt
     pieces_add_take(&p, &bar);
     pieces_add_take(&p, &step);
     pieces_add_take(&p, &failed);
-    const size_t used = utf8_width(buf_cstr(line)), all = line_width(opts);
+    const size_t used = text_width(buf_cstr(line)), all = line_width(opts);
     pieces_put(&p, order, "  ", all > used ? all - used : 0, line);
 }
 
@@ -284,10 +276,10 @@ static void format_header(const struct live_model *m, const struct live_model_op
      * not copy it from here. */
     const size_t all = line_width(opts), needed = trials.len + strlen(PIECE_GAP);
     const size_t room = all > needed ? all - needed : 0;
-    if (utf8_width(m->def->name) <= room) {
+    if (text_width(m->def->name) <= room) {
         buf_puts(&line, m->def->name);
-    } else if (room > utf8_width(g->more)) {
-        buf_append(&line, m->def->name, room - utf8_width(g->more));
+    } else if (room > text_width(g->more)) {
+        buf_append(&line, m->def->name, room - text_width(g->more));
         buf_puts(&line, g->more);
     }
     struct pieces p = {0};
@@ -295,7 +287,7 @@ static void format_header(const struct live_model *m, const struct live_model_op
     pieces_add_take(&p, &since);
     pieces_add_take(&p, &eta);
     pieces_add_take(&p, &rehearsal);
-    const size_t used = utf8_width(buf_cstr(&line));
+    const size_t used = text_width(buf_cstr(&line));
     pieces_put(&p, order, PIECE_GAP, all > used ? all - used : 0, &line);
     put_line(out, opts, buf_cstr(&line));
 }
@@ -317,7 +309,7 @@ static bool format_news(const struct live_model *m, const struct live_model_opts
     struct pieces p = {0};
     pieces_add_take(&p, &best);
     pieces_put(&p, order, PIECE_GAP, line_width(opts), &line);
-    const size_t used = line.len == 0 ? 0 : utf8_width(buf_cstr(&line)) + strlen(PIECE_GAP);
+    const size_t used = line.len == 0 ? 0 : text_width(buf_cstr(&line)) + strlen(PIECE_GAP);
     if (waits.len > 0 && line_width(opts) > used) {
         buf_puts(&line, line.len == 0 ? "" : PIECE_GAP);
         put_words(&line, buf_cstr(&waits), line_width(opts) - used, g);

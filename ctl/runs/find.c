@@ -94,11 +94,11 @@ static void add_new(struct texts *sorted, char *name_take)
     }
 }
 
-/* The names in all places, without file endings; sorted, and each once. */
-static void builtin_names(const struct texts *p, struct texts *ret)
+void definition_names(struct texts *ret)
 {
-    _cleanup_(texts_done) struct texts files = {0};
-    vec_each (char *const, place, &p->list) {
+    _cleanup_(texts_done) struct texts places = {0}, files = {0};
+    places_list(&places);
+    vec_each (char *const, place, &places.list) {
         file_names(*place, &files);
     }
     vec_each (char *const, file, &files.list) {
@@ -108,13 +108,6 @@ static void builtin_names(const struct texts *p, struct texts *ret)
             }
         }
     }
-}
-
-void definition_names(struct texts *ret)
-{
-    _cleanup_(texts_done) struct texts places = {0};
-    places_list(&places);
-    builtin_names(&places, ret);
 }
 
 /* The name in `folder` that is nearest to `name`, with its folder; NULL: none is near. Owned. */
