@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
+#include "ctl/runs/list_order.h"
 #include "ctl/runs/show.h"
 #include "report/json_text.h"
 #include "store/run_list.h"
@@ -36,24 +38,6 @@ static int64_t ran_ms(const struct listed *l, int64_t now_unix_ms)
 
 static const char *const run_columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
                                           "failed", "created",   "age",       "duration", NULL};
-
-static struct order_key run_key(const struct listed *l, int column, int64_t now_unix_ms)
-{
-    const struct run_row *row = &l->row;
-    const int64_t ms = ran_ms(l, now_unix_ms);
-    const struct order_key keys[] = {
-        {.text = row->name},
-        {.text = l->ns == NULL ? "" : l->ns},
-        {.text = row->benchmark},
-        {.text = run_phase_to_string(row->status.phase)},
-        {.number = row->status.trials_done},
-        {.number = row->status.trials_failed},
-        {.number = (double)row->created_unix_ms},
-        {.number = -(double)row->created_unix_ms},
-        {.number = ms < 0 ? NAN : (double)ms},
-    };
-    return keys[column];
-}
 
 static void print_run(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms)
 {
@@ -95,8 +79,8 @@ static json_t *run_to_json(const struct listed *l)
     return item;
 }
 
-const struct list_kind list_kind_runs = {"benchmarkrun", run_columns, run_key,
-                                         print_run,      run_to_json, RUN_LIST_KIND};
+const struct list_kind list_kind_runs = {"benchmarkrun", run_columns, print_run, run_to_json,
+                                         RUN_LIST_KIND};
 
 /* ---- Benchmarks ---- */
 
@@ -154,18 +138,6 @@ static void print_benchmark(struct table *t, const struct listed *l, bool is_wid
 
 static const char *const benchmark_columns[] = {"name", "namespace", "created", "age", NULL};
 
-static struct order_key benchmark_key(const struct listed *l, int column, int64_t now_unix_ms)
-{
-    const struct order_key keys[] = {
-        {.text = l->row.name},
-        {.text = l->ns == NULL ? "" : l->ns},
-        {.number = (double)l->row.created_unix_ms},
-        {.number = -(double)l->row.created_unix_ms},
-    };
-    (void)now_unix_ms;
-    return keys[column];
-}
-
 static json_t *benchmark_to_json(const struct listed *l)
 {
     if (l->ns != NULL) { /* grows in memory only */
@@ -175,10 +147,36 @@ static json_t *benchmark_to_json(const struct listed *l)
     return json_incref(l->object);
 }
 
-const struct list_kind list_kind_benchmarks = {"benchmark",     benchmark_columns, benchmark_key,
-                                               print_benchmark, benchmark_to_json, "BenchmarkList"};
+const struct list_kind list_kind_benchmarks = {"benchmark", benchmark_columns, print_benchmark,
+                                               benchmark_to_json, "BenchmarkList"};
 
 /* ---- both ---- */
+
+/* What a Benchmark has no column for is zero in its row. */
+static struct order_key key_of(const struct listed *l, const char *column, int64_t now_unix_ms)
+{
+    const struct run_row *row = &l->row;
+    const int64_t ms = ran_ms(l, now_unix_ms);
+    const struct {
+        const char *column;
+        struct order_key key;
+    } keys[] = {
+        {"name", {.text = row->name}},
+        {"namespace", {.text = l->ns == NULL ? "" : l->ns}},
+        {"benchmark", {.text = row->benchmark}},
+        {"phase", {.text = run_phase_to_string(row->status.phase)}},
+        {"trials", {.number = row->status.trials_done}},
+        {"failed", {.number = row->status.trials_failed}},
+        {"created", {.number = (double)row->created_unix_ms}},
+        {"age", {.number = -(double)row->created_unix_ms}},
+        {"duration", {.number = ms < 0 ? NAN : (double)ms}},
+    };
+    size_t i = 0;
+    while (!str_eq(keys[i].column, column)) { /* each column is among them */
+        i++;
+    }
+    return keys[i].key;
+}
 
 void listing_sort(struct listing *list, const struct list_kind *kind, int column)
 {
@@ -188,7 +186,7 @@ void listing_sort(struct listing *list, const struct list_kind *kind, int column
     _cleanup_(freep) struct listed *before = xnew_array(struct listed, n + 1);
     for (size_t i = 0; i < n; i++) {
         before[i] = list->items.items[i];
-        keys[i] = kind->key_of(&before[i], column, now_unix_ms);
+        keys[i] = key_of(&before[i], kind->columns[column], now_unix_ms);
         keys[i].at = i;
     }
     order_keys(keys, n);

@@ -8,7 +8,6 @@
 
 #include "base/vec.h"
 #include "ctl/cli/cli.h"
-#include "ctl/runs/list_order.h"
 #include "report/table.h"
 #include "store/store.h"
 
@@ -29,8 +28,6 @@ void listing_done(struct listing *list);
 struct list_kind {
     const char *name;           /* for -o name */
     const char *const *columns; /* what --sort-by takes, NULL at the end */
-    /* By the column of that index; its `at` stays as it is. */
-    struct order_key (*key_of)(const struct listed *l, int column, int64_t now_unix_ms);
     void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
     json_t *(*item_to_json)(const struct listed *l);
     const char *list_kind; /* of a document that has them */

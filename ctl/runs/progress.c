@@ -85,11 +85,6 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
     json_decref(object);
 }
 
-static bool same_current(const struct run_status *a, const struct run_status *b)
-{
-    return a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current);
-}
-
 static void show_status(struct progress *p, const struct run_status *st)
 {
     const char *phase = run_phase_to_string(st->phase);
@@ -117,7 +112,10 @@ static void show_status(struct progress *p, const struct run_status *st)
 void progress_status(struct progress *p, const struct run_status *status)
 {
     live_model_status(&p->model, status, clock_unix_ms());
-    bool is_news = status->phase != p->status.phase || !same_current(status, &p->status);
+    const struct run_status *before = &p->status;
+    const bool is_news = status->phase != before->phase ||
+                         status->has_current != before->has_current ||
+                         !attempt_id_eq(&status->current, &before->current);
     p->status = *status;
     if (p->live != NULL) {
         live_changed(p->live);

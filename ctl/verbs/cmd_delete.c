@@ -1,6 +1,5 @@
 /* benchctl delete RUN..., delete --undo RUN... and cancel RUN...: the ways in which a person ends a
  * run, and takes that back. */
-
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/local/local.h"

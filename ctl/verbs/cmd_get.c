@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/texts.h"
 #include "base/vec_sorted.h"
+#include "ctl/runs/list_order.h"
 #include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
 

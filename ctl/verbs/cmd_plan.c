@@ -1,5 +1,4 @@
 /* benchctl plan NAME: prints every point, what it needs, and what would be created first. */
-
 #include "base/clock.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"

@@ -1,5 +1,4 @@
 /* The page of one benchmark over time. */
-
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/web/page.h"
