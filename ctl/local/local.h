@@ -1,5 +1,5 @@
-/* The runs of a store on this machine: local.c is the backend, its longer operations are local_run.c,
- * local_try.c and local_retention.c. */
+/* The runs of a store on this machine: local.c is the backend, its longer operations are
+ * local_run.c, local_try.c and local_retention.c. */
 #pragma once
 
 #include "ctl/runs/backend.h"
@@ -17,8 +17,8 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
 /* `benchctl try`: the whole verb. */
 enum exit_code local_try(struct backend *b);
 
-/* benchctl delete --older-than: finished runs, by the rules of lib/decide/policy_retention.h. Prints
- * each run that it has deleted, or would delete. Runs that a process works with stay, with a
- * note. */
+/* benchctl delete --older-than: finished runs, by the rules of lib/decide/policy_retention.h.
+ * Prints each run that it has deleted, or would delete. Runs that a process works with stay, with
+ * a note. */
 enum exit_code local_delete_old(const struct cli *cli, const struct retention_policy *policy,
                                 bool is_dry_run);

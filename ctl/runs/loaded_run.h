@@ -37,7 +37,7 @@ const char *run_word_name(const char *what);
 struct run_names { /* among which a run is looked for; borrowed */
     const char *const *names;
     size_t n;
-    int newest;            /* -1: there are none */
+    int newest;            /* -1: no run exists */
     const char *not_found; /* the error for a run that does not exist */
     const char *where;     /* the options that say where the runs are */
 };

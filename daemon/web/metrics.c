@@ -1,5 +1,5 @@
-/* See metrics.h: one family after the other, those of the daemon, of its runs, of their points and of
- * their nodes. */
+/* See metrics.h: one family after the other, those of the daemon, of its runs, of their points and
+ * of their nodes. */
 #include "daemon/web/metrics.h"
 
 #include <math.h>
