@@ -1,5 +1,6 @@
 /* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -163,10 +164,10 @@ static void keep_texts(struct texts *ret, const struct listing *list)
 {
     texts_done(ret);
     vec_each (const struct listed, l, &list->items) {
-        char *text = state_text(l);
-        size_t at;
-        (void)vec_search(&ret->list, it, strcmp(*it, text), &at);
-        *vec_insert(&ret->list, at) = text;
+        *vec_push(&ret->list) = state_text(l);
+    }
+    if (ret->list.len > 0) {
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
     }
 }
 
