@@ -100,7 +100,8 @@ static enum exit_code list_benchmarks(const struct cli *cli, const struct list_w
     return code;
 }
 
-static enum exit_code list(struct backend *b, const struct list_wanted *wanted, struct listing *ret)
+static enum exit_code local_list(struct backend *b, const struct list_wanted *wanted,
+                                 struct listing *ret)
 {
     if (wanted->selector != NULL) {
         return cli_error(EXIT_USAGE, "remove --selector",
@@ -222,7 +223,7 @@ static void local_free(struct backend *b)
 }
 
 static const struct backend_ops ops = {
-    .list = list,
+    .list = local_list,
     .load_run = load_run,
     .load_figures = load_figures,
     .get_log = get_log,

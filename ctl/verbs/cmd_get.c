@@ -112,7 +112,7 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
     return take_order(cli, ret);
 }
 
-static enum exit_code list(struct backend *b, const struct get *g, struct listing *ret)
+static enum exit_code list_sorted(struct backend *b, const struct get *g, struct listing *ret)
 {
     const enum exit_code code = b->ops->list(b, &g->wanted, ret);
     if (code == EXIT_OK && g->column >= 0) {
@@ -125,7 +125,7 @@ static enum exit_code get_once(struct backend *b, const struct get *g)
 {
     _cleanup_(listing_done) struct listing found = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    enum exit_code code = list(b, g, &found);
+    enum exit_code code = list_sorted(b, g, &found);
     if (code != EXIT_OK) {
         return code;
     }
@@ -202,7 +202,7 @@ static enum exit_code show_changes(struct watching *w, const struct listing *lis
 static enum exit_code look_again(struct watching *w)
 {
     _cleanup_(listing_done) struct listing found = {0};
-    enum exit_code code = list(w->b, w->get, &found);
+    enum exit_code code = list_sorted(w->b, w->get, &found);
     if (code == EXIT_OK) {
         code = show_changes(w, &found);
         keep_texts(&w->texts, &found);
