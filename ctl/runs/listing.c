@@ -1,6 +1,7 @@
 /* See listing.h. */
 #include "ctl/runs/listing.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,8 +37,25 @@ static int64_t ran_ms(const struct listed *l, int64_t now_unix_ms)
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }
 
-static const char *const run_columns[] = {"name",   "namespace", "benchmark", "phase",    "trials",
-                                          "failed", "created",   "age",       "duration", NULL};
+enum column {
+    BY_NAME,
+    BY_NAMESPACE,
+    BY_BENCHMARK,
+    BY_PHASE,
+    BY_TRIALS,
+    BY_FAILED,
+    BY_CREATED,
+    BY_AGE,
+    BY_DURATION,
+};
+/* NULL at the end. */
+static const char *const run_columns[BY_DURATION + 2] = {
+    [BY_NAME] = "name",           [BY_NAMESPACE] = "namespace",
+    [BY_BENCHMARK] = "benchmark", [BY_PHASE] = "phase",
+    [BY_TRIALS] = "trials",       [BY_FAILED] = "failed",
+    [BY_CREATED] = "created",     [BY_AGE] = "age",
+    [BY_DURATION] = "duration",
+};
 
 static void print_run(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms)
 {
@@ -152,41 +170,45 @@ const struct list_kind list_kind_benchmarks = {"benchmark", benchmark_columns, p
 
 /* ---- both ---- */
 
-/* What a Benchmark has no column for is zero in its row. */
-static struct order_key key_of(const struct listed *l, const char *column, int64_t now_unix_ms)
+static struct order_key key_of(const struct listed *l, enum column by, int64_t now_unix_ms)
 {
     const struct run_row *row = &l->row;
-    const int64_t ms = ran_ms(l, now_unix_ms);
-    const struct {
-        const char *column;
-        struct order_key key;
-    } keys[] = {
-        {"name", {.text = row->name}},
-        {"namespace", {.text = l->ns == NULL ? "" : l->ns}},
-        {"benchmark", {.text = row->benchmark}},
-        {"phase", {.text = run_phase_to_string(row->status.phase)}},
-        {"trials", {.number = row->status.trials_done}},
-        {"failed", {.number = row->status.trials_failed}},
-        {"created", {.number = (double)row->created_unix_ms}},
-        {"age", {.number = -(double)row->created_unix_ms}},
-        {"duration", {.number = ms < 0 ? NAN : (double)ms}},
-    };
-    size_t i = 0;
-    while (!str_eq(keys[i].column, column)) { /* each column is among them */
-        i++;
+    switch (by) {
+    case BY_NAME:
+        return (struct order_key){.text = row->name};
+    case BY_NAMESPACE:
+        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
+    case BY_BENCHMARK:
+        return (struct order_key){.text = row->benchmark};
+    case BY_PHASE:
+        return (struct order_key){.text = run_phase_to_string(row->status.phase)};
+    case BY_TRIALS:
+        return (struct order_key){.number = row->status.trials_done};
+    case BY_FAILED:
+        return (struct order_key){.number = row->status.trials_failed};
+    case BY_CREATED:
+        return (struct order_key){.number = (double)row->created_unix_ms};
+    case BY_AGE:
+        return (struct order_key){.number = -(double)row->created_unix_ms};
+    case BY_DURATION:
+        break;
     }
-    return keys[i].key;
+    const int64_t ms = ran_ms(l, now_unix_ms);
+    return (struct order_key){.number = ms < 0 ? NAN : (double)ms};
 }
 
 void listing_sort(struct listing *list, const struct list_kind *kind, int column)
 {
     const size_t n = list->items.len;
     const int64_t now_unix_ms = clock_unix_ms();
+    /* The columns of Benchmarks are among those of runs. */
+    const int by = str_index(kind->columns[column], run_columns, BY_DURATION + 1);
+    assert(by >= 0);
     _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
     _cleanup_(freep) struct listed *before = xnew_array(struct listed, n + 1);
     for (size_t i = 0; i < n; i++) {
         before[i] = list->items.items[i];
-        keys[i] = key_of(&before[i], kind->columns[column], now_unix_ms);
+        keys[i] = key_of(&before[i], (enum column)by, now_unix_ms);
         keys[i].at = i;
     }
     order_keys(keys, n);
