@@ -30,7 +30,7 @@ struct list_kind {
     const char *const *columns; /* what --sort-by takes, NULL at the end */
     void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
     json_t *(*item_to_json)(const struct listed *l);
-    const char *list_kind; /* of a document that has them */
+    const char *document_kind; /* of a document that has them */
 };
 extern const struct list_kind list_kind_runs, list_kind_benchmarks;
 
