@@ -240,7 +240,7 @@ void listing_format(const struct cli *cli, const struct list_kind *kind, const s
         vec_each (const struct listed, l, &list->items) {
             (void)json_array_append_new(items, kind->item_to_json(l)); /* in memory only */
         }
-        json_text_put(json_list(kind->document_kind, items), out);
+        json_text_put(document_list(kind->document_kind, items), out);
     } else if (cli_output_is(cli, "name")) {
         vec_each (const struct listed, l, &list->items) {
             buf_printf(out, "%s.benchd.io/%s\n", kind->name, l->row.name);

@@ -34,7 +34,7 @@ static json_t *list_to_json(struct reference *const *sets, size_t n)
                                                      (json_int_t)sets[i]->tables.len, "figures",
                                                      (json_int_t)count_figures(sets[i])));
     }
-    return json_list("ReferenceList", items);
+    return document_list("ReferenceList", items);
 }
 
 static void put_rows(struct sheet *s, struct reference *const *sets, size_t n)

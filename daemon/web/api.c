@@ -46,7 +46,7 @@ void api_runs(struct site *site, const struct web_request *req, struct web_respo
         json_t *one = run_item_to_json(&item->row, item->is_interrupted);
         (void)json_array_append_new(items, one); /* grows in memory only */
     }
-    put_json(res, json_list(RUN_LIST_KIND, items));
+    put_json(res, document_list(RUN_LIST_KIND, items));
 }
 
 static json_t *ids_to_json(const struct attempt_id *ids, size_t n)

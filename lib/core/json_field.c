@@ -57,7 +57,7 @@ json_t *json_text_or_null(const char *text)
     return value;
 }
 
-json_t *json_list(const char *kind, json_t *items_take)
+json_t *document_list(const char *kind, json_t *items_take)
 {
     return json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind", kind, "items",
                      items_take);

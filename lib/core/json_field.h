@@ -19,8 +19,8 @@ int json_field_text_or_null(const json_t *object, const char *key, const char **
 /* The text as a JSON string, its bytes made UTF-8; null for NULL. Owned. */
 json_t *json_text_or_null(const char *text);
 
-/* A document of that kind, "RunList", with these items. Owned. */
-json_t *json_list(const char *kind, json_t *items_take);
+/* A document of benchd.io/v1alpha1 of that kind, "BenchmarkRunList", with these items. Owned. */
+json_t *document_list(const char *kind, json_t *items_take);
 
 /* An object of members in their order, owned: JSON_OBJECT_OF({"a", json_true()}, {"b", value}).
  * Takes the values, which are made in no certain order; one that is NULL is left out. */

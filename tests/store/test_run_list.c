@@ -16,7 +16,7 @@ TEST(test_document)
                                      .started_unix_ms = 2000};
     json_t *items = json_array();
     (void)json_array_append_new(items, run_item_to_json(&row, true));
-    json_t *document = json_list(RUN_LIST_KIND, items);
+    json_t *document = document_list(RUN_LIST_KIND, items);
     json_t *expected = json_pack(
         "{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:I, s:i, s:b, s:b, s:b, "
         "s:s, s:s, s:n}]}",
