@@ -29,7 +29,8 @@ struct try_params { /* all borrowed */
     const struct run_def *def;
     const struct profiles *profiles; /* may be NULL */
     int64_t steps;
-    int64_t deadline_s, ttl_s; /* of each run; 0: none */
+    int64_t deadline_s; /* of each run; 0: what the definition has, and ttl_s is not used */
+    int64_t ttl_s;
     /* Tries a system by `small`, the run of its smallest point. EXIT_INTERRUPTED ends it all. */
     enum exit_code (*try_system)(void *ctx, const struct run_def *small, const char *system);
     void *ctx;
