@@ -15,6 +15,8 @@ struct buf {
 };
 
 #define BUF_INIT ((struct buf){0})
+/* For buf_put_percent. */
+#define BUF_ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);  /* frees the storage; b is empty and usable again */
@@ -27,7 +29,6 @@ void buf_putc(struct buf *b, char c);
  * characters. */
 void buf_put_utf8(struct buf *b, const char *s, size_t max);
 /* Each byte that is not in `plain` as %XX. */
-#define BUF_ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 void buf_put_percent(struct buf *b, const char *s, const char *plain);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* 0, or -E2BIG if the result would be longer than max (then b is unchanged). */
