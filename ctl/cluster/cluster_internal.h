@@ -63,7 +63,8 @@ int cluster_get_list(struct cluster *c, const struct kube_resource *res, const c
 #define CLUSTER_N_SIGNALS 3
 void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS],
                            uv_signal_cb on_signal, void *data);
-/* Closes them, and lets the close callbacks of all handles run. */
+/* Closes them. Afterwards the loop uses neither these handles nor those that the caller has closed
+ * before. */
 void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS]);
 /* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
