@@ -70,8 +70,15 @@ static bool wants_color(const char *when, int fd)
 /* Is `word` one of "a|b|c"? */
 static bool is_one_of(const char *word, const char *list)
 {
-    _cleanup_(freep) char *all = xasprintf("|%s|", list), *one = xasprintf("|%s|", word);
-    return word[0] != '\0' && strchr(word, '|') == NULL && strstr(all, one) != NULL;
+    const size_t len = strlen(word);
+    while (*list != '\0') {
+        const size_t item_len = strcspn(list, "|");
+        if (item_len == len && memcmp(list, word, len) == 0) {
+            return true;
+        }
+        list += item_len + (list[item_len] == '|');
+    }
+    return false;
 }
 
 /* Owned. Elsewhere -o names a file, so a user may mean that of a report. */
