@@ -258,7 +258,9 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
     }
     notes_add(notes, NOTE_FAILED, "%s%s", buf_cstr(&text),
               t->error == NULL ? "unknown cause" : t->error);
-    if (with_details) { /* benchd may not have written them */
+    if (with_details) {
+        /* Control characters have left the lines of processes before (logparse/lines.h), but not
+         * what benchd did not write. */
         notes->list.items[notes->list.len - 1].details =
             text_without_control(t->details, "\n", ' ');
     }
