@@ -109,7 +109,7 @@ bool local_store_is_to_come(const struct cli *cli)
 static enum exit_code find_in_list(const struct cli *cli, struct store *s, const char *what,
                                    const struct err *not_found, struct run_row *ret)
 {
-    struct run_row *rows = NULL;
+    _cleanup_(freep) struct run_row *rows = NULL;
     size_t n = 0;
     struct err err = {0};
     int r = s->ops->list_runs(s, &rows, &n, &err);

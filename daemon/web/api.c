@@ -183,7 +183,7 @@ static int put_attempts(const struct site *site, const struct site_run *run,
                         struct err *err)
 {
     struct store *s = site->store;
-    struct event_row *events = NULL;
+    _cleanup_(freep) struct event_row *events = NULL;
     size_t n_events = 0, n = 0;
     int r = !run->item.is_stored
                 ? 0
@@ -229,7 +229,7 @@ static int put_point(const struct site *site, const struct site_run *run, uint32
                      struct web_response *res, size_t *n, struct err *err)
 {
     struct store *s = site->store;
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n_rows = 0;
     const struct attempt_wanted wanted = {p, -1, -1};
     const int r = !run->item.is_stored

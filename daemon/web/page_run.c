@@ -35,19 +35,18 @@ static void put_event(struct buf *out, const struct event_row *row)
 static void put_events(const struct site *site, struct buf *out, const struct site_run *run)
 {
     struct store *s = site->store;
-    struct event_row *rows = NULL;
+    _cleanup_(freep) struct event_row *rows = NULL;
     size_t n = 0;
-    if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0) {
+    if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||
+        n == 0) {
         return; /* the rest of the page is useful without them */
     }
-    if (n > 0) {
-        buf_puts(out, "<h2>Events</h2>\n");
-        page_open_table(out, "Events", "<th>TIME</th><th>REASON</th><th>NOTE</th>");
-        for (size_t i = n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0; i < n; i++) {
-            put_event(out, &rows[i]);
-        }
-        page_close_table(out);
+    buf_puts(out, "<h2>Events</h2>\n");
+    page_open_table(out, "Events", "<th>TIME</th><th>REASON</th><th>NOTE</th>");
+    for (size_t i = n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0; i < n; i++) {
+        put_event(out, &rows[i]);
     }
+    page_close_table(out);
     free_each(rows, n, event_row_done);
 }
 

@@ -29,13 +29,14 @@ static inline void freep(void *ptr)
     free(*(void **)ptr);
 }
 
-/* Frees an array, after done(&item) of each of its items. */
+/* Frees an array, after done(&item) of each of its items, and sets the variable to NULL. */
 #define free_each(items, n, done)                                                                  \
     do {                                                                                           \
         for (size_t i_ = 0; i_ < (n); i_++) {                                                      \
             done(&(items)[i_]);                                                                    \
         }                                                                                          \
         free(items);                                                                               \
+        (items) = NULL;                                                                            \
     } while (0)
 
 /* Hands over ownership out of a _cleanup_ variable: returns the value and sets
