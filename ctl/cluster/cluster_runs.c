@@ -127,7 +127,7 @@ static int add(struct listing *list, const json_t *object, const struct list_wan
 static enum exit_code find_wanted(struct cluster *c, const struct list_wanted *wanted,
                                   const char *name, json_t **ret)
 {
-    struct err err;
+    struct err err = {0};
     if (!wanted->is_benchmarks) {
         return cluster_find_object(c, name, ret);
     }
