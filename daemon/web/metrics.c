@@ -29,19 +29,22 @@ bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t 
 
 /* --- A family -------------------------------------------------------------------------------- */
 
-#define FAMILY(name, help, kind)                                                                   \
-    ({                                                                                             \
+/* Begins a family; its samples follow. */
+#define BEGIN(e, kind, name, help)                                                                 \
+    do {                                                                                           \
         static const struct expo_family family_ = {name, help, kind};                              \
-        &family_;                                                                                  \
-    })
-#define GAUGE(name, help) FAMILY(name, help, EXPO_GAUGE)
-#define COUNTER(name, help) FAMILY(name, help, EXPO_COUNTER)
-#define HISTOGRAM(name, help) FAMILY(name, help, EXPO_HISTOGRAM)
+        expo_begin(e, &family_);                                                                   \
+    } while (0)
 
-/* One sample without a label; NaN: none. */
-static void put(struct expo *e, const struct expo_family *family, double value)
+/* A family with one sample, which has no label; NaN: no sample. */
+#define PUT(e, kind, name, help, value)                                                            \
+    do {                                                                                           \
+        BEGIN(e, kind, name, help);                                                                \
+        sample(e, value);                                                                          \
+    } while (0)
+
+static void sample(struct expo *e, double value)
 {
-    expo_begin(e, family);
     if (!isnan(value)) {
         expo_sample(e, NULL, 0, value);
     }
@@ -57,13 +60,15 @@ static void sample_of(struct expo *e, const char *label, const char *text, doubl
 
 static void put_program(struct expo *e, const struct metrics_input *in)
 {
-    expo_begin(e, GAUGE("benchd_build_info", "Always 1; the label has the version."));
+    BEGIN(e, EXPO_GAUGE, "benchd_build_info", "Always 1; the label has the version.");
     sample_of(e, "version", in->version, 1);
-    put(e, GAUGE("benchd_start_time_seconds", "Start time of benchd, in seconds since the epoch."),
+    PUT(e, EXPO_GAUGE, "benchd_start_time_seconds",
+        "Start time of benchd, in seconds since the epoch.",
         (double)in->facts->counters.started_unix_ms / 1000);
-    put(e, GAUGE("benchd_ready", "1 if /readyz answers 200."), in->is_ready);
-    put(e, GAUGE("benchd_healthy", "1 if /healthz answers 200."), in->is_healthy);
-    put(e, GAUGE("benchd_leader", "1 while this benchd holds the Lease."), in->facts->is_leader);
+    PUT(e, EXPO_GAUGE, "benchd_ready", "1 if /readyz answers 200.", in->is_ready);
+    PUT(e, EXPO_GAUGE, "benchd_healthy", "1 if /healthz answers 200.", in->is_healthy);
+    PUT(e, EXPO_GAUGE, "benchd_leader", "1 while this benchd holds the Lease.",
+        in->facts->is_leader);
 }
 
 static void sample_of_phase(struct expo *e, int phase, double value)
@@ -74,26 +79,26 @@ static void sample_of_phase(struct expo *e, int phase, double value)
 static void put_runs(struct expo *e, const struct metrics_input *in)
 {
     const struct daemon_counters *c = &in->facts->counters;
-    put(e, GAUGE("benchd_runs_hidden", "Runs that are not shown because too many are active."),
+    PUT(e, EXPO_GAUGE, "benchd_runs_hidden", "Runs that are not shown because too many are active.",
         in->n_runs > METRICS_MAX_RUNS ? (double)(in->n_runs - METRICS_MAX_RUNS) : 0);
-    expo_begin(e, GAUGE("benchd_runs", "Runs that have not ended, by phase."));
+    BEGIN(e, EXPO_GAUGE, "benchd_runs", "Runs that have not ended, by phase.");
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (!run_phase_is_final((enum run_phase)phase)) {
             sample_of_phase(e, phase, in->facts->runs[phase]);
         }
     }
-    expo_begin(e, COUNTER("benchd_runs_finished_total",
-                          "Runs that reached a final phase, by that phase."));
+    BEGIN(e, EXPO_COUNTER, "benchd_runs_finished_total",
+          "Runs that reached a final phase, by that phase.");
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (run_phase_is_final((enum run_phase)phase)) {
             sample_of_phase(e, phase, c->runs_finished[phase]);
         }
     }
-    expo_begin(e, COUNTER("benchd_run_waits_total", "Times that a run began to wait, by reason."));
+    BEGIN(e, EXPO_COUNTER, "benchd_run_waits_total", "Times that a run began to wait, by reason.");
     for (size_t i = 0; i < DAEMON_N_WAITS; i++) {
         sample_of(e, "reason", daemon_wait_reasons[i], c->waits[i]);
     }
-    expo_begin(e, COUNTER("benchd_attempts_total", "Attempts saved in the store, by outcome."));
+    BEGIN(e, EXPO_COUNTER, "benchd_attempts_total", "Attempts saved in the store, by outcome.");
     for (size_t i = 0; i < LENGTH(c->attempts); i++) {
         sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i), c->attempts[i]);
     }
@@ -101,41 +106,43 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
 
 static void put_objects(struct expo *e, const struct daemon_counters *c)
 {
-    put(e, COUNTER("benchd_pods_created_total", "Pods created."), c->pods_created);
-    put(e, COUNTER("benchd_pods_deleted_total", "Pods deleted."), c->pods_deleted);
-    put(e, COUNTER("benchd_pod_failures_total", "Pods that the API server refused for good."),
+    PUT(e, EXPO_COUNTER, "benchd_pods_created_total", "Pods created.", c->pods_created);
+    PUT(e, EXPO_COUNTER, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
+    PUT(e, EXPO_COUNTER, "benchd_pod_failures_total", "Pods that the API server refused for good.",
         c->pods_failed);
-    put(e, COUNTER("benchd_events_sent_total", "Kubernetes Events written."), c->events_sent);
-    put(e, COUNTER("benchd_events_dropped_total", "Kubernetes Events dropped."), c->events_dropped);
-    put(e, COUNTER("benchd_status_writes_total", "Writes of a run's status."), c->status_writes);
-    put(e, COUNTER("benchd_status_failures_total", "Writes of a run's status that failed."),
+    PUT(e, EXPO_COUNTER, "benchd_events_sent_total", "Kubernetes Events written.", c->events_sent);
+    PUT(e, EXPO_COUNTER, "benchd_events_dropped_total", "Kubernetes Events dropped.",
+        c->events_dropped);
+    PUT(e, EXPO_COUNTER, "benchd_status_writes_total", "Writes of a run's status.",
+        c->status_writes);
+    PUT(e, EXPO_COUNTER, "benchd_status_failures_total", "Writes of a run's status that failed.",
         c->status_failures);
 }
 
 static void put_api(struct expo *e, const struct kube_client_stats *kube)
 {
-    put(e, COUNTER("benchd_api_requests_total", "Requests sent to the Kubernetes API server."),
+    PUT(e, EXPO_COUNTER, "benchd_api_requests_total", "Requests sent to the Kubernetes API server.",
         kube->requests);
-    put(e, COUNTER("benchd_api_retries_total", "Requests to the API server that were retried."),
-        kube->retries);
-    put(e, COUNTER("benchd_api_failures_total", "Requests to the API server that failed for good."),
-        kube->failures);
-    put(e, COUNTER("benchd_api_connections_total", "Connections opened to the API server."),
+    PUT(e, EXPO_COUNTER, "benchd_api_retries_total",
+        "Requests to the API server that were retried.", kube->retries);
+    PUT(e, EXPO_COUNTER, "benchd_api_failures_total",
+        "Requests to the API server that failed for good.", kube->failures);
+    PUT(e, EXPO_COUNTER, "benchd_api_connections_total", "Connections opened to the API server.",
         kube->connections);
-    put(e, COUNTER("benchd_api_received_bytes_total", "Bytes received from the API server."),
+    PUT(e, EXPO_COUNTER, "benchd_api_received_bytes_total", "Bytes received from the API server.",
         kube->bytes_in);
-    put(e, GAUGE("benchd_api_in_flight", "Requests to the API server that wait for an answer."),
-        kube->in_flight);
-    put(e, GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."),
+    PUT(e, EXPO_GAUGE, "benchd_api_in_flight",
+        "Requests to the API server that wait for an answer.", kube->in_flight);
+    PUT(e, EXPO_GAUGE, "benchd_api_queued", "Requests to the API server that wait to be sent.",
         kube->queued);
-    put(e, GAUGE("benchd_api_streams", "Watches and followed logs."), kube->streams);
+    PUT(e, EXPO_GAUGE, "benchd_api_streams", "Watches and followed logs.", kube->streams);
 }
 
 /* All answers from the start: a rate needs to see the first one of its kind come. */
 static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
 {
-    expo_begin(
-        e, COUNTER("rest_client_requests_total", "Answers of the API server, by method and code."));
+    BEGIN(e, EXPO_COUNTER, "rest_client_requests_total",
+          "Answers of the API server, by method and code.");
     for (int method = 0; method < KUBE_N_METHODS; method++) {
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
             const struct expo_label labels[] = {{"method", kube_method_names[method]},
@@ -143,8 +150,8 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
             expo_sample(e, labels, LENGTH(labels), kube->traffic.answers[method][i]);
         }
     }
-    expo_begin(e, HISTOGRAM("rest_client_request_duration_seconds",
-                            "Time until the API server answered, by verb and resource."));
+    BEGIN(e, EXPO_HISTOGRAM, "rest_client_request_duration_seconds",
+          "Time until the API server answered, by verb and resource.");
     for (size_t i = 0; i < KUBE_N_TARGETS; i++) {
         for (int verb = 0; verb < KUBE_N_VERBS; verb++) {
             const struct histogram *h = &kube->traffic.times[i][verb];
@@ -159,16 +166,16 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
 
 static void put_watches(struct expo *e, const struct daemon_facts *facts)
 {
-    expo_begin(
-        e, COUNTER("benchd_watch_restarts_total", "Watches opened after the first, by resource."));
+    BEGIN(e, EXPO_COUNTER, "benchd_watch_restarts_total",
+          "Watches opened after the first, by resource.");
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         const uint64_t n = facts->watches[i].stats.watches;
         if (facts->watches[i].resource != NULL) {
             sample_of(e, "resource", facts->watches[i].resource, (double)(n == 0 ? 0 : n - 1));
         }
     }
-    expo_begin(e, COUNTER("benchd_watch_lists_total",
-                          "Pages of lists requested for a watch, by resource."));
+    BEGIN(e, EXPO_COUNTER, "benchd_watch_lists_total",
+          "Pages of lists requested for a watch, by resource.");
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         if (facts->watches[i].resource != NULL) {
             sample_of(e, "resource", facts->watches[i].resource, facts->watches[i].stats.lists);
@@ -179,55 +186,51 @@ static void put_watches(struct expo *e, const struct daemon_facts *facts)
 static void put_store(struct expo *e, const struct daemon_facts *facts)
 {
     const struct daemon_counters *c = &facts->counters;
-    put(e, GAUGE("benchd_store_bytes", "Size of the store's files."), facts->space.bytes);
-    put(e,
-        GAUGE("benchd_store_used_bytes",
-              "Size of what the store holds, without pages that deleted runs left free."),
+    PUT(e, EXPO_GAUGE, "benchd_store_bytes", "Size of the store's files.", facts->space.bytes);
+    PUT(e, EXPO_GAUGE, "benchd_store_used_bytes",
+        "Size of what the store holds, without pages that deleted runs left free.",
         facts->store_used_bytes);
-    expo_begin(e,
-               COUNTER("benchd_runs_erased_total", "Runs whose results were erased, by reason."));
+    BEGIN(e, EXPO_COUNTER, "benchd_runs_erased_total",
+          "Runs whose results were erased, by reason.");
     sample_of(e, "reason", "Deleted", c->runs_deleted);
     sample_of(e, "reason", "Age", c->runs_erased[RETENTION_PAST_AGE]);
     sample_of(e, "reason", "Count", c->runs_erased[RETENTION_PAST_COUNT]);
     sample_of(e, "reason", "Size", c->runs_erased[RETENTION_PAST_SIZE]);
-    put(e, GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
-        facts->space.is_full);
-    put(e, GAUGE("benchd_store_disk_bytes", "Size of the file system that has the store."),
+    PUT(e, EXPO_GAUGE, "benchd_store_full",
+        "1: the disk of the store is full, runs wait for space.", facts->space.is_full);
+    PUT(e, EXPO_GAUGE, "benchd_store_disk_bytes", "Size of the file system that has the store.",
         facts->space.disk_bytes);
-    put(e, GAUGE("benchd_store_disk_free_bytes", "Free space of that file system."),
+    PUT(e, EXPO_GAUGE, "benchd_store_disk_free_bytes", "Free space of that file system.",
         facts->space.disk_free_bytes);
-    expo_begin(e, HISTOGRAM("benchd_store_statement_duration_seconds",
-                            "Time of a statement of the store, until its first row or its end."));
+    BEGIN(e, EXPO_HISTOGRAM, "benchd_store_statement_duration_seconds",
+          "Time of a statement of the store, until its first row or its end.");
     expo_histogram(e, NULL, 0, &facts->store.statements);
-    put(e,
-        COUNTER("benchd_store_busy_total",
-                "Statements that failed because another process held the write lock."),
-        facts->store.busy);
+    PUT(e, EXPO_COUNTER, "benchd_store_busy_total",
+        "Statements that failed because another process held the write lock.", facts->store.busy);
 }
 
 static void put_loop(struct expo *e, const struct metrics_input *in)
 {
-    expo_begin(e,
-               HISTOGRAM("benchd_loop_turn_duration_seconds",
-                         "Time that a turn of the loop worked, and so delayed everything else."));
+    BEGIN(e, EXPO_HISTOGRAM, "benchd_loop_turn_duration_seconds",
+          "Time that a turn of the loop worked, and so delayed everything else.");
     expo_histogram(e, NULL, 0, &in->facts->turns);
-    put(e, GAUGE("benchd_loop_longest_turn_seconds", "Longest turn of the loop since the start."),
-        (double)in->facts->turns.longest_ns / 1e9);
-    put(e, GAUGE("benchd_loop_look_age_seconds", "Time since the loop looked at the runs."),
+    PUT(e, EXPO_GAUGE, "benchd_loop_longest_turn_seconds",
+        "Longest turn of the loop since the start.", (double)in->facts->turns.longest_ns / 1e9);
+    PUT(e, EXPO_GAUGE, "benchd_loop_look_age_seconds", "Time since the loop looked at the runs.",
         in->look_age_s);
 }
 
 static void put_http(struct expo *e, const struct web_stats *web)
 {
-    expo_begin(e,
-               COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."));
+    BEGIN(e, EXPO_COUNTER, "benchd_http_requests_total",
+          "Requests that benchd answered, by status.");
     for (size_t i = 0; i < WEB_N_CODES; i++) {
         char code[NUMBER_SIZE];
         (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
         sample_of(e, "code", code, web->answers[i]);
     }
-    put(e, GAUGE("benchd_http_streams", "Pages and clients that follow a run or the list of runs."),
-        web->n_streams);
+    PUT(e, EXPO_GAUGE, "benchd_http_streams",
+        "Pages and clients that follow a run or the list of runs.", web->n_streams);
 }
 
 /* --- The runs -------------------------------------------------------------------------------- */
@@ -259,10 +262,11 @@ static void take_runs(struct writing *w, const struct metrics_input *in)
     }
 }
 
-/* A family with a sample of each run: `value` is an expression of `run`; NaN: no sample. */
-#define PUT_OF_RUNS(w, family, value)                                                              \
+/* A family with a sample of each run. `value` is an expression of `run`, a pointer to it; NaN: no
+ * sample. */
+#define GAUGE_OF_RUNS(w, run, metric, help, value)                                                 \
     do {                                                                                           \
-        expo_begin(&(w)->e, family);                                                               \
+        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             const struct metrics_run *run = &(w)->runs[i_];                                        \
             const double value_ = (value);                                                         \
@@ -279,7 +283,7 @@ static double time_or_none(int64_t unix_ms)
 
 static void put_run_labels(struct writing *w)
 {
-    expo_begin(&w->e, GAUGE("bench_run_info", "Always 1; the labels describe the run."));
+    BEGIN(&w->e, EXPO_GAUGE, "bench_run_info", "Always 1; the labels describe the run.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct metrics_run *run = &w->runs[i];
         const struct expo_label labels[] = {
@@ -291,8 +295,8 @@ static void put_run_labels(struct writing *w)
         };
         expo_sample(&w->e, labels, LENGTH(labels), 1);
     }
-    expo_begin(&w->e,
-               GAUGE("bench_run_phase", "1 for the phase that the run is in, 0 for all others."));
+    BEGIN(&w->e, EXPO_GAUGE, "bench_run_phase",
+          "1 for the phase that the run is in, 0 for all others.");
     for (size_t i = 0; i < w->n_runs; i++) {
         for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
             const struct expo_label labels[] = {
@@ -306,8 +310,8 @@ static void put_run_labels(struct writing *w)
 
 static void put_waits(struct writing *w)
 {
-    expo_begin(&w->e, GAUGE("bench_run_wait_start_timestamp_seconds",
-                            "Since when a run waits although it could go on, by reason."));
+    BEGIN(&w->e, EXPO_GAUGE, "bench_run_wait_start_timestamp_seconds",
+          "Since when a run waits although it could go on, by reason.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_wait *wait = w->runs[i].wait;
         const struct expo_label labels[] = {
@@ -321,32 +325,30 @@ static void put_waits(struct writing *w)
 
 static void put_run_figures(struct writing *w)
 {
-    PUT_OF_RUNS(w, GAUGE("bench_run_points", "Swept points of a run."),
-                run->frozen->is_known ? run->frozen->n_points : NAN);
-    PUT_OF_RUNS(
-        w, GAUGE("bench_run_points_shown", "Swept points of the run on this page: all or none."),
-        run->figures == NULL ? 0 : run->figures->n_points);
-    PUT_OF_RUNS(
-        w,
-        GAUGE("bench_run_nodes", "Nodes that replicas of succeeded trials ran on, shown or not."),
-        run->figures == NULL ? NAN : (double)run->figures->n_nodes);
-    PUT_OF_RUNS(w,
-                GAUGE("bench_run_slow_replicas", "Points with a replica that is slower than the "
-                                                 "others of its role beyond their spread."),
-                run->figures == NULL ? NAN : run->figures->n_slow_replicas);
-    PUT_OF_RUNS(w, GAUGE("bench_run_trials", "Trials of a run, including those of its baseline."),
-                run->status->trials_total);
-    PUT_OF_RUNS(w,
-                GAUGE("bench_run_trials_done", "Trials that are decided, including failed ones."),
-                run->status->trials_done);
-    PUT_OF_RUNS(w, GAUGE("bench_run_trials_failed", "Trials that failed."),
-                run->status->trials_failed);
-    PUT_OF_RUNS(w, GAUGE("bench_run_current_point", "Point of the current trial, from 0."),
-                run->status->has_current ? run->status->current.point : NAN);
-    PUT_OF_RUNS(w, GAUGE("bench_run_current_trial", "The current trial, from 0."),
-                run->status->has_current ? run->status->current.trial : NAN);
-    PUT_OF_RUNS(w, GAUGE("bench_run_current_attempt", "The current attempt, from 0."),
-                run->status->has_current ? run->status->current.number : NAN);
+    GAUGE_OF_RUNS(w, run, "bench_run_points", "Swept points of a run.",
+                  run->frozen->is_known ? run->frozen->n_points : NAN);
+    GAUGE_OF_RUNS(w, run, "bench_run_points_shown",
+                  "Swept points of the run on this page: all or none.",
+                  run->figures == NULL ? 0 : run->figures->n_points);
+    GAUGE_OF_RUNS(w, run, "bench_run_nodes",
+                  "Nodes that replicas of succeeded trials ran on, shown or not.",
+                  run->figures == NULL ? NAN : (double)run->figures->n_nodes);
+    GAUGE_OF_RUNS(w, run, "bench_run_slow_replicas",
+                  "Points with a replica that is slower than the "
+                  "others of its role beyond their spread.",
+                  run->figures == NULL ? NAN : run->figures->n_slow_replicas);
+    GAUGE_OF_RUNS(w, run, "bench_run_trials", "Trials of a run, including those of its baseline.",
+                  run->status->trials_total);
+    GAUGE_OF_RUNS(w, run, "bench_run_trials_done",
+                  "Trials that are decided, including failed ones.", run->status->trials_done);
+    GAUGE_OF_RUNS(w, run, "bench_run_trials_failed", "Trials that failed.",
+                  run->status->trials_failed);
+    GAUGE_OF_RUNS(w, run, "bench_run_current_point", "Point of the current trial, from 0.",
+                  run->status->has_current ? run->status->current.point : NAN);
+    GAUGE_OF_RUNS(w, run, "bench_run_current_trial", "The current trial, from 0.",
+                  run->status->has_current ? run->status->current.trial : NAN);
+    GAUGE_OF_RUNS(w, run, "bench_run_current_attempt", "The current attempt, from 0.",
+                  run->status->has_current ? run->status->current.number : NAN);
 }
 
 static double steps_done(const struct daemon_progress *p)
@@ -356,38 +358,36 @@ static double steps_done(const struct daemon_progress *p)
 
 static void put_steps(struct writing *w)
 {
-    PUT_OF_RUNS(w, GAUGE("bench_trial_steps", "Measured steps of the current trial."),
-                run->frozen->is_known && run->status->has_current ? (double)run->frozen->steps
-                                                                  : NAN);
-    PUT_OF_RUNS(w, GAUGE("bench_trial_steps_done", "Measured steps that trainer 0 has finished."),
-                steps_done(run->progress));
-    PUT_OF_RUNS(
-        w, GAUGE("bench_trainer_step_duration_seconds", "Duration of the last step of trainer 0."),
-        run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9);
-    PUT_OF_RUNS(w,
-                GAUGE("bench_trainer_step_samples_per_second",
-                      "Throughput of the last step of trainer 0 alone."),
-                run->progress == NULL || run->progress->step_ns <= 0
-                    ? NAN
-                    : run->progress->samples * 1e9 / (double)run->progress->step_ns);
-    PUT_OF_RUNS(w, GAUGE("bench_trainer_step_loss", "Loss of the last step of trainer 0."),
-                run->progress == NULL ? NAN : run->progress->loss);
+    GAUGE_OF_RUNS(w, run, "bench_trial_steps", "Measured steps of the current trial.",
+                  run->frozen->is_known && run->status->has_current ? (double)run->frozen->steps
+                                                                    : NAN);
+    GAUGE_OF_RUNS(w, run, "bench_trial_steps_done", "Measured steps that trainer 0 has finished.",
+                  steps_done(run->progress));
+    GAUGE_OF_RUNS(w, run, "bench_trainer_step_duration_seconds",
+                  "Duration of the last step of trainer 0.",
+                  run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9);
+    GAUGE_OF_RUNS(w, run, "bench_trainer_step_samples_per_second",
+                  "Throughput of the last step of trainer 0 alone.",
+                  run->progress == NULL || run->progress->step_ns <= 0
+                      ? NAN
+                      : run->progress->samples * 1e9 / (double)run->progress->step_ns);
+    GAUGE_OF_RUNS(w, run, "bench_trainer_step_loss", "Loss of the last step of trainer 0.",
+                  run->progress == NULL ? NAN : run->progress->loss);
 }
 
 static void put_each_run(struct writing *w)
 {
     put_run_labels(w);
-    PUT_OF_RUNS(w, GAUGE("bench_run_created_timestamp_seconds", "When the run was frozen."),
-                time_or_none(run->frozen->created_unix_ms));
-    PUT_OF_RUNS(w, GAUGE("bench_run_started_timestamp_seconds", "When its first trial began."),
-                time_or_none(run->status->started_unix_ms));
-    PUT_OF_RUNS(w, GAUGE("bench_run_ended_timestamp_seconds", "When it reached its final phase."),
-                time_or_none(run->status->ended_unix_ms));
+    GAUGE_OF_RUNS(w, run, "bench_run_created_timestamp_seconds", "When the run was frozen.",
+                  time_or_none(run->frozen->created_unix_ms));
+    GAUGE_OF_RUNS(w, run, "bench_run_started_timestamp_seconds", "When its first trial began.",
+                  time_or_none(run->status->started_unix_ms));
+    GAUGE_OF_RUNS(w, run, "bench_run_ended_timestamp_seconds", "When it reached its final phase.",
+                  time_or_none(run->status->ended_unix_ms));
     put_waits(w);
-    PUT_OF_RUNS(w,
-                GAUGE("bench_run_advanced_timestamp_seconds",
-                      "When the active run last got further: a trial, or a step of trainer 0."),
-                time_or_none(run->advanced_unix_ms));
+    GAUGE_OF_RUNS(w, run, "bench_run_advanced_timestamp_seconds",
+                  "When the active run last got further: a trial, or a step of trainer 0.",
+                  time_or_none(run->advanced_unix_ms));
     put_run_figures(w);
     put_steps(w);
 }
@@ -413,10 +413,10 @@ static void put_point(struct expo *e, const struct metrics_run *run, const struc
     }
 }
 
-/* As PUT_OF_RUNS: `value` is an expression of `point`. */
-#define PUT_OF_POINTS(w, family, value)                                                            \
+/* As GAUGE_OF_RUNS, with a sample of each point. */
+#define GAUGE_OF_POINTS(w, point, metric, help, value)                                             \
     do {                                                                                           \
-        expo_begin(&(w)->e, family);                                                               \
+        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             const struct run_gauges *of_ = (w)->runs[i_].figures;                                  \
             for (size_t k_ = 0; of_ != NULL && k_ < of_->n_points; k_++) {                         \
@@ -446,41 +446,36 @@ static double high_of(const struct estimate *e)
 
 static void put_each_point(struct writing *w)
 {
-    PUT_OF_POINTS(
-        w,
-        GAUGE("bench_point_throughput_samples_per_second",
-              "Throughput of a point, all trainers together: the median over its trials."),
-        value_of(&point->throughput));
-    PUT_OF_POINTS(w, GAUGE("bench_point_throughput_low_samples_per_second", LOW),
-                  low_of(&point->throughput));
-    PUT_OF_POINTS(w, GAUGE("bench_point_throughput_high_samples_per_second", HIGH),
-                  high_of(&point->throughput));
-    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_ratio", "Throughput divided by the baseline's."),
-                  value_of(&point->speedup));
-    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_low_ratio", LOW), low_of(&point->speedup));
-    PUT_OF_POINTS(w, GAUGE("bench_point_speedup_high_ratio", HIGH), high_of(&point->speedup));
-    PUT_OF_POINTS(w,
-                  GAUGE("bench_point_efficiency_ratio",
-                        "Speedup divided by the number of trainers; the baseline's is 1."),
-                  value_of(&point->efficiency));
-    PUT_OF_POINTS(w, GAUGE("bench_point_efficiency_low_ratio", LOW), low_of(&point->efficiency));
-    PUT_OF_POINTS(w, GAUGE("bench_point_efficiency_high_ratio", HIGH), high_of(&point->efficiency));
-    PUT_OF_POINTS(w,
-                  GAUGE("bench_point_baseline_throughput_samples_per_second",
-                        "Throughput of the baseline that the point divides by."),
-                  value_of(&point->baseline_throughput));
-    PUT_OF_POINTS(w,
-                  GAUGE("bench_point_trials_succeeded",
-                        "Trials from which the figures of a point are computed."),
-                  point->n_succeeded);
+    GAUGE_OF_POINTS(w, point, "bench_point_throughput_samples_per_second",
+                    "Throughput of a point, all trainers together: the median over its trials.",
+                    value_of(&point->throughput));
+    GAUGE_OF_POINTS(w, point, "bench_point_throughput_low_samples_per_second", LOW,
+                    low_of(&point->throughput));
+    GAUGE_OF_POINTS(w, point, "bench_point_throughput_high_samples_per_second", HIGH,
+                    high_of(&point->throughput));
+    GAUGE_OF_POINTS(w, point, "bench_point_speedup_ratio", "Throughput divided by the baseline's.",
+                    value_of(&point->speedup));
+    GAUGE_OF_POINTS(w, point, "bench_point_speedup_low_ratio", LOW, low_of(&point->speedup));
+    GAUGE_OF_POINTS(w, point, "bench_point_speedup_high_ratio", HIGH, high_of(&point->speedup));
+    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_ratio",
+                    "Speedup divided by the number of trainers; the baseline's is 1.",
+                    value_of(&point->efficiency));
+    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_low_ratio", LOW, low_of(&point->efficiency));
+    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_high_ratio", HIGH,
+                    high_of(&point->efficiency));
+    GAUGE_OF_POINTS(w, point, "bench_point_baseline_throughput_samples_per_second",
+                    "Throughput of the baseline that the point divides by.",
+                    value_of(&point->baseline_throughput));
+    GAUGE_OF_POINTS(w, point, "bench_point_trials_succeeded",
+                    "Trials from which the figures of a point are computed.", point->n_succeeded);
 }
 
 /* --- Their nodes ----------------------------------------------------------------------------- */
 
-/* As PUT_OF_RUNS: `value` is an expression of `node`. */
-#define PUT_OF_NODES(w, family, value)                                                             \
+/* As GAUGE_OF_RUNS, with a sample of each node. */
+#define GAUGE_OF_NODES(w, node, metric, help, value)                                               \
     do {                                                                                           \
-        expo_begin(&(w)->e, family);                                                               \
+        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             for (size_t k_ = 0; k_ < (w)->n_nodes[i_]; k_++) {                                     \
                 const struct node_figures *node = &(w)->runs[i_].figures->nodes[k_];               \
@@ -499,26 +494,20 @@ static void put_node(struct expo *e, const char *run, const char *node, double v
 
 static void put_each_node(struct writing *w)
 {
-    PUT_OF_NODES(w,
-                 GAUGE("bench_node_replicas", "Replicas of succeeded trials that ran on a node."),
-                 node->n_replicas);
-    PUT_OF_NODES(w, GAUGE("bench_node_points", "Points with a replica on the node."),
-                 node->n_points);
-    PUT_OF_NODES(
-        w,
-        GAUGE("bench_node_slower_points",
-              "Points at which the node's replicas were slower than others by 5% or more."),
-        node->n_slower);
-    PUT_OF_NODES(
-        w,
-        GAUGE(
-            "bench_node_excess_ratio",
-            "How much more time a step the node's replicas need for their own work; 0.12 is 12%."),
+    GAUGE_OF_NODES(w, node, "bench_node_replicas",
+                   "Replicas of succeeded trials that ran on a node.", node->n_replicas);
+    GAUGE_OF_NODES(w, node, "bench_node_points", "Points with a replica on the node.",
+                   node->n_points);
+    GAUGE_OF_NODES(w, node, "bench_node_slower_points",
+                   "Points at which the node's replicas were slower than others by 5% or more.",
+                   node->n_slower);
+    GAUGE_OF_NODES(
+        w, node, "bench_node_excess_ratio",
+        "How much more time a step the node's replicas need for their own work; 0.12 is 12%.",
         node->excess);
-    PUT_OF_NODES(w,
-                 GAUGE("bench_node_throttled_ratio",
-                       "Share of its replicas' measured time in which a CPU limit stopped them."),
-                 node->throttled);
+    GAUGE_OF_NODES(w, node, "bench_node_throttled_ratio",
+                   "Share of its replicas' measured time in which a CPU limit stopped them.",
+                   node->throttled);
 }
 
 /* --- The page -------------------------------------------------------------------------------- */
@@ -539,7 +528,7 @@ void metrics_write(const struct metrics_input *in, enum expo_format format, stru
     put_each_run(&w);
     put_each_point(&w);
     put_each_node(&w);
-    expo_begin(&w.e, GAUGE("benchd_series", "Series on this page, including this one."));
+    BEGIN(&w.e, EXPO_GAUGE, "benchd_series", "Series on this page, including this one.");
     expo_sample(&w.e, NULL, 0, (double)w.e.n_series + 1);
     expo_end(&w.e);
 }
