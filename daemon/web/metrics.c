@@ -314,10 +314,10 @@ static void put_waits(struct writing *w)
           "Since when a run waits although it could go on, by reason.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_wait *wait = w->runs[i].wait;
-        const struct expo_label labels[] = {
-            {"run", w->runs[i].name},
-            {"reason", daemon_wait_reasons[daemon_wait_index(wait->reason)]}};
         if (wait->reason[0] != '\0') {
+            const struct expo_label labels[] = {
+                {"run", w->runs[i].name},
+                {"reason", daemon_wait_reasons[daemon_wait_index(wait->reason)]}};
             expo_sample(&w->e, labels, LENGTH(labels), (double)wait->since_unix_ms / 1000);
         }
     }
