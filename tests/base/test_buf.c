@@ -76,6 +76,44 @@ TEST(foreign_text_becomes_utf8)
     }
 }
 
+TEST(bytes_that_are_not_plain_are_escaped)
+{
+    static const struct {
+        const char *text, *plain, *expected;
+    } rows[] = {
+        {"a/b c", "abc", "a%2Fb%20c"},
+        {"caf\xc3\xa9%", BUF_ALNUM, "caf%C3%A9%25"},
+        {"AZaz09-\n", BUF_ALNUM, "AZaz09%2D%0A"},
+        {"ab", "", "%61%62"},
+        {"", BUF_ALNUM, ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct buf b = BUF_INIT;
+        buf_put_percent(&b, rows[i].text, rows[i].plain);
+        assert_string_equal(buf_cstr(&b), rows[i].expected);
+        buf_done(&b);
+    }
+}
+
+static void count(int **item)
+{
+    ++**item;
+}
+
+TEST(each_item_of_an_array_is_done_once)
+{
+    int n_done[3] = {0};
+    _cleanup_(freep) int **items = xnew_array(int *, N_ROWS(n_done));
+    for (size_t i = 0; i < N_ROWS(n_done); i++) {
+        items[i] = &n_done[i];
+    }
+    free_each(items, N_ROWS(n_done), count);
+    assert_null(items);
+    for (size_t i = 0; i < N_ROWS(n_done); i++) {
+        assert_int_equal(n_done[i], 1);
+    }
+}
+
 TEST(vec_keeps_order)
 {
     VEC(int) v = {0};

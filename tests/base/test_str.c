@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/str_list.h"
 
+#include <errno.h>
+
 TEST(distances)
 {
     /* clang-format off */
@@ -46,6 +48,17 @@ TEST(suggests_only_a_clear_winner)
     assert_null(str_suggest("x", words, N_ROWS(words)));
     static const char *const tie[] = {"cat", "car"};
     assert_null(str_suggest("caz", tie, N_ROWS(tie)));
+}
+
+TEST(place_in_a_list)
+{
+    static const char *const list[] = {"a", "b", "", "b"};
+    assert_int_equal(str_index("a", list, N_ROWS(list)), 0);
+    assert_int_equal(str_index("b", list, N_ROWS(list)), 1);
+    assert_int_equal(str_index("", list, N_ROWS(list)), 2);
+    assert_int_equal(str_index("ab", list, N_ROWS(list)), -EINVAL);
+    assert_int_equal(str_index("b", list, 1), -EINVAL);
+    assert_int_equal(str_index("a", NULL, 0), -EINVAL);
 }
 
 TEST(affixes_and_dates)

@@ -2,6 +2,7 @@
  * and as a terminal may show it. */
 #include "tests/test.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 TEST(fits_its_field)
@@ -53,11 +54,19 @@ TEST(without_control_characters)
         {"\xe2\x9b", "", "\xe2?"},         /* half of one */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *copy = text_without_control(rows[i].text, rows[i].kept, '?');
+        assert_string_equal(copy, rows[i].expected);
         char got[40];
         memcpy(got, rows[i].text, strlen(rows[i].text) + 1);
         assert_int_equal(text_replace_control(got, rows[i].kept, '?'), strlen(rows[i].expected));
         assert_string_equal(got, rows[i].expected);
     }
+}
+
+TEST(capitals_of_ascii)
+{
+    _cleanup_(freep) char *capitals = text_capitals("az_AZ 09 caf\xc3\xa9");
+    assert_string_equal(capitals, "AZ_AZ 09 CAF\xc3\xa9");
 }
 
 TEST(as_a_terminal_may_have_it)
