@@ -1,5 +1,7 @@
 /* Fields of documents between our own programs: what is read, and how a wrong one is named. */
 #include "tests/test.h"
+#include "base/mem.h"
+#include "core/fact_texts.h"
 #include "core/json_field.h"
 
 #include <errno.h>
@@ -86,4 +88,25 @@ TEST(bytes_become_utf8)
     value = json_text_or_null(NULL);
     assert_true(json_is_null(value));
     json_decref(value);
+}
+
+TEST(document_of_items)
+{
+    json_t *list = document_list("RunList", json_pack("[i, i]", 1, 2));
+    _cleanup_(freep) char *text = json_dumps(list, JSON_COMPACT);
+    assert_string_equal(
+        text, "{\"apiVersion\":\"benchd.io/v1alpha1\",\"kind\":\"RunList\",\"items\":[1,2]}");
+    json_decref(list);
+}
+
+TEST(first_item_with_a_text)
+{
+    json_t *list =
+        parse("[{\"type\": 1}, 7, {\"type\": \"A\"}, {\"type\": \"B\"}, {\"type\": \"A\"}]");
+    assert_ptr_equal(fact_find(list, "type", "A"), json_array_get(list, 2));
+    assert_ptr_equal(fact_find(list, "type", "B"), json_array_get(list, 3));
+    assert_null(fact_find(list, "type", "C"));
+    assert_null(fact_find(list, "kind", "A"));
+    assert_null(fact_find(NULL, "type", "A"));
+    json_decref(list);
 }
