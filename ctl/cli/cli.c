@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/file.h"
 #include "ctl/cli/terminal.h"
 #include "ctl/cli/usage.h"
@@ -24,12 +25,7 @@
 
 const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(verbs[i]->name, name)) {
-            return verbs[i];
-        }
-    }
-    return NULL;
+    return array_find_item(verbs, n, verb, str_eq(verb->name, name));
 }
 
 static enum exit_code unknown_verb(const struct verb *const *verbs, size_t n, const char *name)

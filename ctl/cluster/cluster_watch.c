@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/vec_walk.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
 #include "ctl/runs/progress.h"
@@ -49,12 +50,8 @@ static void advance(struct watch *w, enum watch_event event);
 
 static bool is_wait_shown(const struct watch *w, const struct event_row *event)
 {
-    vec_each (const struct run_wait, it, &w->waits) {
-        if (strcmp(it->reason, event->reason) == 0 && strcmp(it->text, event->note) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&w->waits, it,
+                   strcmp(it->reason, event->reason) == 0 && strcmp(it->text, event->note) == 0);
 }
 
 static void show_events(struct watch *w, const struct loaded_run *run)

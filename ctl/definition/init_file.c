@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/file.h"
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
@@ -95,12 +96,7 @@ static bool is_python_file(const char *word)
 
 const char *init_script(const char *const *words, size_t n_words)
 {
-    for (size_t i = 0; i < n_words; i++) {
-        if (is_python_file(words[i])) {
-            return words[i];
-        }
-    }
-    return NULL;
+    return array_find_item(words, n_words, word, is_python_file(word));
 }
 
 /* ---- what is known of a profile ---- */

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/definition/schema_text.h"
 #include "ctl/cli/cli.h"
 
@@ -95,12 +96,8 @@ static const struct node *inside(const struct schema *s, const struct schema_fie
 static bool is_required(const struct node *parent, const char *name)
 {
     const struct node *required = get(parent, "required");
-    for (size_t i = 0; required != NULL && i < required->n_children; i++) {
-        if (str_eq(required->children[i]->s, name)) {
-            return true;
-        }
-    }
-    return false;
+    return required != NULL &&
+           array_any(required->children, required->n_children, it, str_eq((*it)->s, name));
 }
 
 bool schema_child(const struct schema *s, const struct schema_field *field, size_t i,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "spec/builtin.h"
 #include "spec/profile.h"
 
@@ -21,12 +22,7 @@ static bool same_params(const struct params *a, const struct params *b)
 static const struct import_trial *find_trial(const struct import_trials *trials,
                                              const struct params *params)
 {
-    vec_each (const struct import_trial, it, &trials->list) {
-        if (same_params(&it->params, params)) {
-            return it;
-        }
-    }
-    return NULL;
+    return vec_find(&trials->list, it, same_params(&it->params, params));
 }
 
 static size_t count_trials(const struct import_trials *trials, const struct params *params)
@@ -60,12 +56,7 @@ static const struct import_trial *smallest(const struct import_trials *trials)
 
 static bool has_singles(const struct import_trials *trials)
 {
-    vec_each (const struct import_trial, it, &trials->list) {
-        if (import_trial_is_single(trials, it)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&trials->list, it, import_trial_is_single(trials, it));
 }
 
 /* ---- the definition ---- */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "core/fact_texts.h"
 #include "ctl/cli/human.h"
 #include "report/layout.h"
@@ -306,12 +307,7 @@ static void format_object_conditions(const struct describe_params *p, struct buf
 
 static bool finds_warmup(const struct result *r)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->points[i].warmup.state != WARMUP_UNKNOWN) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(r->points, r->def->matrix.n_points, p, p->warmup.state != WARMUP_UNKNOWN);
 }
 
 static void format_points(const struct describe_params *p, struct buf *out)

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/vec_walk.h"
 #include "ctl/cli/terminal.h"
 #include "compare/compare.h"
 #include "result/threshold.h"
@@ -52,12 +53,8 @@ enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
  * whose summaries cannot be used. */
 static bool lacks_a_result(const struct result *r)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (r->phase == RUN_SUCCEEDED && !point_result_is_complete(&r->points[i])) {
-            return true;
-        }
-    }
-    return false;
+    return r->phase == RUN_SUCCEEDED &&
+           !array_all(r->points, r->def->matrix.n_points, p, point_result_is_complete(p));
 }
 
 enum exit_code show_exit_code(const struct result *result)

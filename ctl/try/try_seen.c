@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "logparse/advice.h"
 #include "logparse/rule.h"
 #include "result/number.h"
@@ -77,12 +78,7 @@ bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
     if (r->steps >= wanted * ALONE_FACTOR || (r->steps >= wanted && has_job_steps(rule))) {
         return true;
     }
-    for (uint32_t i = 0; i < seen->n; i++) {
-        if (seen->list[i].steps < wanted) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(seen->list, seen->n, it, it->steps >= wanted);
 }
 
 void try_seen_output(struct try_seen *seen, const struct replica_id *id,

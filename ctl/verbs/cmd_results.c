@@ -1,6 +1,7 @@
 /* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
  * published figures alone. */
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/runs/reference.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -25,12 +26,8 @@ static const struct program {
 
 static const struct program *program_of(const struct cli *cli)
 {
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        if (cli_output_is(cli, programs[i].format)) {
-            return &programs[i];
-        }
-    }
-    return NULL;
+    return array_find(programs, sizeof(programs) / sizeof(programs[0]), it,
+                      cli_output_is(cli, it->format));
 }
 
 static enum exit_code take_by(const struct cli *cli, const struct by **ret)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "core/role.h"
 #include "ctl/verbs/verbs.h"
 #include "ctl/verbs/complete.h"
@@ -404,12 +405,8 @@ static const char *const free_values[] = {
 
 static const struct source *find_source(const char *value_name)
 {
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-        if (str_eq(sources[i].value_name, value_name)) {
-            return &sources[i];
-        }
-    }
-    return NULL;
+    return array_find(sources, sizeof(sources) / sizeof(sources[0]), it,
+                      str_eq(it->value_name, value_name));
 }
 
 bool complete_knows(const char *value_name)

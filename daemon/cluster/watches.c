@@ -2,6 +2,7 @@
 #include "daemon/cluster/watches.h"
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
 #include "pod/body.h"
 #include "pod/facts.h"
@@ -58,22 +59,14 @@ static const struct kube_reflector *reflector(const struct watches *w, unsigned 
 
 bool watches_are_synced(const struct watches *w)
 {
-    for (unsigned i = 0; i < WATCH_COUNT; i++) {
-        if (w->informers[i] == NULL || !kube_reflector_is_synced(reflector(w, i))) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(w->informers, WATCH_COUNT, it,
+                     *it != NULL && kube_reflector_is_synced(kube_informer_reflector(*it)));
 }
 
 bool watches_know_open_runs(const struct watches *w)
 {
-    for (unsigned i = 0; i < WATCH_COUNT; i++) {
-        if (w->informers[i] == NULL || !kube_reflector_has_first(reflector(w, i))) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(w->informers, WATCH_COUNT, it,
+                     *it != NULL && kube_reflector_has_first(kube_informer_reflector(*it)));
 }
 
 const struct err *watches_error(const struct watches *w)

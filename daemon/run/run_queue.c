@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "daemon/run/run_accept.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
@@ -49,12 +50,7 @@ bool run_queue_is_resting(const struct run_queue *q, const char *uid)
 
 bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (run_queue_find(q, uids[i]) == NULL) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(uids, n, uid, run_queue_find(q, *uid) != NULL);
 }
 
 struct run *run_queue_active(const struct run_queue *q)

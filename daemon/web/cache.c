@@ -2,6 +2,7 @@
 #include "daemon/web/cache.h"
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 static void drop(struct cache *c, size_t i)
 {
@@ -23,12 +24,7 @@ void cache_done(struct cache *c)
 
 static struct cache_entry *find(struct cache *c, const char *key)
 {
-    vec_each (struct cache_entry, e, &c->entries) {
-        if (str_eq(e->key, key)) {
-            return e;
-        }
-    }
-    return NULL;
+    return vec_find(&c->entries, e, str_eq(e->key, key));
 }
 
 struct body *cache_get(struct cache *c, const char *key, const char *version, int64_t now_ns)

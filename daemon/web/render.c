@@ -157,15 +157,10 @@ static void answer(struct renderer *r, struct render_job *job)
 /* ---- one document for many ---- */
 
 /* May be NULL: a header that was not sent. */
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && str_eq(a, b));
-}
-
 /* What differs is answered differently: an error is a page for clients that accept one. */
 static bool is_same_request(const struct web_request *a, const struct web_request *b)
 {
-    if (!str_eq(a->path, b->path) || !is_same_text(a->accept, b->accept) ||
+    if (!str_eq(a->path, b->path) || !str_eq_or_null(a->accept, b->accept) ||
         a->n_args != b->n_args) {
         return false;
     }

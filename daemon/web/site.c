@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "load/run_result.h"
 #include "result/result_build.h"
 
@@ -51,12 +52,7 @@ static struct site_item live_item(const struct daemon_run *live)
 
 static bool has_row(const struct run_row *rows, size_t n, const char *uid)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(rows[i].uid, uid)) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(rows, n, row, str_eq(row->uid, uid));
 }
 
 int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 #define HELP_WIDTH 80
 #define HELP_LEFT 23 /* characters of an option and its value's name */
@@ -179,12 +180,7 @@ void args_done(struct args *a)
 
 bool args_has(const struct args *a, const char *name)
 {
-    for (size_t i = 0; i < a->n_values; i++) {
-        if (str_eq(a->values[i].opt->name, name)) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(a->values, a->n_values, it, str_eq(it->opt->name, name));
 }
 
 const char *args_get(const struct args *a, const char *name, const char *fallback)

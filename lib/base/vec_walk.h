@@ -34,6 +34,7 @@
 
 /* Whether a condition holds for some item, or for all (which is true without items). */
 #define vec_any(vec, it, condition) array_any((vec)->items, (vec)->len, it, condition)
+#define vec_all(vec, it, condition) array_all((vec)->items, (vec)->len, it, condition)
 #define array_any(array, n, it, condition) (array_find(array, n, it, condition) != NULL)
 #define array_all(array, n, it, condition) (!array_any(array, n, it, !(condition)))
 

@@ -6,16 +6,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "spec/system_template.h"
 
 static const struct system *system_of_name(const struct spec *spec, const char *name)
 {
-    vec_each (const struct system, s, &spec->systems) {
-        if (str_eq(s->name, name)) {
-            return s;
-        }
-    }
-    return NULL;
+    return vec_find(&spec->systems, s, str_eq(s->name, name));
 }
 
 /* Systems of one name that exchange otherwise are other systems. */

@@ -2,6 +2,7 @@
 #include "compare/gate.h"
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "compare/compare_history.h"
 
 const char *const gate_verdict_names[] = {
@@ -23,12 +24,9 @@ static enum gate_outcome summarize_run(const struct result *r)
     if (!run_phase_is_final(r->phase)) {
         return GATE_CHECK_UNKNOWN;
     }
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (!point_result_is_complete(&r->points[i]) || !r->points[i].throughput.estimate.known) {
-            return GATE_CHECK_FAILED;
-        }
-    }
-    return r->phase == RUN_SUCCEEDED ? GATE_CHECK_PASSED : GATE_CHECK_FAILED;
+    const bool is_whole = array_all(r->points, r->def->matrix.n_points, p,
+                                    point_result_is_complete(p) && p->throughput.estimate.known);
+    return is_whole && r->phase == RUN_SUCCEEDED ? GATE_CHECK_PASSED : GATE_CHECK_FAILED;
 }
 
 static enum gate_outcome judge_threshold(const struct threshold_result *t)
@@ -147,12 +145,8 @@ size_t gate_count(const struct gate *g, enum gate_outcome outcome)
 
 bool gate_judges(const struct gate *g)
 {
-    vec_each (const struct gate_check, check, &g->checks) {
-        if (check->kind != GATE_OF_RUN && check->outcome != GATE_CHECK_SKIPPED) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&g->checks, check,
+                   check->kind != GATE_OF_RUN && check->outcome != GATE_CHECK_SKIPPED);
 }
 
 void gate_done(struct gate *g)

@@ -1,5 +1,6 @@
 /* The variants that can be trained, by name. */
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "network/def.h"
 
 /* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
@@ -28,12 +29,7 @@ static const struct model_def variants[] = {
 
 const struct model_def *model_def_find(const char *name)
 {
-    for (size_t i = 0; i < N_VARIANTS; i++) {
-        if (str_eq(variants[i].name, name)) {
-            return &variants[i];
-        }
-    }
-    return NULL;
+    return array_find(variants, N_VARIANTS, it, str_eq(it->name, name));
 }
 
 const char *model_def_names(void)

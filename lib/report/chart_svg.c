@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "report/chart_axis.h"
 #include "report/style.h"
 #include "report/table.h"
@@ -347,10 +348,7 @@ static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
     const struct line_chart *c = &chart->lines;
     const struct line_plot p = line_plot_of(c);
     const bool has_legend = c->series.len > 1;
-    bool with_ideal = false;
-    vec_each (struct chart_series, s, &c->series) {
-        with_ideal = with_ideal || has_ideal(s);
-    }
+    const bool with_ideal = vec_any(&c->series, s, has_ideal(s));
     const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
     double y = p.bottom_px + 34;
     put_open(out, chart, y + ROW_PX * (double)n_rows + 8, is_file);
@@ -520,12 +518,7 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
 /* Is there anything of it to be seen? */
 static bool has_part(const struct bar_chart *c, size_t part)
 {
-    vec_each (const struct bar_row, row, &c->rows) {
-        if (row->parts[part] > 0) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&c->rows, row, row->parts[part] > 0);
 }
 
 static size_t count_parts(const struct bar_chart *c)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/compare_layout.h"
 #include "report/prose.h"
 #include "compare/compare.h"
@@ -96,13 +97,9 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
     if (a->system != b->system) {
         return false;
     }
-    vec_each (const char *, name, &l->words.names) {
-        if (!str_eq(*name, x) &&
-            !value_eq(params_get(&a->params, *name), params_get(&b->params, *name))) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&l->words.names, name,
+                   str_eq(*name, x) ||
+                       value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
 }
 
 /* "fluid, 2 pservers": everything that varies but x. Owned. */
@@ -230,12 +227,7 @@ static const char *servers_name(const struct layout *l)
 /* Is there a line with two marks? Else no two points differ in their servers alone. */
 static bool has_line(const struct line_chart *c)
 {
-    vec_each (const struct chart_series, s, &c->series) {
-        if (s->marks.len > 1) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&c->series, s, s->marks.len > 1);
 }
 
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "report/layout.h"
 
 /* ---- which points are they ---- */
@@ -52,12 +53,7 @@ struct extras {
 
 bool compare_layout_any_interval(const struct comparison *c)
 {
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->ratio.estimate.has_interval) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&c->points, p, p->ratio.estimate.has_interval);
 }
 
 static void put_point(struct table *t, const struct compared_point *p, const struct extras *with)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/vec_walk.h"
 #include "report/run_labels.h"
 #include "report/table.h"
 #include "report/trial_seconds.h"
@@ -449,12 +450,7 @@ void layout_describe_place(const struct layout *l, uint32_t point, struct buf *o
  * program wants, and a note says how many were found. */
 static bool counts_steps(const struct spec *spec)
 {
-    vec_each (const struct system, system, &spec->systems) {
-        if (system->log == NULL) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&spec->systems, system, system->log == NULL);
 }
 
 /* A parameter that all points share. A system without servers has its number of

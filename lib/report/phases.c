@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/layout.h"
+#include "base/vec_walk.h"
 #include "report/sheets.h"
 #include "result/phases.h"
 
@@ -89,12 +90,7 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
 
 static bool has_row(const struct point_result *p)
 {
-    for (size_t i = 0; i < N_ROLES; i++) {
-        if (phase_times_of(p, roles[i]).n > 0) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(roles, N_ROLES, role, phase_times_of(p, *role).n > 0);
 }
 
 /* "Point 1 (pservers 1, trainers 4) is limited by ...", "Point 2: trainers 1, baseline" */

@@ -2,9 +2,9 @@
 #include "report/prose.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "core/environment.h"
 #include "result/number.h"
 #include "spec/profile.h"
@@ -252,12 +252,9 @@ size_t prose_systems_put_users(const struct layout *l, size_t hardware, struct b
 static bool is_local_file(const char *word)
 {
     static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
-    for (size_t i = 0; i < sizeof(everywhere) / sizeof(everywhere[0]); i++) {
-        if (strncmp(word, everywhere[i], strlen(everywhere[i])) == 0) {
-            return false;
-        }
-    }
-    return word[0] == '/' && word[1] != '\0';
+    return word[0] == '/' && word[1] != '\0' &&
+           !array_any(everywhere, sizeof(everywhere) / sizeof(everywhere[0]), it,
+                      str_has_prefix(word, *it));
 }
 
 static bool names_local_file(const struct launch *launch)

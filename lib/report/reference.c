@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "reference/check.h"
 #include "reference/derive.h"
 #include "report/sheets.h"
@@ -20,12 +21,7 @@ static const char *const captions[] = {
 static bool has_erratum(const struct reference_table *t, enum reference_figure figure, size_t row,
                         size_t column)
 {
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        if (e->figure == figure && e->row == row && e->column == column) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&t->errata, e, e->figure == figure && e->row == row && e->column == column);
 }
 
 static void put_value(const struct reference_table *t, const struct reference_row *row,

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "reference/derive.h"
 #include "report/layout.h"
 #include "report/reference_layout.h"
@@ -51,12 +52,7 @@ static size_t column_of(const struct reference_table *t, const struct point *p)
 /* Does it also have what all figures of the table have: their batch size, their servers? */
 static bool has_conditions(const struct reference_table *t, const struct point *p)
 {
-    vec_each (const struct reference_at, at, &t->at) {
-        if (coordinate_of(p, at->name) != at->value) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&t->at, at, coordinate_of(p, at->name) == at->value);
 }
 
 /* Did the run vary what the table's columns vary? */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/rfc3339.h"
+#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "report/layout.h"
 #include "report/run_labels.h"
@@ -21,12 +22,7 @@ static char *date_of(const struct run_history_entry *e)
 /* The change that begins at an entry; NULL: none does. */
 static const struct run_history_change *change_at(const struct run_history *h, size_t at)
 {
-    vec_each (const struct run_history_change, c, &h->changes) {
-        if (c->at == at) {
-            return c;
-        }
-    }
-    return NULL;
+    return vec_find(&h->changes, c, c->at == at);
 }
 
 static void put_runs(struct sheet *s, const struct run_history *h)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/prose.h"
 #include "result/nodes.h"
 
@@ -70,12 +71,8 @@ static const struct fact {
 /* All said the same, or none said it. */
 static bool is_common(const struct result *r, const struct fact *fact)
 {
-    vec_each (const struct hardware, h, &r->hardware) {
-        if (!str_eq_or_null(h->texts[fact->text], r->hardware.items[0].texts[fact->text])) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&r->hardware, h,
+                   str_eq_or_null(h->texts[fact->text], r->hardware.items[0].texts[fact->text]));
 }
 
 /* What they share, once. */

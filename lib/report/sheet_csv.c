@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/sheet_formats.h"
 
 static bool is_formula(const char *text)
@@ -33,12 +34,7 @@ static void put_word(struct buf *out, const char *text)
 
 static bool is_taken(const struct sheet_rows *rows, const char *name)
 {
-    vec_each (const struct sheet_column, c, &rows->columns) {
-        if (!c->is_param && str_eq(c->name, name)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&rows->columns, c, !c->is_param && str_eq(c->name, name));
 }
 
 void sheet_write_csv(const struct sheet *s, struct buf *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "result/nodes.h"
 #include "result/noise.h"
 #include "result/outlier.h"
@@ -142,12 +143,7 @@ static void lint_one_trial(struct result *r)
 /* Does a log rule make some system's figures? */
 static bool reads_logs(const struct result *r)
 {
-    vec_each (struct system, system, &r->def->spec->systems) {
-        if (system->log != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&r->def->spec->systems, system, system->log != NULL);
 }
 
 static void lint_efficiency(struct result *r)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "core/environment.h"
 #include "core/json_field.h"
 
@@ -92,12 +93,8 @@ void machines_merge(struct machines *m, const struct machines *other)
 /* Both sides say that it is unknown: two tarballs may differ. */
 static bool is_unknown(size_t key, const struct texts *values)
 {
-    vec_each (char *, text, &values->list) {
-        if (str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown")) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&values->list, text,
+                   str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown"));
 }
 
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)

@@ -1,6 +1,8 @@
 /* See transport.h. */
 #include "result/transport.h"
 
+#include "base/vec_walk.h"
+
 #include <string.h>
 
 void transports_add(struct transports *t, const struct point_result *p)
@@ -14,12 +16,7 @@ void transports_add(struct transports *t, const struct point_result *p)
 
 bool transports_are_known(const struct transports *t)
 {
-    for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
-        if (t->used[i]) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(t->used, EXCHANGE_TRANSPORT_COUNT, it, *it);
 }
 
 bool transports_are_same(const struct transports *a, const struct transports *b)

@@ -365,12 +365,8 @@ static bool read_machines(struct figures_reader *r, struct machines *m, const ch
 
 static const char *unit_of(const char *text)
 {
-    for (int unit = 0; unit < SUMMARY_UNIT_COUNT && text != NULL; unit++) {
-        if (str_eq(text, result_units[unit])) {
-            return result_units[unit];
-        }
-    }
-    return NULL;
+    const int unit = text == NULL ? -1 : str_index(text, result_units, SUMMARY_UNIT_COUNT);
+    return unit < 0 ? NULL : result_units[unit];
 }
 
 /* What a trial says as a whole. */
