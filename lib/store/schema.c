@@ -261,7 +261,8 @@ static int upgrade(struct sqlite_store *s, int64_t version, struct err *err)
     if (version == SCHEMA_VERSION) {
         return 0;
     }
-    _cleanup_(fd_close) int fd = lock_folder(s);
+    _cleanup_(fd_close) int lock = lock_folder(s);
+    (void)lock; /* held until the end of this function */
     int r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
         r = sql_end(s, apply_steps(s, err), err);
