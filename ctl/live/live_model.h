@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "core/phase.h"
 #include "core/record.h"
-#include "decide/reconcile.h"
 #include "result/result.h"
 
 struct live_model_point {

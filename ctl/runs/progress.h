@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctl/cli/cli.h"
-#include "decide/reconcile.h"
+#include "core/phase.h"
 #include "result/result.h"
 #include "spec/run_def.h"
 

@@ -8,8 +8,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "decide/reconcile.h"
-#include "pod/replica_spec.h"
+#include "core/phase.h"
 
 struct attempt_ids {             /* a set */
     VEC(struct attempt_id) list; /* sorted */

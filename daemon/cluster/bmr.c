@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/request.h"
+#include "decide/policy_wait.h"
 #include "spec/spec_load.h"
 
 static void set(json_t *object, const char *key, json_t *value_take)

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "daemon/cluster/bmr_facts.h"
-#include "decide/reconcile.h"
+#include "core/phase.h"
 #include "result/result.h"
 #include "spec/run_def.h"
 

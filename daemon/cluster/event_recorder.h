@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "decide/reconcile.h"
+#include "core/phase.h"
 #include "kube/client.h"
 
 struct event_recorder {

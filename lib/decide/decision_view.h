@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "decide/attempt_history.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 
 /* A trial that replicas or planned rows have changed: the history stays as it is. */
 struct touched_trial {

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 
 #define ATTEMPT_PSERVER_GRACE_MS 10000
 /* The status of a cause may arrive after the status of its consequences. And where a link is cut,

@@ -3,7 +3,7 @@
  * Pure. */
 #pragma once
 
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 
 /* The class of an observed replica: a lost one is infrastructure; a failed one whose launcher gave
  * no class gets one from its exit code; one that did not fail has FAILURE_NONE. */

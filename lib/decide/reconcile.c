@@ -27,7 +27,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "decide/plan.h"
 #include "decide/policy_cleanup.h"
 #include "decide/policy_deadline.h"
 #include "decide/policy_retry.h"

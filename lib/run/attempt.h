@@ -4,7 +4,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
+#include "decide/plan.h"
 #include "run/launcher.h"
 #include "store/store.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "core/link.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 #include "pod/replica_spec.h"
 
 struct launcher;

@@ -12,6 +12,7 @@
 #include "core/throughput.h"
 #include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
+#include "decide/reconcile.h"
 #include "run/attempt.h"
 #include "run/attempt_packer.h"
 #include "spec/profile.h"

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "decide/attempt_history.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 #include "run/driver.h"
 
 struct failed_create {

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/record.h"
 
 static int read_id(const char *s, struct replica_id *ret, int *ret_len)
 {

@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "decide/attempt_history.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 #include "../spec/run_def_builder.h"
 
 #define SCENARIO_MAX 32

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/record.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_failure.h"
 #include "spec/stop_rule.h"

@@ -10,7 +10,8 @@
 
 #include "base/buf.h"
 #include "decide/attempt_history.h"
-#include "decide/reconcile.h"
+#include "decide/observed.h"
+#include "decide/plan.h"
 #include "run_def_builder.h"
 
 #define SIM_MAX_REPLICAS 64

@@ -11,7 +11,7 @@
 
 #include <uv.h>
 
-#include "decide/reconcile.h"
+#include "decide/observed.h"
 #include "pod/replica_spec.h"
 #include "run/capture.h"
 #include "run/processes/child.h"
