@@ -5,7 +5,7 @@
 
 #include "base/vec_walk.h"
 #include "ctl/cli/terminal.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)

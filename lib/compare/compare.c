@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "compare/compare_busy.h"
 #include "compare/compare_history.h"
 #include "compare/compare_runs.h"
 #include "result/transport.h"

@@ -5,108 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <jansson.h>
-
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/vec.h"
-#include "stats/run_spread.h"
-#include "stats/paired.h"
-#include "result/result.h"
-#include "stats/significance.h"
+#include "compare/comparison.h"
 
-#define COMPARE_ALPHA 0.05
 #define COMPARE_THRESHOLD_RATIO 0.02
-#define COMPARE_SEED 20181120
-
-/* What is said of a point, or of the whole. */
-enum change {
-    CHANGE_SLOWER,
-    CHANGE_FASTER,
-    CHANGE_INCONCLUSIVE,   /* a point: one of the two tests shows a change, the other does not */
-    CHANGE_SPREAD_UNKNOWN, /* the trials show a change; how far two runs of the same thing differ is
-                              not known */
-    CHANGE_USUAL,          /* the trials show a change, but runs of the base differ as much */
-    CHANGE_NONE,           /* none was shown; the interval says how large one may be */
-    CHANGE_TOO_FEW,        /* trials: none could have been shown, or nothing bounds it */
-    CHANGE_NOT_MEASURED,   /* a side has no throughput */
-    /* the history shows a change, and what other programs took may explain it */
-    CHANGE_MACHINE_BUSY,
-};
-#define CHANGE_COUNT 9
-extern const char *const change_names[CHANGE_COUNT]; /* "Slower", ... */
-
-/* Of one run by an axis: is the candidate shown not to be slower than a margin? */
-enum margin_verdict {
-    MARGIN_NOT_ASKED,
-    MARGIN_NOT_SLOWER,   /* its one-sided 95% limit is above the margin */
-    MARGIN_SLOWER,       /* shown to be slower than the margin */
-    MARGIN_INCONCLUSIVE, /* neither */
-};
-extern const char *const margin_verdict_names[]; /* "NotSlower", ... */
-
-/* Of two runs: what remains of a difference once the speed that other programs took is given back
- * (compare_busy.h). */
-struct compared_busy {
-    struct run_spread
-        alone;         /* as `between`, of throughputs without others; known where all shares are */
-    double p_adjusted; /* NaN: not tested */
-    double explained;  /* ln; what is measured less what remains */
-    double base_share, candidate_share; /* of their speed, that others took */
-};
-
-struct compared_point {
-    const struct point_result *base, *candidate; /* borrowed */
-    struct figure ratio;                         /* candidate's median / base's */
-    struct welch welch;                          /* of the logs of throughput */
-    double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
-    enum change change;
-    struct run_spread between; /* of two runs: against all runs of the base */
-    double between_p_adjusted; /* NaN: not tested */
-    struct compared_busy busy;
-    struct paired paired; /* by an axis: of the blocks; then welch is not known */
-    enum margin_verdict margin;
-};
-
-/* Something but the measured points that is not the same on both sides. */
-struct difference {
-    const char *what;       /* "kernel"; static */
-    char *base, *candidate; /* owned */
-};
-
-struct comparison {
-    const struct result *base, *candidate; /* borrowed */
-    double threshold_ratio;
-    VEC(struct compared_point) points;                          /* as the base lists them */
-    VEC(const struct point_result *) only_base, only_candidate; /* without a counterpart */
-    VEC(struct difference) differences;
-    struct permutation gate;
-    bool gate_rejects;
-    struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
-    size_t n_measured;  /* points with a throughput on both sides */
-    size_t n_base_runs; /* of the base's definition, machine and build, the base among them */
-    struct run_spread between; /* all points together */
-    double between_p_adjusted; /* NaN: not tested, or the one point says it all */
-    struct compared_busy busy;
-    /* Repeats on each side with which the gate can reject: if every point changed, and if one did
-     * alone. 0: these trials suffice. */
-    size_t repeats_for_all, repeats_for_one;
-    /* Repeats on each side that would give every common point that was measured an answer. 0: they
-     * have one. */
-    size_t repeats_to_decide;
-    size_t counts[CHANGE_COUNT];
-
-    /* The values of the axis in the sweep of one run (compare_axis.h); axis NULL: two runs. */
-    char *axis, *axis_base, *axis_candidate; /* owned */
-    size_t n_blocks;
-    struct paired whole;        /* the mean over points of each block */
-    double whole_p_adjusted;    /* NaN: not tested, or the one point says it all */
-    enum change whole_change;   /* of both kinds; None also where it was not tested */
-    double margin_ratio;        /* 0: not asked */
-    enum margin_verdict margin; /* of the whole */
-
-    enum change change; /* of the whole: Slower, Inconclusive, Faster or NoneShown, in this order */
-};
 
 struct compare_params {
     double threshold_ratio; /* a change below it is no change, in either direction */
@@ -123,8 +25,3 @@ struct compare_params {
 int comparison_new(const struct result *base, const struct result *candidate,
                    const struct compare_params *params, struct comparison **ret,
                    const char **ret_fix, struct err *err);
-void comparison_free(struct comparison *c); /* NULL is fine; compare_runs.c */
-/* "run-a", or "build=new" of one run. */
-void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out);
-/* The document of docs/contracts/compare.md (compare_json.c). Owned by the caller. */
-json_t *comparison_to_json(const struct comparison *c);

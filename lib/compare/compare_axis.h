@@ -4,7 +4,8 @@
  * docs/contracts/compare.md, "One run". Pure. */
 #pragma once
 
-#include "compare/compare.h"
+#include "base/err.h"
+#include "compare/comparison.h"
 
 /* Of all comparisons of a thing with itself at most this share names a change, at any
  * point or as a whole. */

@@ -1,5 +1,5 @@
 /* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 #include <math.h>
 

@@ -2,7 +2,8 @@
  * compare.c that look at runs; its statistics are there. Pure. */
 #pragma once
 
-#include "compare/compare.h"
+#include "base/err.h"
+#include "compare/comparison.h"
 
 /* Simulated figures compare with nothing, those of a rehearsal with a rehearsal's only. As
  * comparison_new. */

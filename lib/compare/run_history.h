@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "stats/change_points.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "result/result.h"
 
 /* A run of the series. Texts are owned. */

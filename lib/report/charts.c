@@ -9,7 +9,7 @@
 #include "base/vec_walk.h"
 #include "report/compare_layout.h"
 #include "report/prose.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "result/number.h"
 #include "result/phases.h"
 

@@ -4,7 +4,7 @@
 #include "report/compare_layout.h"
 #include "report/prose.h"
 #include "report/sheets.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 /* ---- for people ---- */
 

@@ -3,7 +3,7 @@
 
 #include "report/table.h"
 #include "report/words.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 enum compare_part {
     COMPARE_BY_INDEX =
