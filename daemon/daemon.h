@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "daemon/options.h"
-#include "kube/config.h"
+#include "kube/config_types.h"
 #include "store/store.h"
 
 struct daemon;

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "ctl/cluster/cluster.h"
 #include "ctl/runs/run_name.h"
+#include "kube/config.h"
 
 /* Owned; NULL: it does not exist. */
 static char *default_kubeconfig(void)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/config.h"
+#include "kube/config_types.h"
 #include "kube/request.h"
 #include "kube/status.h"
 #include "kube/traffic.h"

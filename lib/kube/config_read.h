@@ -2,8 +2,9 @@
  * reader returns 0, or -EINVAL with file:line:column in *r->err. */
 #pragma once
 
+#include "base/err.h"
 #include "doc/tree.h"
-#include "kube/config.h"
+#include "kube/config_types.h"
 
 struct config_reader {
     const char *path; /* of the file that the nodes are in */

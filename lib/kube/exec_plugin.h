@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/config.h"
+#include "kube/config_types.h"
 
 struct uv_loop_s;
 struct kube_plugin;

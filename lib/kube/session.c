@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/client_server.h"
+#include "kube/config.h"
 #include "kube/credentials.h"
 #include "kube/exec_plugin.h"
 #include "kube/login.h"

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "kube/client.h"
+#include "kube/config.h"
 #include "kube/follow.h"
 #include "kube/informer.h"
 #include "pod/facts.h"
