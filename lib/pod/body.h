@@ -22,7 +22,6 @@ struct ssh_key; /* pod/ssh_key.h */
 #define POD_MANAGED_BY "app.kubernetes.io/managed-by"
 #define POD_SELECTOR POD_MANAGED_BY "=benchd"
 #define POD_SECRET_DIR "/var/run/benchd"
-#define POD_SECRET_VOLUME "benchd-key" /* no template may have one of this name */
 #define POD_SECRET_KEY "key"
 #define POD_SSH_KEY "id_ed25519" /* of runs with a launcher; with ".pub", its public half */
 #define POD_RENDEZVOUS_S 900     /* pods wait for images and nodes; local processes do not */

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/fact_texts.h"
-#include "pod/body.h"
 
 /* ---- which container counts ---- */
 
