@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/compare_layout.h"
-#include "report/prose.h"
+#include "report/notes.h"
 #include "report/sheets.h"
 #include "compare/comparison.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/json_field.h"
 #include "report/compare_layout.h"
-#include "report/prose.h"
+#include "report/notes.h"
 #include "report/sheets.h"
 #include "result/threshold.h"
 

@@ -35,5 +35,9 @@ void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void notes_done(struct notes *notes);
 
+struct comparison;
+/* The lines under the table of a comparison; the last is the verdict. prose_compare.c. */
+void prose_compare_init(struct notes *lines, const struct comparison *c);
+
 /* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */
 void note_put_details(const char *details, struct buf *out);

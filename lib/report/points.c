@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/layout.h"
+#include "report/notes.h"
 #include "report/prose.h"
 #include "report/sheets.h"
 #include "result/result_json.h"

@@ -1,7 +1,7 @@
-/* What a result and a comparison say, in sentences. Pure. */
+/* What a result says, in sentences. Pure. */
 #pragma once
 
-#include "report/notes.h"
+#include "report/layout.h"
 
 struct choice_line {
     char *label;         /* "Verdict"; "" for a sentence without one; owned */
@@ -66,9 +66,3 @@ size_t prose_systems_put_users(const struct layout *l, size_t hardware, struct b
  * of an operating system. Such a definition does not run on another machine as it is. Nothing
  * where no system does. */
 void prose_systems_put_local(const struct spec *spec, struct buf *out);
-
-/* ---- the lines under the table of a comparison: prose_compare.c ---- */
-
-struct comparison;
-/* The last line is the verdict. notes_done frees them. */
-void prose_compare_init(struct notes *lines, const struct comparison *c);

@@ -1,5 +1,5 @@
-/* See prose.h. */
-#include "report/prose.h"
+/* See notes.h. */
+#include "report/notes.h"
 
 #include <math.h>
 #include <string.h>

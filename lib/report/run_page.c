@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "report/charts.h"
 #include "report/compare_layout.h"
+#include "report/notes.h"
 #include "report/prose.h"
 #include "report/run_page.h"
 #include "report/sheets.h"

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "../result/result_fixture.h"
 #include "compare/compare.h"
-#include "report/prose.h"
+#include "report/notes.h"
 
 static void make_run(struct fixture *f, const char *name, double x, double share)
 {
