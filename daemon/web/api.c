@@ -11,6 +11,7 @@
 #include "core/json_field.h"
 #include "daemon/web/live.h"
 #include "daemon/web/site.h"
+#include "result/figure_json.h"
 #include "result/result_build.h"
 #include "result/result_json.h"
 #include "store/run_document.h"

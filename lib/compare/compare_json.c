@@ -5,6 +5,7 @@
 
 #include "core/json_field.h"
 #include "compare/compare_axis.h"
+#include "result/figure_json.h"
 #include "result/result_json.h"
 
 static json_t *gate_to_json(const struct comparison *c)

@@ -3,7 +3,7 @@
 
 #include "predict/predict.h"
 #include "core/json_field.h"
-#include "result/result_json.h"
+#include "result/figure_json.h"
 
 /* Every figure says that it was not measured. */
 static json_t *figure(const struct estimate *e, const char *unit)

@@ -6,9 +6,9 @@
 #include "core/json_field.h"
 #include "report/run_labels.h"
 #include "report/sheets.h"
+#include "result/figure_json.h"
 #include "result/number.h"
 #include "result/pivot.h"
-#include "result/result_json.h"
 
 static size_t n_columns(const struct pivot *p)
 {

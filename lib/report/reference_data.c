@@ -5,7 +5,7 @@
 #include "reference/check.h"
 #include "reference/derive.h"
 #include "report/reference_layout.h"
-#include "result/result_json.h"
+#include "result/figure_json.h"
 
 /* ---- CSV ---- */
 

@@ -1,5 +1,5 @@
-/* See result_json.h. Keys have the contract's order. */
-#include "result/result_json.h"
+/* See figure_json.h. Keys have the contract's order. */
+#include "result/figure_json.h"
 
 #include "core/json_field.h"
 

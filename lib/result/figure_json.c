@@ -1,8 +1,9 @@
-/* See result_json.h. */
+/* See figure_json.h. */
+#include "result/figure_json.h"
+
 #include <math.h>
 
 #include "core/json_field.h"
-#include "result/result_json.h"
 
 json_t *json_number_or_null(double value)
 {

@@ -7,6 +7,7 @@
 #include "core/environment.h"
 #include "core/json_field.h"
 #include "core/summary.h"
+#include "result/figure_json.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
 #include "result/threshold.h"

@@ -1,15 +1,9 @@
-/* A result as its JSON document, and the parts that documents of results and of comparisons are
- * made of. Pure. */
+/* A result as its JSON document. Pure. */
 #pragma once
 
 #include <jansson.h>
 
 #include "result/result.h"
-
-/* A figure (docs/contracts/result.md, "Figures"), and numbers; figure_json.c. */
-json_t *figure_to_json(const struct figure *f);
-json_t *json_number_or_null(double value); /* null: not finite */
-json_t *json_count(uint64_t n);            /* summaries hold no count beyond INT64_MAX */
 
 /* All owned by the caller. The first is the document of docs/contracts/result.md. */
 json_t *result_to_json(const struct result *r);
@@ -22,5 +16,3 @@ json_t *result_point_to_json(const struct result *r, uint32_t i);
  * returned. */
 json_t *result_json_put_run(json_t *o, const struct result *r);
 json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point);
-/* A curve of the result (docs/contracts/result.md, "Curves"); curves_json.c. */
-json_t *curve_to_json(const struct result *r, const struct curve *c);
