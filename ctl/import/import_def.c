@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "spec/builtin.h"
-#include "spec/profile.h"
+#include "spec/spec.h"
 
 /* ---- points ---- */
 

@@ -25,7 +25,7 @@
 #include "spec/builtin.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
-#include "spec/profile.h"
+#include "spec/spec.h"
 
 #define NAME_UNKNOWN "unknown"
 #define RULES_FIX "name one of docs/log-rules.md, or a file with one"

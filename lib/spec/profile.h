@@ -14,9 +14,6 @@
 #include "spec/spec.h"
 
 #define PROFILE_NATIVE "benchworker"
-/* Of a run whose figures were read from old logs. No profile can have the name, so such a run is
- * never started; its definition says by it what it is. */
-#define PROFILE_IMPORTED "imported"
 
 struct profile { /* all owned */
     char *name;

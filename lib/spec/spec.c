@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "logparse/rule.h"
-#include "spec/profile.h"
 
 const char *const sweep_kind_names[] = {"grid", "zip", "points"};
 const char *const dataset_kind_names[] = {"Synthetic", "Cifar10", "Idx"};

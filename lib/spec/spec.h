@@ -213,6 +213,9 @@ struct spec {
 
 void spec_free(struct spec *spec);
 bool spec_has_profile(const struct spec *spec, const char *profile); /* some system */
+/* The profile of a run whose figures were read from old logs. No profile can have the name, so such
+ * a run is never started; its definition says by it what it is. */
+#define PROFILE_IMPORTED "imported"
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
 bool spec_has_budget(const struct spec *spec);

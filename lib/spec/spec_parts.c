@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "spec/spec.h"
 
 #define WORD_MAX 32768
 #define WORDS_MAX 1000
@@ -79,19 +78,6 @@ const char *spec_read_env_name(struct diags *diags, const struct place *place)
         return NULL;
     }
     return name;
-}
-
-bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix)
-{
-    const struct place place = place_get(map, "confidence");
-    double level = 0;
-    if (!read_number(diags, &place, 0, 1, &level)) {
-        return false;
-    }
-    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
-        reader_complain(diags, &place, fix, "intervals are made for a confidence of 0.95 only");
-    }
-    return true;
 }
 
 bool spec_same_scalar(const struct node *a, const struct node *b)

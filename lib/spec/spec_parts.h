@@ -21,7 +21,5 @@ void spec_read_flags(struct diags *diags, const struct place *map, const char *k
 void spec_read_roles_or_all(struct diags *diags, const struct place *map, bool *flags);
 /* Of a map with something for each role that it names. */
 extern const char *const spec_role_fields[ROLE_COUNT + 1];
-/* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
-bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix);
 /* Equal whole numbers, or equal texts. */
 bool spec_same_scalar(const struct node *a, const struct node *b);

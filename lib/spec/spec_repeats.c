@@ -1,11 +1,23 @@
-/* Reading how often each point is measured: repeats, with its rule to stop early. See
- * spec_internal.h. */
+/* Reading how often each point is measured: repeats, with its rule to stop early; and a confidence,
+ * which thresholds have too. See spec_internal.h. */
 #include "base/mem.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 #include "spec/stop_rule.h"
 
 #define REPEATS_MAX 1000
+
+bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix)
+{
+    const struct place place = place_get(map, "confidence");
+    double level = 0;
+    if (!read_number(diags, &place, 0, 1, &level)) {
+        return false;
+    }
+    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
+        reader_complain(diags, &place, fix, "intervals are made for a confidence of 0.95 only");
+    }
+    return true;
+}
 
 static void read_stop_rule(struct reading *r, const struct place *place)
 {
