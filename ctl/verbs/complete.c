@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ctl/verbs/complete_internal.h"
+#include "ctl/verbs/complete_offers.h"
 
 #define TIME_LIMIT_S 1
 

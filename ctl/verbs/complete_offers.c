@@ -1,4 +1,6 @@
-/* What completion offers, see complete_internal.h. */
+/* What completion offers, see complete_offers.h. */
+#include "ctl/verbs/complete_offers.h"
+
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,8 +10,6 @@
 #include "base/vec_walk.h"
 #include "core/role.h"
 #include "ctl/verbs/verbs.h"
-#include "ctl/verbs/complete.h"
-#include "ctl/verbs/complete_internal.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/progress.h"

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "base/mem.h"
 #include "ctl/verbs/complete.h"
-#include "ctl/verbs/complete_internal.h"
+#include "ctl/verbs/complete_offers.h"
 #include "ctl/cli/usage.h"
 #include "ctl/verbs/verbs.h"
 

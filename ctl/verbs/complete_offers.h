@@ -1,7 +1,13 @@
-/* A line that is being typed, and the candidates for its last word (complete_offers.c). */
+/* A line that is being typed, and the candidates for its last word. */
 #pragma once
 
 #include "ctl/cli/cli.h"
+
+enum completion_hint {
+    COMPLETION_NO_SPACE = 2, /* the word is not finished with the candidate */
+    COMPLETION_NO_FILES = 4, /* else the shell offers files too */
+    COMPLETION_SORTED = 32,  /* keep the order of the candidates */
+};
 
 struct typing {
     struct cli cli;      /* what has been typed so far; its verb may be NULL */
@@ -17,7 +23,3 @@ void complete_options(struct typing *t);
 void complete_value(struct typing *t, const char *value_name);
 /* Is there a row for this name? */
 bool complete_knows(const char *value_name);
-
-/* In complete.c: the name of the i-th word in a verb's `args`, "RUN_B" for 1 in
- * "RUN_A RUN_B [option...]", "FILE" for any in "FILE...". Owned; NULL: there is no such word. */
-char *complete_word_name(const char *args, size_t i);
