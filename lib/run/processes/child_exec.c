@@ -8,6 +8,7 @@
  *               came to us as their subreaper --> we end as the command did */
 #include "run/processes/child_exec.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
