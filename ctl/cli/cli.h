@@ -1,5 +1,5 @@
-/* What every verb of benchctl shares: its row in the verb table, the global options, and how it
- * prints. Data goes to stdout; notes, progress and errors go to stderr. */
+/* What every verb of benchctl shares: the global options, and how it prints. Data goes to stdout;
+ * notes, progress and errors go to stderr. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +9,8 @@
 #include "base/args.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/exit_code.h"
+#include "ctl/cli/verb.h"
 #include "doc/diag.h"
-
-struct cli;
-
-struct verb {
-    const char *name;
-    const char *args;     /* "NAME [option...]" */
-    const char *summary;  /* one line for the list of verbs */
-    const char *examples; /* lines of --help; never NULL */
-    const char *details;  /* NULL, or a paragraph of --help */
-    const struct arg_opt *opts;
-    size_t n_opts;
-    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o. With
-                          * json it takes jsonpath=TEMPLATE, too */
-    size_t min_words, max_words;
-    enum exit_code (*run)(struct cli *cli);
-};
-/* The two members of an array of options. */
-#define VERB_OPTS(list) .opts = (list), .n_opts = sizeof(list) / sizeof((list)[0])
 
 struct cli {
     const char *program;             /* "benchctl", or "kubectl bench" as its plugin */
@@ -79,7 +61,6 @@ enum exit_code cli_print(const struct buf *out);
 /* The same for what -o asked for: of a JSON document, with -o jsonpath, what the
  * template says of it. */
 enum exit_code cli_show(const struct cli *cli, const struct buf *out);
-#define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */
 
 /* --OPTION as a whole number from `min` to `max`; *ret stays where it is not given. EXIT_OK, or
  * prints the error, with `fix`. */

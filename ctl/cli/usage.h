@@ -1,7 +1,8 @@
 /* Help texts, made from the verb table. Pure. */
 #pragma once
 
-#include "ctl/cli/cli.h"
+#include "base/buf.h"
+#include "ctl/cli/verb.h"
 
 #define USAGE_SUMMARY "measures how distributed training scales"
 #define USAGE_EXAMPLES                                                                             \

@@ -10,7 +10,7 @@
  * follows from its name there: RUN is a run, FILE a file. */
 #pragma once
 
-#include "ctl/cli/cli.h"
+#include "ctl/cli/verb.h"
 
 /* argv: the words after the program's name. Ends within a second, whatever a cluster does. Always
  * EXIT_OK, and nothing is written to stderr: a person is typing there. */

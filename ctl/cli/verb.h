@@ -1,0 +1,26 @@
+/* A row of the verb table: what the parser, the help, the manual and completion know of a verb. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/args.h"
+#include "base/exit_code.h"
+
+struct cli; /* ctl/cli/cli.h */
+
+struct verb {
+    const char *name;
+    const char *args;     /* "NAME [option...]" */
+    const char *summary;  /* one line for the list of verbs */
+    const char *examples; /* lines of --help; never NULL */
+    const char *details;  /* NULL, or a paragraph of --help */
+    const struct arg_opt *opts;
+    size_t n_opts;
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o. With
+                          * json it takes jsonpath=TEMPLATE, too */
+    size_t min_words, max_words;
+    enum exit_code (*run)(struct cli *cli);
+};
+/* The two members of an array of options. */
+#define VERB_OPTS(list) .opts = (list), .n_opts = sizeof(list) / sizeof((list)[0])
+#define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */
