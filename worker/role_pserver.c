@@ -8,7 +8,6 @@
 
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "worker/comm/link/handshake.h"
 #include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"

@@ -1,7 +1,6 @@
 #include "worker/train.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "worker/learner.h"

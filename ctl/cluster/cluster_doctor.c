@@ -10,7 +10,6 @@
 #include "core/fact_texts.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
-#include "kube/json.h"
 #include "pod/body.h"
 
 #define DNS_NS "kube-system"

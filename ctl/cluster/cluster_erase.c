@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/run_name.h"
-#include "kube/json.h"
 
 #define POLL_MS 200
 #define POLLS_MAX 50 /* 10 s and the time of the requests: benchd acts within a second */

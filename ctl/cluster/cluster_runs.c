@@ -8,7 +8,6 @@
 #include "ctl/runs/object.h"
 #include "kube/json.h"
 #include "result/result_build.h"
-#include "store/run_document.h"
 
 static int list_objects(struct cluster *c, const struct kube_resource *res,
                         const struct list_wanted *wanted, json_t **ret, struct err *err)

@@ -19,7 +19,6 @@
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
 #include "ctl/try/try_seen.h"
-#include "logparse/miss.h"
 
 struct local_try {
     const struct cli *cli;

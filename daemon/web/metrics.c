@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "result/result.h"
-
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define NUMBER_SIZE 24
 

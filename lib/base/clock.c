@@ -2,7 +2,6 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <time.h>
 
 static int64_t read_ns(clockid_t id)

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 
 json_t *attempt_id_to_json(const struct attempt_id *id)

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 
 json_t *environment_parse(const char *text)
 {

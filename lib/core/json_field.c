@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 
 int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,
                    struct err *err)

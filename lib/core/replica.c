@@ -3,7 +3,6 @@
 
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 bool attempt_id_eq(const struct attempt_id *a, const struct attempt_id *b)
 {

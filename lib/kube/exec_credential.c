@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/base64.h"
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/json.h"

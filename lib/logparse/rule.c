@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/vec_walk.h"
 
 #define LINES_MAX 32

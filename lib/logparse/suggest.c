@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "logparse/lines.h"
-#include "logparse/number.h"
 #include "logparse/number_role.h"
 
 #define MAX_PIECES 3

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "doc/reader.h"
 
 struct reference *reference_shipped_load(const char *name)
 {

@@ -1,5 +1,4 @@
 /* A sheet as a part of a page, or as a page of its own, see sheet_formats.h. */
-#include "base/str.h"
 #include "report/chart_svg.h"
 #include "report/sheet_formats.h"
 #include "report/style.h"

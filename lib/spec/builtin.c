@@ -1,8 +1,6 @@
 /* See builtin.h. */
 #include "spec/builtin.h"
 
-#include <stddef.h>
-
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "spec/spec.h"

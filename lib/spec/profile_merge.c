@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
 #include "spec/shipped_profiles.h"

@@ -1,8 +1,6 @@
 /* A frozen run, see run_def.h. */
 #include "spec/run_def.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,

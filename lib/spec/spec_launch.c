@@ -2,7 +2,6 @@
  * roles. See spec_internal.h. */
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"

@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
-#include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 #include "spec/spec_load.h"
 
 #define ACCURACY_AFTER_S_MAX 8640000 /* 100 days, as core/evaluations.h */

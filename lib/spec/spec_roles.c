@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"

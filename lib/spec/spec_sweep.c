@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/link.h"
 #include "spec/builtin.h"

@@ -1,5 +1,4 @@
 /* Reading the systems of a definition, and what their profiles can do. See spec_internal.h. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,7 +7,6 @@
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 
 #define SYSTEMS_MAX 16
 

@@ -4,9 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
 
-#include "base/mem.h"
 #include "stats/student.h"
 
 #define MAX_ROUNDS 100

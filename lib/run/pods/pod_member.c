@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "kube/client.h"
 #include "run/pods/pod_setup.h"
 

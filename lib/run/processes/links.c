@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "run/processes/child.h"
 
 #define MTU 1500

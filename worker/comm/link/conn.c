@@ -2,7 +2,6 @@
 #include "worker/comm/link/conn.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>

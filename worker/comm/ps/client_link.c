@@ -2,7 +2,6 @@
  * Called by the communication thread only. */
 #include <inttypes.h>
 
-#include "base/clock.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/comm/link/param_checksums.h"
 #include "worker/tensor/bf16.h"

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/comm/link/net.h"
 #include "worker/comm/ps/ps_internal.h"
 
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed

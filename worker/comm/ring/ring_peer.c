@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "worker/comm/ring/ring_internal.h"
 
 #define TURN_BYTES ((size_t)1 << 20)
