@@ -277,17 +277,12 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
         p->needs_batch = true; /* the loss may still be good */
         return;
     }
-    const struct log_piece piece = {
-        .steps = f->steps,
-        .units = f->units,
-        .rate = f->rate,
-        .step_s = line->kind == LOG_KIND_STEP ? own_step_s(v, f->rate, unit) : NAN,
-    };
+    f->step_s = line->kind == LOG_KIND_STEP ? own_step_s(v, f->rate, unit) : NAN;
     if (f->is_warmup) {
         log_tally_skip(t, f->t_ns);
         p->n_warmup++;
     } else {
-        log_tally_add(t, line, &piece, f->t_ns);
+        log_tally_add(t, line, f);
     }
 }
 
@@ -315,6 +310,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .steps = NAN,
         .units = v.number[LOG_SAMPLES],
         .rate = NAN,
+        .step_s = NAN,
         .batch = v.number[LOG_BATCH],
         .time_s = isnan(step_s) ? log_values_time_s(&v) : step_s,
         .loss = v.number[LOG_LOSS],

@@ -13,21 +13,8 @@
 #include "base/buf.h"
 #include "core/record.h"
 #include "logparse/rule.h"
+#include "logparse/values.h"
 
-struct log_figure { /* of one line; what it does not say is NaN */
-    size_t line;    /* of the rule */
-    int64_t rank;   /* -1: the line has none */
-    bool is_warmup;
-    double epoch;  /* its number */
-    double step;   /* its number */
-    double steps;  /* that the line covers */
-    double units;  /* that the line covers */
-    double rate;   /* units/s, of the line's own numbers */
-    double time_s; /* that the line names, of a step or of all that it covers */
-    double batch;  /* samples of a step */
-    double loss, accuracy;
-    int64_t t_ns; /* the line's time stamp, or that of its arrival */
-};
 typedef void (*log_figure_fn)(void *ctx, const struct log_figure *figure);
 
 enum log_stream { LOG_STDOUT, LOG_STDERR };

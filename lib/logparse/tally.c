@@ -110,59 +110,59 @@ static void keep_steps(struct log_tally *t, double steps, double step_s)
 }
 
 static void add_rate(struct log_tally *t, const struct log_line_rule *line,
-                     const struct log_piece *piece)
+                     const struct log_figure *f)
 {
     /* Of lines that do not say how much they cover, each counts like its steps. */
-    const double weight = isnan(piece->units) ? fmax(piece->steps, 1) : piece->units;
+    const double weight = isnan(f->units) ? fmax(f->steps, 1) : f->units;
     t->weight += weight;
-    t->weighted_s += weight / piece->rate;
-    t->last_rate = piece->rate;
-    t->max_rate = t->n == 0 ? piece->rate : fmax(t->max_rate, piece->rate);
+    t->weighted_s += weight / f->rate;
+    t->last_rate = f->rate;
+    t->max_rate = t->n == 0 ? f->rate : fmax(t->max_rate, f->rate);
     if (line->aggregate == LOG_MEDIAN) {
-        keep_rate(t, piece->rate);
+        keep_rate(t, f->rate);
     }
     if (line->aggregate != LOG_LAST) { /* a last one is the mean of all before */
-        keep_steps(t, piece->steps, piece->step_s);
+        keep_steps(t, f->steps, f->step_s);
     }
 }
 
 /* The time between this line and the one before is that of what this line covers. */
 static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
-                        const struct log_piece *piece, int64_t now_ns)
+                        const struct log_figure *f)
 {
     if (!t->has_first) {
         t->has_first = true;
-        t->first_ns = t->last_ns = now_ns;
+        t->first_ns = t->last_ns = f->t_ns;
         return;
     }
-    const double s = (double)(now_ns - t->last_ns) / NS_PER_S;
-    t->stamped_units += piece->units;
-    t->last_ns = now_ns;
-    t->steps += piece->steps;
-    t->units += piece->units;
+    const double s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
+    t->stamped_units += f->units;
+    t->last_ns = f->t_ns;
+    t->steps += f->steps;
+    t->units += f->units;
     if (s > 0) {
-        t->last_rate = piece->units / s;
+        t->last_rate = f->units / s;
         t->max_rate = fmax(t->max_rate, t->last_rate);
         if (line->aggregate == LOG_MEDIAN) {
             keep_rate(t, t->last_rate);
         }
-        keep_steps(t, piece->steps, s / piece->steps);
+        keep_steps(t, f->steps, s / f->steps);
     }
 }
 
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
-                   const struct log_piece *piece, int64_t now_ns)
+                   const struct log_figure *f)
 {
     count(t);
     if (line->source == LOG_FROM_STAMPS) {
-        add_stamped(t, line, piece, now_ns);
+        add_stamped(t, line, f);
         t->n++;
         return;
     }
-    add_rate(t, line, piece);
-    t->steps += piece->steps;
-    t->has_unknown_units = t->has_unknown_units || isnan(piece->units);
-    t->units += isnan(piece->units) ? 0 : piece->units;
+    add_rate(t, line, f);
+    t->steps += f->steps;
+    t->has_unknown_units = t->has_unknown_units || isnan(f->units);
+    t->units += isnan(f->units) ? 0 : f->units;
     t->n++;
 }
 

@@ -8,16 +8,10 @@
 #include "base/vec.h"
 #include "logparse/number.h"
 #include "logparse/rule.h"
+#include "logparse/values.h"
 
 #define LOG_TALLY_MAX_RATES 65536  /* for a median; of more, every second is kept, and so on */
 #define LOG_TALLY_MAX_STEPS 100000 /* more step times than these are not kept at all */
-
-struct log_piece { /* what one line says */
-    double steps;  /* that it covers */
-    double units;  /* that it covers; NaN: unknown */
-    double rate;   /* units/s; NaN: only time stamps can say */
-    double step_s; /* mean time of its steps; NaN: unknown */
-};
 
 struct log_tally {
     /* where the process is */
@@ -55,6 +49,6 @@ bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip,
  * begins with the last line of the warm-up. */
 void log_tally_skip(struct log_tally *t, int64_t now_ns);
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
-                   const struct log_piece *piece, int64_t now_ns);
+                   const struct log_figure *f);
 /* Units/s; NaN: no line, or no time between lines. */
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line);

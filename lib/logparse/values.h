@@ -1,4 +1,4 @@
-/* What one matched line says, as numbers. Pure. */
+/* What one matched line says: its groups as numbers, and its figure. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,22 @@ struct log_values {
     double number[LOG_GROUP_COUNT]; /* NaN if the line lacks the group; LOG_STAMP has no number */
     struct log_stamp stamp;         /* of any of the three groups of it */
     bool has_stamp;
+};
+
+struct log_figure { /* of one line; what it does not say is NaN */
+    size_t line;    /* of the rule */
+    int64_t rank;   /* -1: the line has none */
+    bool is_warmup;
+    double epoch;  /* its number */
+    double step;   /* its number */
+    double steps;  /* that the line covers */
+    double units;  /* that the line covers */
+    double rate;   /* units/s, of the line's own numbers */
+    double step_s; /* mean time of its steps, by its rate; only of a step line */
+    double time_s; /* that the line names, of a step or of all that it covers */
+    double batch;  /* samples of a step */
+    double loss, accuracy;
+    int64_t t_ns; /* the line's time stamp, or that of its arrival */
 };
 
 /* -EINVAL: a group has text that is not its kind of number; err says which and what. A loss or an
