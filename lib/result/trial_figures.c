@@ -19,9 +19,7 @@ enum { TEXT_FAILURE, TEXT_NODE, TEXT_RULE, TEXT_METHOD, TEXT_HARDWARE };
 
 void trial_figures_done(struct trial_figures *f)
 {
-    free(f->unit);
-    free(f->missing);
-    free(f->details);
+    trial_done(&f->trial);
     free(f->machines);
     buf_done(&f->replicas);
     *f = (struct trial_figures){0};
@@ -173,29 +171,16 @@ bool trial_figures_make(const struct attempt_row *row, const struct trial_terms 
     if (terms->n_leading == 0) {
         return false;
     }
-    struct trial_result t = {.row = row};
+    struct trial_figures f = {.trial.row = row};
+    struct trial_result *t = &f.trial;
     struct machines machines = {0};
-    trial_build(&t, terms, RUN_SUCCEEDED);
-    struct trial_figures f = {
-        .throughput = t.throughput.estimate.known ? t.throughput.estimate.value : NAN,
-        .unit = xstrdup(t.throughput.unit),
-        .seconds = seconds_of(&t, terms->leading),
-        .missing = t.outcome == ATTEMPT_SUCCEEDED ? take_ptr(t.error) : NULL,
-        .details = take_ptr(t.details),
-        .others_share = t.others_share,
-        .cpus = t.cpus,
-        .time_to_accuracy_s = t.to_accuracy.s,
-        .best_accuracy = t.to_accuracy.best,
-        .accuracy_after = t.after.accuracy,
-        .after_state = t.after.state,
-        .evaluations_k = t.evaluations_k,
-        .evaluations_from = t.evaluations_from,
-    };
-    put_replicas(&t, &machines, &f.replicas);
-    f.machines = t.phase == TRIAL_SUCCEEDED ? machines_to_text(&machines) : NULL;
-    const bool is_good = t.phase != TRIAL_SUCCEEDED || f.machines != NULL;
+    trial_build(t, terms, RUN_SUCCEEDED);
+    f.seconds = seconds_of(t, terms->leading);
+    put_replicas(t, &machines, &f.replicas);
+    f.machines = t->phase == TRIAL_SUCCEEDED ? machines_to_text(&machines) : NULL;
+    const bool is_good = t->phase != TRIAL_SUCCEEDED || f.machines != NULL;
     machines_done(&machines);
-    trial_done(&t);
+    trial_forget_replicas(t);
     if (!is_good) {
         trial_figures_done(&f);
         return false;
@@ -370,29 +355,25 @@ static const char *unit_of(const char *text)
 }
 
 /* What a trial says as a whole. */
-static bool take_trial(struct trial_result *t, const struct trial_figures *f)
+static bool take_trial(struct trial_result *t, const struct trial_result *f)
 {
-    t->throughput.unit = unit_of(f->unit);
-    t->throughput.estimate.known = !isnan(f->throughput);
-    t->throughput.estimate.value = isnan(f->throughput) ? 0 : f->throughput;
-    if (t->outcome == ATTEMPT_SUCCEEDED && isnan(f->throughput)) {
+    t->throughput.unit = unit_of(f->throughput.unit);
+    t->throughput.estimate = f->throughput.estimate;
+    if (t->outcome == ATTEMPT_SUCCEEDED && !f->throughput.estimate.known) {
         t->phase = TRIAL_METRICS_UNAVAILABLE;
-        t->error = xstrdup_or_null(f->missing);
+        t->error = xstrdup_or_null(f->error);
     }
     t->details = xstrdup_or_null(f->details);
     t->others_share = f->others_share;
     t->cpus = f->cpus;
-    t->to_accuracy = (struct time_to_accuracy){
-        !isnan(f->time_to_accuracy_s) ? TARGET_REACHED
-        : !isnan(f->best_accuracy)    ? TARGET_NOT_REACHED
-                                      : TARGET_UNKNOWN,
-        f->time_to_accuracy_s,
-        f->best_accuracy,
-    };
-    t->after = (struct accuracy_after){(enum after_state)f->after_state, f->accuracy_after};
-    t->evaluations_k = (uint32_t)f->evaluations_k;
-    t->evaluations_from = (uint32_t)f->evaluations_from;
-    return t->throughput.unit != NULL && f->after_state >= 0 && f->after_state < AFTER_STATE_COUNT;
+    t->to_accuracy = f->to_accuracy;
+    t->to_accuracy.state = !isnan(f->to_accuracy.s)      ? TARGET_REACHED
+                           : !isnan(f->to_accuracy.best) ? TARGET_NOT_REACHED
+                                                         : TARGET_UNKNOWN; /* it is not stored */
+    t->after = f->after;
+    t->evaluations_k = f->evaluations_k;
+    t->evaluations_from = f->evaluations_from;
+    return t->throughput.unit != NULL && f->after.state < AFTER_STATE_COUNT;
 }
 
 void figures_reader_done(struct figures_reader *r)
@@ -414,7 +395,7 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
         return true;
     }
     trial_take_outcome(t, result->phase);
-    if (!take_trial(t, f) ||
+    if (!take_trial(t, &f->trial) ||
         (t->phase == TRIAL_SUCCEEDED && !read_machines(r, &p->machines, f->machines))) {
         return false;
     }

@@ -16,24 +16,15 @@
 
 #include "base/buf.h"
 #include "core/phase.h"
-#include "result/accuracy.h"
 #include "result/machines.h"
 #include "result/result.h"
 
-/* Unknown numbers are NaN, unknown texts NULL. Owned. */
+/* Owned. */
 struct trial_figures {
-    double throughput;
-    char *unit;     /* "samples/s" */
-    double seconds; /* the longest measured window of a replica that leads */
-    char *missing;  /* of one that succeeded: why it has no throughput */
-    char *details;
-    double others_share, cpus;
-    double time_to_accuracy_s, best_accuracy;
-    double accuracy_after;
-    int64_t after_state; /* enum after_state */
-    int64_t evaluations_k, evaluations_from;
-    char *machines;      /* of one with a throughput: machines_to_text */
-    struct buf replicas; /* empty: only the others are wanted */
+    struct trial_result trial; /* without its replicas; from a store, without its row and phase */
+    double seconds;            /* the longest measured window of a replica that leads; NaN: none */
+    char *machines;            /* of one with a throughput: machines_to_text; else NULL */
+    struct buf replicas;       /* empty: only the others are wanted */
 };
 void trial_figures_done(struct trial_figures *f);
 

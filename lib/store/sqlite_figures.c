@@ -39,6 +39,8 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
                   const struct packed_figures *packed, struct err *err)
 {
     const struct trial_figures *f = &packed->figures;
+    const struct trial_result *t = &f->trial;
+    const struct estimate *throughput = &t->throughput.estimate;
     if (!packed->is_known) {
         return 0;
     }
@@ -59,9 +61,10 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
         "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19) "
         "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
         "siiiirsrssrrrrriiis", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
-        (int64_t)VERSION, f->throughput, f->unit, f->seconds, f->missing, f->details,
-        f->others_share, f->cpus, f->time_to_accuracy_s, f->best_accuracy, f->accuracy_after,
-        f->after_state, f->evaluations_k, f->evaluations_from, f->machines);
+        (int64_t)VERSION, throughput->known ? throughput->value : NAN, t->throughput.unit,
+        f->seconds, t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share,
+        t->cpus, t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
+        (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines);
     return r < 0 ? r
                  : sql_run(s, err,
                            "INSERT INTO replica_figures (run_uid, point, trial, attempt, zstd) "
@@ -92,18 +95,17 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
         return r;
     }
     struct trial_figures f = {
-        .throughput = real_of(q, 4),
-        .unit = text_of(q, 5),
-        .missing = text_of(q, 6),
-        .details = text_of(q, 7),
-        .others_share = real_of(q, 8),
-        .cpus = real_of(q, 9),
-        .time_to_accuracy_s = real_of(q, 10),
-        .best_accuracy = real_of(q, 11),
-        .accuracy_after = real_of(q, 12),
-        .after_state = sqlite3_column_int64(q, 13),
-        .evaluations_k = sqlite3_column_int64(q, 14),
-        .evaluations_from = sqlite3_column_int64(q, 15),
+        .trial = {.throughput.estimate.known = sqlite3_column_type(q, 4) != SQLITE_NULL,
+                  .throughput.estimate.value = sqlite3_column_double(q, 4), /* 0 of NULL */
+                  .throughput.unit = text_of(q, 5),
+                  .error = text_of(q, 6),
+                  .details = text_of(q, 7),
+                  .others_share = real_of(q, 8),
+                  .cpus = real_of(q, 9),
+                  .to_accuracy = {.s = real_of(q, 10), .best = real_of(q, 11)},
+                  .after = {(enum after_state)sqlite3_column_int64(q, 13), real_of(q, 12)},
+                  .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
+                  .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
         .machines = text_of(q, 16),
     };
     if (sqlite3_column_int64(q, 3) != VERSION ||

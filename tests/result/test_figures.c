@@ -497,8 +497,7 @@ TEST(missing_ones_are_noticed)
     assert_false(figures_end(&r));
     assert_true(figures_read(&r, &rows[1], &figures[1]));
     assert_true(figures_end(&r));
-    free(figures[1].unit);
-    figures[1].unit = xstrdup("miles");
+    figures[1].trial.throughput.unit = "miles";
     assert_false(figures_read(&r, &rows[1], &figures[1]));
     figures_reader_done(&r);
     result_free(r.result);
