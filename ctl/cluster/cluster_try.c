@@ -13,7 +13,7 @@
 #include "kube/json.h"
 #include "kube/log_cursor.h"
 #include "pod/facts.h"
-#include "run/replica_log.h"
+#include "run/log_reader.h"
 #include "spec/log_rule.h"
 
 #define POLL_MS 500
@@ -84,7 +84,7 @@ static void wait_a_moment(struct trying *t)
 struct reading {
     struct trying *t;
     struct replica_id id;
-    struct replica_log *log; /* NULL: the system's replicas write records */
+    struct log_reader *log; /* NULL: the system's replicas write records */
     struct kube_log_cursor cursor;
     struct buf text; /* without time stamps */
     bool is_enough;
@@ -104,7 +104,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     buf_putc(&r->text, '\n');
     struct record record;
     if (r->log != NULL) {
-        replica_log_feed(r->log, LOG_STDOUT, r->text.data + begin, len + 1, r->cursor.last_ns);
+        log_reader_feed(r->log, LOG_STDOUT, r->text.data + begin, len + 1, r->cursor.last_ns);
     } else if (record_read(line, len, &record, NULL) > 0) {
         on_step(r, &record);
         record_done(&record);
@@ -116,14 +116,14 @@ static bool read_log(struct trying *t, uint32_t index, const char *text, size_t 
     struct reading r = {
         .t = t, .id = {.role = point_leading_role(&t->def->matrix.points[0]), .index = index}};
     const struct log_parser_params params = log_rule_params(t->def, &r.id);
-    r.log = params.rule == NULL ? NULL : replica_log_new(&params, &r.id, on_step, &r);
+    r.log = params.rule == NULL ? NULL : log_reader_new(&params, &r.id, on_step, &r);
     kube_log_cursor_init(&r.cursor, 0, on_line, &r);
     kube_log_cursor_feed(&r.cursor, text, len);
     kube_log_cursor_end(&r.cursor);
     const struct replica_output output = {.log = buf_cstr(&r.text), .log_len = r.text.len};
     try_seen_output(&t->seen, &r.id, &output);
     kube_log_cursor_done(&r.cursor);
-    replica_log_free(r.log);
+    log_reader_free(r.log);
     buf_done(&r.text);
     return r.is_enough;
 }

@@ -179,7 +179,7 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
     t->throughput.estimate.value = sum;
 }
 
-/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first
+/* What a launcher says of a log without a figure has several lines (run/log_reader.h); the first
  * one is in the error already, if that was known before the log was read. */
 static void take_details(struct trial_result *t)
 {

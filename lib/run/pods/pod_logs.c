@@ -65,7 +65,7 @@ static void drop_end(struct pod_log *log)
 {
     free(log->end.summary_line);
     free(log->end.why);
-    log->end = (struct replica_log_end){0};
+    log->end = (struct log_reader_end){0};
 }
 
 /* Before the first line of the container there may be some of the kubelet without a time. */
@@ -79,7 +79,7 @@ static int64_t line_ns(const struct pod_member *m)
 static void end_reader(struct pod_member *m, const char *failure)
 {
     drop_end(&m->log);
-    replica_log_end(m->log.reader, line_ns(m), &m->log.end);
+    log_reader_end(m->log.reader, line_ns(m), &m->log.end);
     if (failure != NULL) {
         drop_end(&m->log);
         m->log.end.why = xasprintf("the log could not be read: %s", failure);
@@ -139,8 +139,8 @@ static void on_follow_line(void *ctx, const char *line, size_t len)
     capture_feed(m->log.capture, CAPTURE_STDOUT, "\n", 1);
     if (m->log.reader != NULL) {
         const int64_t t_ns = line_ns(m);
-        replica_log_feed(m->log.reader, LOG_STDOUT, line, len, t_ns);
-        replica_log_feed(m->log.reader, LOG_STDOUT, "\n", 1, t_ns);
+        log_reader_feed(m->log.reader, LOG_STDOUT, line, len, t_ns);
+        log_reader_feed(m->log.reader, LOG_STDOUT, "\n", 1, t_ns);
     }
 }
 
@@ -175,7 +175,7 @@ static void start_follow(struct pod_member *m)
     begin_capture(m);
     if (pod_logs_has_figures(m)) {
         const struct log_parser_params rule = log_rule_params(params->def, &m->id);
-        m->log.reader = replica_log_new(&rule, &m->id, on_step, m);
+        m->log.reader = log_reader_new(&rule, &m->id, on_step, m);
     }
     m->log.step = POD_LOG_FOLLOWING;
     m->log.output_unix_ms = clock_steady_unix_ms();
@@ -341,7 +341,7 @@ void pod_logs_explain(struct pod_member *m)
     const struct log_parser_params who = log_rule_params(m->owner->params.def, &m->id);
     size_t len;
     const char *text = capture_text(m->log.capture, &len);
-    m->log.end.why = replica_log_advise(m->log.end.why, text, len, &who);
+    m->log.end.why = log_reader_advise(m->log.end.why, text, len, &who);
     m->log.is_explained = true;
 }
 
@@ -359,7 +359,7 @@ void pod_logs_close(struct pod_member *m)
         kube_call_cancel(m->log.call);
     }
     drop_capture(&m->log);
-    replica_log_free(m->log.reader);
+    log_reader_free(m->log.reader);
     m->log.reader = NULL;
     drop_end(&m->log);
     m->log.step = POD_LOG_CLOSED;

@@ -53,7 +53,7 @@
 
 #include "pod/state.h"
 #include "run/capture.h"
-#include "run/replica_log.h"
+#include "run/log_reader.h"
 #include "run/pods/pod_answer.h"
 
 /* How long the watch may take to show a pod that was created, before it is looked up. */
@@ -146,8 +146,8 @@ struct pod_log {
     int64_t output_unix_ms;  /* while FOLLOWING: the last line, or the begin */
     struct capture *capture; /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
     /* in addition to a capture, owned; NULL: the replica writes records */
-    struct replica_log *reader;
-    struct replica_log_end end; /* of the reader, once THERE; owned */
+    struct log_reader *reader;
+    struct log_reader_end end; /* of the reader, once THERE; owned */
     bool is_explained;          /* end.why has the advice */
 };
 

@@ -100,7 +100,7 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
     capture_init(&p->capture, log_max_bytes, on_line, p);
     p->log_params = *log;
     p->log_params.role = id->role;
-    p->log = log->rule == NULL ? NULL : replica_log_new(log, id, on_step, p);
+    p->log = log->rule == NULL ? NULL : log_reader_new(log, id, on_step, p);
     return p;
 }
 
@@ -109,7 +109,7 @@ static void process_free(struct process *p)
     str_list_free(p->argv);
     str_list_free(p->envp);
     capture_done(&p->capture);
-    replica_log_free(p->log);
+    log_reader_free(p->log);
     free(p->message);
     free(p->summary_line);
     free(p->environment_json);
@@ -164,7 +164,7 @@ static bool stream_read(struct process_stream *s, size_t budget)
         s->owner->output_unix_ms = clock_steady_unix_ms();
         capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
         if (s->owner->log != NULL) {
-            replica_log_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
+            log_reader_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
                              chunk, (size_t)n, clock_monotonic_ns());
         }
         budget -= (size_t)n < budget ? (size_t)n : budget;
@@ -243,8 +243,8 @@ static char *describe_end(const struct process *p)
 
 static void end_log(struct process *p)
 {
-    struct replica_log_end end;
-    replica_log_end(p->log, clock_monotonic_ns(), &end);
+    struct log_reader_end end;
+    log_reader_end(p->log, clock_monotonic_ns(), &end);
     p->summary_line = end.summary_line;
     p->is_job_summary = end.is_job;
     p->damage = end.why;
@@ -259,7 +259,7 @@ static void explain_silence(struct process *p)
         (p->log != NULL || is_unread)) {
         size_t len;
         const char *text = capture_text(&p->capture, &len);
-        p->damage = replica_log_advise(p->damage, text, len, &p->log_params);
+        p->damage = log_reader_advise(p->damage, text, len, &p->log_params);
     }
 }
 

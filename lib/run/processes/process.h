@@ -16,7 +16,7 @@
 #include "run/capture.h"
 #include "run/processes/child.h"
 #include "run/launcher.h"
-#include "run/replica_log.h"
+#include "run/log_reader.h"
 
 #define PROCESS_TERM_GRACE_MS 2000
 
@@ -44,7 +44,7 @@ struct process {
     unsigned n_handles; /* not yet closed */
     struct capture capture;
     struct log_parser_params log_params;
-    struct replica_log *log; /* owned; NULL: it writes records */
+    struct log_reader *log; /* owned; NULL: it writes records */
     bool has_record;         /* it wrote one */
 
     enum replica_state state;

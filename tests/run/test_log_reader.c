@@ -1,6 +1,6 @@
 /* What a log rule makes of one replica's output: records of steps, and a summary or a reason. */
 #include "tests/test.h"
-#include "run/replica_log.h"
+#include "run/log_reader.h"
 
 #include "base/mem.h"
 #include "core/summary.h"
@@ -20,7 +20,7 @@ static void on_step(void *ctx, const struct record *record)
     steps->last = *record;
 }
 
-static struct replica_log *new_log(struct log_rule *rule, int64_t warmup, struct steps *steps)
+static struct log_reader *new_log(struct log_rule *rule, int64_t warmup, struct steps *steps)
 {
     const struct log_parser_params params = {
         .rule = rule,
@@ -29,19 +29,19 @@ static struct replica_log *new_log(struct log_rule *rule, int64_t warmup, struct
         .warmup_steps = warmup,
         .trainers = 2,
     };
-    return replica_log_new(&params, &id, on_step, steps);
+    return log_reader_new(&params, &id, on_step, steps);
 }
 
-static void feed(struct replica_log *l, const char *text, int64_t t_ns)
+static void feed(struct log_reader *l, const char *text, int64_t t_ns)
 {
-    replica_log_feed(l, LOG_STDOUT, text, strlen(text), t_ns);
+    log_reader_feed(l, LOG_STDOUT, text, strlen(text), t_ns);
 }
 
 TEST(steps_and_a_summary)
 {
     struct log_rule *rule = log_shipped_load("paddle-fluid");
     struct steps steps = {0};
-    struct replica_log *l = new_log(rule, 1, &steps);
+    struct log_reader *l = new_log(rule, 1, &steps);
     feed(l, "Pass = 0, Iters = 0, Loss = 3.5, Accuracy = 0.1, Speed = 16.00 img/s\nPass = 0, It",
          0);
     assert_int_equal(steps.n, 1);
@@ -55,8 +55,8 @@ TEST(steps_and_a_summary)
     assert_int_equal(steps.last.step.samples, 32);
     assert_int_equal(steps.last.step.step_ns, 500000000);
     assert_true(steps.last.step.loss == 2.5);
-    struct replica_log_end end;
-    replica_log_end(l, 8000, &end);
+    struct log_reader_end end;
+    log_reader_end(l, 8000, &end);
     assert_null(end.why);
     assert_false(end.is_job);
     struct summary s;
@@ -69,7 +69,7 @@ TEST(steps_and_a_summary)
     assert_string_equal(s.source.method, "mean of 1 step line");
     summary_done(&s);
     free(end.summary_line);
-    replica_log_free(l);
+    log_reader_free(l);
     log_rule_free(rule);
 }
 
@@ -78,20 +78,20 @@ TEST(steps_by_time_stamps)
 {
     struct log_rule *rule = log_shipped_load("paddle-benchmark-fluid");
     struct steps steps = {0};
-    struct replica_log *l = new_log(rule, 0, &steps);
+    struct log_reader *l = new_log(rule, 0, &steps);
     feed(l, "Pass: 0, Iter: 0, Loss: 4.5\n", 1000000000);
     assert_int_equal(steps.n, 0); /* there is no time yet */
     feed(l, "Pass: 0, Iter: 2, Loss: 3.5\n", 3000000000);
     assert_int_equal(steps.n, 1);
     assert_int_equal(steps.last.step.samples, 64);
     assert_int_equal(steps.last.step.step_ns, 2000000000);
-    struct replica_log_end end;
-    replica_log_end(l, 9000000000, &end);
+    struct log_reader_end end;
+    log_reader_end(l, 9000000000, &end);
     struct summary s;
     assert_int_equal(summary_read_usable(end.summary_line, &id, &s, NULL), 0);
     assert_true(summary_throughput(&s) == 32);
     free(end.summary_line);
-    replica_log_free(l);
+    log_reader_free(l);
     log_rule_free(rule);
 }
 
@@ -99,28 +99,28 @@ TEST(a_summary_of_the_job)
 {
     struct log_rule *rule = log_shipped_load("tf-cnn-benchmarks");
     struct steps steps = {0};
-    struct replica_log *l = new_log(rule, 0, &steps);
+    struct log_reader *l = new_log(rule, 0, &steps);
     feed(l, "total images/sec: 1088.76", 0);
-    struct replica_log_end end;
-    replica_log_end(l, 0, &end);
+    struct log_reader_end end;
+    log_reader_end(l, 0, &end);
     assert_true(end.is_job);
     assert_int_equal(steps.n, 0);
     free(end.summary_line);
-    replica_log_free(l);
+    log_reader_free(l);
     log_rule_free(rule);
 }
 
 TEST(a_reason)
 {
     struct log_rule *rule = log_shipped_load("keras");
-    struct replica_log *l = new_log(rule, 0, &(struct steps){0});
+    struct log_reader *l = new_log(rule, 0, &(struct steps){0});
     feed(l, "killed\n", 0);
-    struct replica_log_end end;
-    replica_log_end(l, 0, &end);
+    struct log_reader_end end;
+    log_reader_end(l, 0, &end);
     assert_null(end.summary_line);
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
     free(end.why);
-    replica_log_free(l);
+    log_reader_free(l);
     log_rule_free(rule);
 }

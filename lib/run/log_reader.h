@@ -7,27 +7,27 @@
 #include "core/replica.h"
 #include "logparse/parser.h"
 
-struct replica_log;
-typedef void (*replica_log_step_fn)(void *ctx, const struct record *record);
+struct log_reader;
+typedef void (*log_reader_step_fn)(void *ctx, const struct record *record);
 
 /* params->rule is not NULL; its on_figure and ctx are not read. */
-struct replica_log *replica_log_new(const struct log_parser_params *params,
-                                    const struct replica_id *id, replica_log_step_fn on_step,
+struct log_reader *log_reader_new(const struct log_parser_params *params,
+                                    const struct replica_id *id, log_reader_step_fn on_step,
                                     void *ctx);
-void replica_log_free(struct replica_log *l); /* NULL is fine */
-void replica_log_feed(struct replica_log *l, enum log_stream stream, const char *data, size_t len,
+void log_reader_free(struct log_reader *l); /* NULL is fine */
+void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *data, size_t len,
                       int64_t t_ns);
 
 /* What the log of a replica that has ended is worth. */
-struct replica_log_end {
+struct log_reader_end {
     char *summary_line; /* owned; NULL: no throughput follows from the log */
     bool is_job;        /* of the summary: it is that of all trainers */
     char *why;          /* owned, several lines; NULL: there is a summary */
 };
-void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret);
+void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret);
 
 /* The output of a replica that ended well without a summary: what the definition needs so that it
  * has one. `who->rule` NULL: it should have written records. Owned; continues `why_take` (of
- * replica_log_end; NULL: none). */
-char *replica_log_advise(char *why_take, const char *output, size_t len,
+ * log_reader_end; NULL: none). */
+char *log_reader_advise(char *why_take, const char *output, size_t len,
                          const struct log_parser_params *who);

@@ -1,5 +1,5 @@
-/* See replica_log.h. */
-#include "run/replica_log.h"
+/* See log_reader.h. */
+#include "run/log_reader.h"
 
 #include <math.h>
 
@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "logparse/advice.h"
 
-struct replica_log {
+struct log_reader {
     struct log_parser *parser;
     struct log_parser_params params;
     struct record_who who;
-    replica_log_step_fn on_step;
+    log_reader_step_fn on_step;
     void *ctx;
     uint32_t n_warmup, n_measured; /* steps shown */
     int64_t begin_ns, last_ns;     /* time stamps of figures */
@@ -19,7 +19,7 @@ struct replica_log {
 };
 
 /* Samples and time whose quotient is the figure's throughput; false: it has none. */
-static bool step_of(const struct replica_log *l, const struct log_figure *f, double *ret_samples,
+static bool step_of(const struct log_reader *l, const struct log_figure *f, double *ret_samples,
                     double *ret_s)
 {
     const double units = isnan(f->units) ? 0 : f->units;
@@ -40,7 +40,7 @@ static uint32_t steps_of(const struct log_figure *f)
 
 static void on_figure(void *ctx, const struct log_figure *f)
 {
-    struct replica_log *l = ctx;
+    struct log_reader *l = ctx;
     const struct log_line_rule *line = &l->params.rule->lines.items[f->line];
     double samples, s;
     if (line->kind != LOG_KIND_STEP || f->rank > 0) {
@@ -68,11 +68,11 @@ static void on_figure(void *ctx, const struct log_figure *f)
     l->on_step(l->ctx, &record);
 }
 
-struct replica_log *replica_log_new(const struct log_parser_params *params,
-                                    const struct replica_id *id, replica_log_step_fn on_step,
+struct log_reader *log_reader_new(const struct log_parser_params *params,
+                                    const struct replica_id *id, log_reader_step_fn on_step,
                                     void *ctx)
 {
-    struct replica_log *l = xnew(struct replica_log);
+    struct log_reader *l = xnew(struct log_reader);
     l->params = *params;
     l->params.on_figure = on_figure;
     l->params.ctx = l;
@@ -84,7 +84,7 @@ struct replica_log *replica_log_new(const struct log_parser_params *params,
     return l;
 }
 
-void replica_log_free(struct replica_log *l)
+void log_reader_free(struct log_reader *l)
 {
     if (l != NULL) {
         log_parser_free(l->parser);
@@ -92,16 +92,16 @@ void replica_log_free(struct replica_log *l)
     }
 }
 
-void replica_log_feed(struct replica_log *l, enum log_stream stream, const char *data, size_t len,
+void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *data, size_t len,
                       int64_t t_ns)
 {
     log_parser_feed(l->parser, stream, data, len, t_ns);
 }
 
-void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret)
+void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret)
 {
     log_parser_end(l->parser, t_ns);
-    *ret = (struct replica_log_end){0};
+    *ret = (struct log_reader_end){0};
     struct log_result result;
     struct buf out = BUF_INIT;
     if (log_parser_result(l->parser, &result) < 0) {
@@ -116,7 +116,7 @@ void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end
     summary_done(&result.summary);
 }
 
-char *replica_log_advise(char *why_take, const char *output, size_t len,
+char *log_reader_advise(char *why_take, const char *output, size_t len,
                          const struct log_parser_params *who)
 {
     struct buf out = BUF_INIT;
