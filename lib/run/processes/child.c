@@ -101,7 +101,7 @@ static pid_t fork_child(const struct child_params *params, const struct start *s
     return pid;
 }
 
-static int report_error(const struct child_params *params, const struct child_report *report,
+static int start_error(const struct child_params *params, const struct child_report *report,
                         struct err *err)
 {
     static const char *const stages[] = {
@@ -143,7 +143,7 @@ int child_spawn(const struct child_params *params, struct child *ret, struct err
     if (read_report(s.report[0], &report) == (ssize_t)sizeof(report)) {
         (void)waitpid(pid, NULL, 0); /* it is on its way to _exit */
         start_close(&s);
-        return report_error(params, &report, err);
+        return start_error(params, &report, err);
     }
     *ret = (struct child){
         .pid = pid, .is_supervised = params->is_supervised, .out_fd = s.out[0], .err_fd = s.err[0]};
