@@ -65,8 +65,11 @@ void table_column(struct table *t, const char *title, enum table_align align)
     *vec_push(&t->columns) = (struct column){xstrdup(title), align};
 }
 
-static void put_cell(struct table *t, char *text_take)
+static void put_cell(struct table *t, const char *title, enum table_align align, char *text_take)
 {
+    if (title != NULL && !t->is_titled) {
+        *vec_push(&t->columns) = (struct column){xstrdup(title), align};
+    }
     (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
     *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE, NULL};
 }
@@ -75,10 +78,7 @@ void table_put(struct table *t, const char *title, enum table_align align, const
 {
     va_list ap;
     va_start(ap, fmt);
-    if (title != NULL && !t->is_titled) {
-        *vec_push(&t->columns) = (struct column){xstrdup(title), align};
-    }
-    put_cell(t, xvasprintf(fmt, ap));
+    put_cell(t, title, align, xvasprintf(fmt, ap));
     va_end(ap);
 }
 
@@ -91,14 +91,14 @@ void table_named_column(struct table *t, const char *name, enum table_align alig
 void table_named(struct table *t, const char *name, const char *text)
 {
     _cleanup_(freep) char *title = t->is_titled ? NULL : text_capitals(name);
-    table_number(t, title, "%s", text);
+    put_cell(t, title, TABLE_RIGHT, xstrdup(text));
 }
 
 void table_value(struct table *t, const char *title, double value)
 {
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT;
     number_format(value, &text);
-    table_number(t, title, "%s", buf_cstr(&text));
+    put_cell(t, title, TABLE_RIGHT, buf_take(&text));
 }
 
 void table_figure(struct table *t, const char *title, const struct figure *f)
@@ -109,13 +109,13 @@ void table_figure(struct table *t, const char *title, const struct figure *f)
 void table_interval(struct table *t, const char *title, const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT;
     if (e->known && e->has_interval) {
         number_format_range(e->low, e->high, &text);
     } else {
         buf_putc(&text, '-');
     }
-    table_number(t, title, "%s", buf_cstr(&text));
+    put_cell(t, title, TABLE_RIGHT, buf_take(&text));
 }
 
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
