@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "ctl/cli/file.h"
-#include "ctl/cli/terminal.h"
+#include "ctl/cli/terminal_size.h"
 #include "ctl/cli/usage.h"
 #include "doc/json_path.h"
 #include "report/terminal.h"

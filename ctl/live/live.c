@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "ctl/cli/terminal.h"
+#include "ctl/cli/terminal_size.h"
 #include "report/terminal.h"
 
 #define FRAME_MS 100

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/vec_walk.h"
-#include "ctl/cli/terminal.h"
 #include "compare/comparison.h"
+#include "ctl/cli/terminal_size.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)

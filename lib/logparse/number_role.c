@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "logparse/number.h"
+#include "logparse/number_text.h"
 
 #define WORD_SIZE 48
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "logparse/number.h"
+#include "logparse/number_text.h"
 #include "logparse/rule.h"
 #include "logparse/values.h"
 

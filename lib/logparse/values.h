@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "logparse/number.h"
+#include "logparse/number_text.h"
 #include "logparse/pattern.h"
 
 struct log_values {

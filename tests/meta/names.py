@@ -22,10 +22,10 @@ TWO_LAYERS = "a type, and what one program makes of it"
 TWO_THINGS = "two things of that name in parts that do not know each other"
 ALLOWED = {
     TWO_LAYERS: ("emulation.h", "exchange.h", "noise.c", "noise.h", "reference.c", "reference.h", "role.h", "inspect.c", "inspect.h",
-                 "number.c", "number.h", "host.c", "host.h", "process.c", "def.c", "definition.c", "definition.h"),
+                 "host.c", "host.h", "process.c", "def.c", "definition.c", "definition.h"),
     TWO_THINGS: ("allreduce.c", "allreduce.py", "body.c", "body.h", "cache.c", "cache.h", "child.h", "embed.py", "fault.c", "file.c",
                  "file.h", "gang.py", "live.c", "live.h", "machine.py", "probe.c", "schema.c", "shipped.c",
-                 "shipped.h", "sim.h", "terminal.c", "terminal.h", "transport.c", "transport.h", "watch.c"),
+                 "shipped.h", "sim.h", "transport.c", "transport.h", "watch.c"),
     "a page for users, and the contract or the golden of it": ("prediction.md", "systems.md", "summary.json"),
     "a name that Debian gives": ("format",),
     "a bench and the check of its figures": ("figures.py",),

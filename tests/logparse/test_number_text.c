@@ -1,6 +1,6 @@
 /* Numbers, durations and dates as programs print them. */
 #include "tests/test.h"
-#include "logparse/number.h"
+#include "logparse/number_text.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* See number.h. */
-#include "logparse/number.h"
+/* See number_text.h. */
+#include "logparse/number_text.h"
 
 #include <ctype.h>
 #include <math.h>

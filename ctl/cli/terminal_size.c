@@ -1,5 +1,5 @@
-/* See terminal.h. Edge file: asks the terminal. */
-#include "ctl/cli/terminal.h"
+/* See terminal_size.h. Edge file: asks the terminal. */
+#include "ctl/cli/terminal_size.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>
