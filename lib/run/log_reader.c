@@ -69,8 +69,8 @@ static void on_figure(void *ctx, const struct log_figure *f)
 }
 
 struct log_reader *log_reader_new(const struct log_parser_params *params,
-                                    const struct replica_id *id, log_reader_step_fn on_step,
-                                    void *ctx)
+                                  const struct replica_id *id, log_reader_step_fn on_step,
+                                  void *ctx)
 {
     struct log_reader *l = xnew(struct log_reader);
     l->params = *params;
@@ -93,7 +93,7 @@ void log_reader_free(struct log_reader *l)
 }
 
 void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *data, size_t len,
-                      int64_t t_ns)
+                     int64_t t_ns)
 {
     log_parser_feed(l->parser, stream, data, len, t_ns);
 }
@@ -117,7 +117,7 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
 }
 
 char *log_reader_advise(char *why_take, const char *output, size_t len,
-                         const struct log_parser_params *who)
+                        const struct log_parser_params *who)
 {
     struct buf out = BUF_INIT;
     if (who->rule != NULL) {

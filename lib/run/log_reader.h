@@ -12,11 +12,11 @@ typedef void (*log_reader_step_fn)(void *ctx, const struct record *record);
 
 /* params->rule is not NULL; its on_figure and ctx are not read. */
 struct log_reader *log_reader_new(const struct log_parser_params *params,
-                                    const struct replica_id *id, log_reader_step_fn on_step,
-                                    void *ctx);
+                                  const struct replica_id *id, log_reader_step_fn on_step,
+                                  void *ctx);
 void log_reader_free(struct log_reader *l); /* NULL is fine */
 void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *data, size_t len,
-                      int64_t t_ns);
+                     int64_t t_ns);
 
 /* What the log of a replica that has ended is worth. */
 struct log_reader_end {
@@ -30,4 +30,4 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
  * has one. `who->rule` NULL: it should have written records. Owned; continues `why_take` (of
  * log_reader_end; NULL: none). */
 char *log_reader_advise(char *why_take, const char *output, size_t len,
-                         const struct log_parser_params *who);
+                        const struct log_parser_params *who);

@@ -148,7 +148,7 @@ struct pod_log {
     /* in addition to a capture, owned; NULL: the replica writes records */
     struct log_reader *reader;
     struct log_reader_end end; /* of the reader, once THERE; owned */
-    bool is_explained;          /* end.why has the advice */
+    bool is_explained;         /* end.why has the advice */
 };
 
 struct pods;

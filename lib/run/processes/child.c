@@ -102,7 +102,7 @@ static pid_t fork_child(const struct child_params *params, const struct start *s
 }
 
 static int start_error(const struct child_params *params, const struct child_report *report,
-                        struct err *err)
+                       struct err *err)
 {
     static const char *const stages[] = {
         [CHILD_STAGE_GROUP] = "create the process group",

@@ -165,7 +165,7 @@ static bool stream_read(struct process_stream *s, size_t budget)
         capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
         if (s->owner->log != NULL) {
             log_reader_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
-                             chunk, (size_t)n, clock_monotonic_ns());
+                            chunk, (size_t)n, clock_monotonic_ns());
         }
         budget -= (size_t)n < budget ? (size_t)n : budget;
     }

@@ -45,7 +45,7 @@ struct process {
     struct capture capture;
     struct log_parser_params log_params;
     struct log_reader *log; /* owned; NULL: it writes records */
-    bool has_record;         /* it wrote one */
+    bool has_record;        /* it wrote one */
 
     enum replica_state state;
     enum failure_class failure;
