@@ -31,11 +31,11 @@ RULES = {
     "result": (["base", "core", "stats", "spec", "result"], ["jansson.h"], LIBC_PURE),
     "compare": (["base", "core", "stats", "spec", "result", "compare"], ["jansson.h"], LIBC_PURE),
     "predict": (["base", "core", "exchange", "network", "stats", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
-    "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
-    "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
-    "store": (["base", "core", "stats", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
+    "pod": (["base", "core", "doc", "spec", "pod"], ["jansson.h"], LIBC_PURE),
+    "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h"], ANY),
+    "store": (["base", "core", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "stats", "spec", "result", "compare", "report"], ["jansson.h"], LIBC_PURE),
-    "load": (["base", "core", "spec", "result", "store", "load"], [], ANY),
+    "load": (["base", "core", "result", "store", "load"], [], ANY),
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
     "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),
@@ -47,7 +47,7 @@ RULES = {
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
     "worker/model": (["base", "network", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
     "worker": (["base", "core", "exchange", "host", "network", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
-                "worker/model"], ["jansson.h", "openssl/"], ANY),
+                "worker/model"], ["jansson.h"], ANY),
 }
 
 # Pure code takes time as data and does not log.
