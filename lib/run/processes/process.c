@@ -30,7 +30,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
         replace_take(&p->environment_json, record_environment_canonical(record->start.environment));
         break;
     case RECORD_SUMMARY:
-        replace_take(&p->summary_line, xstrdup(line));
+        replace_take(&p->end.summary_line, xstrdup(line));
         p->summary_fault = summary_fault(&record->summary);
         p->noise = record->summary.noise;
         break;
@@ -52,8 +52,8 @@ static void on_line(void *ctx, const char *line, size_t len)
         return; /* stream_read has given it the bytes */
     }
     int r = line[0] == '{' ? record_read(line, len, &record, &err) : 0;
-    if (r < 0 && p->damage == NULL) {
-        p->damage = xasprintf("damaged record: %s", err.msg);
+    if (r < 0 && p->end.why == NULL) {
+        p->end.why = xasprintf("damaged record: %s", err.msg);
     }
     if (r <= 0) {
         return;
@@ -61,9 +61,9 @@ static void on_line(void *ctx, const char *line, size_t len)
     const struct record_who *who = &record.who;
     if (who->role != p->id.role || who->index != p->id.index ||
         who->attempt != p->id.attempt.number) {
-        if (p->damage == NULL) {
-            p->damage = xasprintf("a record claims to be from %s/%u of attempt %u",
-                                  role_to_string(who->role), who->index, who->attempt);
+        if (p->end.why == NULL) {
+            p->end.why = xasprintf("a record claims to be from %s/%u of attempt %u",
+                                   role_to_string(who->role), who->index, who->attempt);
         }
     } else {
         keep_record(p, &record, line);
@@ -111,11 +111,11 @@ static void process_free(struct process *p)
     capture_done(&p->capture);
     log_reader_free(p->log);
     free(p->message);
-    free(p->summary_line);
+    free(p->end.summary_line);
     free(p->environment_json);
     free(p->placed_json);
     free(p->error_message);
-    free(p->damage);
+    free(p->end.why);
     free(p);
 }
 
@@ -232,7 +232,7 @@ static char *describe_end(const struct process *p)
     const char *words =
         p->error_message != NULL ? p->error_message : capture_last_words(&p->capture);
     if (p->exit_code == 0) {
-        return xstrdup_or_null(p->damage);
+        return xstrdup_or_null(p->end.why);
     }
     if (p->has_blamed) {
         return xstrdup(words);
@@ -241,25 +241,16 @@ static char *describe_end(const struct process *p)
                           : xasprintf("exit code %d: %s", p->exit_code, words);
 }
 
-static void end_log(struct process *p)
-{
-    struct log_reader_end end;
-    log_reader_end(p->log, clock_monotonic_ns(), &end);
-    p->summary_line = end.summary_line;
-    p->is_job_summary = end.is_job;
-    p->damage = end.why;
-}
-
 /* A program that wrote a record uses records: no log rule applies to its log. The first trainer's
  * output is used for those of all: trying the rules takes some 10 ms of the loop. */
 static void explain_silence(struct process *p)
 {
-    const bool is_unread = p->log == NULL && p->damage == NULL && !p->has_record;
-    if (p->id.role != ROLE_PSERVER && p->id.index == 0 && p->summary_line == NULL &&
+    const bool is_unread = p->log == NULL && p->end.why == NULL && !p->has_record;
+    if (p->id.role != ROLE_PSERVER && p->id.index == 0 && p->end.summary_line == NULL &&
         (p->log != NULL || is_unread)) {
         size_t len;
         const char *text = capture_text(&p->capture, &len);
-        p->damage = log_reader_advise(p->damage, text, len, &p->log_params);
+        p->end.why = log_reader_advise(p->end.why, text, len, &p->log_params);
     }
 }
 
@@ -274,7 +265,7 @@ static void finish(struct process *p, int status)
     }
     capture_end(&p->capture);
     if (p->log != NULL) {
-        end_log(p);
+        log_reader_end(p->log, clock_monotonic_ns(), &p->end);
     }
     if (p->state == REPLICA_FAILED) {
         return; /* its output could not be watched, so it was killed */
@@ -369,13 +360,13 @@ void process_close(struct process *p)
 
 bool process_add_noise(struct process *p, const struct noise *seen)
 {
-    if (p->summary_line == NULL) {
+    if (p->end.summary_line == NULL) {
         return false;
     }
     noise_add_seen(&p->noise, seen);
-    char *line = record_replace_noise(p->summary_line, &p->noise);
+    char *line = record_replace_noise(p->end.summary_line, &p->noise);
     if (line != NULL) {
-        replace_take(&p->summary_line, line);
+        replace_take(&p->end.summary_line, line);
     }
     return true;
 }
@@ -390,10 +381,10 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .ended_unix_ms = p->ended_unix_ms,
         .started_unix_ms = p->started_unix_ms,
         .output_unix_ms = p->output_unix_ms,
-        .has_summary = p->summary_line != NULL,
+        .has_summary = p->end.summary_line != NULL,
         .summary_fault = p->summary_fault,
         .noise = &p->noise,
-        .is_job_summary = p->is_job_summary,
+        .is_job_summary = p->end.is_job,
         .has_log_rule = p->log != NULL,
         .message = p->message,
         .has_blamed = p->has_blamed,
@@ -406,7 +397,7 @@ void process_output(struct process *p, struct replica_output *ret)
 {
     replace_take(&p->placed_json, placement_add(p->environment_json, p->node, NULL));
     *ret = (struct replica_output){
-        .summary_line = p->summary_line,
+        .summary_line = p->end.summary_line,
         .environment_json = p->placed_json,
         .exit_code = p->exit_code,
         .signal = p->signal,

@@ -53,14 +53,12 @@ struct process {
     int64_t ended_unix_ms;
     int64_t started_unix_ms, output_unix_ms; /* as in struct observed_replica */
     char *message;                           /* of the end; owned, NULL: none */
-    char *summary_line;                      /* owned, NULL: none */
-    const char *summary_fault;               /* of summary_line; static; NULL: none */
-    struct noise noise;                      /* of summary_line */
-    bool is_job_summary;                     /* summary_line is of all trainers */
+    struct log_reader_end end;               /* of records, too: `why` is the first damaged one */
+    const char *summary_fault;               /* of the summary; static; NULL: none */
+    struct noise noise;                      /* of the summary */
     char *environment_json;                  /* owned, NULL: none */
     char *placed_json;   /* the same with its node; owned, NULL until asked for */
     char *error_message; /* of the last error record; owned, NULL: none */
-    char *damage; /* of the first damaged record, or why the log has no figure; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;
