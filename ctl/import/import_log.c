@@ -107,17 +107,6 @@ static void explain_batch(const struct import_log *l, struct import_end *ret)
 
 /* ---- the end ---- */
 
-static void put_summary(const struct import_log *l, const struct log_result *r,
-                        struct import_end *ret)
-{
-    const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
-    struct buf out = BUF_INIT;
-    record_write_summary(&out, &who, &r->summary, r->step_ns, r->n_step_ns);
-    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
-    ret->summary_line = buf_take(&out);
-    ret->steps = r->summary.steps;
-}
-
 void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret)
 {
     *ret = (struct import_end){0};
@@ -137,7 +126,9 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
         explain_alone(l, &r, ret);
     } else {
         *is_job = *is_job || (has_all && l->params.trainers > 1);
-        put_summary(l, &r, ret);
+        const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
+        ret->summary_line = log_result_to_record(&r, &who);
+        ret->steps = r.summary.steps;
     }
     summary_done(&r.summary);
 }

@@ -111,17 +111,16 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
 
 /* ---- what the outputs say ---- */
 
-/* By the rule, from the output; owned by *ret_parser. False: no figure. */
-static bool read_output(const struct try_seen *seen, uint32_t index, struct log_parser **ret_parser,
-                        struct log_result *ret)
+/* By the rule, from the output. Owned. */
+static struct log_parser *read_output(const struct try_seen *seen, uint32_t index)
 {
     const struct replica_id id = id_of(seen, index);
     const struct log_parser_params params = log_rule_params(seen->def, &id);
     const struct try_replica *r = &seen->list[index];
-    *ret_parser = log_parser_new(&params);
-    log_parser_feed(*ret_parser, LOG_STDOUT, r->output == NULL ? "" : r->output, r->len, 0);
-    log_parser_end(*ret_parser, 0);
-    return log_parser_result(*ret_parser, ret) == 0;
+    struct log_parser *parser = log_parser_new(&params);
+    log_parser_feed(parser, LOG_STDOUT, r->output == NULL ? "" : r->output, r->len, 0);
+    log_parser_end(parser, 0);
+    return parser;
 }
 
 static void explain(const struct try_seen *seen, uint32_t index, struct buf *out)
@@ -135,12 +134,9 @@ static void explain(const struct try_seen *seen, uint32_t index, struct buf *out
         log_explain_unread(text, r->len, &params, out);
         return;
     }
-    struct log_parser *parser;
-    struct log_result result = {0};
-    (void)read_output(seen, index, &parser, &result); /* no figure: hence we ask */
+    struct log_parser *parser = read_output(seen, index);
     log_parser_explain(parser, out);
     log_advise(text, r->len, &params, out);
-    summary_done(&result.summary);
     log_parser_free(parser);
 }
 
@@ -157,9 +153,9 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
 {
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     const struct try_replica *r = &seen->list[index];
-    struct log_parser *parser = NULL;
+    struct log_parser *parser = rule == NULL ? NULL : read_output(seen, index);
     struct log_result result;
-    bool has = rule != NULL && read_output(seen, index, &parser, &result);
+    bool has = parser != NULL && log_parser_result(parser, &result) == 0;
     if (has) {
         const struct summary_source *source = &result.summary.source;
         const bool is_job = source->is_job;

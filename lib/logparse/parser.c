@@ -506,6 +506,14 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
     return -ENODATA;
 }
 
+char *log_result_to_record(const struct log_result *r, const struct record_who *who)
+{
+    struct buf out = BUF_INIT;
+    record_write_summary(&out, who, &r->summary, r->step_ns, r->n_step_ns);
+    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
+    return buf_take(&out);
+}
+
 /* ---- no result ---- */
 
 static void put_reason(const struct log_parser *p, struct buf *out)

@@ -56,6 +56,8 @@ struct log_result {
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
+/* The record of its summary, a line without its newline. Owned. */
+char *log_result_to_record(const struct log_result *r, const struct record_who *who);
 /* Why there is no result: a line with the reason, then the log's last lines and the nearest miss.
  * Each with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);

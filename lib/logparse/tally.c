@@ -124,6 +124,9 @@ static void add_rate(struct log_tally *t, const struct log_line_rule *line,
     if (line->aggregate != LOG_LAST) { /* a last one is the mean of all before */
         keep_steps(t, f->steps, f->step_s);
     }
+    t->steps += f->steps;
+    t->has_unknown_units = t->has_unknown_units || isnan(f->units);
+    t->units += isnan(f->units) ? 0 : f->units;
 }
 
 /* The time between this line and the one before is that of what this line covers. */
@@ -156,13 +159,9 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
     count(t);
     if (line->source == LOG_FROM_STAMPS) {
         add_stamped(t, line, f);
-        t->n++;
-        return;
+    } else {
+        add_rate(t, line, f);
     }
-    add_rate(t, line, f);
-    t->steps += f->steps;
-    t->has_unknown_units = t->has_unknown_units || isnan(f->units);
-    t->units += isnan(f->units) ? 0 : f->units;
     t->n++;
 }
 

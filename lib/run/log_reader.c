@@ -103,15 +103,13 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
     log_parser_end(l->parser, t_ns);
     *ret = (struct log_reader_end){0};
     struct log_result result;
-    struct buf out = BUF_INIT;
     if (log_parser_result(l->parser, &result) < 0) {
-        log_parser_explain(l->parser, &out);
-        ret->why = buf_take(&out);
+        struct buf why = BUF_INIT;
+        log_parser_explain(l->parser, &why);
+        ret->why = buf_take(&why);
         return;
     }
-    record_write_summary(&out, &l->who, &result.summary, result.step_ns, result.n_step_ns);
-    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
-    ret->summary_line = buf_take(&out);
+    ret->summary_line = log_result_to_record(&result, &l->who);
     ret->is_job = result.summary.source.is_job;
     summary_done(&result.summary);
 }
