@@ -94,16 +94,20 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
     if (r < 0) {
         return r;
     }
+    const double throughput = real_of(q, 4);
+    const int64_t after = sqlite3_column_int64(q, 13);
     struct trial_figures f = {
-        .trial = {.throughput.estimate.known = sqlite3_column_type(q, 4) != SQLITE_NULL,
-                  .throughput.estimate.value = sqlite3_column_double(q, 4), /* 0 of NULL */
+        .trial = {.throughput.estimate.known = !isnan(throughput),
+                  .throughput.estimate.value = isnan(throughput) ? 0 : throughput,
                   .throughput.unit = text_of(q, 5),
                   .error = text_of(q, 6),
                   .details = text_of(q, 7),
                   .others_share = real_of(q, 8),
                   .cpus = real_of(q, 9),
                   .to_accuracy = {.s = real_of(q, 10), .best = real_of(q, 11)},
-                  .after = {(enum after_state)sqlite3_column_int64(q, 13), real_of(q, 12)},
+                  .after = {after >= 0 && after < AFTER_STATE_COUNT ? (enum after_state)after
+                                                                    : AFTER_STATE_COUNT,
+                            real_of(q, 12)},
                   .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
                   .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
         .machines = text_of(q, 16),
