@@ -58,6 +58,7 @@ build_in() {
         rm -f "$dir.setup.log"
     fi
     say "building $(basename "$dir")"
+    ninja -C "$dir" --quiet build.ninja >&2 # with the targets as they are now
     targets=
     # shellcheck disable=SC2086 # lists of suites and targets
     [ -z "$for_suites" ] || targets=$(python3 "$root/script/suite_targets.py" "$dir" $for_suites)
