@@ -30,7 +30,7 @@ import sys
 import tempfile
 
 import entry
-import machine
+import cores
 import peers
 import shaped
 from exchange import Failed, own_addresses, summaries_of, trace
@@ -183,7 +183,7 @@ def run_training(batch, steps, transport):
         argvs = [[worker(), "worker", "--index", i, "--listen", addr, *gang, *common] if transport else
                  [worker(), "trainer", "--run", f"alone{i}", "--trainers", 1, "--exchange", "None", *common]
                  for i, addr in enumerate(addrs)]
-        summaries = summaries_of(start(argvs, cpus=machine.one_cpu_each(2)))
+        summaries = summaries_of(start(argvs, cpus=cores.one_cpu_each(2)))
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in summaries),
             "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
             "bytes": sum(s["bytes_tx"] + s["bytes_rx"] for s in summaries) / steps}

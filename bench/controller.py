@@ -12,7 +12,7 @@ import json
 import sys
 
 import figures
-import machine
+import cores
 from control import gang, plane, scale, soak
 
 PARTS = {part.NAME: part for part in (gang, scale, soak)}
@@ -73,7 +73,7 @@ def report(measured):
 
 def main(argv):
     options = parse(argv)
-    print(json.dumps(machine.describe()))
+    print(json.dumps(cores.describe()))
     measured = []
     for name in dict.fromkeys(options.part or PARTS):
         part, why = PARTS[name], None

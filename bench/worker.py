@@ -18,7 +18,7 @@ import time
 
 import entry
 import figures
-import machine
+import cores
 import peers
 from figures import Bar, Row, Sample, Spread
 
@@ -98,7 +98,7 @@ def last_summary(text):
     records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     summaries = [r for r in records if r.get("type") == "summary"]
     if not summaries:
-        raise machine.Failed(f"no summary record in: {text[-500:]}")
+        raise cores.Failed(f"no summary record in: {text[-500:]}")
     return summaries[-1]
 
 
@@ -128,7 +128,7 @@ class Bench:
             argv += ["--precision", row.precision] if row.precision != "fp32" else []
         env = {"BENCHD_BATCH_SIZE": str(batch), "BENCHD_THREADS": "1", "BENCHD_STEPS": str(steps),
                "BENCHD_WARMUP_STEPS": str(warmup), "BENCHD_SEED": str(number), **LIMITS[isa]}
-        ran = machine.measure({self.args.core}, argv, env)
+        ran = cores.measure({self.args.core}, argv, env)
         if row.system == OURS.system:
             document = json.loads(ran.stdout)
             said, rss = {"samples": batch * steps, **document}, document["peak_rss_bytes"]
@@ -149,7 +149,7 @@ class Bench:
         for pair in range(THREAD_PAIRS):
             took = {"round": number}
             for threads in (1, 2) if (number + pair) % 2 else (2, 1):
-                ran = machine.measure(self.pair, self.ours_argv(BATCH, threads, threads * steps), {})
+                ran = cores.measure(self.pair, self.ours_argv(BATCH, threads, threads * steps), {})
                 took[threads] = BATCH * threads * steps / json.loads(ran.stdout)["duration_ns"] * 1e9
                 took["others"] = max(took.get("others", 0), ran.others_core)
             self.threads.append(took)
@@ -227,7 +227,7 @@ def thread_bars(bench):
 
 
 def report(bench):
-    facts = machine.describe()
+    facts = cores.describe()
     print(f"{facts['cpu_model']} (family {facts['cpu_family']}, model {facts['cpu_number']}), {facts['cpus']} CPUs, "
           f"{' '.join(facts['isa'])}; CPU {bench.args.core} only; {bench.args.rounds} rounds, in turn")
     print(f"benchworker: {json.dumps(bench.worker_facts.get('', {}))}")
@@ -271,7 +271,7 @@ def measure_all(bench):
     try:
         for number in range(1, bench.args.rounds + 1):
             bench.run_round(number)
-    except machine.Failed as error:
+    except cores.Failed as error:
         say(f"error: {error}")
         return 9
     except KeyboardInterrupt:
@@ -290,7 +290,7 @@ def main(argv):
     code = measure_all(bench)
     if code != 0:
         if args.json:  # what was measured is not lost; no bar is judged by a part
-            write_json(bench, [], machine.describe(), begin)
+            write_json(bench, [], cores.describe(), begin)
             say(f"{len(bench.samples)} measurements are in {args.json}")
         return code
     bars, facts = report(bench)

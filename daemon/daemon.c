@@ -17,7 +17,7 @@
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
-#include "daemon/inspect.h"
+#include "daemon/publish.h"
 #include "daemon/memory.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_remove.h"
@@ -58,7 +58,7 @@ static void show(void *ctx)
     const int64_t now_ns = clock_monotonic_ns();
     if (daemon_view_is_followed(d->view) && now_ns - d->shown_ns >= SHOW_EVERY_NS) {
         d->shown_ns = now_ns;
-        inspect_publish(d);
+        publish_view(d);
     }
 }
 
@@ -72,7 +72,7 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
     d->exit_code = exit_code;
     d->failure = *err;
     (void)uv_timer_stop(&d->timer); /* never fails */
-    inspect_publish(d);
+    publish_view(d);
     d->on_stop(d->ctx);
 }
 
@@ -302,7 +302,7 @@ static void on_timer(uv_timer_t *timer)
     look_up_name(d);
     tick(d);
     trim_memory(d);
-    inspect_publish(d);
+    publish_view(d);
 }
 
 /* ---- the Lease and names ---- */
@@ -503,7 +503,7 @@ void daemon_stop(struct daemon *d)
         run_detach(active);
     }
     elector_release(d->elector, on_lease_released, d);
-    inspect_publish(d);
+    publish_view(d);
 }
 
 static void on_timer_closed(uv_handle_t *handle)

@@ -1,5 +1,5 @@
 /* benchd as a whole: what main.c makes, runs and ends. It shows itself to other threads through a
- * struct daemon_view (daemon/web/inspect.h). */
+ * struct daemon_view (daemon/web/daemon_view.h). */
 #pragma once
 
 #include <uv.h>

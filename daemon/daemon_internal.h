@@ -1,4 +1,4 @@
-/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: the store is written
+/* The insides of the daemon, for daemon.c and publish.c. One loop, one thread: the store is written
  * from it, and read where a decision needs it. HTTP has threads of its own (daemon/web). Calls of
  * the store are short (a status or an event is one row, an attempt a few hundred, once a trial).
  * For other processes that write to the file they wait 1 s a look, all together (STORE_WAIT_MS).
@@ -13,7 +13,7 @@
 #include "daemon/api_health.h"
 #include "daemon/run/eraser.h"
 #include "daemon/cluster/event_recorder.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "daemon/retention.h"
 #include "daemon/cluster/key.h"
 #include "daemon/run/open_runs.h"

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "exchange/slices.h"
 #include "worker/model/model.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "network/def.h"
+#include "network/layer_def.h"
 #include "worker/tensor/rng.h"
 
 #define CUT 3.0f

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/emulation.h"
+#include "core/emulation_limits.h"
 #include "worker/model/model.h"
 
 struct layer_time {

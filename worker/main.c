@@ -13,7 +13,7 @@
 #include "host/host.h"
 #include "worker/kernels/blas.h"
 #include "worker/kernels/cpu.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 
 static const struct role_verb roles[] = {
     {"export", role_export,

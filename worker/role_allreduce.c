@@ -14,9 +14,9 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "config.h"
-#include "worker/allreduce.h"
+#include "worker/allreduce_measure.h"
 #include "worker/comm/nccl/collective_nccl.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_env.h"
 #include "worker/role_options.h"
 

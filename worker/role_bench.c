@@ -11,7 +11,7 @@
 #include "config.h"
 #include "worker/bench.h"
 #include "worker/kernels/blas.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_options.h"
 
 static const struct arg_opt options[] = {

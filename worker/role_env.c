@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/address_list.h"
-#include "core/emulation.h"
+#include "core/emulation_limits.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/ring/exchange_ring.h"
 #include "worker/comm/link/handshake.h"

@@ -8,7 +8,7 @@
 
 #include "base/args.h"
 #include "base/err.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/exchange_mode.h"
 #include "core/role.h"
 #include "worker/comm/link/frame.h"

@@ -18,9 +18,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "worker/data/dataset.h"
-#include "network/def.h"
+#include "network/layer_def.h"
 #include "worker/model/model.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_options.h"
 
 #define MAX_BATCH 4096

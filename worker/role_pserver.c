@@ -12,7 +12,7 @@
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_run.h"
 
 /* This server's slices of the initial parameters, in order; owned. */

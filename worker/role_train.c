@@ -6,7 +6,7 @@
 
 #include "base/exit_code.h"
 #include "base/str.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_options.h"
 #include "worker/train_output.h"
 

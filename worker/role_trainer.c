@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "core/noise.h"
+#include "core/noise_rule.h"
 #include "exchange/ring_plan.h"
 #include "host/probe.h"
 #include "worker/local_update.h"
@@ -29,7 +29,7 @@
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"
-#include "worker/role.h"
+#include "worker/role_verb.h"
 #include "worker/role_run.h"
 
 struct trainer {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/this_machine.h"
 
 /* FNV-1a. It names a folder only, so it need not resist attacks. */
 static uint64_t hash(const char *data, size_t len)

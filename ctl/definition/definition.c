@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
 #include "result/threshold.h"
 

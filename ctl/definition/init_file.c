@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "ctl/cli/file.h"
+#include "ctl/cli/whole_file.h"
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/this_machine.h"
 #include "ctl/local/local_store.h"
 
 #define LOOK_MS 200 /* between two looks at the CPUs: 20 ticks each */

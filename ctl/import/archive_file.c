@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "ctl/import/archive_run.h"
-#include "ctl/cli/file.h"
+#include "ctl/cli/whole_file.h"
 #include "ctl/runs/find.h"
 
 #define PREFIX "sha256:"

@@ -20,7 +20,7 @@
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
 #include "doc/tree.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 #include "result/result_build.h"
 #include "spec/builtin.h"
 #include "spec/log_rule.h"

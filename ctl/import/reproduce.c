@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "config.h"
-#include "ctl/cli/file.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/whole_file.h"
+#include "ctl/cli/this_machine.h"
 
 #define TEXT_SIZE 200
 #define UNKNOWN "not known"

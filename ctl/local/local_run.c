@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/this_machine.h"
 #include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/preview.h"

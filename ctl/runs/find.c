@@ -15,8 +15,8 @@
 #include "base/vec_sorted.h"
 #include "config.h"
 #include "doc/tree.h"
-#include "ctl/cli/file.h"
-#include "ctl/cli/host.h"
+#include "ctl/cli/whole_file.h"
+#include "ctl/cli/this_machine.h"
 
 void definition_file_done(struct definition_file *f)
 {

@@ -1,5 +1,5 @@
-/* Progress on stderr, see progress.h: the state is live_model.c, the terminal is live.c, lines are
- * made here. Edge file: reads the environment and the clock. */
+/* Progress on stderr, see progress.h: the state is live_model.c, the terminal is live_view.c, lines
+ * are made here. Edge file: reads the environment and the clock. */
 #include "ctl/runs/progress.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/live/live.h"
+#include "ctl/live/live_view.h"
 #include "ctl/live/live_model.h"
 
 struct progress {

@@ -1,12 +1,12 @@
 /* benchctl results --reference SET without a run: figures that others published, with what follows
- * from them and what is wrong in them; see reference.h. */
+ * from them and what is wrong in them; see reference_sets.h. */
 #include <math.h>
 
 #include "base/str.h"
 #include "core/json_field.h"
-#include "ctl/runs/reference.h"
+#include "ctl/runs/reference_sets.h"
 #include "ctl/runs/show.h"
-#include "reference/shipped.h"
+#include "reference/shipped_sets.h"
 #include "report/table.h"
 
 /* Figures that the source prints itself; ratios are made of them. */

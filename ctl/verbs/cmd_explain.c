@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "ctl/definition/schema.h"
+#include "ctl/definition/crd_schema.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "doc/reader.h"

@@ -4,7 +4,7 @@
 
 #include "config.h"
 #include "ctl/import/archive_run.h"
-#include "ctl/cli/file.h"
+#include "ctl/cli/whole_file.h"
 #include "ctl/verbs/verbs.h"
 
 #define ENDING ".benchd.tar.zst"

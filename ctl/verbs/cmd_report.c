@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "config.h"
-#include "ctl/cli/file.h"
+#include "ctl/cli/whole_file.h"
 #include "ctl/runs/history.h"
-#include "ctl/runs/reference.h"
+#include "ctl/runs/reference_sets.h"
 #include "ctl/verbs/verbs.h"
 #include "report/charts.h"
 #include "report/sheets.h"

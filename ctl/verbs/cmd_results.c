@@ -2,7 +2,7 @@
  * published figures alone. */
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "ctl/runs/reference.h"
+#include "ctl/runs/reference_sets.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "report/export.h"

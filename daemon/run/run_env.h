@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "daemon/cluster/event_recorder.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "run/pods/pods.h"

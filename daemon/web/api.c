@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
-#include "daemon/web/live.h"
+#include "daemon/web/live_events.h"
 #include "daemon/web/site.h"
 #include "result/figure_json.h"
 #include "result/result_build.h"

@@ -33,7 +33,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/web/listen.h"
-#include "daemon/web/live.h"
+#include "daemon/web/live_events.h"
 #include "daemon/web/render.h"
 #include "daemon/web/stream.h"
 

@@ -7,7 +7,7 @@
  * fit; and so its nodes. */
 #pragma once
 
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "daemon/web/expo.h"
 #include "daemon/web/figures.h"
 

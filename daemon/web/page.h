@@ -1,5 +1,5 @@
 /* What benchd's pages share: head, foot and cells. A page works without scripts: chart.js
- * (lib/report) shows values; live.js only follows the events (live.h) and asks for the
+ * (lib/report) shows values; live.js only follows the events (live_events.h) and asks for the
  * part that has changed, as `?part=1`, instead of the whole page anew. Everything from outside is
  * escaped; links are relative, so that pages work through the API server's service proxy. Pure but
  * for the form of dates. */

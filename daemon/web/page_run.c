@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/parse.h"
-#include "daemon/web/live.h"
+#include "daemon/web/live_events.h"
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
 #include "report/chart_svg.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "daemon/web/cache.h"
+#include "daemon/web/response_cache.h"
 #include "daemon/web/cpu_budget.h"
 
 #define REST_AFTER_NS (10 * INT64_C(1000000000))

@@ -3,7 +3,7 @@
  * here, whole documents are cached by render.c. */
 #pragma once
 
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "daemon/web/message.h"
 #include "daemon/web/metrics.h"
 #include "store/store.h"
@@ -89,7 +89,8 @@ int site_runs_version(const struct site *site, const char *name, struct buf *out
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c, live.c, assets.c, page_runs.c, page_run.c, page_log.c and page_history.c. */
+ * health.c, api.c, live_events.c, assets.c, page_runs.c, page_run.c, page_log.c and
+ * page_history.c. */
 typedef void (*site_handler_fn)(struct site *site, const struct web_request *req,
                                 struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, struct web_response *res);

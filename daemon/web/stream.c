@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "daemon/web/body.h"
-#include "daemon/web/live.h"
+#include "daemon/web/response_body.h"
+#include "daemon/web/live_events.h"
 
 #define CHUNK_BYTES 1024
 #define SEND_BUFFER_BYTES 16384 /* the kernel keeps so much (doubled) for one that does not read */

@@ -17,7 +17,7 @@
 #include <microhttpd.h>
 #include <uv.h>
 
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 
 #define STREAMS_MAX 100 /* connections that follow at once */
 #define STREAM_TICK_MS 200

@@ -6,11 +6,11 @@
  *   two render threads (render.c)   /metrics; everything else that reads the store. Each has a
  *                                   connection of its own
  *
- * It sees the daemon through inspect.h alone and changes nothing. Implemented in http.c. */
+ * It sees the daemon through daemon_view.h alone and changes nothing. Implemented in http.c. */
 #pragma once
 
 #include "base/err.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 
 /* Not Authorization, which the API server's service proxy takes for itself. */
 #define WEB_READ_KEY "X-Benchd-Read-Key"

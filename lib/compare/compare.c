@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "compare/compare_history.h"
 #include "compare/compare_runs.h"
-#include "result/transport.h"
+#include "result/point_transport.h"
 
 const char *const change_names[] = {
     [CHANGE_SLOWER] = "Slower",

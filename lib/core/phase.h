@@ -39,7 +39,7 @@ enum attempt_outcome {
     ATTEMPT_VOID,   /* does not count: another attempt at the trial follows */
     ATTEMPT_FAILED, /* a permanent failure that is not retried, or no attempt is left */
     ATTEMPT_METRICS_UNAVAILABLE, /* succeeded, but a summary is missing */
-    ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/noise.h): it is repeated */
+    ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/noise_rule.h): it is repeated */
 };
 #define ATTEMPT_OUTCOME_COUNT 5
 /* False: another attempt at the trial follows. */

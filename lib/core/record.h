@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/evaluations.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/role.h"
 
 enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "base/vec_walk.h"
 #include "kube/config.h"
-#include "kube/file.h"
+#include "kube/small_file.h"
 
 /* Reads *pem from `file`, unless that is NULL. 1 if the text has changed. */
 static int read_pem(const char *file, char **pem, struct err *err)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/vec_walk.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 
 struct count {
     const struct log_rule *rule;

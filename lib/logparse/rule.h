@@ -1,6 +1,6 @@
 /* A log rule: which lines of a program's log are figures, as data (docs/log-rules.md). Rules that
- * ship are YAML files in benchmarks/rules, compiled into the programs (shipped.h); a definition may
- * bring one of its own. Pure: text in, structs out. */
+ * ship are YAML files in benchmarks/rules, compiled into the programs (shipped_rules.h); a
+ * definition may bring one of its own. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,10 +10,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "base/vec_walk.h"
-#include "network/def.h"
+#include "network/layer_def.h"
 #include "predict/fit.h"
 #include "result/phases.h"
-#include "result/transport.h"
+#include "result/point_transport.h"
 #include "spec/profile.h"
 
 /* Another system of the run computes and exchanges in its own way. */

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "network/def.h"
+#include "network/layer_def.h"
 #include "spec/profile.h"
 
 #define HIDDEN 0.1   /* as in result/phases.c */

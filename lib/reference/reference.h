@@ -1,8 +1,8 @@
 /* Figures that others published, as data (docs/references.md): a set has tables, a table has rows
  * and columns. Sets that ship are YAML files in benchmarks/reference, compiled into the programs
- * (shipped.h). A set is read whole or refused: what the source derived from its own figures must
- * follow from them, or an erratum says that it does not (check.h). All texts of a set are borrowed
- * from its document. Pure: text in, structs out. */
+ * (shipped_sets.h). A set is read whole or refused: what the source derived from its own figures
+ * must follow from them, or an erratum says that it does not (check.h). All texts of a set are
+ * borrowed from its document. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The table of a comparison; compare.c prints it. Pure. */
+/* The table of a comparison; compare_sheet.c prints it. Pure. */
 #pragma once
 
 #include "report/table.h"

@@ -57,12 +57,12 @@ void layout_put_identity(struct table *t, const struct layout *l, const struct p
  * the points that divide by it. NULL: each point is its own. */
 struct table *layout_baselines(const struct layout *l);
 
-/* Both in accuracy.c. One row per swept point: time to accuracy, and accuracy after a time. NULL:
- * the definition asks for neither. And the line above it, without its newline. */
+/* Both in accuracy_sheet.c. One row per swept point: time to accuracy, and accuracy after a time.
+ * NULL: the definition asks for neither. And the line above it, without its newline. */
 struct table *layout_accuracy(const struct layout *l);
 void layout_accuracy_caption(const struct layout *l, struct buf *out);
 
-/* By node, all in nodes.c: one row a node, NULL if none is known; how times are compared; and
+/* By node, all in nodes_sheet.c: one row a node, NULL if none is known; how times are compared; and
  * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is;
  * NULL: its index alone. */
 struct table *layout_nodes(const struct result *r);

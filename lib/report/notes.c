@@ -9,7 +9,7 @@
 #include "report/prose.h"
 #include "result/number.h"
 #include "result/threshold.h"
-#include "result/transport.h"
+#include "result/point_transport.h"
 #include "spec/log_rule.h"
 
 #define MAX_BASELINES 16 /* as many as there are systems */

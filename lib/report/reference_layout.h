@@ -1,5 +1,5 @@
-/* What the sheets of published figures (sheets.h) share; in reference.c, which also makes one of
- * them. Pure. */
+/* What the sheets of published figures (sheets.h) share; in reference_sheet.c, which also makes one
+ * of them. Pure. */
 #pragma once
 
 #include "reference/reference.h"

@@ -10,6 +10,6 @@ void sheet_write_html(const struct sheet *s, struct buf *out);
 /* RFC 4180, header first; numbers with all digits needed to read them back, empty cells for what is
  * not known. */
 void sheet_write_csv(const struct sheet *s, struct buf *out);
-/* Rows of "kind", "name", "outcome" and "message" (gate.c): what is "Failed" is a failure, what is
- * "Unknown" an error. */
+/* Rows of "kind", "name", "outcome" and "message" (gate_sheet.c): what is "Failed" is a failure,
+ * what is "Unknown" an error. */
 void sheet_write_junit(const struct sheet *s, struct buf *out);

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "report/sheet_formats.h"
 
-/* The columns of its rows, see gate.c. */
+/* The columns of its rows, see gate_sheet.c. */
 enum column { KIND, NAME, OUTCOME, MESSAGE, COLUMNS };
 
 static const char *word(const struct sheet *s, size_t row, enum column column)

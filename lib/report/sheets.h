@@ -29,29 +29,29 @@ void sheet_page(struct sheet *s, const struct run_page *page);
 /* One of its charts by name (charts.h has the names). run_page.c. */
 enum sheet_chart_answer { SHEET_CHART_MADE, SHEET_CHART_EMPTY, SHEET_CHART_UNKNOWN };
 enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name);
-/* By node: which were slow or throttled. nodes.c. */
+/* By node: which were slow or throttled. nodes_sheet.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
-/* By replica: its work, its exchange, and the slowest of each role. replicas.c. */
+/* By replica: its work, its exchange, and the slowest of each role. replicas_sheet.c. */
 void sheet_replicas(struct sheet *s, const struct result *r);
-/* Where the time of a step goes, by point and role, and what limits each point. phases.c. */
+/* Where the time of a step goes, by point and role, and what limits each point. phases_sheet.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
-/* By curve: what each says of scaling, and the models fitted to it. curves.c. */
+/* By curve: what each says of scaling, and the models fitted to it. curves_sheet.c. */
 void sheet_curves(struct sheet *s, const struct result *r);
-/* A table of one figure over any axes (result/pivot.h). pivot.c. */
+/* A table of one figure over any axes (result/pivot.h). pivot_sheet.c. */
 struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
 /* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
- * what differs, what only one side has, and the verdict. compare.c. */
+ * what differs, what only one side has, and the verdict. compare_sheet.c. */
 void sheet_comparison(struct sheet *s, const struct comparison *c);
-/* What a gate says of a run: its checks, the comparison, the verdict. gate.c. */
+/* What a gate says of a run: its checks, the comparison, the verdict. gate_sheet.c. */
 struct gate;
 void sheet_gate(struct sheet *s, const struct gate *g);
 /* One benchmark over time: a row a run, and where it changed; in a page with a chart, and with a
- * link to each run. run_history.c. */
+ * link to each run. run_history_sheet.c. */
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
 /* A set of published figures: each table with what follows from it, its errata, notes and source.
- * reference.c. */
+ * reference_sheet.c. */
 struct reference;
 void sheet_reference(struct sheet *s, const struct reference *r);
 /* The same next to a run: its points in rows with the figures of the same column, and what may not

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/noise.h"
+#include "core/noise_rule.h"
 #include "stats/stats.h"
 
 struct probed { /* a trial and what its replica found */

@@ -11,7 +11,7 @@
 #include "result/nodes.h"
 #include "result/replica_speed.h"
 #include "result/threshold.h"
-#include "result/transport.h"
+#include "result/point_transport.h"
 #include "result/warmup.h"
 
 /* A number over trials without an interval, as a figure of the same unit as `like`. */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "core/noise.h"
+#include "core/noise_rule.h"
 #include "core/throughput.h"
 #include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"

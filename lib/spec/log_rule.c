@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 
 static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)
 {

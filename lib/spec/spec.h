@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/exchange_mode.h"
 #include "core/link.h"
 #include "core/role.h"
@@ -173,11 +173,10 @@ enum clean_pod_policy { CLEAN_ALL, CLEAN_RUNNING, CLEAN_NONE, CLEAN_ON_SUCCESS }
 struct run_policy {
     int64_t active_deadline_s; /* 0: none */
     int64_t backoff_limit;     /* attempts after the first, per trial */
-    int64_t
-        invalid_repeats; /* of trials on a noisy machine, per run (core/noise.h); 0: they count */
-    int64_t trial_timeout_s; /* of an attempt, from the start of its last replica; 0: none */
-    int64_t stall_s;         /* without output of whoever trains; 0: none */
-    int64_t ttl_s;           /* a finished run's object goes after this time; -1: stays */
+    int64_t invalid_repeats;   /* of noisy trials, per run (core/noise_rule.h); 0: they count */
+    int64_t trial_timeout_s;   /* of an attempt, from the start of its last replica; 0: none */
+    int64_t stall_s;           /* without output of whoever trains; 0: none */
+    int64_t ttl_s;             /* a finished run's object goes after this time; -1: stays */
     enum clean_pod_policy clean_pod_policy;
 };
 /* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "core/emulation.h"
+#include "core/emulation_limits.h"
 #include "spec/builtin.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"

@@ -11,7 +11,7 @@ import unittest.mock
 
 import bench_case
 import allreduce
-import machine
+import cores
 
 WORKER = """#!/bin/sh
 while read -r name value; do
@@ -97,7 +97,7 @@ class Allreduce(unittest.TestCase):
         self.assertIn("0.125 (0.125-0.125)", row)  # 2 x (5 - 4) CPU-s more, in 16 steps
 
     def test_training_is_pinned_as_benchctl_pins(self):
-        cpus = machine.one_cpu_each(2)
+        cpus = cores.one_cpu_each(2)
         if None in cpus:
             self.skipTest("two CPUs are needed")
         done = self.run_with("--part", "training", "--rounds", "1")
@@ -109,9 +109,9 @@ class Allreduce(unittest.TestCase):
     def test_cores_before_their_second_threads(self):
         """CPUs 0 and 1 are threads of a core, and 2 and 3."""
         with unittest.mock.patch("os.sched_getaffinity", return_value={0, 1, 2, 3}), \
-                unittest.mock.patch("machine.first_thread", lambda cpu: cpu // 2 * 2):
-            self.assertEqual([0, 2, 1], machine.one_cpu_each(3))
-            self.assertEqual([None] * 5, machine.one_cpu_each(5))
+                unittest.mock.patch("cores.first_thread", lambda cpu: cpu // 2 * 2):
+            self.assertEqual([0, 2, 1], cores.one_cpu_each(3))
+            self.assertEqual([None] * 5, cores.one_cpu_each(5))
 
     def test_equal(self):
         done = self.run_with("--part", "equal", "--rounds", "1", WORKER_NS="1052631579")

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/role.h"
 
 TEST(attempts_are_ordered)

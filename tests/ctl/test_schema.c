@@ -1,7 +1,7 @@
 /* What `benchctl explain` explains is what the readers of a definition know: no
  * field more, none less. */
 #include "tests/test.h"
-#include "ctl/definition/schema.h"
+#include "ctl/definition/crd_schema.h"
 
 #include <errno.h>
 

@@ -27,7 +27,7 @@ struct world {
     struct event_recorder events;
     struct daemon_counters counters;
     unsigned n_wakes, n_shows;
-    struct run *followed; /* show does to it what inspect_publish does to each run; NULL: nothing */
+    struct run *followed; /* show does to it what publish_view does to each run; NULL: nothing */
 };
 
 struct world *world_new(void);

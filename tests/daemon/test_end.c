@@ -10,7 +10,7 @@
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/key.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 
 static sem_t is_looking, may_answer;
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "core/summary.h"
 #include "logparse/parser.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 #include "logparse/suggest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

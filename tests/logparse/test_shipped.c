@@ -2,7 +2,7 @@
  * must give. Lines are in the form of their sources; where a source gives a format only,
  * the numbers are ours. */
 #include "tests/test.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 
 #include <math.h>
 

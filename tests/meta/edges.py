@@ -33,7 +33,7 @@ EDGES = {
             "ctl/*/*.c": "signals and the live view run in the same loop",
             "daemon/web/http.c": "the HTTP thread: descriptor, timer, wake-up",
             "daemon/web/render.c": "the render thread and its queue",
-            "daemon/web/inspect.c": "the mutex between the daemon and its readers",
+            "daemon/web/daemon_view.c": "the mutex between the daemon and its readers",
             "daemon/web/listen.c": "addresses as text",
             "daemon/web/stream.c": "the tick of those who follow, on the HTTP thread",
         }),

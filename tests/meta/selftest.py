@@ -13,7 +13,7 @@ import columns
 import csource
 import edges
 import exit_codes
-import figures
+import number_page
 import format as formatting
 import headers
 import homes
@@ -255,13 +255,13 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertIn(finding, found[0])
 
-    def test_figures(self):
+    def test_number_page(self):
         page = "# Page\n\n*MS*\n\n## It is worked\n*RATE, MS, ShortStep, what a line says*\n"
         good = {"docs/numbers.md": page,
                 "lib/report/x.c": 'table_column(t, "RATE", TABLE_RIGHT);\ntable_column(t, "POINT", TABLE_RIGHT);\n'
                                   'table_column(t, "SYSTEM", TABLE_LEFT);\nchar *titles[] = {"MS", "POINT"};\n',
                 "lib/result/lint.c": '[WARNING_SHORT_STEP] = "ShortStep",\n', "ctl/plan.c": '{"CPU", TABLE_RIGHT}\n'}
-        self.assert_good(figures.check, good)
+        self.assert_good(number_page.check, good)
         for path, text, finding in (
                 ("lib/report/y.c", 'table_column(t, "LOST", TABLE_RIGHT);', "has 'LOST'"),
                 ("ctl/runs/describe.c", '{"LOST", TABLE_RIGHT}', "has 'LOST'"),
@@ -269,7 +269,7 @@ class SelfTest(unittest.TestCase):
                 ("docs/numbers.md", page.replace("RATE", "RATE, GONE"), "nothing prints 'GONE'"),
                 ("docs/numbers.md", page.replace("Short", "ShortStep, Long"), "nothing prints 'LongStep'"),
                 ("docs/numbers.md", page.replace("MS, ", ""), "has 'MS'")):
-            found = self.findings(figures.check, {**good, path: text})
+            found = self.findings(number_page.check, {**good, path: text})
             self.assertEqual(len(found), 1, found)
             self.assertIn(finding, found[0])
 
@@ -295,10 +295,10 @@ class SelfTest(unittest.TestCase):
         def check(root):
             return names.check(root, {"why": ("b.c",)})
 
-        good = {"lib/a.c": "", "lib/b.c": "", "ctl/b.c": "", "README.md": "", "lib/README.md": "", "lib/result/c.c": "", "lib/report/c.c": "",
+        good = {"lib/a.c": "", "lib/b.c": "", "ctl/b.c": "", "README.md": "", "lib/README.md": "", "lib/result/c.c": "",
                 "tests/a/test_d.c": "", "tests/b/test_d.c": ""}
         self.assertEqual(self.findings(check, good), [])
-        for files, finding in (({"ctl/a.c": ""}, "ctl/a.c and lib/a.c: one name"), ({"lib/c.c": ""}, "lib/c.c and lib/report/c.c"),
+        for files, finding in (({"ctl/a.c": ""}, "ctl/a.c and lib/a.c: one name"), ({"lib/report/c.c": ""}, "lib/report/c.c and lib/result/c.c"),
                                ({"ctl/b.c": None}, "'b.c' is allowed and occurs once")):
             found = self.findings(check, {path: text for path, text in {**good, **files}.items() if text is not None})
             self.assertEqual(len(found), 1, found)

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "definition.h"
+#include "small_definition.h"
 
 const struct replica_id trainer = {{0, 1, 2}, ROLE_TRAINER, 0};
 

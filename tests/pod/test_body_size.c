@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "pod/body.h"
 
-#include "definition.h"
+#include "small_definition.h"
 #include "body_fixture.h"
 
 enum kind { NATIVE, OWN_COMMAND, OWN_PROGRAM };

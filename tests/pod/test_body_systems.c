@@ -3,7 +3,7 @@
 #include "pod/body.h"
 
 #include "base/str.h"
-#include "definition.h"
+#include "small_definition.h"
 #include "body_fixture.h"
 
 TEST(foreign_systems_need_a_command)

@@ -1,5 +1,5 @@
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* Random valid definitions: what docs/definitions.md and docs/contracts/order.md promise about
  * their points holds for each. The seed is printed; BENCHD_PROP_SEED=N starts with definition N. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/mem.h"
 #include "base/parse.h"

@@ -4,7 +4,7 @@
  * (3000) milliseconds. */
 #include "tests/test.h"
 #include "decide/reconcile.h"
-#include "sim.h"
+#include "prop_world.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* The sets that ship: each is read, and what the sources derived follows from their figures. */
 #include "tests/test.h"
-#include "reference/shipped.h"
+#include "reference/shipped_sets.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* The models of each curve, report/curves.c, and the sentences about them,
+/* The models of each curve, report/curves_sheet.c, and the sentences about them,
  * report/prose_scaling.c. */
 #include "tests/test.h"
 #include "report/prose.h"

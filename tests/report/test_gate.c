@@ -1,4 +1,4 @@
-/* What a gate prints, report/gate.c. */
+/* What a gate prints, report/gate_sheet.c. */
 #include "tests/test.h"
 #include "compare/gate.h"
 

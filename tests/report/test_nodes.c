@@ -1,4 +1,4 @@
-/* The tables by node, report/nodes.c. */
+/* The tables by node, report/nodes_sheet.c. */
 #include "tests/test.h"
 
 #include "../golden_csv.h"

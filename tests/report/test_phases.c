@@ -1,4 +1,4 @@
-/* The tables by phase, report/phases.c. */
+/* The tables by phase, report/phases_sheet.c. */
 #include "tests/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017,
- * as it was typed and as its source has it. */
+/* Tables over any axes, result/pivot.c and report/pivot_sheet.c: the whole of a published sheet of
+ * 2017, as it was typed and as its source has it. */
 #include "tests/test.h"
 #include "result/pivot.h"
 

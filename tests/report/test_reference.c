@@ -5,7 +5,7 @@
 #include "../golden_json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "reference/shipped.h"
+#include "reference/shipped_sets.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 

@@ -1,4 +1,4 @@
-/* The tables by replica, result/replicas.c and report/replicas.c. */
+/* The tables by replica, result/replicas.c and report/replicas_sheet.c. */
 #include "tests/test.h"
 #include "result/replicas.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "core/summary.h"
-#include "logparse/shipped.h"
+#include "logparse/shipped_rules.h"
 
 static const struct replica_id id = {{3, 1, 2}, ROLE_TRAINER, 1};
 

@@ -3,25 +3,25 @@
  * Everything that happens is an event of one queue; time passes only between events; everything
  * random is drawn from a seed.
  *
- *   world.c    the queue of events, random numbers, the trace
- *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
- *   network.c  kube/transfer.h: a request, its way to the server and the answer's back (the same)
- *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a backup
- *   list.c     its lists
- *   watch.c    its watches
- *   node.c     scheduler, kubelets and containers: pods run, print records and end
- *   logs.c     what containers print, how it is read, and what a stored log must be
- *   process.c  benchd's processes: start, crash, freeze, end, start again
- *   threads.c  benchd's threads beside its loop, as coroutines       (linked with --wrap)
- *   readers.c  who reads over HTTP, and what that may cost
- *   disk.c     the store's calls: errors, crashes, and what was acknowledged
- *   user.c     runs, and what people do with them
- *   meddler.c  somebody who deletes, edits and forges what benchd makes
- *   hostile.c  somebody who wants to be benchd, and what no pod may have
- *   fault.c    what goes wrong: a plan, drawn from the seed, as text and back
- *   promise.c  what must hold, always and at the end
- *   soon.c     what must be done soon, while nothing goes wrong
- *   main.c     the program: seeds, replay, shrinking */
+ *   world.c        the queue of events, random numbers, the trace
+ *   loop.c         libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
+ *   network.c      kube/transfer.h: a request, its way to the server and back (the same)
+ *   server.c       the API server: objects with versions, conflicts, deletion, garbage, a backup
+ *   list.c         its lists
+ *   sim_watch.c    its watches
+ *   node.c         scheduler, kubelets and containers: pods run, print records and end
+ *   logs.c         what containers print, how it is read, and what a stored log must be
+ *   sim_process.c  benchd's processes: start, crash, freeze, end, start again
+ *   threads.c      benchd's threads beside its loop, as coroutines       (linked with --wrap)
+ *   readers.c      who reads over HTTP, and what that may cost
+ *   disk.c         the store's calls: errors, crashes, and what was acknowledged
+ *   user.c         runs, and what people do with them
+ *   meddler.c      somebody who deletes, edits and forges what benchd makes
+ *   hostile.c      somebody who wants to be benchd, and what no pod may have
+ *   sim_faults.c   what goes wrong: a plan, drawn from the seed, as text and back
+ *   promise.c      what must hold, always and at the end
+ *   soon.c         what must be done soon, while nothing goes wrong
+ *   main.c         the program: seeds, replay, shrinking */
 #pragma once
 
 #include <setjmp.h>
@@ -204,7 +204,7 @@ void server_restore(bool is_bumped);
 
 void list_serve(enum sim_kind kind, const char *path, struct sim_answer *ret);
 
-/* --- watch.c --- */
+/* --- sim_watch.c --- */
 
 void watch_open(enum sim_kind kind, const char *path, struct kube_transfer *stream,
                 struct sim_answer *ret);
@@ -288,7 +288,7 @@ void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *strea
  * missing without a mark. */
 void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
 
-/* --- process.c --- */
+/* --- sim_process.c --- */
 
 struct sim_process; /* one benchd */
 void process_start(void);
@@ -457,7 +457,7 @@ void hostile_spoil(json_t *definition);
  * Secret but its run's key. */
 void hostile_check_pod(const struct sim_pod *p);
 
-/* --- fault.c --- */
+/* --- sim_faults.c --- */
 
 #define FAULT_KINDS(X)                                                                             \
     X(CRASH, "crash")                   /* kill -9; a new process after length */                  \

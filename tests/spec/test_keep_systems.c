@@ -1,6 +1,6 @@
 /* --systems: what only the systems used that are left out is left out, too, and nothing else. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* Whatever stands in a definition in the place of a value of another kind is an error with a place,
  * or is as good: nothing reads a list as a map, or a text that is none. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include <jansson.h>
 

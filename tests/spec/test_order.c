@@ -1,6 +1,6 @@
 /* docs/contracts/golden/order.txt, and what any order must be. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/mem.h"
 #include "spec/matrix.h"

@@ -1,6 +1,6 @@
 /* Profiles: what profile.yaml may say, and what definitions may then ask of it. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include <errno.h>
 

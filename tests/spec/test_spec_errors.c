@@ -1,6 +1,6 @@
 /* What is wrong with a definition is said at its place, once, with a fix. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/mem.h"
 

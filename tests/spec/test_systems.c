@@ -1,6 +1,6 @@
 /* Systems that are not the native worker: what a definition may say of them. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/mem.h"
 #include "base/str.h"

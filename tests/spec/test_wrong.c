@@ -1,6 +1,6 @@
 /* Every file of tests/wrong is rejected, with the message and the place its head asks for. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include <dirent.h>
 #include <regex.h>

@@ -2,7 +2,7 @@
 import os
 
 import peer
-from gang import HOST, PATIENCE_S, Replica, time
+from worker_gang import HOST, PATIENCE_S, Replica, time
 
 N_PARAMS = 15254602
 SECRET = bytes(range(32, 64))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from gang import HOST, PATIENCE_S, SHORT, WORKER, environment, own_ports, seconds_since, signal, time
+from worker_gang import HOST, PATIENCE_S, SHORT, WORKER, environment, own_ports, seconds_since, signal, time
 from tap import Tap
 
 ROW = re.compile(r" *(\d+) +(\d+) +float +sum +-1((?: +[\d.]+){3} +\d+){2}$")

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "worker/allreduce.h"
+#include "worker/allreduce_measure.h"
 
 /* One rank of two; the other one has the same numbers as the first would have as rank 1. */
 struct fake {

@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 
-from gang import PATIENCE_S, seconds_since, signal, time
+from worker_gang import PATIENCE_S, seconds_since, signal, time
 from tap import Tap
 from test_allreduce import ROW, Ranks, check_faults, rows_of
 from test_nccl import Env, report_error

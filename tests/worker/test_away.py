@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import peer
-from gang import HOST, own_ports, time
+from worker_gang import HOST, own_ports, time
 from lone import N_PARAMS, Server, connect, start
 from tap import Tap
 

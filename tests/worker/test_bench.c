@@ -4,7 +4,7 @@
 #include "tests/test.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "child.h"
+#include "child_program.h"
 
 static char *program;
 static struct child child;

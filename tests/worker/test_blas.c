@@ -2,7 +2,7 @@
  * which OpenBLAS reads when it is loaded, and forgets the variable in main: as if it had been
  * detected so. */
 #include "tests/test.h"
-#include "child.h"
+#include "child_program.h"
 #include "worker/kernels/blas.h"
 
 static char *self;

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import peer
-from gang import Gang, time
+from worker_gang import Gang, time
 from lone import N_PARAMS
 from tap import Tap
 

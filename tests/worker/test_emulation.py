@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 
-from gang import WORKER, Gang, Replica, Ring
+from worker_gang import WORKER, Gang, Replica, Ring
 from tap import Tap
 
 LAYERS = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]

@@ -6,7 +6,7 @@ that is alone with its servers, in modes in which others would go ahead of it. A
 import subprocess
 import sys
 
-from gang import Gang, Ring
+from worker_gang import Gang, Ring
 from tap import Tap
 
 BATCH = 2

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import HOST, PATIENCE_S, SHORT, WORKER, Gang, own_ports, seconds_since, signal, time
+from worker_gang import HOST, PATIENCE_S, SHORT, WORKER, Gang, own_ports, seconds_since, signal, time
 from tap import Tap
 
 TRANSPORT = sys.argv[1]

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "core/emulation.h"
-#include "network/def.h"
+#include "core/emulation_limits.h"
+#include "network/layer_def.h"
 #include "worker/layer_times.h"
 
 /* conv1_1: 3*3*1*2 + 3*2 floats; fc1: 4*4*2/4 * 5 + 5 floats. */

@@ -14,7 +14,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import peer
-from gang import HOST, PATIENCE_S, SHORT, own_ports, signal, time
+from worker_gang import HOST, PATIENCE_S, SHORT, own_ports, signal, time
 from lone import FIRST, LENGTH, OFFSET, SLICES, Server, connect, start
 from tap import Tap
 

@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import LOST_S, SHORT, Ring, seconds_since, signal
+from worker_gang import LOST_S, SHORT, Ring, seconds_since, signal
 from tap import Tap
 
 FOLDER = sys.argv[1]

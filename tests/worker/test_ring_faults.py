@@ -7,7 +7,7 @@ test_ring_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import SHORT, Ring, seconds_since, signal, time
+from worker_gang import SHORT, Ring, seconds_since, signal, time
 from tap import Tap
 
 TRANSPORT = sys.argv[1]

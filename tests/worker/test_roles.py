@@ -8,7 +8,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import HOST, WORKER, Gang, Replica, own_ports, seconds_since, time
+from worker_gang import HOST, WORKER, Gang, Replica, own_ports, seconds_since, time
 from tap import Tap
 
 MEET_S = 15  # for who is there to meet; the one that is missing is waited for so long

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import PATIENCE_S, WORKER, Gang, Replica, signal, time
+from worker_gang import PATIENCE_S, WORKER, Gang, Replica, signal, time
 from tap import Tap
 
 F_SETPIPE_SZ = 1031

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "child.h"
+#include "child_program.h"
 #include "core/record.h"
 #include "worker/data/dataset.h"
 #include "worker/train.h"

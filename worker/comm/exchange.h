@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 
 /* The cause of a failure. */
 struct exchange_fault {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "network/def.h"
+#include "network/layer_def.h"
 #include "worker/kernels/carve.h"
 #include "worker/kernels/kernels.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "network/def.h"
+#include "network/layer_def.h"
 
 /* Writes the initial parameters: convolutions N(0, sqrt(2/(k*k*Cin))), FC Xavier uniform, bias 0,
  * BN 1 and 0. A pure function of (variant, seed), so trainers and parameter servers need no

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str_list.h"
-#include "core/noise.h"
+#include "core/noise_rule.h"
 #include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"

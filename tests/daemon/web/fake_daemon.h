@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "spec/run_def.h"
 
 /* As the daemon knows a run; everything is the test's. */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/role.h"
 #include "worker/comm/link/auth.h"
 

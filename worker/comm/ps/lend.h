@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "exchange/slices.h"
 #include "worker/comm/link/conn.h"
 #include "worker/comm/shm/share_token.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "exchange/flow.h"
 
 struct ps_single {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 
 struct reduce_slice {
     size_t len; /* floats */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_peers.h"
 

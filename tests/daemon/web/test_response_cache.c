@@ -1,7 +1,7 @@
 /* Finished documents: how many are kept, and how long. */
 #include "tests/test.h"
 #include "base/mem.h"
-#include "daemon/web/cache.h"
+#include "daemon/web/response_cache.h"
 #include "daemon/web/message.h"
 
 TEST(test_cache)

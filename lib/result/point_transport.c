@@ -1,5 +1,5 @@
-/* See transport.h. */
-#include "result/transport.h"
+/* See point_transport.h. */
+#include "result/point_transport.h"
 
 #include "base/vec_walk.h"
 

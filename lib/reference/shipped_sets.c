@@ -1,5 +1,5 @@
-/* See shipped.h. */
-#include "reference/shipped.h"
+/* See shipped_sets.h. */
+#include "reference/shipped_sets.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 
 #define LIVE_TYPE "text/event-stream; charset=utf-8"
 #define LIVE_ID_SIZE 17 /* 16 hexadecimal digits of the state: the same after a restart of benchd */

@@ -1,5 +1,5 @@
-/* See noise.h. */
-#include "core/noise.h"
+/* See noise_rule.h. */
+#include "core/noise_rule.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
-/* See live.h. Edge file: libuv, terminal, clock.
+/* See live_view.h. Edge file: libuv, terminal, clock.
  *
  *   live_changed --(100 ms since the last frame?)--> draw, or draw_timer --> draw
  *   tick (1 s), SIGWINCH --> live_changed
  *
  * A frame is written over the last one: up by its lines, each line cleared to its end, the rest of
  * the screen cleared below. No mode of the terminal is changed, so none needs to be restored. */
-#include "ctl/live/live.h"
+#include "ctl/live/live_view.h"
 
 #include <signal.h>
 #include <stdio.h>

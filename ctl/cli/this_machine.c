@@ -1,5 +1,5 @@
-/* See host.h. Edge file: reads the environment, /proc and /sys, and starts programs. */
-#include "ctl/cli/host.h"
+/* See this_machine.h. Edge file: reads the environment, /proc and /sys, and starts programs. */
+#include "ctl/cli/this_machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

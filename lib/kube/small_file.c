@@ -1,5 +1,5 @@
-/* Small files, see file.h. */
-#include "kube/file.h"
+/* Small files, see small_file.h. */
+#include "kube/small_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* See sim.h. */
-#include "sim.h"
+/* See prop_world.h. */
+#include "prop_world.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What follows from a layer table alone: shapes, sizes, names. */
-#include "network/def.h"
+#include "network/layer_def.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Helpers for tests that need a definition, see definition.h. */
+/* Helpers for tests that need a definition, see small_definition.h. */
 #include "tests/test.h"
-#include "definition.h"
+#include "small_definition.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

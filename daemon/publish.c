@@ -1,5 +1,5 @@
-/* What others may see of the daemon, see inspect.h. */
-#include "daemon/inspect.h"
+/* What others may see of the daemon, see publish.h. */
+#include "daemon/publish.h"
 
 #include "base/clock.h"
 #include "daemon/daemon_internal.h"
@@ -87,7 +87,7 @@ static struct daemon_runs *list_changes(const struct daemon *d)
     return runs;
 }
 
-void inspect_publish(struct daemon *d)
+void publish_view(struct daemon *d)
 {
     struct daemon_facts facts = {0};
     struct daemon_runs *changes = list_changes(d); /* also counts waits */

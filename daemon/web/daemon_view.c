@@ -1,5 +1,5 @@
-/* See inspect.h. */
-#include "daemon/web/inspect.h"
+/* See daemon_view.h. */
+#include "daemon/web/daemon_view.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* See body.h. */
-#include "daemon/web/body.h"
+/* See response_body.h. */
+#include "daemon/web/response_body.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
-/* See schema.h. */
-#include "ctl/definition/schema.h"
+/* See crd_schema.h. */
+#include "ctl/definition/crd_schema.h"
 
 #include <ctype.h>
 #include <errno.h>

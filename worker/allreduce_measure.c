@@ -1,5 +1,5 @@
-/* The measurement of all-reduce, see allreduce.h. */
-#include "worker/allreduce.h"
+/* The measurement of all-reduce, see allreduce_measure.h. */
+#include "worker/allreduce_measure.h"
 
 #include <stdlib.h>
 #include <string.h>

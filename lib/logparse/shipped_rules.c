@@ -1,5 +1,5 @@
-/* See shipped.h. */
-#include "logparse/shipped.h"
+/* See shipped_rules.h. */
+#include "logparse/shipped_rules.h"
 
 #include <assert.h>
 #include <string.h>

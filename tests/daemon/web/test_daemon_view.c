@@ -1,6 +1,6 @@
 /* When is a new list of runs published? */
 #include "tests/test.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 
 static struct daemon_runs *list_of(struct daemon_run *a, struct daemon_run *b)
 {

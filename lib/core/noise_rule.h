@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/exchange.h"
+#include "core/exchange_kind.h"
 #include "core/exchange_mode.h"
 #include "core/record.h"
 

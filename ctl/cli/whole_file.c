@@ -1,5 +1,5 @@
-/* See file.h. */
-#include "ctl/cli/file.h"
+/* See whole_file.h. */
+#include "ctl/cli/whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>

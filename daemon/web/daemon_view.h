@@ -1,7 +1,7 @@
 /* What daemon/web may see of the running daemon, and how it gets from the daemon's loop to the
  * threads of daemon/web:
  *
- *   daemon's loop   makes a list of its runs when one changed    inspect_publish (daemon/inspect.h)
+ *   daemon's loop   makes a list of its runs when one changed    publish_view (daemon/publish.h)
  *                   publishes it with the current facts          daemon_view_publish
  *   other threads   copy the facts and reference the list        daemon_view_read
  *

@@ -1,5 +1,5 @@
-/* See cache.h. */
-#include "daemon/web/cache.h"
+/* See response_cache.h. */
+#include "daemon/web/response_cache.h"
 
 #include "base/str.h"
 #include "base/vec_walk.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "daemon/web/body.h"
+#include "daemon/web/response_body.h"
 
 #define CACHE_BYTES ((size_t)16 << 20)
 #define CACHE_ENTRIES 128 /* it is searched from end to end */

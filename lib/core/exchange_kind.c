@@ -1,5 +1,5 @@
-/* See exchange.h. */
-#include "core/exchange.h"
+/* See exchange_kind.h. */
+#include "core/exchange_kind.h"
 
 #include "base/str.h"
 

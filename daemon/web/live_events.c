@@ -1,5 +1,5 @@
-/* See live.h. */
-#include "daemon/web/live.h"
+/* See live_events.h. */
+#include "daemon/web/live_events.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* See reference.h. */
-#include "ctl/runs/reference.h"
+/* See reference_sets.h. */
+#include "ctl/runs/reference_sets.h"
 
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/runs/find.h"
-#include "reference/shipped.h"
+#include "reference/shipped_sets.h"
 
 static enum exit_code open_file(const char *path, struct reference **ret)
 {

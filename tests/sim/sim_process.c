@@ -15,7 +15,7 @@
 #include "daemon/daemon.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/key.h"
-#include "daemon/web/inspect.h"
+#include "daemon/web/daemon_view.h"
 #include "store/store.h"
 
 #define RESTART_MAX_S 10
