@@ -79,10 +79,17 @@ void diags_add(struct diags *d, struct mark mark, const char *path, const char *
     va_end(ap);
 }
 
+/* "": the file that is read, or a value without a place. */
+static const char *other_file(const struct diag *it)
+{
+    return it->origin != NULL && it->mark.line != 0 ? it->origin : "";
+}
+
 static bool is_same(const struct diag *a, const struct diag *b)
 {
     return a->mark.line == b->mark.line && a->mark.column == b->mark.column &&
-           str_eq(a->message, b->message) && (a->mark.line != 0 || str_eq(a->path, b->path));
+           str_eq(other_file(a), other_file(b)) && str_eq(a->message, b->message) &&
+           (a->mark.line != 0 || str_eq(a->path, b->path));
 }
 
 void diags_move(struct diags *d, struct diags *from)
@@ -107,6 +114,10 @@ static int compare_places(const void *a, const void *b)
 {
     const struct diag *x = *(const struct diag *const *)a;
     const struct diag *y = *(const struct diag *const *)b;
+    const int files = strcmp(other_file(x), other_file(y));
+    if (files != 0) {
+        return files;
+    }
     if (x->mark.line != y->mark.line) {
         return x->mark.line < y->mark.line ? -1 : 1;
     }
@@ -167,12 +178,9 @@ static void format_source(const char *line, size_t len, struct mark mark, struct
 
 static void format_one(const struct diag *it, const char *file, const char *text, struct buf *out)
 {
-    if (it->origin != NULL) {
-        buf_puts(out, it->origin);
-    } else if (it->mark.line == 0) {
-        buf_puts(out, file);
-    } else {
-        buf_printf(out, "%s:%u:%u", file, it->mark.line, it->mark.column);
+    buf_puts(out, it->origin != NULL ? it->origin : file);
+    if (it->mark.line != 0) {
+        buf_printf(out, ":%u:%u", it->mark.line, it->mark.column);
     }
     buf_puts(out, ": error: ");
     if (it->path[0] != '\0') {
@@ -190,16 +198,18 @@ static void format_one(const struct diag *it, const char *file, const char *text
     }
 }
 
-/* Where to look: the file, the command line, or both. */
+/* Where to look: the file, its templates, the command line, or more than one of them. */
 static void format_where(const struct diags *d, const char *file, struct buf *out)
 {
-    const size_t n_options = vec_sum(&d->list, it, it->origin != NULL);
-    const bool in_file = n_options < d->list.len || d->list.len == 0;
-    if (in_file) {
-        buf_printf(out, " in %s", file);
+    const bool in_other = vec_any(&d->list, it, other_file(it)[0] != '\0');
+    const bool in_options = vec_any(&d->list, it, it->origin != NULL && it->mark.line == 0);
+    const bool in_file = vec_any(&d->list, it, it->origin == NULL) || d->list.len == 0;
+    if (in_file || in_other) {
+        buf_printf(out, " in %s%s%s", in_file ? "" : "templates of ", file,
+                   in_file && in_other ? " and its templates" : "");
     }
-    if (n_options > 0) {
-        buf_printf(out, "%s on the command line", in_file ? " and" : "");
+    if (in_options) {
+        buf_printf(out, "%s on the command line", in_file || in_other ? " and" : "");
     }
 }
 

@@ -16,7 +16,8 @@ struct mark {
 
 struct diag {
     struct mark mark;
-    char *origin;  /* NULL: the file; else where the value came from, e.g. "--set pservers=x" */
+    char *origin;  /* NULL: the file; else an option, e.g. "--set pservers=x", or with a line
+                      another file */
     char *path;    /* "spec.sweep.grid.pservers[2]"; "" for the document as a whole */
     char *message; /* what and why */
     char *fix;     /* what to do; NULL if the message says it all */
@@ -40,8 +41,7 @@ void diags_done(struct diags *d);
 /* `fix` may be NULL. Everything is copied; control characters of quoted input become '?'. */
 void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same for a value that does not come from the file: `origin` as in struct diag, may be
- * NULL. */
+/* The same for a value that may not come from the file: `origin` as in struct diag. */
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Another fix for one of them; copied and cleaned in the same way. */

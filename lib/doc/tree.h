@@ -28,7 +28,7 @@ struct node {
         char *s; /* owned */
     };
     bool from_local;        /* merged in from spec.local: the path of its place says so */
-    char *origin;           /* NULL, or e.g. "--set pservers=1,2" (owned) */
+    char *origin;           /* as of struct diag (owned) */
     struct node **children; /* SEQ and MAP: owned, in the order of the text */
     size_t n_children;
 };

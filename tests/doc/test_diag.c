@@ -44,6 +44,29 @@ TEST(names_the_option)
     assert_true(str_has_suffix(both, "\n2 errors in f.yaml and on the command line\n"));
 }
 
+/* An origin with a line is another file: it is named, sorted after the definition, and one of its
+ * places is none of another file's. */
+TEST(names_another_file)
+{
+    struct diags d = {0}, more = {0};
+    diags_add_from(&d, "t.yaml", (struct mark){1, 3}, "a", NULL, "wrong");
+    _cleanup_(freep) char *alone = format(&d, "a: 1\n");
+    assert_string_equal(alone, "t.yaml:1:3: error: a: wrong\n1 error in templates of f.yaml\n");
+    diags_add_from(&d, "t.yaml", (struct mark){1, 3}, "a", NULL, "wrong");
+    diags_add(&d, (struct mark){2, 1}, "b", NULL, "wrong");
+    diags_add_from(&d, "--steps 0", (struct mark){0}, "c", NULL, "wrong");
+    diags_add_from(&more, "t.yaml", (struct mark){1, 3}, "other", NULL, "wrong");
+    diags_add_from(&more, "u.yaml", (struct mark){1, 3}, "a", NULL, "wrong");
+    diags_move(&d, &more);
+    _cleanup_(freep) char *got = format(&d, "a: 1\n");
+    assert_string_equal(got, "--steps 0: error: c: wrong\n"
+                             "f.yaml:2:1: error: b: wrong\n"
+                             "    2 | \n      | ^\n"
+                             "t.yaml:1:3: error: a: wrong\n"
+                             "u.yaml:1:3: error: a: wrong\n"
+                             "4 errors in f.yaml and its templates and on the command line\n");
+}
+
 TEST(quotes_nothing_that_acts_on_a_terminal)
 {
     struct diags d = {0};
