@@ -116,7 +116,8 @@ json_t *object_make_overrides(const json_t *merged, const char *const *sets, siz
                               int64_t steps, int64_t repeats)
 {
     const json_t *spec = json_object_get(merged, "spec");
-    const json_t *values = json_object_get(json_object_get(spec, "sweep"), "grid");
+    json_t *sweep = json_object_get(spec, "sweep");
+    const json_t *values = json_object_get(sweep, "grid");
     json_t *overrides = json_object(), *grid = json_object();
     for (size_t i = 0; i < n_sets; i++) {
         _cleanup_(freep) char *name = xstrndup(sets[i], strcspn(sets[i], "="));
@@ -127,6 +128,8 @@ json_t *object_make_overrides(const json_t *merged, const char *const *sets, siz
     }
     if (json_object_size(grid) > 0) {
         (void)json_object_set_new(overrides, "sweep", json_pack("{s:O}", "grid", grid));
+    } else if (n_sets > 0 && values == NULL) { /* of a list of points: those that are left */
+        (void)json_object_set(overrides, "sweep", sweep);
     }
     json_decref(grid);
     if (steps > 0) {

@@ -2,13 +2,15 @@
  * block, then --systems, --set, --steps, --repeats. See spec_internal.h.
  *
  * Maps merge and lists replace. Another kind of sweep, dataset or exchange replaces; a grid merges
- * by name. Values from the command line have their option as origin, for messages. */
+ * by name, and of a list of points --set keeps some. Values from the command line have their option
+ * as origin, for messages. */
 #include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/texts.h"
 #include "base/vec_walk.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
@@ -39,26 +41,38 @@ static void merge_take(struct node *map, const char *key, struct node *over)
     tree_free(over);
 }
 
-static bool grid_has(const struct node *grid, const struct node *pair)
+/* Do the values of a grid, of a zip or of a point have this one? */
+static bool has_value(const struct node *values, const struct node *pair)
 {
-    const struct node *axis = tree_get(grid, pair->key);
-    return axis == NULL || /* a name that is not swept is an error: keep it, to be found */
-           array_any(axis->children, axis->n_children, it, spec_same_scalar(*it, pair));
+    const struct node *own = tree_get(values, pair->key);
+    return own == NULL || /* a name that is not swept is an error: keep it, to be found */
+           spec_same_scalar(own, pair) ||
+           array_any(own->children, own->n_children, it, spec_same_scalar(*it, pair));
+}
+
+static bool has_all(const struct node *values, const struct node *item)
+{
+    return array_all(item->children, item->n_children, it, has_value(values, *it));
+}
+
+static bool may_match(const struct node *sweep, const struct node *item)
+{
+    const struct node *points = tree_get(sweep, "points"), *zip = tree_get(sweep, "zip");
+    return points == NULL ? has_all(zip != NULL ? zip : tree_get(sweep, "grid"), item)
+                          : array_any(points->children, points->n_children, it, has_all(*it, item));
 }
 
 /* Exclusions were written for the values of the file. After an override, one that can no longer
  * match is dropped; in the file itself it would be an error. */
 static void prune_excludes(struct node *sweep)
 {
-    const struct node *grid = tree_get(sweep, "grid");
     struct node *list = tree_get(sweep, "exclude");
-    if (grid == NULL || list == NULL || list->kind != NODE_SEQ) {
+    if (list == NULL || list->kind != NODE_SEQ) {
         return;
     }
     for (size_t i = list->n_children; i-- > 0;) {
         const struct node *item = list->children[i];
-        if (item->kind == NODE_MAP &&
-            array_any(item->children, item->n_children, it, !grid_has(grid, *it))) {
+        if (item->kind == NODE_MAP && !may_match(sweep, item)) {
             tree_free(tree_take_at(list, i));
         }
     }
@@ -155,6 +169,65 @@ static struct node *new_value(const char *text, size_t len, const char *origin)
     return node;
 }
 
+static bool texts_have(const struct texts *texts, const char *text)
+{
+    return vec_any(&texts->list, it, str_eq(*it, text));
+}
+
+static char *scalar_text(const struct node *node)
+{
+    return node != NULL && node->kind == NODE_INT
+               ? xasprintf("%lld", (long long)node->i)
+               : xstrdup(node != NULL && node->kind == NODE_STRING ? node->s : "");
+}
+
+static void remove_point(struct node *list, size_t i)
+{
+    if (list->kind == NODE_SEQ) {
+        tree_free(tree_take_at(list, i));
+    }
+    for (size_t k = 0; list->kind == NODE_MAP && k < list->n_children; k++) {
+        if (i < list->children[k]->n_children) { /* other lengths are noted when it is read */
+            tree_free(tree_take_at(list->children[k], i));
+        }
+    }
+}
+
+/* Keeps the points of a list, or of a zip, that have one of the values under that name. */
+static void choose_points(struct node *list, const char *name, const struct node *values,
+                          struct diags *diags)
+{
+    _cleanup_(texts_done) struct texts own = {0}, wanted = {0}; /* own: of the points */
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
+    const size_t n_problems = diags->list.len;
+    const bool is_zip = list->kind == NODE_MAP;
+    const struct node *column = is_zip ? tree_get(list, name) : list; /* an item for each point */
+    const struct node *names = is_zip || list->n_children == 0 ? list : list->children[0];
+    for (size_t i = 0; tree_get(names, name) == NULL && i < names->n_children; i++) {
+        buf_printf(&fix, "%s%s", i == 0 ? "the points have " : ", ", names->children[i]->key);
+    }
+    for (size_t i = 0; column != NULL && i < column->n_children; i++) {
+        const struct node *item = column->children[i];
+        char *text = scalar_text(is_zip ? item : tree_get(item, name));
+        if (text[0] != '\0' && !texts_have(&own, text)) {
+            buf_printf(&fix, "%s%s", fix.len == 0 ? "use one of " : ", ", text);
+        }
+        *vec_push(&own.list) = text;
+    }
+    for (size_t i = 0; i < values->n_children; i++) {
+        char *text = *vec_push(&wanted.list) = scalar_text(values->children[i]);
+        if (!texts_have(&own, text)) {
+            diags_add_from(diags, values->origin, (struct mark){0}, "", buf_cstr(&fix),
+                           "no point has %s=%s", name, text);
+        }
+    }
+    for (size_t i = own.list.len; i-- > 0 && diags->list.len == n_problems;) {
+        if (!texts_have(&wanted, own.list.items[i])) {
+            remove_point(list, i);
+        }
+    }
+}
+
 static void apply_set(struct node *root, const char *set, struct diags *diags)
 {
     static const struct mark nowhere = {0};
@@ -166,14 +239,6 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         return;
     }
     struct node *sweep = tree_path(root, "spec", "sweep", NULL);
-    const char *other = tree_get(sweep, "zip") != NULL      ? "zip"
-                        : tree_get(sweep, "points") != NULL ? "points"
-                                                            : NULL;
-    if (other != NULL) {
-        diags_add_from(diags, origin, nowhere, "", "edit the file, or sweep a grid",
-                       "--set works with a grid only, and this sweep is a list of '%s'", other);
-        return;
-    }
     if (sweep == NULL || sweep->kind != NODE_MAP) {
         return; /* the missing sweep is noted when it is read */
     }
@@ -188,6 +253,13 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         }
     }
     _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
+    struct node *zip = tree_get(sweep, "zip"),
+                *list = zip != NULL ? zip : tree_get(sweep, "points");
+    if (list != NULL) {
+        choose_points(list, name, axis, diags);
+        tree_free(axis);
+        return;
+    }
     struct node *grid = tree_enter(sweep, "grid");
     if (grid->kind != NODE_MAP) {
         tree_free(axis);

@@ -62,6 +62,12 @@ TEST(test_overrides_have_the_types_of_the_definition)
                              " \"measure\": {\"steps\": 8}}");
     assert_true(json_equal(got, expected));
     json_t *none = object_make_overrides(merged, NULL, 0, 0, 0);
+    json_t *listed = parse("{\"spec\": {\"sweep\": {\"zip\": {\"pservers\": [1]},"
+                           " \"exclude\": [{\"pservers\": 2}]}}}");
+    json_t *left = object_make_overrides(listed, sets, 1, 0, 0); /* the points that --set left */
+    assert_true(json_equal(left, json_object_get(listed, "spec")));
+    json_t *all_points = object_make_overrides(listed, NULL, 0, 0, 0);
+    assert_int_equal(json_object_size(all_points), 0);
     assert_int_equal(json_object_size(none), 0);
 
     const struct object_run_params params = {
@@ -71,7 +77,7 @@ TEST(test_overrides_have_the_types_of_the_definition)
     assert_true(json_equal(json_object_get(run, "spec"), spec));
     assert_true(object_is_of_request(run, "r-1"));
     assert_false(object_is_of_request(run, "r-2"));
-    json_t *const all[] = {merged, got, expected, none, run, spec};
+    json_t *const all[] = {merged, got, expected, none, run, spec, left, listed, all_points};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         json_decref(all[i]);
     }

@@ -277,6 +277,51 @@ TEST(points_may_stop_early)
     }
 }
 
+/* --set keeps the points that have one of its values; with two, those that have one of each. */
+TEST(set_narrows_a_list_of_points)
+{
+#define POINTS                                                                                     \
+    "points: [{pservers: 1, trainers: 1}, {pservers: 1, trainers: 2}, {pservers: 2, trainers: 2}," \
+    " {pservers: 2, trainers: 4}]"
+    static const struct {
+        const char *sweep, *sets[2], *expected;
+    } rows[] = {
+        {POINTS, {"trainers=2", NULL}, "1:2 2:2"},
+        {POINTS, {"trainers=4,1", NULL}, "1:1 2:4"},
+        {POINTS, {"trainers=2,4", "pservers=2"}, "2:2 2:4"},
+        {POINTS "\n    exclude: [{trainers: 4}]", {"trainers=1,2", NULL}, "1:1 1:2 2:2"},
+        {POINTS "\n    exclude: [{trainers: 4}]", {"pservers=2", NULL}, "2:2"},
+        {"zip: {pservers: [1, 1, 2, 2], trainers: [1, 2, 2, 4]}", {"trainers=2", NULL}, "1:2 2:2"},
+        {"zip: {pservers: [1, 1, 2, 2], trainers: [1, 2, 2, 4]}",
+         {"trainers=2,4", "pservers=2"},
+         "2:2 2:4"},
+        {"zip: {pservers: [1, 2], trainers: [1, 2]}\n    exclude: [{pservers: 1, trainers: 1}]",
+         {"trainers=2", NULL},
+         "2:2"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        _cleanup_(freep) char *text = definition_with(
+            "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}", rows[i].sweep);
+        const struct spec_overrides overrides = {.sets = rows[i].sets,
+                                                 .n_sets = rows[i].sets[1] == NULL ? 1 : 2};
+        struct spec *s = definition_load(text, &overrides);
+        struct diags diags = {0};
+        struct matrix matrix;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
+        assert_int_equal(matrix_expand(s, &matrix, &diags), 0);
+        for (uint32_t k = 0; k < matrix.n_swept; k++) {
+            const uint32_t *replicas = matrix.points[k].replicas;
+            buf_printf(&got, "%s%u:%u", k == 0 ? "" : " ", replicas[ROLE_PSERVER],
+                       replicas[ROLE_TRAINER]);
+        }
+        assert_string_equal(buf_cstr(&got), rows[i].expected);
+        matrix_done(&matrix);
+        assert_round_trip(s);
+        spec_free(s);
+    }
+}
+
 TEST(merges_local)
 {
     _cleanup_(freep) char *text = definition_with(
