@@ -123,7 +123,8 @@ static enum exit_code create_builtin(struct cluster *c, const struct cluster_sou
     struct spec *spec = NULL;
     _cleanup_(diags_done) struct diags diags = {0};
     struct err err = {0};
-    int r = spec_load(s->file.text, s->file.len, NULL, &spec, &diags); /* without the options */
+    const struct spec_overrides as_written = {.profiles = &s->profiles, TEMPLATES_OF(&s->file)};
+    int r = spec_load(s->file.text, s->file.len, &as_written, &spec, &diags);
     if (r < 0) { /* with the options it was valid */
         (void)err_set(&err, EINVAL, "%s is invalid without these options; see benchctl validate %s",
                       s->file.path, s->file.path);

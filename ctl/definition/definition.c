@@ -97,7 +97,8 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                        .default_repeats =
                                            params->is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                        .systems = args_get(&cli->args, "systems", NULL),
-                                       .profiles = params->profiles};
+                                       .profiles = params->profiles,
+                                       TEMPLATES_OF(file)};
     enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
     code = code == EXIT_OK ? definition_number(cli, "repeats", 1000, &overrides.repeats) : code;
     if (code != EXIT_OK) {

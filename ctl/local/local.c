@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
+#include "ctl/definition/profiles.h"
 #include "spec/spec_load.h"
 
 struct local {
@@ -55,16 +56,18 @@ static enum exit_code list_runs(struct local *l, const struct list_wanted *wante
     return code;
 }
 
-/* A shipped definition as an object; one that cannot be read is reported and left out. */
-static enum exit_code add_builtin(const struct cli *cli, const char *name, bool is_needed,
-                                  struct listing *list)
+/* A shipped definition as an object, whole without files; one that cannot be read is reported and
+ * left out. */
+static enum exit_code add_builtin(const struct cli *cli, const struct profiles *profiles,
+                                  const char *name, bool is_needed, struct listing *list)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
     int r = definition_find(name, &file, &err);
     struct spec *spec = NULL;
     _cleanup_(diags_done) struct diags diags = {0};
-    if (r >= 0 && (r = spec_load(file.text, file.len, NULL, &spec, &diags)) < 0) {
+    const struct spec_overrides as_written = {.profiles = profiles, TEMPLATES_OF(&file)};
+    if (r >= 0 && (r = spec_load(file.text, file.len, &as_written, &spec, &diags)) < 0) {
         (void)err_set(&err, EINVAL,
                       "%s is not a valid definition; list its errors with: benchctl validate %s",
                       file.path, file.path);
@@ -92,10 +95,11 @@ static enum exit_code list_benchmarks(const struct cli *cli, const struct list_w
         definition_names(&builtin);
         names = (const char *const *)builtin.list.items;
     }
-    enum exit_code code = EXIT_OK;
+    _cleanup_(profiles_done) struct profiles profiles = {0};
+    enum exit_code code = profiles_open(&profiles);
     size_t n = wanted->n_names == 0 ? builtin.list.len : wanted->n_names;
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
-        code = add_builtin(cli, names[i], wanted->n_names > 0, ret);
+        code = add_builtin(cli, &profiles, names[i], wanted->n_names > 0, ret);
     }
     return code;
 }

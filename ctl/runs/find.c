@@ -42,6 +42,7 @@ int definition_read(const char *path, struct definition_file *ret, struct err *e
         return r == -E2BIG ? err_set(err, E2BIG, "%s: longer than %zu bytes", path, max_bytes) : r;
     }
     ret->path = xstrdup(is_stdin ? "(stdin)" : path);
+    ret->is_read = true;
     ret->len = text.len;
     ret->text = text.len == 0 ? xstrdup("") : buf_take(&text);
     return 0;
@@ -130,13 +131,18 @@ static char *near_builtin(const char *name)
     return xstrdup_or_null(hint);
 }
 
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL   ? xstrdup(".")
+           : slash == path ? xstrdup("/")
+                           : xstrndup(path, (size_t)(slash - path));
+}
+
 /* "did you mean 'x.yaml'?"; NULL if no file next to `path` has a similar name. Owned. */
 static char *fix_by_folder(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    _cleanup_(freep) char *folder = slash == NULL   ? xstrdup(".")
-                                    : slash == path ? xstrdup("/")
-                                                    : xstrndup(path, (size_t)(slash - path));
+    _cleanup_(freep) char *folder = folder_of(path);
     _cleanup_(freep) char *file = near_file(folder, file_last_part(path));
     return file == NULL ? NULL : xasprintf("did you mean '%s'?", file);
 }
@@ -168,6 +174,23 @@ char *definition_fix(const char *name, bool is_path)
     return fix != NULL ? fix : xstrdup("list the names with: benchctl get benchmarks --local");
 }
 
+/* The first file of that name with one of the endings. -ENOENT, err untouched: none is there. */
+static int read_in_places(const struct texts *places, const char *name, const char *const *ends,
+                          size_t n_ends, struct definition_file *ret, struct err *err)
+{
+    int r = -ENOENT;
+    for (size_t i = 0; i < places->list.len && r == -ENOENT; i++) {
+        for (size_t k = 0; k < n_ends && r == -ENOENT; k++) {
+            _cleanup_(freep) char *path =
+                xasprintf("%s/%s%s", places->list.items[i], name, ends[k]);
+            if (is_file(path)) {
+                r = definition_read(path, ret, err);
+            }
+        }
+    }
+    return r;
+}
+
 int definition_find(const char *name, struct definition_file *ret, struct err *err)
 {
     if (definition_is_file(name)) {
@@ -175,16 +198,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     }
     _cleanup_(texts_done) struct texts places = {0};
     places_list(&places);
-    int r = -ENOENT;
-    for (size_t i = 0; i < places.list.len && r == -ENOENT; i++) {
-        for (size_t k = 0; k < N_ENDINGS && r == -ENOENT; k++) {
-            _cleanup_(freep) char *path =
-                xasprintf("%s/%s%s", places.list.items[i], name, endings[k]);
-            if (is_file(path)) {
-                r = definition_read(path, ret, err);
-            }
-        }
-    }
+    const int r = read_in_places(&places, name, endings, N_ENDINGS, ret, err);
     if (r == -ENOENT) {
         (void)err_set(err, ENOENT,
                       "benchmark '%s' not found: there is no file and no shipped definition of "
@@ -192,6 +206,27 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
                       name);
     }
     return r;
+}
+
+int definition_read_template(const void *ctx, const char *name, char **ret_path,
+                             struct buf *ret_text, struct err *err)
+{
+    const struct definition_file *definition = ctx;
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(texts_done) struct texts places = {0};
+    *vec_push(&places.list) = folder_of(definition->path);
+    places_list(&places);
+    const int r = !definition->is_read
+                      ? -ENOENT
+                      : read_in_places(&places, name, (const char *const[]){""}, 1, &file, err);
+    if (r >= 0) {
+        buf_append(ret_text, file.text, file.len);
+        *ret_path = take_ptr(file.path);
+    }
+    return r != -ENOENT
+               ? r
+               : err_set(err, ENOENT,
+                         "no file '%s' next to the definition or with the shipped ones", name);
 }
 
 char *file_fix(int r, const char *path, const char *otherwise)

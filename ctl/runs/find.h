@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/texts.h"
 
@@ -11,6 +12,7 @@ struct definition_file { /* owned strings */
     char *path;
     char *text;
     size_t len;
+    bool is_read; /* from a file or stdin; false: made from an object of the cluster */
 };
 void definition_file_done(struct definition_file *f);
 
@@ -29,6 +31,11 @@ bool definition_is_file(const char *name);
 /* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else
  * NAME.yaml in one of the places. -ENOENT, or why it cannot be read. */
 int definition_find(const char *name, struct definition_file *ret, struct err *err);
+/* Fields of struct spec_overrides, for the files that the definition names by templateFrom: from
+ * its folder (of stdin, from this one), else from the first of the places that has it. */
+#define TEMPLATES_OF(file) .read_template = definition_read_template, .read_template_ctx = (file)
+int definition_read_template(const void *ctx, const char *name, char **ret_path,
+                             struct buf *ret_text, struct err *err);
 /* What to do about a NAME that was not found, or about a file (is_path): the nearest file, else the
  * nearest shipped definition, else where the names are. Owned by the caller. */
 char *definition_fix(const char *name, bool is_path);

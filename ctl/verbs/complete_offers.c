@@ -183,7 +183,7 @@ static struct spec *load_definition(const struct typing *t)
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct spec *spec = NULL;
     _cleanup_(diags_done) struct diags diags = {0};
-    const struct spec_overrides overrides = {.local = t->cli.is_local};
+    const struct spec_overrides overrides = {.local = t->cli.is_local, TEMPLATES_OF(&file)};
     if (definition_open(&t->cli, &file) == EXIT_OK) {
         (void)spec_load(file.text, file.len, &overrides, &spec,
                         &diags); /* then nothing is offered */

@@ -22,6 +22,10 @@ struct reading {
 void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
+/* spec_template_from.c: puts the files that roles name by templateFrom into the definition, if
+ * files can be read. */
+void spec_inline_templates(struct node *root, const struct spec_overrides *overrides,
+                           struct diags *diags);
 /* spec_keep_systems.c: only the systems of "a,b", and the roles and sweep names that these use. */
 void spec_keep_systems(struct node *root, const char *names, struct diags *diags);
 /* spec_read.c: the whole document. */

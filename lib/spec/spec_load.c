@@ -154,6 +154,7 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     if (spec_hints_refuse_kind(root, diags)) {
         return NULL;
     }
+    spec_inline_templates(root, overrides, diags);
     profiles_merge(overrides->profiles, root);
     if (overrides->local) {
         spec_merge_local(root, diags);

@@ -1,16 +1,19 @@
 /* From the text of a Benchmark to a spec: read, merged with its overrides, checked.
  *
- * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
- * checks everything and fills struct spec, or reports all errors at once -> matrix_expand as the
- * last check, so a spec that was loaded can be run. A `local` block is checked whether it is merged
- * or not. The merged tree, as JSON, is the frozen definition of a run (without `local` where that
- * was merged): reading it again gives the same spec. docs/definitions.md. Pure. */
+ * The steps: tree_parse (place-keeping tree) -> files of templates are put in -> overrides are
+ * merged into the tree -> spec_read checks everything and fills struct spec, or reports all errors
+ * at once -> matrix_expand as the last check, so a spec that was loaded can be run. A `local` block
+ * is checked whether it is merged or not. The merged tree, as JSON, is the frozen definition of a
+ * run (without `local` where that was merged): reading it again gives the same spec.
+ * docs/definitions.md. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "doc/diag.h"
 #include "spec/spec.h"
 
@@ -33,6 +36,12 @@ struct spec_overrides {
     const struct profiles *profiles;
     /* Names that only a stored definition may have are refused, also where profiles are unknown. */
     bool is_new;
+    /* Reads a file that a role names by templateFrom: 0 with its path (owned by the caller) and its
+     * text, or why it cannot be read. NULL: no file can be read, as of a stored definition, and
+     * templateFrom is an error. */
+    int (*read_template)(const void *ctx, const char *name, char **ret_path, struct buf *ret_text,
+                         struct err *err);
+    const void *read_template_ctx;
 };
 
 /* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem

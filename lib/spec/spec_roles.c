@@ -151,6 +151,23 @@ static void check_template_rules(struct reading *r, const struct place *template
     }
 }
 
+/* What spec_inline_templates left: it is there twice, or no file can be read. */
+static void refuse_template_from(struct reading *r, const struct place *role)
+{
+    struct place from = place_get(role, "templateFrom");
+    const bool is_twice = tree_get(role->node, "template") != NULL;
+    const char *name;
+    if (read_text(r->diags, &from, 256, &name)) {
+        reader_complain_key(r->diags, &from,
+                            is_twice ? "remove one of the two"
+                                     : "write the template itself; benchctl get benchmarks FILE "
+                                       "--local -o json prints the definition with it",
+                            is_twice ? "'%s': exactly one of template and templateFrom"
+                                     : "'%s' is a file, which only benchctl can read",
+                            name);
+    }
+}
+
 void spec_read_roles(struct reading *r)
 {
     struct place place = place_get(&r->at, "roles");
@@ -174,9 +191,11 @@ void spec_read_roles(struct reading *r)
         struct place role_place = place_get(&place, role_to_string((enum role)i));
         const bool is_launcher = i == ROLE_LAUNCHER; /* one or none: there is no number to write */
         if (!read_map(r->diags, &role_place,
-                      is_launcher ? FIELDS("template") : FIELDS("template", "*replicas"))) {
+                      is_launcher ? FIELDS("template", "templateFrom")
+                                  : FIELDS("template", "templateFrom", "*replicas"))) {
             continue;
         }
+        refuse_template_from(r, &role_place);
         role->present = true;
         role->replicas.value = 1; /* till it is read, so that a wrong field is one error */
         if (!is_launcher) {

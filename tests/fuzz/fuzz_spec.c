@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "spec/spec_load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,10 +30,21 @@ static void check_frozen(const struct spec *spec)
     spec_free(again);
 }
 
+/* Every file has the same template, so that what names one is read to its end. */
+static int read_template(const void *ctx, const char *name, char **ret_path, struct buf *ret_text,
+                         struct err *err)
+{
+    (void)ctx;
+    (void)err;
+    *ret_path = xstrdup(name);
+    buf_puts(ret_text, "spec: {containers: [{name: main, resources: {limits: {cpu: 1}}}]}");
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     for (int local = 0; local <= 1; local++) {
-        struct spec_overrides overrides = {.local = local};
+        struct spec_overrides overrides = {.local = local, .read_template = read_template};
         struct diags diags = {0};
         struct spec *spec = NULL;
         if (spec_load((const char *)data, size, &overrides, &spec, &diags) == 0) {
