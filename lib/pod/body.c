@@ -182,15 +182,15 @@ static void set_env(json_t *container, const struct replica_spec *spec, bool has
 /* The profile's command where the template has none; its arguments stay the template's. */
 static void set_command(json_t *container, const struct replica_spec *spec)
 {
-    if (json_array_size(json_object_get(container, "command")) > 0) {
-        return;
-    }
-    json_t *words = json_array();
     const size_t n_args = json_array_size(json_object_get(container, "args"));
     size_t n = 0;
     while (spec->words[n] != NULL) {
         n++;
     }
+    if (json_array_size(json_object_get(container, "command")) > 0 || n == n_args) {
+        return; /* its own, or the image's */
+    }
+    json_t *words = json_array();
     for (size_t i = 0; i + n_args < n; i++) {
         (void)json_array_append_new(words, json_string(spec->words[i])); /* as above */
     }
@@ -259,11 +259,14 @@ static int check_role(const struct spec *spec, const struct system *system, enum
         return err_set(err, ENOENT, "spec.roles.%s has no template; pods are created from it",
                        role_to_string(role));
     }
-    if (!str_eq(system->profile, PROFILE_NATIVE) && !template_has_command(template)) {
+    /* An image of the system itself has the program, and starts it. */
+    if (!str_eq(system->profile, PROFILE_NATIVE) && !template_has_command(template) &&
+        system->all_roles.image == NULL && system->of_role[role].image == NULL) {
         return err_set(err, EINVAL,
                        "system '%s': profile '%s' needs programs that only the machine of "
-                       "benchctl has; for pods, set image and command of the system, or of "
-                       "container 0 in the template of %s, or leave the system out with --systems",
+                       "benchctl has; for pods, set an image of the system that starts them, or "
+                       "image and command of container 0 in the template of %s, or leave the "
+                       "system out with --systems",
                        system->name, system->profile, role_to_string(role));
     }
     return 0;

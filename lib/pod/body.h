@@ -43,8 +43,9 @@ bool pod_is_owned(const struct run_def *def, const json_t *object);
 bool pod_identify(const struct run_def *def, const struct pod_facts *pod, struct replica_id *ret);
 
 /* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: its role's
- * template has no command, and it is not the native one (with the program in its image). The
- * commands of a profile exist only on the machine of --local. */
+ * template has no command, it is not the native one (with the program in its image), and it has no
+ * image of its own, which would start the program. The commands of a profile exist only on the
+ * machine of --local. */
 int pod_check_systems(const struct spec *spec, struct err *err);
 /* The same of one system. */
 int pod_check_system(const struct spec *spec, const struct system *system, struct err *err);

@@ -93,8 +93,9 @@ static int add_words(struct texts *words, const json_t *container, const char *k
     return 0;
 }
 
+/* A pod without a command runs that of its image. */
 static int add_profile_command(struct texts *words, const struct system *system, enum role role,
-                               struct err *err)
+                               bool is_pod, struct err *err)
 {
     if (str_eq(system->profile, PROFILE_NATIVE)) {
         *vec_push(&words->list) = xstrdup("benchworker");
@@ -104,7 +105,7 @@ static int add_profile_command(struct texts *words, const struct system *system,
     vec_each (char *const, word, &system->commands[role].words) {
         *vec_push(&words->list) = xstrdup(*word);
     }
-    if (words->list.len == 0) {
+    if (words->list.len == 0 && !is_pod) {
         return err_set(err, EINVAL, "system '%s': profile '%s' has no command for role %s",
                        system->name, system->profile, role_to_string(role));
     }
@@ -113,12 +114,12 @@ static int add_profile_command(struct texts *words, const struct system *system,
 
 /* Container 0's command, or the profile's own, then container 0's arguments. */
 static int build_argv(const json_t *container, const struct system *system, enum role role,
-                      char ***ret, struct err *err)
+                      bool is_pod, char ***ret, struct err *err)
 {
     _cleanup_(texts_done) struct texts words = {0};
     int r = add_words(&words, container, "command", err);
     if (r == 0 && words.list.len == 0) {
-        r = add_profile_command(&words, system, role, err);
+        r = add_profile_command(&words, system, role, is_pod, err);
     }
     r = r < 0 ? r : add_words(&words, container, "args", err);
     if (r == 0) {
@@ -430,7 +431,7 @@ static int build_process(const struct run_def *def, const struct point *point,
                          struct replica_spec *spec, struct err *err)
 {
     const struct system *system = &def->spec->systems.items[point->system];
-    int r = build_argv(container, system, spec->id.role, &spec->words, err);
+    int r = build_argv(container, system, spec->id.role, addresses->is_pods, &spec->words, err);
     if (r < 0) {
         return r;
     }

@@ -30,6 +30,52 @@ TEST(foreign_systems_need_a_command)
     run_def_free(def);
 }
 
+/* A pod of a system's own image runs the image's command, with the arguments of the definition. */
+TEST(an_image_of_its_own_brings_the_command)
+{
+    static const struct {
+        const char *system, *args;
+        bool is_good;
+    } rows[] = {
+        {"image: \"mine:1\"", NULL, true},
+        {"image: \"mine:1\", args: [--fast]", "[\"--fast\"]", true},
+        {"roles: {worker: {image: \"mine:1\"}}", NULL, true},
+        {"args: [--fast]", NULL, false}, /* the template's image is not this system's */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf(
+            "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\nspec:\n"
+            "  systems: [{name: mine, profile: other, %s}]\n"
+            "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+            "  sweep: {grid: {workers: [2]}}\n"
+            "  roles: {worker: {replicas: {from: workers}, "
+            "template: {spec: {containers: [{name: main, image: \"benchworker:1\"}]}}}}\n",
+            rows[i].system);
+        struct spec *spec = definition_load(text, NULL);
+        struct err err = {0};
+        assert_int_equal(pod_check_systems(spec, &err), rows[i].is_good ? 0 : -EINVAL);
+        struct run_def_params params = {.name = "sample-1", .uid = UID};
+        struct run_def *def;
+        struct diags diags = {0};
+        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        const struct replica_id worker = {{0, 1, 2}, ROLE_WORKER, 0};
+        const struct gang_addresses unknown = {.is_pods = true};
+        json_t *pod = NULL;
+        assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
+        json_t *container =
+            json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0);
+        assert_null(json_object_get(container, "command"));
+        if (rows[i].is_good) {
+            expect(pod, "spec/containers/0/image", "mine:1");
+        }
+        if (rows[i].args != NULL) {
+            expect(pod, "spec/containers/0/args", rows[i].args);
+        }
+        json_decref(pod);
+        run_def_free(def);
+    }
+}
+
 /* Only processes of one machine have links of their own. */
 TEST(pods_have_no_shaped_links)
 {
