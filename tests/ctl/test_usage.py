@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 
 import cli
 
@@ -53,7 +54,9 @@ class Usage(cli.CliCase):
         self.assertEqual(items[2]["problems"][0]["path"], "spec.local.repeats")
         self.assertEqual((items[3]["file"], items[3]["problems"][0]["line"]), ("/no/such.yaml", 0))
         self.assertIn("No such file", items[3]["problems"][0]["message"])
-        no_image = json.loads(self.ctl("validate", "vgg16-systems", "-o", "json").stdout)["items"][0]
+        text = (cli.ROOT / "benchmarks" / "vgg16-systems.yaml").read_text(encoding="utf-8")
+        (self.folder / "no-image.yaml").write_text(re.sub(r", image: [^}]*", "", text), encoding="utf-8")
+        no_image = json.loads(self.ctl("validate", "no-image.yaml", "-o", "json").stdout)["items"][0]
         self.assertTrue(no_image["valid"] and no_image["notes"])
         self.assertEqual(list(no_image["notes"][0]), ["line", "column", "path", "message"])
 
@@ -252,6 +255,56 @@ class Validate(cli.CliCase):
         self.assertRegex(done.stderr, rf"{path}:\d+:\d+: ")
         self.assertIn("vgg16-single-node is valid", done.stdout)  # the others are still checked
 
+    def define_from(self, template, name="my.json"):
+        """A definition whose trainers name a template, which is written below its folder; NULL: no file is written."""
+        path = pathlib.Path(self.define(name))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        del document["spec"]["roles"]["trainer"]["template"]
+        document["spec"]["roles"]["trainer"]["templateFrom"] = "pods/mine.yaml"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        if template is not None:
+            (path.parent / "pods").mkdir(exist_ok=True)
+            (path.parent / "pods" / "mine.yaml").write_text(template, encoding="utf-8")
+        return path
+
+    def test_templates_by_name(self):
+        """Next to the definition, else where shipped ones are; what is printed is whole."""
+        path = self.define_from("spec:\n  containers:\n  - {name: near, resources: {requests: {cpu: 3}}}\n")
+        document = json.loads(self.ctl("get", "bm", str(path), "--local", "-o", "json").stdout)["items"][0]
+        self.assertEqual({"replicas": {"from": "trainers"},
+                          "template": {"spec": {"containers": [{"name": "near", "resources": {"requests": {"cpu": 3}}}]}}},
+                         document["spec"]["roles"]["trainer"])
+        (self.folder / "frozen.json").write_text(json.dumps(document), encoding="utf-8")
+        plan = self.ctl("plan", str(path), "-o", "json").stdout
+        shutil.move(self.folder / "pods", self.folder / "places")
+        self.assertEqual(plan, self.ctl("plan", "./frozen.json", "-o", "json").stdout)   # no file is needed any more
+        done = self.ctl("plan", str(path), code=2)
+        self.assertIn("spec.roles.trainer.templateFrom: no file 'pods/mine.yaml' next to the definition or with the shipped ones", done.stderr)
+        (self.folder / "places" / "pods").mkdir()
+        (self.folder / "places" / "mine.yaml").rename(self.folder / "places" / "pods" / "mine.yaml")
+        self.env["BENCHCTL_PATH"] = f"/nowhere:{self.folder}/places"
+        self.assertEqual(plan, self.ctl("plan", str(path), "-o", "json").stdout)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(plan, self.ctl("plan", "-f", "-", "-o", "json", stdin=file).stdout)
+
+    def test_an_error_in_a_template_names_its_file(self):
+        path = self.define_from("spec:\n  containers:\n  - name: main\n    resources: {requests: {cpu: lots}}\n")
+        done = self.ctl("validate", str(path), code=2)
+        self.assertIn(f"{self.folder}/pods/mine.yaml:4:33: error: spec.roles.trainer.template.spec.containers[0].resources.requests.cpu: ",
+                      done.stderr)
+        self.assertIn(f"\n1 error in templates of {path}\n", done.stderr)
+        problem, = json.loads(self.ctl("validate", str(path), "-o", "json", code=2).stdout)["items"][0]["problems"]
+        self.assertEqual((f"{self.folder}/pods/mine.yaml", 4, 33), (problem["origin"], problem["line"], problem["column"]))
+        (self.folder / "pods" / "mine.yaml").unlink()
+        (self.folder / "pods" / "mine.yaml").mkdir()   # a folder is no file
+        self.assertIn("no file 'pods/mine.yaml'", self.ctl("validate", str(path), code=2).stderr)
+
+    def test_shipped_templates_are_all_named(self):
+        templates = {f"templates/{p.name}" for p in (cli.ROOT / "benchmarks" / "templates").iterdir()}
+        texts = [(cli.ROOT / "benchmarks" / f"{name}.yaml").read_text(encoding="utf-8") for name in SHIPPED]
+        self.assertEqual(templates, set(re.findall(r"templateFrom: ([^\s}]+)", "".join(texts))))
+        self.assertNotIn(" template:", "".join(texts))
+
     def test_the_local_block_is_checked_merged(self):
         path = self.define(extra={"local": {"sweep": {"grid": {"trainers": [0]}}}})
         done = self.ctl("validate", path, code=2)
@@ -315,6 +368,15 @@ class Plan(cli.CliCase):
         done = self.ctl("plan", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=8",
                         "--repeats", "1", "--steps", "1")
         self.assertIn("\n1 trial of 1 warm-up + 1 measured step.\nLargest point: 1 replica.\n", done.stdout)
+
+    def test_set_chooses_points(self):
+        """Of a sweep that lists its points."""
+        plan = json.loads(self.ctl("plan", "vgg16-systems", "--systems", "benchworker", "--set", "trainers=20,40", "--set", "pservers=20",
+                                   "-o", "json").stdout)
+        points = [(p["parameters"]["pservers"], p["parameters"]["trainers"]) for p in plan["points"] if not p["baseline"]]
+        self.assertEqual([(20, 20), (20, 40)], points)
+        done = self.ctl("plan", "vgg16-systems", "--set", "trainers=20,30", code=2)
+        self.assertIn("--set trainers=20,30: error: no point has trainers=30\n  fix: use one of 20, 40, 80, 100, 60\n", done.stderr)
 
     def test_wrong_sets_are_refused(self):
         rows = [("pserverz=1", "pserverz"), ("pservers", "pservers"), ("trainers=0", "trainers")]

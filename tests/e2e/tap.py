@@ -7,6 +7,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHIPPED = sorted((ROOT / "benchmarks").glob("*.yaml"))
 WRONG = sorted((ROOT / "tests" / "wrong").glob("*.yaml"))
 
+
+def whole(path):
+    """The text of a definition with its templates in it, as benchctl would send it and kubectl can."""
+    def template(found):
+        text = (ROOT / "benchmarks" / found[2]).read_text(encoding="utf-8")
+        return f"{found[1]}template:\n" + "".join(f"{found[1]}  {line}\n" for line in text.splitlines())
+    text = re.sub(r"(?m)^( +launcher:) \{(templateFrom: .*)\}$", r"\1\n      \2", path.read_text(encoding="utf-8"))
+    return re.sub(r"(?m)^( +)templateFrom: (\S+)\n", template, text)
+
+
 AT_END = []   # called with the Tap before it prints its plan
 
 

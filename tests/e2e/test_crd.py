@@ -40,8 +40,10 @@ def check_crd(t, cluster):
 def check_shipped(t, k):
     t.equal(NAMES, {path.stem for path in tap.SHIPPED}, "the shipped definitions")
     for path in tap.SHIPPED:
-        done = k("apply", "--validate=strict", "-f", path, check=False)
+        done = k("apply", "--validate=strict", "-f", "-", stdin=tap.whole(path), check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"{path.name} is taken, no unknown field")
+    done = k("apply", "-f", tap.SHIPPED[0], check=False)
+    t.match("templateFrom is a file, which only benchctl reads", done.stderr, "as it lies there it is refused, with the way to print it whole")
     items = json.loads(k("get", "bm", "-o", "json").stdout)["items"]
     t.equal(NAMES, {item["metadata"]["name"] for item in items}, "each file holds the name it is called by")
     largest = max(len(json.dumps(item["spec"])) for item in items)

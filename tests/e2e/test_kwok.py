@@ -108,7 +108,7 @@ def main():
         k = cluster.kubectl
         k("apply", "-f", CRD)
         cluster.wait_for_kinds()
-        k("apply", "-f", BENCHMARK)
+        k("apply", "-f", "-", stdin=tap.whole(BENCHMARK))
         spec = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
         template = spec["roles"]["trainer"]["template"]
         kwok.make_nodes(cluster, NODES)

@@ -110,7 +110,7 @@ def shipped_template(cluster, role):
     k = cluster.kubectl
     k("apply", "-f", CRD)
     cluster.wait_for_kinds()
-    k("apply", "-f", tap.ROOT / "benchmarks" / "vgg16-pserver-sweep.yaml")
+    k("apply", "-f", "-", stdin=tap.whole(tap.ROOT / "benchmarks" / "vgg16-pserver-sweep.yaml"))
     spec = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
     template = spec["roles"][role]["template"]
     for kind in ("requests", "limits"):

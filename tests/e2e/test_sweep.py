@@ -56,7 +56,7 @@ def wait_end(cluster, name, pods):
 
 def check(t, cluster, daemon, ctl):
     k = cluster.kubectl
-    k("apply", "-f", tap.ROOT / "benchmarks" / f"{NAME}.yaml")
+    k("apply", "-f", "-", stdin=tap.whole(tap.ROOT / "benchmarks" / f"{NAME}.yaml"))
     body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "full"},
             "spec": {"benchmarkRef": {"name": NAME}, "overrides": {"repeats": {"min": 1}}}}
     pods = see_pods(cluster)

@@ -153,7 +153,7 @@ def check_ended(v, name, result):
     t.match(r"(?m)^Phase: +Succeeded", ctl("describe", name).stdout, "describe: at its end")
     t.equal(0, k("wait", "--for=condition=Complete", f"bmr/{name}", "--timeout=60s", check=False).returncode,
             "kubectl wait --for=condition=Complete bmr/X")
-    k("apply", "-f", tap.ROOT / "benchmarks" / "vgg16-single-node.yaml")
+    k("apply", "-f", "-", stdin=tap.whole(tap.ROOT / "benchmarks" / "vgg16-single-node.yaml"))
     both = k("get", "bm,bmr", "-o", "name").stdout.split()
     t.equal({"benchmark.benchd.io/vgg16-single-node", f"benchmarkrun.benchd.io/{name}"}, set(both), "kubectl get bm,bmr")
     # That of the end is posted after the status.
@@ -166,7 +166,7 @@ def check_dry_run(v):
     """What is right and what is wrong, without making anything."""
     t, k = v.t, v.k
     for path in tap.SHIPPED:
-        done = k("apply", "--dry-run=server", "-f", path, check=False)
+        done = k("apply", "--dry-run=server", "-f", "-", stdin=tap.whole(path), check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"kubectl apply --dry-run=server: {path.name}")
     run = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "dry"},
            "spec": {"benchmarkRef": {"name": "vgg16-single-node"}}}

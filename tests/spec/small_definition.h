@@ -15,5 +15,8 @@ char *definition_with(const char *from, const char *to);
 struct spec *definition_load(const char *text, const struct spec_overrides *overrides);
 /* All diagnostics as diags_format prints them for "f.yaml", "" if it loads. Owned. */
 char *definition_errors(const char *text, const struct spec_overrides *overrides);
+/* For read_template of struct spec_overrides: a template of the source tree. */
+int shipped_template_read(const void *ctx, const char *name, char **ret_path, struct buf *ret_text,
+                          struct err *err);
 /* A file of the source tree. Owned; fails the test if it cannot be read. */
 char *source_file_read(const char *path);

@@ -323,7 +323,8 @@ TEST(shipped_profiles_are_good)
     }
     _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-single-node.yaml");
     for (int local = 0; local < 2; local++) {
-        struct spec_overrides overrides = {.local = local, .profiles = &profiles};
+        struct spec_overrides overrides = {
+            .local = local, .profiles = &profiles, .read_template = shipped_template_read};
         struct spec *spec = definition_load(text, &overrides);
         assert_int_equal(spec->systems.len, 4);
         spec_free(spec);

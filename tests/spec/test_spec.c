@@ -164,7 +164,8 @@ TEST(accepts_shipped_files)
         print_message("# file %s\n", path);
         _cleanup_(freep) char *text = source_file_read(path);
         for (int local = 0; local <= 1; local++) {
-            struct spec_overrides overrides = {.local = local};
+            struct spec_overrides overrides = {.local = local,
+                                               .read_template = shipped_template_read};
             struct spec *spec = definition_load(text, &overrides);
             assert_string_equal(spec->name, shipped[i]);
             assert_round_trip(spec);
@@ -192,7 +193,9 @@ TEST(any_systems_of_a_shipped_file_can_be_chosen)
             }
         }
         for (int local = 0; local <= 1; local++) {
-            struct spec_overrides overrides = {.local = local, .systems = buf_cstr(&systems)};
+            struct spec_overrides overrides = {.local = local,
+                                               .systems = buf_cstr(&systems),
+                                               .read_template = shipped_template_read};
             struct spec *spec = definition_load(text, &overrides);
             assert_int_equal(spec->systems.len, n);
             assert_round_trip(spec);
