@@ -100,7 +100,7 @@ const struct verb verb_simulate = {
     .name = "simulate",
     .args = "NAME [option...]",
     .summary = "Predict the points of a run without running it",
-    .examples = "  benchctl simulate vgg16-trainer-sweep --link 10gbit --layers layers.yaml \\\n"
+    .examples = "  benchctl simulate vgg16-pserver-sweep --link 10gbit --layers layers.yaml \\\n"
                 "      --steps 20 --repeats 3\n"
                 "  benchctl simulate sweep --nodes 9 --link 1gbit --layers l.yaml --trace x7k2p\n"
                 "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"

@@ -10,7 +10,7 @@ import unittest
 import bench_case
 
 CONTEXT = bench_case.ROOT / "benchmarks" / "profiles"
-CLUSTER = bench_case.ROOT / "benchmarks" / "vgg16-systems-cluster.yaml"
+SHIPPED = sorted((bench_case.ROOT / "benchmarks").glob("*.yaml"))
 FILES = sorted(CONTEXT.glob("*/Dockerfile"))
 KNOWN = {"FROM", "RUN", "COPY", "ENV", "USER", "CMD"}
 
@@ -88,12 +88,14 @@ class Images(unittest.TestCase):
                 self.assertEqual(["python3", f"/profiles/{name}/train.py"], command)
                 self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
 
-    def test_the_definition_for_a_cluster_runs_what_they_hold(self):
-        rows = re.findall(r"(?m)^  - \{name: [\w-]+, profile: ([\w-]+),.* image: registry/([\w-]+):1, command: \[(.*?)\]\}$",
-                          CLUSTER.read_text(encoding="utf-8"))
-        self.assertEqual(5, len(rows))
-        for profile, image, command in rows:
-            self.assertEqual((profile, start_of(CONTEXT / image / "Dockerfile")[1]), (image, command.split(", ")))
+    def test_every_system_of_a_framework_has_the_image_of_its_profile(self):
+        """The image starts the program: a pod of such a system has no command."""
+        texts = "".join(path.read_text(encoding="utf-8") for path in SHIPPED)
+        rows = re.findall(r"(?m)^  - (?:\{|name: [\w-]+\n    )(?:name: [\w-]+, )?profile: ([\w-]+)(.*(?:\n    .*)*)$", texts)
+        images = {(profile, *re.findall(r"image: (\S+?)[,}\n ]", rest + "\n")) for profile, rest in rows if profile not in ("benchworker", "none")}
+        self.assertEqual({(path.parent.name, f"benchd.local/{path.parent.name}:0.1.0") for path in FILES}, images)
+        for path in FILES:
+            self.assertIn(f" -t benchd.local/{path.parent.name}:0.1.0 ", path.read_text(encoding="utf-8").splitlines()[2])
 
     def test_what_is_wrong_is_found(self):
         good = (CONTEXT / "pytorch" / "Dockerfile").read_text(encoding="utf-8")

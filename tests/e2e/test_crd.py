@@ -15,9 +15,7 @@ from rest import BENCHMARKS, Api
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
 NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
-         "vgg16-systems-cluster", "vgg16-systems-plan", "vgg16-batch-sweep",
-         "vgg16-pserver-sweep", "vgg16-trainer-sweep", "vgg16-single-node",
-         "vgg16-systems", "vgg16-batch-2018", "vgg16-acceleration-2018", "vgg16-pserver-2018", "vgg16-rehearsal-2018"}
+         "vgg16-pserver-sweep", "vgg16-rehearsal-2018", "vgg16-single-node", "vgg16-systems", "vgg16-systems-plan"}
 
 
 def check_crd(t, cluster):
@@ -53,8 +51,8 @@ def check_shipped(t, k):
 def check_columns(t, k):
     t.equal("NAME MODEL EXCHANGE BASELINE STEPS REPEATS AGE".split(), k("get", "bm").stdout.split("\n")[0].split(),
             "columns of kubectl get bm")
-    row = k("get", "bm", "vgg16-trainer-sweep", "--no-headers").stdout.split()
-    t.equal("vgg16-trainer-sweep vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
+    row = k("get", "bm", "vgg16-systems-plan", "--no-headers").stdout.split()
+    t.equal("vgg16-systems-plan vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
     t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
     explained = k("explain", "bm.spec.sweep").stdout
     for field in ("grid", "zip", "points", "exclude"):

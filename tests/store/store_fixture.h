@@ -16,7 +16,7 @@
 static const struct trial_terms terms = {.leading = ROLE_TRAINER, .n_leading = 1, .n_pods = 2};
 
 #define UID "0c2e4b8e-0000-4000-8000-000000000001"
-#define RUN_NAME "vgg16-batch-sweep-7k3fq"
+#define RUN_NAME "vgg16-pserver-sweep-7k3fq"
 
 struct fixture {
     char folder[64];
@@ -78,7 +78,7 @@ static inline struct run_row make_run(const char *uid, const char *name, int64_t
     struct run_row row = {
         .uid = xstrdup(uid),
         .name = xstrdup(name),
-        .benchmark = xstrdup("vgg16-batch-sweep"),
+        .benchmark = xstrdup("vgg16-pserver-sweep"),
         .definition_json = xstrdup("{\"kind\": \"Benchmark\"}"),
         .created_unix_ms = created_unix_ms,
         .cpus = 2,

@@ -50,7 +50,7 @@ TEST(test_comes_back_unchanged)
     }
     assert_string_equal(d.row.uid, UID);
     assert_string_equal(d.row.name, RUN_NAME);
-    assert_string_equal(d.row.benchmark, "vgg16-batch-sweep");
+    assert_string_equal(d.row.benchmark, "vgg16-pserver-sweep");
     assert_string_equal(d.row.definition_json, "{\"kind\":\"Benchmark\"}");
     assert_int_equal(d.row.created_unix_ms, 42);
     assert_int_equal(d.row.cpus, 2);

@@ -23,7 +23,7 @@ TEST(test_run_comes_back)
         assert_int_equal(s->ops->get_run(s, keys[i], &got, NULL), 0);
         assert_string_equal(got.uid, UID);
         assert_string_equal(got.name, RUN_NAME);
-        assert_string_equal(got.benchmark, "vgg16-batch-sweep");
+        assert_string_equal(got.benchmark, "vgg16-pserver-sweep");
         assert_string_equal(got.definition_json, row.definition_json);
         assert_int_equal(got.created_unix_ms, 1760000000123);
         assert_int_equal(got.cpus, 2);
