@@ -70,7 +70,6 @@ void spec_inline_templates(struct node *root, const struct spec_overrides *overr
             tree_remove(role, "templateFrom");
             continue;
         }
-        template->key_mark = template->mark; /* a place of its file, as all below it */
         tree_set_take(role, "templateFrom", template);
         free(template->key);
         template->key = xstrdup("template");
