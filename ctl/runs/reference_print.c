@@ -23,80 +23,51 @@ static size_t count_figures(const struct reference *r)
     return n;
 }
 
-static json_t *list_to_json(struct reference *const *sets, size_t n)
+/* The shipped sets in the sheet's form, one after another. */
+static json_t *put_list(struct sheet *s, struct table *t)
 {
     json_t *items = json_array();
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        struct reference *r = reference_shipped_load(reference_shipped[i].name);
+        const size_t n_tables = r->tables.len, n_figures = count_figures(r);
         (void)json_array_append_new(/* grows in memory only */
-                                    items, json_pack("{s:s, s:s, s:I, s:I, s:I}", "name",
-                                                     sets[i]->name, "title", sets[i]->title, "year",
-                                                     (json_int_t)sets[i]->year, "tables",
-                                                     (json_int_t)sets[i]->tables.len, "figures",
-                                                     (json_int_t)count_figures(sets[i])));
+                                    items, json_pack("{s:s, s:s, s:I, s:I, s:I}", "name", r->name,
+                                                     "title", r->title, "year", (json_int_t)r->year,
+                                                     "tables", (json_int_t)n_tables, "figures",
+                                                     (json_int_t)n_figures));
+        sheet_word(s, "name", r->name);
+        sheet_count(s, "year", (uint64_t)r->year);
+        sheet_count(s, "tables", n_tables);
+        sheet_count(s, "figures", n_figures);
+        sheet_word(s, "title", r->title);
+        sheet_end_row(s);
+        table_text(t, "NAME", "%s", r->name);
+        table_number(t, "YEAR", "%lld", (long long)r->year);
+        table_number(t, "TABLES", "%zu", n_tables);
+        table_number(t, "FIGURES", "%zu", n_figures);
+        table_text(t, "TITLE", "%s", r->title);
+        table_end_row(t);
+        reference_free(r);
     }
     return document_list("ReferenceList", items);
 }
 
-static void put_rows(struct sheet *s, struct reference *const *sets, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        sheet_word(s, "name", sets[i]->name);
-        sheet_count(s, "year", (uint64_t)sets[i]->year);
-        sheet_count(s, "tables", sets[i]->tables.len);
-        sheet_count(s, "figures", count_figures(sets[i]));
-        sheet_word(s, "title", sets[i]->title);
-        sheet_end_row(s);
-    }
-}
-
-static struct table *table_of(struct reference *const *sets, size_t n)
-{
-    struct table *t = table_new();
-    for (size_t i = 0; i < n; i++) {
-        table_text(t, "NAME", "%s", sets[i]->name);
-        table_number(t, "YEAR", "%lld", (long long)sets[i]->year);
-        table_number(t, "TABLES", "%zu", sets[i]->tables.len);
-        table_number(t, "FIGURES", "%zu", count_figures(sets[i]));
-        table_text(t, "TITLE", "%s", sets[i]->title);
-        table_end_row(t);
-    }
-    return t;
-}
-
-static enum exit_code show_list(const struct cli *cli, struct reference *const *sets, size_t n)
-{
-    struct sheet s;
-    show_begin(cli, &s);
-    s.term.wide = show_list_columns() == 0;
-    if (s.form == SHEET_JSON) {
-        s.document = list_to_json(sets, n);
-    } else if (s.form == SHEET_CSV) {
-        put_rows(&s, sets, n);
-    } else {
-        struct table *t = table_of(sets, n);
-        if (s.form == SHEET_TEXT && cli->no_headers) {
-            struct buf out = BUF_INIT;
-            table_format(t, false, &out);
-            table_free(t);
-            return show_text(cli, &out);
-        }
-        sheet_table(&s, NULL, t, SHEET_PROSE);
-    }
-    return show_end(cli, &s);
-}
-
 static enum exit_code list(const struct cli *cli)
 {
-    const size_t n = reference_shipped_count;
-    _cleanup_(freep) struct reference **sets = xnew_array(struct reference *, n);
-    for (size_t i = 0; i < n; i++) {
-        sets[i] = reference_shipped_load(reference_shipped[i].name);
+    struct sheet s;
+    struct buf out = BUF_INIT;
+    struct table *t = table_new();
+    show_begin(cli, &s);
+    s.term.wide = show_list_columns() == 0;
+    s.document = put_list(&s, t);
+    if (s.form == SHEET_TEXT && cli->no_headers) {
+        table_format(t, false, &out);
+        table_free(t);
+    } else {
+        sheet_table(&s, NULL, t, SHEET_PROSE);
     }
-    const enum exit_code code = show_list(cli, sets, n);
-    for (size_t i = 0; i < n; i++) {
-        reference_free(sets[i]);
-    }
-    return code;
+    sheet_write(&s, &out);
+    return show_text(cli, &out);
 }
 
 enum exit_code reference_print(const struct cli *cli, const char *name)

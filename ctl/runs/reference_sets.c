@@ -40,6 +40,20 @@ enum exit_code reference_open(const char *name, struct reference **ret)
     return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
 }
 
+enum exit_code reference_take(const struct cli *cli, const char *fix, struct reference **ret)
+{
+    const char *name = args_get(&cli->args, "reference", NULL);
+    if (name == NULL) {
+        return EXIT_OK;
+    }
+    if (cli->output[0] != '\0' && !cli_output_is(cli, "text") && !cli_output_is(cli, "wide") &&
+        !cli_output_is(cli, "markdown")) {
+        return cli_error(EXIT_USAGE, fix, "--reference has text and markdown (got -o %s)",
+                         cli->output);
+    }
+    return reference_open(name, ret);
+}
+
 int reference_year_of(const struct result *result)
 {
     char date[CLOCK_RFC3339_SIZE];

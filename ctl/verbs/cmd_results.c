@@ -50,20 +50,6 @@ static enum exit_code take_by(const struct cli *cli, const struct by **ret)
                      word);
 }
 
-/* --reference NAME: *ret stays NULL without it. */
-static enum exit_code take_reference(const struct cli *cli, struct reference **ret)
-{
-    const char *name = args_get(&cli->args, "reference", NULL);
-    if (name == NULL) {
-        return EXIT_OK;
-    }
-    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || program_of(cli) != NULL) {
-        return cli_error(EXIT_USAGE, "print the set alone: leave RUN out",
-                         "--reference has text and markdown (got -o %s)", cli->output);
-    }
-    return reference_open(name, ret);
-}
-
 /* --rows, --columns, --cells, --ratio, --price: any of them asks for a table over axes. */
 struct wanted_pivot {
     bool is_wanted;
@@ -197,7 +183,8 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = take_by(cli, &by);
-    code = code == EXIT_OK ? take_reference(cli, &reference) : code;
+    code = code == EXIT_OK ? reference_take(cli, "print the set alone: leave RUN out", &reference)
+                           : code;
     code = code == EXIT_OK ? take_pivot(cli, &wanted) : code;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {

@@ -21,15 +21,16 @@ static double printed_of(const struct reference_row *row, enum reference_figure 
     return row->published[figure] == NULL ? NAN : row->published[figure][column];
 }
 
+/* Rounded first, so that 77.47% is .7747 and not .7746999999999999. */
+double reference_ratio(enum reference_figure figure, double printed)
+{
+    return figure == REFERENCE_EFFICIENCY ? round(printed * 1e9) / 1e11 : printed;
+}
+
 double reference_published(const struct reference_row *row, enum reference_figure figure,
                            size_t column)
 {
-    return printed_of(row, figure, column) / factor_of(figure);
-}
-
-static const char *article_of(enum reference_figure figure)
-{
-    return figure == REFERENCE_EFFICIENCY ? "an" : "a";
+    return reference_ratio(figure, printed_of(row, figure, column));
 }
 
 /* Half a unit of the last printed decimal. */
@@ -61,9 +62,8 @@ static void check_figure(const struct reference *r, const struct reference_table
     if (!s.known) {
         diags_add(
             diags, x->mark, t->name, "remove it, or give what it is derived from",
-            "row '%s' prints %s %s of %g at %g, and the set has no figures that it follows from",
-            x->name, article_of(figure), reference_figure_names[figure], printed,
-            t->columns[column]);
+            "row '%s' prints the %s %g at %g, and the set has no figures that it follows from",
+            x->name, reference_figure_names[figure], printed, t->columns[column]);
         return;
     }
     const double half = half_of(x, printed) + SLACK;
@@ -71,44 +71,8 @@ static void check_figure(const struct reference *r, const struct reference_table
         reference_find_erratum(t, figure, row, column) == NULL) {
         diags_add(diags, x->mark, t->name,
                   "correct the number, or add an erratum that names row, column and figure",
-                  "row '%s' prints %s %s of %g at %g, but its own figures give %.6g", x->name,
-                  article_of(figure), reference_figure_names[figure], printed, t->columns[column],
-                  s.value * factor);
-    }
-}
-
-static void check_sum(const struct reference_table *t, const struct reference_row *row,
-                      struct diags *diags)
-{
-    double sum = 0, half = 0;
-    if (isnan(row->sum)) {
-        return;
-    }
-    for (size_t c = 0; c < t->n_columns; c++) {
-        if (!isnan(row->values[c])) {
-            sum += row->values[c];
-            half += pow(10, -reference_decimals(row->values[c], row->digits)) / 2;
-        }
-    }
-    if (fabs(sum - row->sum) > half + half_of(row, row->sum) + SLACK) {
-        diags_add(diags, row->mark, t->name, "correct one of them",
-                  "row '%s' prints a sum of %g, but its figures add up to %g", row->name, row->sum,
-                  sum);
-    }
-}
-
-static void check_overall(const struct reference *r, const struct reference_table *t,
-                          struct diags *diags)
-{
-    if (isnan(t->overall_median)) {
-        return;
-    }
-    const struct reference_span s = reference_overall_median(r, t);
-    const double half = half_of(&t->rows.items[0], t->overall_median) + SLACK;
-    if (!s.known || t->overall_median + half < s.low || t->overall_median - half > s.high) {
-        diags_add(diags, t->mark, t->name, "correct it",
-                  "a median of %g is printed, but that of all cells is %.6g", t->overall_median,
-                  s.value);
+                  "row '%s' prints the %s %g at %g, but its own figures give %.6g", x->name,
+                  reference_figure_names[figure], printed, t->columns[column], s.value * factor);
     }
 }
 
@@ -143,10 +107,6 @@ void reference_check(const struct reference *r, struct diags *diags)
                 }
             }
         }
-        vec_each (const struct reference_row, row, &t->rows) {
-            check_sum(t, row, diags);
-        }
-        check_overall(r, t, diags);
         vec_each (const struct reference_erratum, e, &t->errata) {
             if (!has_cause(r, t, e)) {
                 diags_add(diags, e->mark, t->name, "remove it, or write it as a note",

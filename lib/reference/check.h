@@ -6,7 +6,9 @@
 /* Reports each published figure outside the span of what the set's figures give, unless an erratum
  * names it; and each erratum of figures that are all as printed. */
 void reference_check(const struct reference *r, struct diags *diags);
-/* The published figure as a ratio (files write efficiencies in percent), NaN: none. */
+/* A printed number as programs get it: files write efficiencies in percent. */
+double reference_ratio(enum reference_figure figure, double printed);
+/* The published figure as such a number, NaN: none. */
 double reference_published(const struct reference_row *row, enum reference_figure figure,
                            size_t column);
 /* Is what is recomputed, rounded as the source does, another number than the published one? */

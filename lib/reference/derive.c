@@ -132,33 +132,24 @@ static struct reference_span of_row(const struct reference *r, const struct refe
     return unknown;
 }
 
-/* Of the spans that all rows have from column `from` to `to`, which it does not include. */
+/* Of the spans that all rows have at a column. */
 static struct reference_span median_of(const struct reference *r, const struct reference_table *t,
-                                       enum reference_figure figure, size_t from, size_t to)
+                                       enum reference_figure figure, size_t column)
 {
-    const size_t room = t->rows.len * (to - from);
-    _cleanup_(freep) double *values = xnew_array(double, 3 * room);
-    double *low = values + room, *high = low + room;
+    _cleanup_(freep) double *values = xnew_array(double, 3 * t->rows.len);
+    double *low = values + t->rows.len, *high = low + t->rows.len;
     size_t n = 0;
     for (size_t row = 0; row < t->rows.len; row++) {
-        for (size_t column = from; column < to; column++) {
-            const struct reference_span s = of_row(r, t, figure, row, column);
-            if (s.known) {
-                values[n] = s.value;
-                low[n] = s.low;
-                high[n++] = s.high;
-            }
+        const struct reference_span s = of_row(r, t, figure, row, column);
+        if (s.known) {
+            values[n] = s.value;
+            low[n] = s.low;
+            high[n++] = s.high;
         }
     }
     return n == 0 ? unknown
                   : (struct reference_span){true, stats_middle(values, n), stats_middle(low, n),
                                             stats_middle(high, n)};
-}
-
-struct reference_span reference_overall_median(const struct reference *r,
-                                               const struct reference_table *t)
-{
-    return median_of(r, t, REFERENCE_VALUE, 0, t->n_columns);
 }
 
 struct reference_span reference_derive(const struct reference *r, const struct reference_table *t,
@@ -167,7 +158,8 @@ struct reference_span reference_derive(const struct reference *r, const struct r
     if (row < t->rows.len) {
         return of_row(r, t, figure, row, column);
     }
-    return t->has_median ? median_of(r, t, figure, column, column + 1) : unknown;
+    return t->has_median && t->median.published[figure] != NULL ? median_of(r, t, figure, column)
+                                                                : unknown;
 }
 
 bool reference_has(const struct reference *r, const struct reference_table *t,

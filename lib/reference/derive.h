@@ -17,9 +17,6 @@ struct reference_span {
 /* Of a row, or of the median over rows (row == n_rows); at a column. */
 struct reference_span reference_derive(const struct reference *r, const struct reference_table *t,
                                        enum reference_figure figure, size_t row, size_t column);
-/* Of the values of all cells. */
-struct reference_span reference_overall_median(const struct reference *r,
-                                               const struct reference_table *t);
 /* Does any row of the table have this figure? */
 bool reference_has(const struct reference *r, const struct reference_table *t,
                    enum reference_figure figure);

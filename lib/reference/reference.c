@@ -10,6 +10,11 @@ const char *const reference_measure_names[] = {"Throughput", "Time", "Ratio", "O
 const char *const reference_scope_names[] = {"Job", "Worker", "Thread"};
 const char *const reference_figure_names[] = {"value", "speedup", "efficiency", "priceIndex",
                                               "cost"};
+const struct node reference_no_words = {.kind = NODE_SEQ};
+const char *const reference_quantity_names[] = {
+    "None",           "Throughput",        "Speedup",           "Efficiency",
+    "TimeToAccuracy", "SpeedupToAccuracy", "AccuracyAfterTime", "AllReduceTime",
+    "ExchangeShare"};
 
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row)
@@ -59,6 +64,7 @@ const struct reference_erratum *reference_find_erratum(const struct reference_ta
 
 static void row_done(struct reference_row *row)
 {
+    vec_done(&row->at);
     free(row->values);
     for (size_t i = 0; i < REFERENCE_FIGURE_COUNT; i++) {
         free(row->published[i]);

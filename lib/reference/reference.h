@@ -40,12 +40,45 @@ enum reference_figure {
     REFERENCE_COST,        /* hours x price x columns */
 };
 #define REFERENCE_FIGURE_COUNT 5
+/* Which figure of a run is the same quantity as the values of a table. The report has a row for
+ * each: what the run's figure is (report/reference_quantity.c). */
+enum reference_quantity {
+    REFERENCE_NO_QUANTITY, /* no figure of a run is */
+    REFERENCE_RATE,        /* the throughput, or a bus bandwidth: by the unit */
+    REFERENCE_SPEEDUP_OF_RATE,
+    REFERENCE_EFFICIENCY_OF_RATE,
+    REFERENCE_TIME_TO_ACCURACY,    /* to `goal` */
+    REFERENCE_SPEEDUP_TO_ACCURACY, /* of that time */
+    REFERENCE_ACCURACY_AFTER_TIME, /* after `goal` seconds */
+    REFERENCE_ALL_REDUCE_TIME,     /* of one call */
+    REFERENCE_EXCHANGE_SHARE,      /* of a step */
+};
+#define REFERENCE_QUANTITY_COUNT 9
 
 struct reference_source { /* "" where not known */
     const char *id, *title, *repository, *file, *commit;
 };
 
+/* Which points of a run a row is compared with; an empty list is that of the row's table, and there
+ * that of the set. */
+struct reference_kin {            /* lists of texts; NULL: empty */
+    const struct node *task;      /* words that the point has: its model, texts of parameters */
+    const struct node *family;    /* of its system: families of its profile, or its name */
+    const struct node *copied_by; /* families of systems that reimplement the row's program */
+};
+
+/* A coordinate that all figures of a table or row have: "batch_size" 128. */
+struct reference_at {
+    const char *name;
+    double value;
+};
+struct reference_ats { /* a vector (base/vec.h) */
+    struct reference_at *items;
+    size_t len, cap;
+};
+
 #define REFERENCE_MAX_COLUMNS 64
+#define REFERENCE_MAX_ROWS 128
 #define REFERENCE_NO_ROW SIZE_MAX
 struct reference_row {
     const char *name;
@@ -54,18 +87,13 @@ struct reference_row {
     double *values;       /* one a column, NaN: not given; owned */
     int digits;           /* decimals that the source prints; -1: as they are */
     double price;         /* of a worker's hour; NaN: not known */
-    double sum;           /* that the source prints; NaN: none */
     double *published[REFERENCE_FIGURE_COUNT]; /* by column; NULL: none; owned */
     int published_digits;
     size_t of,
         over; /* rows of the table that ratios are made of; NO_ROW: it has values of its own */
-    struct mark mark; /* where the file has it */
-};
-
-/* A coordinate that all figures of a table have: "batch_size" 128. */
-struct reference_at {
-    const char *name;
-    double value;
+    struct reference_kin kin;
+    struct reference_ats at; /* besides that of the table */
+    struct mark mark;        /* where the file has it */
 };
 
 struct reference_erratum {
@@ -84,18 +112,20 @@ struct reference_table {
     enum reference_quality quality;
     enum reference_measure measure;
     enum reference_scope scope;
-    const char *unit, *axis;                 /* axis: what the columns vary */
+    enum reference_quantity quantity;
+    double goal;             /* of the quantity: an accuracy or seconds; NaN: not given */
+    const char *unit, *axis; /* axis: what the columns vary */
     const char *model, *hardware, *software; /* NULL: the set's */
     double columns[REFERENCE_MAX_COLUMNS];   /* ascending */
     size_t n_columns;
     double reading_error; /* 0 unless a Reading */
-    VEC(struct reference_at) at;
+    struct reference_kin kin;
+    struct reference_ats at;
     VEC(struct reference_row) rows;
     bool has_median;             /* over rows */
     struct reference_row median; /* what the source prints of it; without values */
     bool has_price_index;
-    double overall_median; /* of all cells, as the source prints it; NaN: none */
-    size_t ratio_of;       /* index of a table before it; NO_ROW: its rows have values */
+    size_t ratio_of; /* index of a table before it; NO_ROW: its rows have values */
     enum reference_figure ratio_figure; /* value, or speedup */
     /* What speedups divide by: the row of the same name in a table, at a
      * column or at the same one. */
@@ -112,6 +142,7 @@ struct reference {
     struct node *document;                                                /* owned */
     const char *name, *title, *description, *model, *hardware, *software; /* "" if not given */
     int64_t year;
+    struct reference_kin kin;
     VEC(struct reference_source) sources;
     VEC(struct reference_table) tables;
     struct reference_notes notes;
@@ -126,6 +157,14 @@ extern const char *const reference_quality_names[REFERENCE_RAW + 1];     /* "Tab
 extern const char *const reference_measure_names[REFERENCE_OTHER + 1];   /* "Throughput", ... */
 extern const char *const reference_scope_names[REFERENCE_THREAD + 1];    /* "Job", ... */
 extern const char *const reference_figure_names[REFERENCE_FIGURE_COUNT]; /* "value", ... */
+extern const char *const reference_quantity_names[REFERENCE_QUANTITY_COUNT];
+/* The first of these lists that is there: a row's, its table's, its set's; else an empty one. */
+#define reference_kin_of(r, t, row, list)                                                          \
+    ((row)->kin.list != NULL ? (row)->kin.list                                                     \
+     : (t)->kin.list != NULL ? (t)->kin.list                                                       \
+     : (r)->kin.list != NULL ? (r)->kin.list                                                       \
+                             : &reference_no_words)
+extern const struct node reference_no_words;
 /* Its own, or else the set's; "" where neither says it. Borrowed. */
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row);

@@ -13,12 +13,12 @@
 #define TEXT_MAX 400
 #define SOURCES_MAX 32
 #define TABLES_MAX 64
-#define ROWS_MAX 128
 #define LIST_MAX 64
 #define NUMBER_MAX 1e15
 #define YEAR_MIN 1950
 #define YEAR_MAX 2100
 #define DIGITS_MAX 9
+#define KIN_FIELDS "at", "model", "workload", "task", "family", "reimplementedBy"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 struct reading {
@@ -34,20 +34,6 @@ static const char *read_name(struct diags *d, const struct place *map, const cha
         reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
     }
     return name;
-}
-
-static bool read_bool(struct diags *d, const struct place *map, const char *key)
-{
-    struct place place = place_get(map, key);
-    if (place.node == NULL) {
-        return false;
-    }
-    if (place.node->kind != NODE_BOOL) {
-        reader_complain(d, &place, "write true or false", "it must be true or false, not %s",
-                        node_kind_to_string(place.node->kind));
-        return false;
-    }
-    return place.node->b;
 }
 
 /* A number for each column, null where the source has none. Owned; NULL: absent, or wrong. */
@@ -90,6 +76,51 @@ static void read_published(struct diags *d, const struct place *map, struct refe
     }
 }
 
+static void read_notes(struct diags *d, const struct place *map, const char *key,
+                       struct reference_notes *notes)
+{
+    read_items (item, d, map, key, LIST_MAX) {
+        const char *text;
+        if (read_text(d, &item, TEXT_MAX, &text)) {
+            *vec_push(notes) = item.node->s;
+        }
+    }
+}
+
+static const struct node *read_words(struct diags *d, const struct place *map, const char *key)
+{
+    read_items (item, d, map, key, LIST_MAX) {
+        const char *text;
+        (void)read_text(d, &item, TEXT_MAX, &text); /* what is wrong was reported */
+    }
+    return place_get(map, key).node;
+}
+
+static struct reference_kin read_kin(struct diags *d, const struct place *map)
+{
+    return (struct reference_kin){.task = read_words(d, map, "task"),
+                                  .family = read_words(d, map, "family"),
+                                  .copied_by = read_words(d, map, "reimplementedBy")};
+}
+
+static void read_at(struct diags *d, const struct place *map, struct reference_ats *at)
+{
+    struct place place = place_get(map, "at");
+    if (place.node == NULL) {
+        return;
+    }
+    if (place.node->kind != NODE_MAP) {
+        reader_complain(d, &place, "write {batch_size: 128}", "it must be a map");
+        return;
+    }
+    place_each (item, &place) {
+        double value;
+        if (read_number(d, &item, 0, NUMBER_MAX, &value)) {
+            *vec_push(at) = (struct reference_at){item.key, value};
+        }
+    }
+}
+
 /* ---- rows ---- */
 
 /* A row that is a ratio of two of another table. */
@@ -113,13 +144,12 @@ static void read_row(const struct reading *in, const struct place *item,
                      const struct reference_table *t, int digits, struct reference_row *row)
 {
     const bool is_ratio = t->ratio_of != REFERENCE_NO_ROW;
-    const char *const *fields = is_ratio ? FIELDS("*name", "!values", "!digits", "!price", "!sum",
-                                                  "*of", "*over", "published", "model", "workload")
-                                         : FIELDS("*name", "*values", "digits", "price", "sum",
-                                                  "!of", "!over", "published", "model", "workload");
+    const char *const *fields = is_ratio ? FIELDS("*name", "!values", "!digits", "!price", "*of",
+                                                  "*over", "published", KIN_FIELDS)
+                                         : FIELDS("*name", "*values", "digits", "price", "!of",
+                                                  "!over", "published", KIN_FIELDS);
     *row = (struct reference_row){.digits = digits,
                                   .price = NAN,
-                                  .sum = NAN,
                                   .of = REFERENCE_NO_ROW,
                                   .over = REFERENCE_NO_ROW,
                                   .mark = item->node->mark};
@@ -130,6 +160,8 @@ static void read_row(const struct reading *in, const struct place *item,
     row->model = read_text_or(in->d, item, "model", TEXT_MAX, NULL);
     row->workload = read_text_or(in->d, item, "workload", TEXT_MAX, NULL);
     read_published(in->d, item, row, t->n_columns);
+    row->kin = read_kin(in->d, item);
+    read_at(in->d, item, &row->at);
     if (is_ratio) {
         const struct reference_table *from = &in->r->tables.items[t->ratio_of];
         row->of = read_part(in->d, item, "of", from);
@@ -139,13 +171,12 @@ static void read_row(const struct reading *in, const struct place *item,
     row->values = read_cells(in->d, item, "values", t->n_columns);
     row->digits = (int)read_int_or(in->d, item, "digits", 0, DIGITS_MAX, digits);
     row->price = read_number_or(in->d, item, "price", 0, NUMBER_MAX, NAN);
-    row->sum = read_number_or(in->d, item, "sum", -NUMBER_MAX, NUMBER_MAX, NAN);
 }
 
 static void read_rows(const struct reading *in, const struct place *map, struct reference_table *t)
 {
     const int digits = (int)read_int_or(in->d, map, "digits", 0, DIGITS_MAX, -1);
-    read_items (item, in->d, map, "rows", ROWS_MAX) {
+    read_items (item, in->d, map, "rows", REFERENCE_MAX_ROWS) {
         struct reference_row row;
         read_row(in, &item, t, digits, &row);
         if (row.name != NULL && reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
@@ -162,7 +193,7 @@ static void read_rows(const struct reading *in, const struct place *map, struct 
 static void read_median(struct diags *d, const struct place *map, struct reference_table *t)
 {
     struct place place = place_get(map, "median");
-    t->median = (struct reference_row){.name = "median", .price = NAN, .sum = NAN};
+    t->median = (struct reference_row){.name = "median", .price = NAN};
     if (read_map(d, &place, FIELDS("published"))) {
         t->has_median = true;
         t->median.mark = place.node->mark;
@@ -181,24 +212,6 @@ static void read_columns(struct diags *d, const struct place *map, struct refere
             reader_complain(d, &item, "sort them", "columns must ascend");
         }
         t->columns[t->n_columns++] = value;
-    }
-}
-
-static void read_at(struct diags *d, const struct place *map, struct reference_table *t)
-{
-    struct place place = place_get(map, "at");
-    if (place.node == NULL) {
-        return;
-    }
-    if (place.node->kind != NODE_MAP) {
-        reader_complain(d, &place, "write {batch_size: 128}", "it must be a map");
-        return;
-    }
-    place_each (item, &place) {
-        double value;
-        if (read_number(d, &item, 0, NUMBER_MAX, &value)) {
-            *vec_push(&t->at) = (struct reference_at){item.key, value};
-        }
     }
 }
 
@@ -343,21 +356,16 @@ static void read_errata(struct diags *d, const struct place *map, struct referen
     }
 }
 
-static void read_notes(struct diags *d, const struct place *map, struct reference_notes *notes)
-{
-    read_items (item, d, map, "notes", LIST_MAX) {
-        const char *text;
-        if (read_text(d, &item, TEXT_MAX, &text)) {
-            *vec_push(notes) = item.node->s;
-        }
-    }
-}
-
 static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
 {
     t->quality = read_enum_or(d, map, "quality", reference_quality_names, REFERENCE_TABLE);
     t->measure = read_enum_or(d, map, "measure", reference_measure_names, REFERENCE_THROUGHPUT);
     t->scope = read_enum_or(d, map, "scope", reference_scope_names, REFERENCE_JOB);
+    t->quantity = read_enum_or(d, map, "quantity", reference_quantity_names,
+                               t->measure == REFERENCE_THROUGHPUT && t->scope == REFERENCE_JOB
+                                   ? REFERENCE_RATE
+                                   : REFERENCE_NO_QUANTITY);
+    t->goal = read_number_or(d, map, "goal", 0, NUMBER_MAX, NAN);
     struct place error = place_get(map, "readingError");
     t->reading_error = read_number_or(d, map, "readingError", 0, NUMBER_MAX, 0);
     if ((t->quality == REFERENCE_READING) != (error.node != NULL)) {
@@ -366,13 +374,16 @@ static void read_kind(struct diags *d, const struct place *map, struct reference
     }
 }
 
+static const char *const price_index_names[] = {"None", "Columns"};
+
 static void read_table(const struct reading *in, const struct place *item)
 {
     if (!read_map(in->d, item,
                   FIELDS("*name", "*title", "*source", "*quality", "*unit", "*axis", "*columns",
                          "*rows", "measure", "scope", "readingError", "digits", "at", "baseline",
                          "efficiency", "priceIndex", "median", "ratioOf", "model", "hardware",
-                         "software", "errata", "notes", "ratioFigure", "overallMedian"))) {
+                         "software", "errata", "notes", "ratioFigure", "quantity", "goal", "task",
+                         "family", "reimplementedBy"))) {
         return;
     }
     struct reference_table t = {.mark = item->node->mark};
@@ -389,16 +400,16 @@ static void read_table(const struct reading *in, const struct place *item)
     t.source = read_source_of(in, item);
     read_kind(in->d, item, &t);
     read_columns(in->d, item, &t);
-    read_at(in->d, item, &t);
+    t.kin = read_kin(in->d, item);
+    read_at(in->d, item, &t.at);
     read_ratio_of(in, item, &t);
     read_base(in, item, &t);
     read_efficiency(in->d, item, &t);
-    t.has_price_index = read_bool(in->d, item, "priceIndex");
+    t.has_price_index = read_enum_or(in->d, item, "priceIndex", price_index_names, 0) == 1;
     read_rows(in, item, &t);
     read_median(in->d, item, &t);
-    t.overall_median = read_number_or(in->d, item, "overallMedian", -NUMBER_MAX, NUMBER_MAX, NAN);
     read_errata(in->d, item, &t);
-    read_notes(in->d, item, &t.notes);
+    read_notes(in->d, item, "notes", &t.notes);
     *vec_push(&in->r->tables) = t;
 }
 
@@ -423,7 +434,7 @@ static void read_set(const struct reading *in, const struct place *root)
 {
     if (!read_map(in->d, root,
                   FIELDS("*name", "*title", "*year", "*sources", "*tables", "model", "description",
-                         "hardware", "software", "notes"))) {
+                         "hardware", "software", "notes", "task", "family", "reimplementedBy"))) {
         return;
     }
     in->r->name = read_name(in->d, root, "name");
@@ -433,7 +444,8 @@ static void read_set(const struct reading *in, const struct place *root)
     in->r->hardware = read_text_or(in->d, root, "hardware", TEXT_MAX, "");
     in->r->software = read_text_or(in->d, root, "software", TEXT_MAX, "");
     in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
-    read_notes(in->d, root, &in->r->notes);
+    in->r->kin = read_kin(in->d, root);
+    read_notes(in->d, root, "notes", &in->r->notes);
     read_sources(in, root);
     read_items (item, in->d, root, "tables", TABLES_MAX) {
         read_table(in, &item);

@@ -1,4 +1,5 @@
-/* Published figures next to a run's, see sheets.h: which points share a column, and what
+/* Published figures next to a run's, see sheets.h: the same quantity in the same unit of each pair
+ * of a point and a row (reference_pairs.h), the published figures that have no such point, and what
  * may not be compared. */
 #include <math.h>
 #include <stdarg.h>
@@ -8,142 +9,73 @@
 #include "reference/derive.h"
 #include "report/layout.h"
 #include "report/reference_layout.h"
+#include "report/reference_pairs.h"
 #include "report/sheets.h"
+#include "result/number.h"
 
-/* ---- which points ---- */
+/* A table of the set and what the run has for it. */
+struct beside {
+    const struct reference_beside *b;
+    const struct reference_table *t;
+    struct reference_pairs pairs; /* owned */
+    /* By row: it is in a pair; it is, or no point has its task. The others are printed alone. */
+    bool is_paired[REFERENCE_MAX_ROWS], is_done[REFERENCE_MAX_ROWS];
+};
 
-/* Does the set count GPUs or nodes where the run counts replicas? */
-static bool counts_other(const struct point *p, const char *name)
-{
-    const struct value *v = params_get(&p->params, name);
-    return (v == NULL || !v->is_int) && (str_eq(name, "gpus") || str_eq(name, "nodes"));
-}
-
-/* What a point has for a coordinate of a set; NaN: the run knows no such thing. */
-static double coordinate_of(const struct point *p, const char *name)
-{
-    const struct value *v = params_get(&p->params, name);
-    if (v != NULL && v->is_int) {
-        return (double)v->i;
-    }
-    if (str_eq(name, "batch_size")) {
-        return (double)p->batch_size;
-    }
-    if (str_eq(name, "threads")) {
-        return (double)p->threads;
-    }
-    if (str_eq(name, "trainers")) {
-        return p->replicas[ROLE_TRAINER];
-    }
-    if (str_eq(name, "pservers")) {
-        return p->replicas[ROLE_PSERVER];
-    }
-    return str_eq(name, "workers") || counts_other(p, name) ? (double)point_training_replicas(p)
-                                                            : NAN;
-}
-
-/* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
-static size_t column_of(const struct reference_table *t, const struct point *p)
-{
-    const double at = coordinate_of(p, t->axis);
-    return isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
-}
-
-/* Does it also have what all figures of the table have: their batch size, their servers? */
-static bool has_conditions(const struct reference_table *t, const struct point *p)
-{
-    return vec_all(&t->at, at, coordinate_of(p, at->name) == at->value);
-}
-
-/* Did the run vary what the table's columns vary? */
-static bool varies(const struct result *r, const struct reference_table *t)
-{
-    double first = NAN;
-    result_each_swept (p, r) {
-        const double here = coordinate_of(p->point, t->axis);
-        if (isnan(here)) {
-            return false;
-        }
-        first = p == r->points ? here : first;
-        if (here != first) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Which points are shown next to a table: those at one of its columns with its conditions; where
- * none exist, those at a column, if the run varies it. */
-enum sharing { SHARES_NOTHING, SHARES_COLUMNS, SHARES_CONDITIONS };
-
-static enum sharing sharing_of(const struct reference_beside *b, const struct reference_table *t)
-{
-    enum sharing sharing = SHARES_NOTHING;
-    result_each_swept (p, b->result) {
-        if (column_of(t, p->point) == REFERENCE_NO_ROW) {
-            continue;
-        }
-        if (has_conditions(t, p->point)) {
-            return SHARES_CONDITIONS;
-        }
-        if (varies(b->result, t)) {
-            sharing = SHARES_COLUMNS;
-        }
-    }
-    return sharing;
-}
-
-static bool is_shared(const struct reference_table *t, const struct point *p, enum sharing sharing)
-{
-    return column_of(t, p) != REFERENCE_NO_ROW &&
-           (sharing != SHARES_CONDITIONS || has_conditions(t, p));
-}
+/* An item of a list, but a paragraph of a page. */
+#define say(s, ...) sheet_line(s, (s)->form == SHEET_HTML ? &sheet_paragraph : NULL, __VA_ARGS__)
 
 /* ---- the table ---- */
 
-static void put_own(const struct point_result *p, struct buf *out)
+static void put_own(const struct beside *x, const struct point_result *p, struct buf *out)
 {
-    figure_format(&p->throughput, out);
-    if (p->efficiency.estimate.known) {
-        buf_printf(out, " (%.2f%%)", 100 * p->efficiency.estimate.value);
+    const double efficiency = reference_own_efficiency(x->t, p);
+    number_format(reference_own(x->t, x->b->result, p), out);
+    if (x->t->has_efficiency && !isnan(efficiency)) {
+        buf_printf(out, " (%.2f%%)", 100 * efficiency);
     }
 }
 
-static void put_theirs(const struct reference_beside *b, const struct reference_table *t,
-                       size_t row, size_t column, struct buf *out)
+static void put_theirs(const struct beside *x, const struct reference_pair *pair, struct buf *out)
 {
-    reference_layout_put(b->reference, t, REFERENCE_VALUE, row, column, out);
-    if (reference_derive(b->reference, t, REFERENCE_EFFICIENCY, row, column).known) {
+    const struct reference *r = x->b->reference;
+    reference_layout_put(r, x->t, REFERENCE_VALUE, pair->row, pair->column, out);
+    if (reference_derive(r, x->t, REFERENCE_EFFICIENCY, pair->row, pair->column).known) {
         buf_puts(out, " (");
-        reference_layout_put(b->reference, t, REFERENCE_EFFICIENCY, row, column, out);
+        reference_layout_put(r, x->t, REFERENCE_EFFICIENCY, pair->row, pair->column, out);
         buf_putc(out, ')');
     }
 }
 
-/* A row a shared point and row of the set: "trainers 20", the run's figure, which one it is, the
- * published figure. */
-static void put_shared(struct sheet *s, const struct reference_beside *b,
-                       const struct reference_table *t, enum sharing sharing)
+/* A row a pair: "trainers 20", the run's figure, the published one, which one it is. */
+static void put_pairs(struct sheet *s, const struct beside *x)
 {
     _cleanup_(layout_done) struct layout l;
-    layout_init(&l, b->result);
+    layout_init(&l, x->b->result);
     l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
-    result_each_swept (p, b->result) {
-        const size_t column = column_of(t, p->point);
-        for (size_t row = 0; is_shared(t, p->point, sharing) && row < t->rows.len; row++) {
-            _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
-            layout_describe_point(&l, p->point->index, &point);
-            put_own(p, &own);
-            put_theirs(b, t, row, column, &theirs);
-            table_text(table, "POINT", "%s", row == 0 ? buf_cstr(&point) : "");
-            table_number(table, "THIS RUN", "%s", row == 0 ? buf_cstr(&own) : "");
-            table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
-            table_text(table, "OF", "%s", t->rows.items[row].name);
-            table_end_row(table);
+    const struct point_result *last = NULL;
+    vec_each (const struct reference_pair, pair, &x->pairs.list) {
+        _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
+        if (pair->point != last) {
+            layout_describe_point(&l, pair->point->point->index, &point);
+            put_own(x, pair->point, &own);
         }
+        put_theirs(x, pair, &theirs);
+        table_text(table, "POINT", "%s", buf_cstr(&point));
+        if (x->b->is_predicted) {
+            table_number(table, "PREDICTED", "%s", buf_cstr(&own));
+        } else {
+            table_number(table, "THIS RUN", "%s", buf_cstr(&own));
+        }
+        table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
+        table_text(table, "OF", "%s", x->t->rows.items[pair->row].name);
+        table_end_row(table);
+        last = pair->point;
     }
-    sheet_table(s, NULL, table, 1);
+    struct buf caption = BUF_INIT;
+    reference_layout_caption(x->t, REFERENCE_VALUE, &caption);
+    sheet_table(s, &caption, table, 1);
 }
 
 /* ---- what may not be compared ---- */
@@ -178,62 +110,24 @@ static void add_hardware(const struct reference_beside *b, const struct referenc
     }
 }
 
-static void add_model(const struct reference_beside *b, const struct reference_table *t,
-                      struct buf *reasons)
+/* Of the rows in pairs, whether they train our network. */
+static void add_model(const struct beside *x, struct buf *reasons)
 {
-    const char *ours = b->result->def->spec->workload.model;
-    bool is_same = true;
-    vec_each (const struct reference_row, row, &t->rows) {
-        is_same = is_same && row->workload != NULL && str_eq(row->workload, ours);
-    }
-    if (is_same) {
-        return;
-    }
-    vec_each (const struct reference_row, row, &t->rows) {
-        if (row->workload != NULL && str_eq(row->workload, ours)) {
-            add_reason(reasons, "another model in all rows but '%s' (here %s)", row->name, ours);
-            return;
+    const char *ours = x->b->result->def->spec->workload.model;
+    const struct reference_row *same = NULL, *other = NULL;
+    vec_each (const struct reference_row, row, &x->t->rows) {
+        if (x->is_paired[row - x->t->rows.items]) {
+            const bool is_same = row->workload != NULL && str_eq(row->workload, ours);
+            same = is_same ? row : same;
+            other = is_same ? other : row;
         }
     }
-    const char *theirs = reference_model(b->reference, t, &t->rows.items[0]);
-    add_reason(reasons, "another model (here %s, there %s)", ours,
-               theirs[0] == '\0' ? "unknown" : theirs);
-}
-
-static void add_unit(const struct reference_beside *b, const struct reference_table *t,
-                     struct buf *reasons)
-{
-    bool is_mixed;
-    const char *ours = result_unit(b->result, &is_mixed);
-    if (!str_eq(ours, t->unit) || is_mixed) {
-        add_reason(reasons, "another unit (here %s%s, there %s)", ours,
-                   is_mixed ? " and others" : "", t->unit);
-    }
-    if (t->scope != REFERENCE_JOB) {
-        add_reason(reasons, "another scope (here the whole job, there one %s)",
-                   t->scope == REFERENCE_WORKER ? "worker" : "thread");
-    }
-}
-
-/* A condition that all figures of the table have: do all shared points have it, too? */
-static void add_condition(const struct reference_beside *b, const struct reference_table *t,
-                          const struct reference_at *at, enum sharing sharing, struct buf *reasons)
-{
-    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
-        const struct point *p = b->result->points[i].point;
-        const double here = coordinate_of(p, at->name);
-        if (!is_shared(t, p, sharing)) {
-            continue;
-        }
-        if (isnan(here)) {
-            add_reason(reasons, "other %s (here unknown, there %g)", at->name, at->value);
-            return;
-        }
-        if (here != at->value) {
-            add_reason(reasons, "other %s (here %g%s, there %g)", at->name, here,
-                       i + 1 < b->result->def->matrix.n_swept ? " or others" : "", at->value);
-            return;
-        }
+    if (other != NULL && same != NULL) {
+        add_reason(reasons, "another model in all rows but '%s' (here %s)", same->name, ours);
+    } else if (other != NULL) {
+        const char *theirs = reference_model(x->b->reference, x->t, other);
+        add_reason(reasons, "another model (here %s, there %s)", ours,
+                   theirs[0] == '\0' ? "unknown" : theirs);
     }
 }
 
@@ -253,28 +147,27 @@ static void add_batch(const struct reference_beside *b, const struct reference_t
 static void add_counting(const struct reference_table *t, const struct point *p,
                          struct buf *reasons)
 {
-    if (counts_other(p, t->axis)) {
+    if (reference_counts_other(p, t->axis)) {
         add_reason(reasons, "there %s are counted, here %ss", t->axis,
                    role_to_string(point_training_role(p)));
     }
 }
 
-static void collect_reasons(const struct reference_beside *b, const struct reference_table *t,
-                            enum sharing sharing, struct buf *reasons)
+static void collect_reasons(const struct beside *x, struct buf *reasons)
 {
+    const struct reference_beside *b = x->b;
+    const struct reference_table *t = x->t;
     add_hardware(b, t, reasons);
-    add_model(b, t, reasons);
-    add_unit(b, t, reasons);
+    add_model(x, reasons);
     add_batch(b, t, reasons);
-    vec_each (const struct reference_at, at, &t->at) {
-        add_condition(b, t, at, sharing, reasons);
-    }
     add_counting(t, b->result->points[0].point, reasons);
     if (b->year != b->reference->year) {
         add_reason(reasons, "another year (here %d, there %lld)", b->year,
                    (long long)b->reference->year);
     }
-    if (b->result->simulated || b->result->def->rehearsal) {
+    if (b->is_predicted) {
+        add_reason(reasons, "the figures here are predicted, not measured");
+    } else if (b->result->simulated || b->result->def->rehearsal) {
         add_reason(reasons, "this run is %s", b->result->simulated ? "simulated" : "a rehearsal");
     }
     if (spec_is_imported(b->result->def->spec)) {
@@ -286,110 +179,176 @@ static void collect_reasons(const struct reference_beside *b, const struct refer
     }
 }
 
-/* What makes 100%. */
-struct full_efficiency {
-    double trainers, pservers; /* trainers: NAN where not said; workers count as trainers */
-};
+/* ---- sentences ---- */
 
-static struct full_efficiency our_baseline(const struct reference_beside *b)
+/* What makes 100%: "1 trainer", "2 trainers and 1 server". Workers count as trainers. */
+static void put_baseline(double trainers, double pservers, struct buf *out)
 {
-    const struct point *p = b->result->points[b->result->points[0].point->baseline_index].point;
-    return (struct full_efficiency){point_training_replicas(p), p->replicas[ROLE_PSERVER]};
+    buf_printf(out, "%g trainer%s", trainers, trainers == 1 ? "" : "s");
+    if (pservers > 0) {
+        buf_printf(out, " and %g server%s", pservers, pservers == 1 ? "" : "s");
+    }
 }
 
-static struct full_efficiency their_baseline(const struct reference_beside *b,
-                                             const struct reference_table *t)
+static void put_their_baseline(const struct reference *r, const struct reference_table *t,
+                               struct buf *out)
 {
+    const struct reference_table *base = &r->tables.items[t->base_table];
     double trainers = NAN, pservers = 0;
-    if (t->base == REFERENCE_NO_BASE) {
-        return (struct full_efficiency){trainers, pservers};
+    struct reference_at column = {"", NAN};
+    if (t->base == REFERENCE_BASE_COLUMN) {
+        column = (struct reference_at){base->axis, base->columns[t->base_column]};
     }
-    const struct reference_table *base = &b->reference->tables.items[t->base_table];
-    vec_each (const struct reference_at, at, &base->at) {
-        trainers =
-            str_eq(at->name, "trainers") || str_eq(at->name, "workers") ? at->value : trainers;
-        pservers = str_eq(at->name, "pservers") ? at->value : pservers;
+    for (size_t i = 0; t->base != REFERENCE_NO_BASE && i <= base->at.len; i++) {
+        const struct reference_at at = i < base->at.len ? base->at.items[i] : column;
+        const bool is_counted = str_eq(at.name, "trainers") || str_eq(at.name, "workers");
+        trainers = is_counted ? at.value : trainers;
+        pservers = str_eq(at.name, "pservers") ? at.value : pservers;
     }
-    if (t->base == REFERENCE_BASE_COLUMN &&
-        (str_eq(base->axis, "trainers") || str_eq(base->axis, "workers"))) {
-        trainers = base->columns[t->base_column];
-    }
-    return (struct full_efficiency){trainers, pservers};
-}
-
-/* "1 trainer", "2 trainers and 1 server". */
-static void put_baseline(struct full_efficiency k, struct buf *out)
-{
-    if (isnan(k.trainers)) {
-        buf_puts(out, "an unknown number of trainers");
-        return;
-    }
-    buf_printf(out, "%g trainer%s", k.trainers, k.trainers == 1 ? "" : "s");
-    if (k.pservers > 0) {
-        buf_printf(out, " and %g server%s", k.pservers, k.pservers == 1 ? "" : "s");
-    }
-}
-
-/* An item of a list, but a paragraph of a page. */
-static const struct sheet_mark *mark_of_line(const struct sheet *s)
-{
-    return s->form == SHEET_HTML ? &sheet_paragraph : NULL;
-}
-
-static void put_lines(struct sheet *s, const struct reference_beside *b,
-                      const struct reference_table *t, enum sharing sharing)
-{
-    _cleanup_(buf_done) struct buf reasons = BUF_INIT;
-    collect_reasons(b, t, sharing, &reasons);
-    if (reasons.len > 0) {
-        sheet_line(s, mark_of_line(s), "Do not compare the %ss: %s.",
-                   t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure",
-                   buf_cstr(&reasons));
-    }
-    if (!t->has_efficiency) {
-        return;
-    }
-    const struct full_efficiency ours = our_baseline(b), theirs = their_baseline(b, t);
-    if (ours.trainers == theirs.trainers && ours.pservers == theirs.pservers) {
-        sheet_line(s, mark_of_line(s),
-                   "Efficiencies have the same kind of baseline, so their trends may be compared; "
-                   "mind the differences above.");
+    if (!isnan(trainers)) {
+        put_baseline(trainers, pservers, out);
+    } else if (!isnan(column.value)) {
+        buf_printf(out, "%s %g", column.name, column.value);
     } else {
-        _cleanup_(buf_done) struct buf kinds = BUF_INIT;
-        put_baseline(ours, &kinds);
-        buf_puts(&kinds, "; there ");
-        if (isnan(theirs.trainers) && t->base == REFERENCE_BASE_COLUMN) {
-            const struct reference_table *base = &b->reference->tables.items[t->base_table];
-            buf_printf(&kinds, "%s %g", base->axis, base->columns[t->base_column]);
-        } else {
-            put_baseline(theirs, &kinds);
-        }
-        sheet_line(s, mark_of_line(s),
-                   "Do not compare the efficiencies: their baselines differ (here %s).",
-                   buf_cstr(&kinds));
+        buf_puts(out, "an unknown number of trainers");
     }
+}
+
+/* Whether the pairs may be compared. */
+static void put_caveats(struct sheet *s, const struct beside *x)
+{
+    const struct result *r = x->b->result;
+    _cleanup_(buf_done) struct buf reasons = BUF_INIT, here = BUF_INIT, there = BUF_INIT;
+    collect_reasons(x, &reasons);
+    if (reasons.len > 0) {
+        say(s, "Do not compare the %ss: %s.",
+            x->t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure", buf_cstr(&reasons));
+    }
+    if (!x->t->has_efficiency ||
+        vec_all(&x->pairs.list, it, isnan(reference_own_efficiency(x->t, it->point)))) {
+        return;
+    }
+    const struct point *base = r->points[r->points[0].point->baseline_index].point;
+    put_baseline(point_training_replicas(base), base->replicas[ROLE_PSERVER], &here);
+    put_their_baseline(x->b->reference, x->t, &there);
+    if (str_eq(buf_cstr(&here), buf_cstr(&there))) {
+        say(s, "Efficiencies have the same kind of baseline, so their trends may be compared; "
+               "mind the differences above.");
+    } else {
+        say(s, "Do not compare the efficiencies: their baselines differ (here %s; there %s).",
+            buf_cstr(&here), buf_cstr(&there));
+    }
+}
+
+/* Is a marked cell of the erratum printed: in a pair, or in a row alone, which has values only? */
+static bool shows_erratum(const struct beside *x, const struct reference_erratum *e)
+{
+    for (size_t i = 0; i < x->t->rows.len * x->t->n_columns; i++) {
+        const size_t row = i / x->t->n_columns, c = i % x->t->n_columns;
+        const bool is_value = e->figure == REFERENCE_VALUE;
+        const bool is_shown =
+            x->is_paired[row] ? (is_value || e->figure == REFERENCE_EFFICIENCY) &&
+                                    vec_any(&x->pairs.list, it, it->row == row && it->column == c)
+                              : is_value && !x->is_done[row];
+        if (is_shown && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+            (e->column == c || e->column == REFERENCE_NO_ROW) &&
+            reference_layout_is_marked(x->b->reference, x->t, e->figure, row, c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why systems have no neighbour, what the reader must know of those that have one, and errata. */
+static void put_lines(struct sheet *s, const struct beside *x)
+{
+    const char *ours = x->b->result->def->spec->workload.model;
+    sheet_block(s, NULL);
+    if (x->pairs.alone != NULL) {
+        say(s, "Systems without a row of their family, such as %s, have no neighbour.",
+            x->pairs.alone->name);
+    }
+    vec_each (const struct reference_row, row, &x->t->rows) {
+        const struct reference_pair *pair =
+            vec_find(&x->pairs.list, it, &x->t->rows.items[it->row] == row);
+        const struct system *copy = pair == NULL ? NULL : reference_copy(x->b, x->t, pair);
+        if (copy != NULL) {
+            const bool is_same = row->workload != NULL && str_eq(row->workload, ours);
+            say(s, "%s is next to '%s' because it reimplements that program%s%s.", copy->name,
+                row->name, is_same ? ", which trains " : "", is_same ? ours : "");
+        }
+    }
+    if (x->pairs.list.len > 0) {
+        put_caveats(s, x);
+    }
+    vec_each (const struct reference_erratum, e, &x->t->errata) {
+        if (shows_erratum(x, e)) {
+            reference_layout_erratum(s, x->t, e);
+        }
+    }
+}
+
+/* ---- all tables ---- */
+
+static void put_table(struct sheet *s, const struct reference_beside *b,
+                      const struct reference_table *t)
+{
+    const char *ours = b->is_predicted ? "this prediction" : "this run";
+    struct beside x = {.b = b, .t = t, .pairs = reference_pairs_of(b, t)};
+    bool is_some_alone = false;
+    sheet_title(s, t->name, t->title);
+    if (x.pairs.list.len == 0 && x.pairs.alone == NULL) {
+        _cleanup_(buf_done) struct buf at = BUF_INIT;
+        vec_each (const struct reference_at, it, &t->at) {
+            buf_printf(&at, ", %s %g", it->name, it->value);
+        }
+        say(s, "No point of %s has the conditions and the columns of this table (%s %g to %g%s).",
+            ours, t->axis, t->columns[0], t->columns[t->n_columns - 1], buf_cstr(&at));
+        return;
+    }
+    if (vec_all(&x.pairs.list, it, isnan(reference_own(t, b->result, it->point)))) {
+        _cleanup_(buf_done) struct buf why = BUF_INIT;
+        const struct point_result *first =
+            x.pairs.list.len > 0 ? x.pairs.list.items[0].point : b->result->points;
+        reference_own_why(t, b->result, first, &why);
+        say(s, "No figure of %s can be compared: %s.", ours, buf_cstr(&why));
+        x.pairs.list.len = 0;
+    }
+    vec_each (const struct reference_pair, it, &x.pairs.list) {
+        x.is_paired[it->row] = true;
+    }
+    for (size_t row = 0; row < t->rows.len; row++) {
+        x.is_done[row] = x.is_paired[row] || !reference_has_task(b, t, &t->rows.items[row]);
+        is_some_alone = is_some_alone || !x.is_done[row];
+    }
+    if (x.pairs.list.len > 0) {
+        put_pairs(s, &x);
+    }
+    if (is_some_alone) {
+        reference_layout_figure(s, b->reference, t, REFERENCE_VALUE, x.is_done);
+    }
+    put_lines(s, &x);
+    vec_done(&x.pairs.list);
 }
 
 void sheet_beside(struct sheet *s, const struct reference_beside *b)
 {
+    size_t n_left_out = 0;
+    _cleanup_(buf_done) struct buf left_out = BUF_INIT;
     sheet_block(s, NULL);
-    reference_layout_title(s, b->reference, "Beside ");
+    reference_layout_title(s, b->reference, b->is_predicted ? "Predicted, beside " : "Beside ");
     vec_each (const struct reference_table, t, &b->reference->tables) {
-        const enum sharing sharing = sharing_of(b, t);
-        sheet_title(s, t->name, t->title);
-        if (sharing == SHARES_NOTHING) {
-            sheet_line(s, mark_of_line(s),
-                       "No point of this run has the conditions and the columns of this table (%s "
-                       "%g to %g).",
-                       t->axis, t->columns[0], t->columns[t->n_columns - 1]);
+        if (vec_any(&t->rows, row, reference_has_task(b, t, row))) {
+            put_table(s, b, t);
         } else {
-            put_shared(s, b, t, sharing);
-            sheet_block(s, NULL);
-            put_lines(s, b, t, sharing);
+            n_left_out++;
         }
     }
+    if (n_left_out > 0) {
+        buf_printf(&left_out, "%zu of %zu tables are of other tasks and left out. ", n_left_out,
+                   b->reference->tables.len);
+    }
     sheet_block(s, NULL);
-    sheet_line(s, mark_of_line(s),
-               "All of these figures, with sources and errata: benchctl results --reference %s",
-               b->asked);
+    say(s, "%sAll of these figures, with sources and errata: benchctl results --reference %s",
+        buf_cstr(&left_out), b->asked);
 }

@@ -7,6 +7,13 @@
 #include "report/reference_layout.h"
 #include "result/figure_json.h"
 
+/* A median may have a speedup alone. */
+static bool is_printed(const struct reference *r, const struct reference_table *t, size_t row,
+                       size_t column)
+{
+    return row == t->rows.len || reference_derive(r, t, REFERENCE_VALUE, row, column).known;
+}
+
 /* ---- CSV ---- */
 
 /* What the source prints: its own derived figure, or the number that an erratum corrects. */
@@ -18,7 +25,7 @@ static double printed_of(const struct reference_table *t, enum reference_figure 
     if (!isnan(published) || e == NULL || e->column == REFERENCE_NO_ROW) {
         return published;
     }
-    return figure == REFERENCE_EFFICIENCY ? e->printed / 100 : e->printed;
+    return reference_ratio(figure, e->printed);
 }
 
 static void put_row(struct sheet *s, const struct reference *r, const struct reference_table *t,
@@ -65,7 +72,7 @@ void reference_data_put_rows(struct sheet *s, const struct reference *r)
     vec_each (const struct reference_table, t, &r->tables) {
         for (size_t row = 0; row < t->rows.len + (t->has_median ? 1 : 0); row++) {
             for (size_t c = 0; c < t->n_columns; c++) {
-                if (reference_derive(r, t, REFERENCE_VALUE, row, c).known) {
+                if (is_printed(r, t, row, c)) {
                     put_row(s, r, t, row, c);
                 }
             }
@@ -106,7 +113,7 @@ static json_t *row_to_json(const struct reference *r, const struct reference_tab
     const struct reference_row *x = reference_row_at(t, row);
     json_t *figures = json_array();
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (reference_derive(r, t, REFERENCE_VALUE, row, c).known) {
+        if (is_printed(r, t, row, c)) {
             json_t *figure = json_pack("{s:f}", "column", t->columns[c]);
             put_figures(figure, r, t, row, c);
             (void)json_array_append_new(figures, figure); /* grows in memory only */

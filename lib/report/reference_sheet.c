@@ -18,10 +18,12 @@ static const char *const captions[] = {
 
 /* ---- cells ---- */
 
-static bool has_erratum(const struct reference_table *t, enum reference_figure figure, size_t row,
-                        size_t column)
+bool reference_layout_is_marked(const struct reference *r, const struct reference_table *t,
+                                enum reference_figure figure, size_t row, size_t column)
 {
-    return vec_any(&t->errata, e, e->figure == figure && e->row == row && e->column == column);
+    return reference_derive(r, t, figure, row, column).known &&
+           (reference_differs(r, t, figure, row, column) ||
+            vec_any(&t->errata, e, e->figure == figure && e->row == row && e->column == column));
 }
 
 static void put_value(const struct reference_table *t, const struct reference_row *row,
@@ -53,18 +55,9 @@ void reference_layout_put(const struct reference *r, const struct reference_tabl
     } else {
         number_format(s.value, out);
     }
-    if (has_erratum(t, figure, row, column) || reference_differs(r, t, figure, row, column)) {
+    if (reference_layout_is_marked(r, t, figure, row, column)) {
         buf_putc(out, '*');
     }
-}
-
-static void figure_cell(struct table *table, const struct reference *r,
-                        const struct reference_table *t, enum reference_figure figure, size_t row,
-                        size_t column)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    reference_layout_put(r, t, figure, row, column, &text);
-    table_cell(table, "%s", buf_cstr(&text));
 }
 
 static void column_text(double column, struct buf *out)
@@ -72,42 +65,35 @@ static void column_text(double column, struct buf *out)
     buf_printf(out, "%.*f", reference_decimals(column, -1), column);
 }
 
-/* What the i-th row, or column, of a set is called. Owned. */
-static char *head_text(const struct reference_table *t, size_t i, bool is_row)
-{
-    struct buf text = BUF_INIT;
-    if (is_row) {
-        buf_puts(&text, reference_row_at(t, i)->name);
-    } else {
-        column_text(t->columns[i], &text);
-    }
-    return buf_take(&text);
-}
-
-/* A row a row of the set and one for the median; `is_turned`: a row a column. */
+/* A row a row of the set but for those of `without`, then the median where it has the figure. */
 static struct table *table_of(const struct reference *r, const struct reference_table *t,
-                              enum reference_figure figure, bool is_turned)
+                              enum reference_figure figure, const bool *without)
 {
     struct table *table = table_new();
-    const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
-    table_named_column(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
-    for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
-        _cleanup_(freep) char *title = head_text(t, i, is_turned);
-        table_column(table, title, TABLE_RIGHT);
+    const bool has_median = without == NULL && t->has_median && t->median.published[figure] != NULL;
+    table_named_column(table, t->axis, TABLE_LEFT);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        _cleanup_(buf_done) struct buf title = BUF_INIT;
+        column_text(t->columns[c], &title);
+        table_column(table, buf_cstr(&title), TABLE_RIGHT);
     }
-    for (size_t i = 0; i < (is_turned ? t->n_columns : n_rows); i++) {
-        _cleanup_(freep) char *head = head_text(t, i, !is_turned);
-        table_cell(table, "%s", head);
-        for (size_t k = 0; k < (is_turned ? n_rows : t->n_columns); k++) {
-            figure_cell(table, r, t, figure, is_turned ? k : i, is_turned ? i : k);
+    for (size_t row = 0; row < t->rows.len + (has_median ? 1 : 0); row++) {
+        if (without != NULL && without[row]) {
+            continue;
+        }
+        table_cell(table, "%s", reference_row_at(t, row)->name);
+        for (size_t c = 0; c < t->n_columns; c++) {
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            reference_layout_put(r, t, figure, row, c, &text);
+            table_cell(table, "%s", buf_cstr(&text));
         }
     }
     return table;
 }
 
 /* "Speedup", "Throughput in samples/s (job)". */
-static void put_caption(const struct reference_table *t, enum reference_figure figure,
-                        struct buf *out)
+void reference_layout_caption(const struct reference_table *t, enum reference_figure figure,
+                              struct buf *out)
 {
     static const char *const of_scope[] = {"the whole job", "one worker", "one thread"};
     if (figure != REFERENCE_VALUE) {
@@ -217,8 +203,8 @@ static void add_source(const struct reference *r, const struct reference_table *
     sheet_line(s, NULL, "%s.", buf_cstr(&text));
 }
 
-static void add_erratum(const struct reference_table *t, const struct reference_erratum *e,
-                        struct sheet *s)
+void reference_layout_erratum(struct sheet *s, const struct reference_table *t,
+                              const struct reference_erratum *e)
 {
     _cleanup_(buf_done) struct buf where = BUF_INIT;
     if (e->row != REFERENCE_NO_ROW) {
@@ -234,7 +220,8 @@ static void add_erratum(const struct reference_table *t, const struct reference_
         buf_printf(&where, " (printed %.*f%s)", reference_decimals(e->printed, -1), e->printed,
                    e->figure == REFERENCE_EFFICIENCY ? "%" : "");
     }
-    sheet_line(s, NULL, "Erratum: %s: %s.", buf_cstr(&where), e->what);
+    sheet_line(s, s->form == SHEET_HTML ? &sheet_paragraph : NULL, "Erratum: %s: %s.",
+               buf_cstr(&where), e->what);
 }
 
 /* The lines under a table: how it was derived, where it is from, errata, notes. */
@@ -242,20 +229,9 @@ static void put_lines(struct sheet *s, const struct reference *r, const struct r
 {
     add_conditions(t, s);
     add_derivation(r, t, s);
-    if (!isnan(t->overall_median)) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        number_format(reference_overall_median(r, t).value, &text);
-        sheet_line(s, NULL, "Median of all cells: %s (printed %.2f).", buf_cstr(&text),
-                   t->overall_median);
-    }
-    vec_each (const struct reference_row, row, &t->rows) {
-        if (!isnan(row->sum)) {
-            sheet_line(s, NULL, "%s adds up to %g, as is printed.", row->name, row->sum);
-        }
-    }
     add_source(r, t, s);
     vec_each (const struct reference_erratum, e, &t->errata) {
-        add_erratum(t, e, s);
+        reference_layout_erratum(s, t, e);
     }
     vec_each (char *, note, &t->notes) {
         sheet_line(s, NULL, "%s.", *note);
@@ -277,20 +253,14 @@ void reference_layout_title(struct sheet *s, const struct reference *r, const ch
 
 /* ---- the sheet ---- */
 
-static void put_figure(struct sheet *s, const struct reference *r, const struct reference_table *t,
-                       enum reference_figure figure)
+void reference_layout_figure(struct sheet *s, const struct reference *r,
+                             const struct reference_table *t, enum reference_figure figure,
+                             const bool *without)
 {
-    struct table *table = table_of(r, t, figure, false);
-    if (s->form == SHEET_TEXT && table_width(table) > s->term.columns) {
-        /* numbers do not break: turn it */
-        struct table *turned = table_of(r, t, figure, true);
-        const bool is_narrower = table_width(turned) < table_width(table);
-        table_free(is_narrower ? table : turned);
-        table = is_narrower ? turned : table;
-    }
     struct buf caption = BUF_INIT;
-    put_caption(t, figure, &caption);
-    sheet_table(s, &caption, table, 1);
+    buf_puts(&caption, without == NULL ? "" : "Published only. ");
+    reference_layout_caption(t, figure, &caption);
+    sheet_table(s, &caption, table_of(r, t, figure, without), 1);
 }
 
 static void put_people(struct sheet *s, const struct reference *r)
@@ -301,7 +271,7 @@ static void put_people(struct sheet *s, const struct reference *r)
         sheet_title(s, t->name, t->title);
         for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
             if (reference_has(r, t, (enum reference_figure)f)) {
-                put_figure(s, r, t, (enum reference_figure)f);
+                reference_layout_figure(s, r, t, (enum reference_figure)f, NULL);
             }
         }
         sheet_block(s, NULL);

@@ -60,6 +60,7 @@ struct reference_beside {
     const struct reference *reference;
     const char *asked; /* as for benchctl results --reference: its name, or its file's path */
     const struct result *result;
-    int year; /* in which the run was made */
+    int year;          /* in which the run was made */
+    bool is_predicted; /* its figures are those of a prediction */
 };
 void sheet_beside(struct sheet *s, const struct reference_beside *b);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -137,8 +138,8 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
 {
     struct place place = place_root(root);
     if (!read_map(d, &place,
-                  FIELDS("*name", "description", "models", "datasets", "exchanges", "python",
-                         "install", "roles", "rendezvous"))) {
+                  FIELDS("*name", "description", "family", "models", "datasets", "exchanges",
+                         "python", "install", "roles", "rendezvous"))) {
         return;
     }
     read_name(d, &place, p);
@@ -288,6 +289,14 @@ const char *profile_describe(const char *name)
     const struct embedded *found =
         embedded_find(profile_descriptions, profile_descriptions_count, name);
     return found == NULL ? NULL : found->text;
+}
+
+bool profile_has_family(const char *name, const char *family)
+{
+    const struct embedded *found =
+        embedded_find(profile_families, profile_descriptions_count, name);
+    _cleanup_(freep) char *wanted = xasprintf(",%s,", family);
+    return strcasecmp(name, family) == 0 || (found != NULL && strstr(found->text, wanted) != NULL);
 }
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)

@@ -52,6 +52,10 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
  * profiles of benchmarks/profiles (their files need not exist). Static; NULL: another profile. */
 const char *profile_describe(const char *name);
 
+/* Is it of this family, such as "TensorFlow": by its own name, or by the list `family` of a profile
+ * of benchmarks/profiles? */
+bool profile_has_family(const char *name, const char *family);
+
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);
 void profiles_done(struct profiles *profiles);
 /* Gives the foreign systems of a stored definition their commands. -ENOENT: a profile is gone. */

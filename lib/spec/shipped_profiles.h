@@ -11,3 +11,5 @@ extern const size_t shipped_profiles_count;
  * names profiles and does not have their files, so code that shows a run looks here. */
 extern const struct embedded profile_descriptions[]; /* sorted by name */
 extern const size_t profile_descriptions_count;
+/* Their families, ",PyTorch,Gloo,"; "" without. As many, in the same order. */
+extern const struct embedded profile_families[];

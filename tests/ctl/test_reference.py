@@ -12,6 +12,17 @@ import cli
 FOLDER = cli.ROOT / "benchmarks" / "reference"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 BAD = "name: mine\ntitle: T\nyear: 2020\nsources: [{id: s, title: S}]\ntables: []\n"
+MINE = """name: mine
+title: T
+year: 2020
+model: ResNet-20
+sources: [{id: s, title: S}]
+tables:
+- {name: rate, title: T, source: s, quality: Table, unit: samples/s, axis: trainers, columns: [1, 2], at: {pservers: 3},
+   baseline: {column: 1}, efficiency: Columns, rows: [{name: a, values: [100, 105]}]}
+- {name: hours, title: T, source: s, quality: Table, unit: s, axis: trainers, columns: [1, 2], measure: Time, quantity: TimeToAccuracy,
+   goal: 0.8, rows: [{name: a, values: [5895, 3530]}]}
+"""
 
 
 def close(a, b):
@@ -107,6 +118,7 @@ class Reference(cli.CliCase):
         table = self.document("tf-sheet-2017")["tables"][0]
         medians = {f["column"]: f for f in table["median"]["figures"]}
         self.assertEqual([f"{100 * medians[n]['efficiency']:.2f}" for n in (2, 4, 8)], ["96.36", "96.04", "93.03"])
+        self.assertFalse([figure for figure in medians.values() if "value" in figure])  # of images/s the sheet has none
         for n, figure in medians.items():
             cells = [f["efficiency"] for row in table["rows"] for f in row["figures"] if f["column"] == n]
             self.assertEqual(len(cells), 16)
@@ -133,22 +145,35 @@ class Reference(cli.CliCase):
 
     def test_beside_a_run(self):
         run = self.run_tiny(pservers=(3,), trainers=(1, 2), repeats=1)["run"]
-        done = self.ctl("results", run, "--store", self.store, "--reference", "mlbench-raw-2021")
+        path = self.folder / "mine.yaml"
+        path.write_text(MINE, encoding="utf-8")
+        done = self.ctl("results", run, "--store", self.store, "--reference", str(path))
         self.assertTrue(done.stdout.startswith(self.ctl("results", run, "--store", self.store).stdout))
         text = " ".join(done.stdout.split())
-        self.assertIn("trainers 2", text)
-        self.assertIn("105.973 (80.75%) MPI", text)
-        for reason in ("other hardware (here ", "another model (here vgg16-fluid-fc512, there ResNet-20, CIFAR-10)",
-                       "another unit (here samples/s, there s)", "another year (here 2", "this run is a rehearsal"):
+        self.assertRegex(text, r"trainers 2 [0-9.]+ \([0-9.]+%\) 105 \(52\.50%\) a ")
+        for reason in ("other hardware (here ", "another model (here vgg16-fluid-fc512, there ResNet-20)", "another year (here 2",
+                       "this run is a rehearsal"):
             self.assertIn(reason, text)
-        self.assertIn("No point of this run has the conditions and the columns of this table", " ".join(
-            self.ctl("results", run, "--store", self.store, "--reference", "paddle-vgg16-cpu-2018").stdout.split()))
+        figure, = [p for p in json.loads(self.ctl("results", run, "--store", self.store, "-o", "json").stdout)["points"]
+                   if p["parameters"].get("trainers") == 2]
+        self.assertNotIn(f"{figure['throughput']['value']:.4g}", text.split("hours: T")[1])  # samples/s next to seconds
+        self.assertIn("No figure of this run can be compared: it has no time to accuracy. Published only. Time in s, the whole job", text)
+        self.assertIn("8 of 8 tables are of other tasks and left out. All of these figures, with sources and errata: benchctl results "
+                      "--reference mlbench-raw-2021", " ".join(
+                          self.ctl("results", run, "--store", self.store, "--reference", "mlbench-raw-2021").stdout.split()))
+        self.assertIn("No point of this run has the conditions and the columns of this table (pservers 3 to 20, trainers 60, batch_size 128).",
+                      " ".join(self.ctl("results", run, "--store", self.store, "--reference", "paddle-vgg16-cpu-2018").stdout.split()))
         markdown = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", "markdown").stdout
         self.assertIn("## Beside Horovod beside parameter servers on 16 GPUs (2017)", markdown)
         self.ctl("results", run, "--store", self.store, "--reference", "nosuch", code=3)
-        for form in ("csv", "json"):
+        for form in ("csv", "json", "gobench"):
             done = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", form, code=2)
             self.assertIn("--reference has text and markdown", done.stderr)
+
+    def test_percentages_are_printed_without_noise(self):
+        rows = csv.DictReader(io.StringIO(self.ctl("results", "--reference", "paddle-vgg16-cpu-2018", "-o", "csv").stdout))
+        printed = [row["printed_efficiency"] for row in rows if row["printed_efficiency"]]
+        self.assertEqual(printed, ["0.7864", "0.7747", "0.6244", "0.6089", "0.9285", "0.7593", "0.606", "0.592"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "reference/shipped_sets.h"
+#include "report/reference_layout.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 
@@ -58,6 +59,30 @@ TEST(other_forms)
     reference_free(r);
 }
 
+/* What the errata name is marked where it is printed. */
+TEST(every_erratum_has_a_mark)
+{
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        struct reference *r = reference_shipped_load(reference_shipped[i].name);
+        vec_each (const struct reference_table, t, &r->tables) {
+            vec_each (const struct reference_erratum, e, &t->errata) {
+                bool is_marked = false;
+                for (size_t cell = 0; cell < (t->rows.len + 1) * t->n_columns; cell++) {
+                    const size_t row = cell / t->n_columns, c = cell % t->n_columns;
+                    is_marked |= (row < t->rows.len || t->has_median) &&
+                                 (e->row == row || e->row == REFERENCE_NO_ROW) &&
+                                 (e->column == c || e->column == REFERENCE_NO_ROW) &&
+                                 reference_layout_is_marked(r, t, e->figure, row, c);
+                }
+                if (!is_marked) {
+                    fail_msg("%s, %s: no mark for: %s", r->name, t->name, e->what);
+                }
+            }
+        }
+        reference_free(r);
+    }
+}
+
 static void beside(const char *run, const char *set, const char *golden)
 {
     struct fixture f;
@@ -82,9 +107,9 @@ TEST(the_run_of_the_same_points)
     beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.txt");
 }
 
-TEST(a_run_of_another_kind)
+TEST(the_same_in_markdown)
 {
-    beside("sweep", "mlbench-charts-2019", "tests/report/golden/beside.md");
+    beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.md");
 }
 
 /* In a page: tables that the keyboard reaches, sentences, and points as the rest of
@@ -166,12 +191,216 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(strstr(buf_cstr(&out), "their baselines differ (here 1 trainer; there "));
     assert_non_null(strstr(buf_cstr(&out), ": benchctl results --reference ./mine.yaml\n"));
     r->tables.items[1].at.items[1].value = 64;
-    r->tables.items[1].at.items[0].value = 10;
     buf_clear(&out);
     sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
-    assert_non_null(strstr(buf_cstr(&out), "other pservers (here 20"));
-    assert_non_null(strstr(buf_cstr(&out), "other batch_size (here 128"));
+    assert_non_null(strstr(buf_cstr(&out),
+                           "No point of this run has the conditions and the columns of "
+                           "this table (trainers 1 to 20, pservers 20, batch_size 64)."));
     buf_done(&out);
     reference_free(r);
+    fixture_done(&f);
+}
+
+/* ---- the same quantity in the same unit, of the same task and family ---- */
+
+static struct reference *load(const char *text)
+{
+    struct reference *r = NULL;
+    struct diags diags = {0};
+    if (reference_load(text, strlen(text), &r, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "f", text, &out);
+        fail_msg("%s", buf_cstr(&out));
+    }
+    return r;
+}
+
+/* With one blank between words. Owned. */
+static char *text_of(const struct result *result, struct reference *r_take)
+{
+    const struct reference_beside b = {
+        .reference = r_take, .asked = "mine", .result = result, .year = 2026};
+    struct buf out = BUF_INIT, text = BUF_INIT;
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
+    for (const char *c = buf_cstr(&out); *c != '\0'; c++) {
+        if (*c != ' ' || (text.len > 0 && text.data[text.len - 1] != ' ')) {
+            buf_putc(&text, *c);
+        }
+    }
+    buf_done(&out);
+    reference_free(r_take);
+    return buf_take(&text);
+}
+
+static void expect(const char *text, const char *said, const char *not_said)
+{
+    if (said != NULL && strstr(text, said) == NULL) {
+        fail_msg("expected: %s\ngot: %s", said, text);
+    }
+    if (not_said != NULL && strstr(text, not_said) != NULL) {
+        fail_msg("did not expect: %s\ngot: %s", not_said, text);
+    }
+}
+
+#define SET(fields, rows)                                                                          \
+    "name: mine\ntitle: T\nyear: 2026\nsources: [{id: s, title: S}]\ntables:\n"                    \
+    "- name: t\n  title: T\n  source: s\n  quality: Table\n  columns: [1, 2]\n" fields             \
+    "  rows:\n" rows
+#define ONE_ROW "  - {name: a, values: [5895, 3530]}\n"
+#define AXIS "  axis: trainers\n"
+#define NO_FIGURE "No figure of this run can be compared: "
+
+TEST(a_figure_is_chosen_by_its_quantity)
+{
+    static const struct {
+        const char *run, *set, *said, *not_said;
+    } rows[] = {
+        {"accuracy", SET(AXIS "  unit: samples/s\n", ONE_ROW), "trainers 1 41.00 5895 a\n", "215"},
+        {"accuracy", SET(AXIS "  unit: images/s\n", ONE_ROW), "trainers 2 81.50 3530 a\n", NULL},
+        {"accuracy", SET(AXIS "  unit: batches/s\n", ONE_ROW), "trainers 1 2.562 5895 a\n", NULL},
+        {"accuracy", SET(AXIS "  unit: words/s\n", ONE_ROW),
+         NO_FIGURE "no exact factor leads from samples/s here to words/s there.", "THIS RUN"},
+        {"accuracy", SET(AXIS "  unit: samples/s\n  scope: Worker\n", ONE_ROW),
+         NO_FIGURE "it has no figure of this kind.", "THIS RUN"},
+        {"accuracy", SET(AXIS "  measure: Time\n  unit: s\n", ONE_ROW),
+         NO_FIGURE "it has no figure of this kind.", "THIS RUN"},
+        {"accuracy",
+         SET(AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.8\n  unit: s\n", ONE_ROW),
+         "trainers 1 215.0 5895 a\ntrainers 2 - 3530 a\n", "41.00"},
+        {"accuracy",
+         SET(AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.8\n  unit: ms\n",
+             ONE_ROW),
+         "trainers 1 215000 5895 a\n", "41.00"},
+        {"accuracy",
+         SET(AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.9\n  unit: s\n", ONE_ROW),
+         NO_FIGURE "the goal of the time to accuracy is 0.8 here and 0.9 there.", "THIS RUN"},
+        {"sweep",
+         SET(AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.8\n  unit: s\n"
+                  "  at: {pservers: 1}\n",
+             ONE_ROW),
+         NO_FIGURE "it has no time to accuracy.\n\nPublished only. Time in s, the whole job\n"
+                   "TRAINERS 1 2\na 5895 3530\n",
+         "35.10"},
+        {"accuracy",
+         SET(AXIS "  measure: Ratio\n  quantity: SpeedupToAccuracy\n  goal: 0.8\n  unit: ratio\n",
+             ONE_ROW),
+         NO_FIGURE "it has no speedup of the time to accuracy.", "THIS RUN"},
+        {"accuracy",
+         SET(AXIS "  measure: Other\n  quantity: AccuracyAfterTime\n  goal: 100\n  unit: percent\n",
+             ONE_ROW),
+         "trainers 1 71.20 5895 a\n", NULL},
+        {"accuracy", SET(AXIS "  measure: Ratio\n  quantity: Speedup\n  unit: ratio\n", ONE_ROW),
+         "trainers 2 1.988 3530 a\n", NULL},
+        {"accuracy",
+         SET(AXIS "  measure: Other\n  quantity: Efficiency\n  unit: percent\n", ONE_ROW),
+         "trainers 2 99.39 3530 a\n", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        report_run_find(rows[i].run)->make(&f);
+        _cleanup_(freep) char *text = text_of(f.result, load(rows[i].set));
+        expect(text, rows[i].said, rows[i].not_said);
+        fixture_done(&f);
+    }
+}
+
+/* A run that knows its throughput alone is next to no published time, ratio or share, whatever the
+ * task and the family. */
+TEST(no_throughput_is_next_to_another_quantity)
+{
+    size_t n_tables = 0;
+    struct fixture f;
+    report_run_find("sweep")->make(&f);
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        struct reference *r = reference_shipped_load(reference_shipped[i].name);
+        struct reference only = *r;
+        only.kin = (struct reference_kin){0};
+        vec_each (struct reference_table, t, &r->tables) {
+            t->kin = (struct reference_kin){0};
+            t->at.len = 0;
+            vec_each (struct reference_row, row, &t->rows) {
+                row->kin = (struct reference_kin){0};
+                row->at.len = 0;
+            }
+            only.tables.items = t;
+            only.tables.len = t->base == REFERENCE_NO_BASE ? 1 : 0;
+            if (only.tables.len == 1 && t->ratio_of == REFERENCE_NO_ROW) {
+                const struct reference_beside b = {
+                    .reference = &only, .asked = "mine", .result = f.result, .year = 2026};
+                struct buf out = BUF_INIT;
+                sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
+                const bool is_rate = t->measure == REFERENCE_THROUGHPUT ||
+                                     t->quantity == REFERENCE_EXCHANGE_SHARE; /* it has phases */
+                expect(buf_cstr(&out), NULL, is_rate ? NULL : "THIS RUN");
+                n_tables += !is_rate && strstr(buf_cstr(&out), NO_FIGURE) != NULL;
+                buf_done(&out);
+            }
+        }
+        reference_free(r);
+    }
+    assert_true(n_tables >= 10);
+    fixture_done(&f);
+}
+
+TEST(systems_are_next_to_their_family)
+{
+    static const char set[] =
+        SET("  axis: workers\n  unit: samples/s\n",
+            "  - {name: Torch 2017, family: [PyTorch], values: [11, 12]}\n"
+            "  - {name: Torch of 32, family: [PyTorch], at: {batch_size: 32}, values: [21, 22]}\n"
+            "  - {name: Fluid, family: [Paddle], reimplementedBy: [benchworker],\n"
+            "     workload: vgg16-fluid-fc512, values: [31, 32]}\n"
+            "  - {name: MX, family: [MXNet], values: [41, 42]}\n"
+            "  - {name: another task, family: [PyTorch], task: [resnet20], values: [51, 52]}\n");
+    struct fixture f;
+    report_run_find("systems")->make(&f);
+    _cleanup_(freep) char *text = text_of(f.result, load(set));
+    expect(text, "own, pservers 1 103.8 32 Fluid\nddp, pservers 0 37.84 12 Torch 2017\n\n",
+           "another task");
+    expect(text,
+           "Published only. Throughput in samples/s, the whole job\nWORKERS 1 2\n"
+           "Torch of 32 21 22\nMX 41 42\n\n",
+           "\nTorch 2017");
+    expect(text, "Systems without a row of their family, such as mpi, have no neighbour.\n", NULL);
+    expect(text,
+           "own is next to 'Fluid' because it reimplements that program, which trains "
+           "vgg16-fluid-fc512.\n",
+           "ddp is next to");
+    expect(text, "another model in all rows but 'Fluid' (here vgg16-fluid-fc512)", NULL);
+    fixture_done(&f);
+}
+
+TEST(tables_of_other_tasks_are_left_out)
+{
+    struct fixture f;
+    report_run_find("sweep")->make(&f);
+    _cleanup_(freep) char *text = text_of(f.result, reference_shipped_load("mlbench-charts-2019"));
+    expect(text,
+           "7 of 7 tables are of other tasks and left out. All of these figures, with sources "
+           "and errata: benchctl results --reference mine\n",
+           "1a-baselines");
+    fixture_done(&f);
+}
+
+/* bytes / time x 2 (n - 1) / n is the bus bandwidth: 3773492 bytes by 2 at
+ * 1 GB/s are 3.773 ms. */
+TEST(the_time_of_an_all_reduce)
+{
+    struct fixture f;
+    fixture_init(&f, "{grid: {trainers: [2], bytes: [4, 3773492]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n"
+                 "  systems: [{name: mpi, profile: of-mine, command: [x]}]\n"
+                 "  workload: {model: fp32-sum, batchSize: 1, exchange: {kind: None}}\n"
+                 "  parameters: [{name: bytes, targets: [{roles: [trainer], args: [--bytes=]}]}]\n"
+                 "  roles: {trainer: {replicas: {from: trainers},\n"
+                 "                    template: {spec: {containers: [{name: main}]}}}}\n",
+                 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        fixture_count(fixture_throughput(&f, p, 0, 1), UNIT_GB);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct reference *r = reference_shipped_load("mlbench-allreduce-2020");
+    _cleanup_(freep) char *text = text_of(f.result, r);
+    expect(text, "bytes 3773492 3.773 5.6 mpi, 2 workers\n", "mpi, 4 workers\n");
     fixture_done(&f);
 }

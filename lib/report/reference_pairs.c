@@ -1,0 +1,157 @@
+/* See reference_pairs.h. */
+#include "report/reference_pairs.h"
+
+#include <math.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "reference/derive.h"
+#include "spec/profile.h"
+
+#define BYTES_OF_ELEMENT 4 /* sets count the elements of float32 */
+
+/* ---- columns and conditions ---- */
+
+bool reference_counts_other(const struct point *p, const char *name)
+{
+    const struct value *v = params_get(&p->params, name);
+    return (v == NULL || !v->is_int) && (str_eq(name, "gpus") || str_eq(name, "nodes"));
+}
+
+double reference_coordinate(const struct point *p, const char *name)
+{
+    const struct value *v = params_get(&p->params, name);
+    const struct value *bytes = params_get(&p->params, "bytes");
+    if (v != NULL && v->is_int) {
+        return (double)v->i;
+    }
+    if (str_eq(name, "elements")) {
+        return bytes != NULL && bytes->is_int ? (double)bytes->i / BYTES_OF_ELEMENT : NAN;
+    }
+    if (str_eq(name, "batch_size")) {
+        return (double)p->batch_size;
+    }
+    if (str_eq(name, "threads")) {
+        return (double)p->threads;
+    }
+    if (str_eq(name, "trainers")) {
+        return p->replicas[ROLE_TRAINER];
+    }
+    if (str_eq(name, "pservers")) {
+        return p->replicas[ROLE_PSERVER];
+    }
+    return str_eq(name, "workers") || reference_counts_other(p, name)
+               ? (double)point_training_replicas(p)
+               : NAN;
+}
+
+/* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
+static size_t column_of(const struct reference_table *t, const struct point *p)
+{
+    const double at = reference_coordinate(p, t->axis);
+    return isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
+}
+
+/* ---- tasks and families ---- */
+
+/* The model of the run, or a text among the point's parameters, as the network of `net`. */
+static bool has_word(const struct reference_beside *b, const struct point *p, const char *word)
+{
+    return str_eq(b->result->def->spec->workload.model, word) ||
+           vec_any(&p->params.list, it, !it->value.is_int && str_eq(it->value.s, word));
+}
+
+static bool does_task(const struct reference_beside *b, const struct reference_table *t,
+                      const struct reference_row *row, const struct point *p)
+{
+    const struct node *task = reference_kin_of(b->reference, t, row, task);
+    return array_all(task->children, task->n_children, word, has_word(b, p, (*word)->s));
+}
+
+bool reference_has_task(const struct reference_beside *b, const struct reference_table *t,
+                        const struct reference_row *row)
+{
+    return array_any(b->result->points, b->result->def->matrix.n_swept, p,
+                     does_task(b, t, row, p->point));
+}
+
+static const struct system *system_of(const struct reference_beside *b, const struct point *p)
+{
+    return &b->result->def->spec->systems.items[p->system];
+}
+
+static bool is_of(const struct node *families, const struct system *system)
+{
+    return array_any(families->children, families->n_children, it,
+                     strcasecmp((*it)->s, system->name) == 0 ||
+                         profile_has_family(system->profile, (*it)->s));
+}
+
+/* How a point's system is related to a row; the closest rows are next to the point. */
+enum kinship { KINSHIP_NONE, KINSHIP_COPY, KINSHIP_FAMILY };
+
+static enum kinship kinship_of(const struct reference_beside *b, const struct reference_table *t,
+                               const struct reference_row *row, const struct point *p)
+{
+    const struct node *family = reference_kin_of(b->reference, t, row, family);
+    if (family->n_children == 0 || is_of(family, system_of(b, p))) {
+        return KINSHIP_FAMILY;
+    }
+    return is_of(reference_kin_of(b->reference, t, row, copied_by), system_of(b, p)) ? KINSHIP_COPY
+                                                                                     : KINSHIP_NONE;
+}
+
+const struct system *reference_copy(const struct reference_beside *b,
+                                    const struct reference_table *t,
+                                    const struct reference_pair *pair)
+{
+    const struct point *p = pair->point->point;
+    return kinship_of(b, t, &t->rows.items[pair->row], p) == KINSHIP_COPY ? system_of(b, p) : NULL;
+}
+
+/* ---- pairs ---- */
+
+/* Is the point at a column of the table, with the task and the conditions of the row? */
+static bool fits(const struct reference_beside *b, const struct reference_table *t,
+                 const struct reference_row *row, const struct point *p)
+{
+    return column_of(t, p) != REFERENCE_NO_ROW && does_task(b, t, row, p) &&
+           vec_all(&t->at, at, reference_coordinate(p, at->name) == at->value) &&
+           vec_all(&row->at, at, reference_coordinate(p, at->name) == at->value);
+}
+
+static void add_point(const struct reference_beside *b, const struct reference_table *t,
+                      const struct point_result *p, struct reference_pairs *ret)
+{
+    const size_t column = column_of(t, p->point);
+    enum kinship closest = KINSHIP_NONE;
+    bool is_anywhere = false;
+    vec_each (const struct reference_row, row, &t->rows) {
+        if (fits(b, t, row, p->point)) {
+            const enum kinship k = kinship_of(b, t, row, p->point);
+            closest = k > closest ? k : closest;
+            is_anywhere = true;
+        }
+    }
+    if (is_anywhere && closest == KINSHIP_NONE && ret->alone == NULL) {
+        ret->alone = system_of(b, p->point);
+    }
+    for (size_t i = 0; i < t->rows.len && closest != KINSHIP_NONE; i++) {
+        const struct reference_row *row = &t->rows.items[i];
+        if (fits(b, t, row, p->point) && kinship_of(b, t, row, p->point) == closest &&
+            reference_derive(b->reference, t, REFERENCE_VALUE, i, column).known) {
+            *vec_push(&ret->list) = (struct reference_pair){p, i, column};
+        }
+    }
+}
+
+struct reference_pairs reference_pairs_of(const struct reference_beside *b,
+                                          const struct reference_table *t)
+{
+    struct reference_pairs pairs = {0};
+    result_each_swept (p, b->result) {
+        add_point(b, t, p, &pairs);
+    }
+    return pairs;
+}

@@ -1,0 +1,149 @@
+/* The same quantity in the same unit: see reference_pairs.h. */
+#include "report/reference_pairs.h"
+
+#include <math.h>
+
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "result/phases.h"
+
+/* ---- figures of a point that no field has ---- */
+
+static struct figure exactly(double value, const char *unit)
+{
+    return (struct figure){.estimate = {.known = !isnan(value), .value = value}, .unit = unit};
+}
+
+/* An all-reduce of `bytes` by n ranks has the bus bandwidth bytes / time x 2 (n - 1) / n. */
+static struct figure all_reduce_time(const struct point_result *p)
+{
+    const struct value *bytes = params_get(&p->point->params, "bytes");
+    const struct estimate *e = &p->throughput.estimate;
+    const double n = point_training_replicas(p->point);
+    const bool is_known = bytes != NULL && bytes->is_int && e->known && e->value > 0 &&
+                          str_eq(p->throughput.unit, "GB/s");
+    return exactly(is_known ? (double)bytes->i * 2 * (n - 1) / n / (e->value * 1e9) : NAN, "s");
+}
+
+static struct figure exchange_share(const struct point_result *p)
+{
+    const struct step_means m = phases_of(p);
+    return exactly(m.n_replicas == 0 ? NAN : phases_exchange_ns(&m) / m.step_ns, "ratio");
+}
+
+/* ---- the quantities ---- */
+
+#define AT(field) offsetof(struct point_result, field)
+#define GOAL(field) offsetof(struct spec, field)
+
+/* What a run has of each. Offsets are 0 where it has nothing. */
+static const struct quantity {
+    const char *words;         /* for the sentence that says that a run lacks it */
+    size_t figure, efficiency; /* of struct point_result */
+    struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
+    size_t goal; /* of struct spec: the number that the table calls its goal */
+} quantities[] = {
+    [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
+    [REFERENCE_RATE] = {"throughput", AT(throughput), AT(efficiency)},
+    [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", AT(speedup), AT(efficiency)},
+    [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", AT(efficiency)},
+    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", AT(time_to_accuracy),
+                                    .goal = GOAL(target_accuracy)},
+    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy",
+                                       .goal = GOAL(target_accuracy)},
+    [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", AT(accuracy_after_time),
+                                       .goal = GOAL(accuracy_after_s)},
+    [REFERENCE_ALL_REDUCE_TIME] = {"time of an all-reduce", .follows = all_reduce_time},
+    [REFERENCE_EXCHANGE_SHARE] = {"share of the exchange in a step", .follows = exchange_share},
+};
+
+static struct figure figure_of(const struct quantity *q, const struct point_result *p)
+{
+    return q->follows != NULL ? q->follows(p)
+           : q->figure == 0   ? exactly(NAN, "")
+                              : *point_figure(p, q->figure);
+}
+
+/* ---- units ---- */
+
+/* Exact factors only. A sample of a task that is counted in images is an image. */
+static const struct unit {
+    const char *name, *base;
+    double factor;
+    bool is_of_batch; /* times the batch size */
+} units[] = {
+    {"s", "s", 1},
+    {"ms", "s", 1e-3},
+    {"min", "s", 60},
+    {"samples/s", "samples/s", 1},
+    {"images/s", "samples/s", 1},
+    {"sequences/s", "samples/s", 1},
+    {"batches/s", "samples/s", 1, true},
+    {"GB/s", "GB/s", 1},
+    {"MB/s", "GB/s", 1e-3},
+    {"ratio", "ratio", 1},
+    {"percent", "ratio", 1e-2},
+};
+
+/* What a number in `from` is multiplied by to be one in `to`; NaN: no exact factor exists. */
+static double factor_between(const char *from, const char *to, const struct point *p)
+{
+    const struct unit *a =
+        array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, from));
+    const struct unit *b =
+        array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, to));
+    if (str_eq(from, to)) {
+        return 1;
+    }
+    if (a == NULL || b == NULL || !str_eq(a->base, b->base)) {
+        return NAN;
+    }
+    const double batch = (double)p->batch_size;
+    return a->factor * (a->is_of_batch ? batch : 1) / (b->factor * (b->is_of_batch ? batch : 1));
+}
+
+/* ---- what a point has for a table ---- */
+
+/* The number of the run that the table calls its goal. */
+static double goal_of(const struct quantity *q, const struct result *r)
+{
+    return *(const double *)((const char *)r->def->spec + q->goal);
+}
+
+static bool has_goal(const struct quantity *q, const struct reference_table *t,
+                     const struct result *r)
+{
+    return q->goal == 0 || t->goal == goal_of(q, r);
+}
+
+double reference_own(const struct reference_table *t, const struct result *r,
+                     const struct point_result *p)
+{
+    const struct quantity *q = &quantities[t->quantity];
+    const struct figure f = figure_of(q, p);
+    return f.estimate.known && has_goal(q, t, r)
+               ? f.estimate.value * factor_between(f.unit, t->unit, p->point)
+               : NAN;
+}
+
+double reference_own_efficiency(const struct reference_table *t, const struct point_result *p)
+{
+    const size_t at = quantities[t->quantity].efficiency;
+    const struct estimate *e = &point_figure(p, at)->estimate;
+    return at > 0 && e->known ? e->value : NAN;
+}
+
+void reference_own_why(const struct reference_table *t, const struct result *r,
+                       const struct point_result *p, struct buf *out)
+{
+    const struct quantity *q = &quantities[t->quantity];
+    const struct figure f = figure_of(q, p);
+    if (!has_goal(q, t, r) && goal_of(q, r) != 0) {
+        buf_printf(out, "the goal of the %s is %g here and %g there", q->words, goal_of(q, r),
+                   t->goal);
+    } else if (f.estimate.known && has_goal(q, t, r)) {
+        buf_printf(out, "no exact factor leads from %s here to %s there", f.unit, t->unit);
+    } else {
+        buf_printf(out, "it has no %s", q->words);
+    }
+}
