@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/profiles.h"
+#include "ctl/runs/reference_sets.h"
 #include "ctl/verbs/simulate_args.h"
 #include "ctl/verbs/verbs.h"
 
@@ -79,8 +80,10 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(simulate_inputs_done) struct simulate_inputs in = {0};
     struct prediction *p = NULL;
+    struct reference *reference = NULL;
     struct err err = {0};
-    enum exit_code code = load(cli, &def);
+    enum exit_code code = reference_take(cli, "leave --reference out", &reference);
+    code = code == EXIT_OK ? load(cli, &def) : code;
     code = code == EXIT_OK ? simulate_inputs_read(cli, def, &in) : code;
     if (code == EXIT_OK) {
         note_size(cli, def, &in.params);
@@ -88,13 +91,19 @@ static enum exit_code run(struct cli *cli)
         code = r < 0 ? cli_error(EXIT_USAGE,
                                  r == -E2BIG ? "simulate fewer replicas, or fewer --steps" : NULL,
                                  "%s", err.msg)
-                     : simulate_show(cli, p, &in);
+                     : simulate_show(cli, p, &in, reference);
     }
+    reference_free(reference);
     prediction_free(p);
     return code;
 }
 
-static const struct arg_opt opts[] = {DEFINITION_OPTS, SIMULATE_OPTS};
+static const struct arg_opt opts[] = {
+    DEFINITION_OPTS,
+    SIMULATE_OPTS,
+    {"reference", 0, "SET",
+     "Print a set of published figures next to it; see: benchctl results --reference list"},
+};
 
 const struct verb verb_simulate = {
     .name = "simulate",
@@ -104,6 +113,8 @@ const struct verb verb_simulate = {
                 "      --steps 20 --repeats 3\n"
                 "  benchctl simulate sweep --nodes 9 --link 1gbit --layers l.yaml --trace x7k2p\n"
                 "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"
+                "  benchctl simulate vgg16-systems --systems benchworker --set trainers=60 \\\n"
+                "      --link 1gbit --steps 5 --repeats 1 --reference paddle-vgg16-cpu-2018\n"
                 "  benchctl simulate -f my-sweep.yaml --local --layers l.yaml -o json\n",
     .details = "Simulates trainers and parameter servers, or workers that form a ring, with\n"
                "recorded times and with the code that plans benchworker's exchange. Every figure\n"
@@ -112,7 +123,8 @@ const struct verb verb_simulate = {
                "--steps and --repeats take less time. --trace RUN is a run of the cluster, or\n"
                "with --local or --store a run of this machine.\n"
                "\n"
-               "Record the times of the layers first, unless the definition has a trace:\n"
+               "Record the times of the layers first, unless the definition has or names a\n"
+               "trace:\n"
                "  benchworker bench --batch 64 -o trace >layers.yaml",
     VERB_OPTS(opts),
     .formats = "text|markdown|json",

@@ -22,6 +22,8 @@
 #define LATENCY_US_MAX 1e6
 #define LAYERS_MAX_BYTES ((size_t)1 << 20)
 #define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
+#define LAYERS_OF "benchd.io/layers" /* annotation: the definition that has its trace */
+#define LAYERS_MEASURED_ON "benchd.io/measured-on" /* and of that: on what machine */
 #define RATE_MIN_BITS 1 /* near 0 a step takes more seconds than a number holds */
 #define RATE_MAX_BITS 1e15
 
@@ -173,6 +175,40 @@ static void copy_trace(const struct trace *from, struct trace *ret)
     }
 }
 
+/* NULL: it has none. Borrowed. */
+static const char *annotation_of(const struct spec *spec, const char *key)
+{
+    const json_t *metadata = json_object_get(spec->definition, "metadata");
+    return json_string_value(json_object_get(json_object_get(metadata, "annotations"), key));
+}
+
+/* The trace of a definition of that name, and where it was measured. */
+static enum exit_code read_sibling(const char *name, struct simulate_inputs *ret)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct err err = {0};
+    struct spec *spec = NULL;
+    if (definition_find(name, &file, &err) < 0) {
+        _cleanup_(freep) char *fix = definition_fix(name, false);
+        return cli_error(EXIT_NOT_FOUND, fix, "layers: %s", err.msg);
+    }
+    const struct spec_overrides overrides = {TEMPLATES_OF(&file)};
+    if (spec_load(file.text, file.len, &overrides, &spec, &diags) < 0) {
+        return cli_print_diags(&diags, file.path, file.text);
+    }
+    const struct workload *w = &spec->workload;
+    const char *machine = annotation_of(spec, LAYERS_MEASURED_ON);
+    copy_trace(&w->trace, &ret->trace);
+    ret->params.batch_size = w->batch_size;
+    ret->params.threads = w->threads;
+    buf_printf(&ret->from, "times: the layers of %s, batch %lld, %.0f ms a step, measured on %s\n",
+               name, (long long)w->batch_size, (double)trace_step_ns(&w->trace) / 1e6,
+               machine == NULL ? "an unknown machine" : machine);
+    spec_free(spec);
+    return EXIT_OK;
+}
+
 static enum exit_code read_layers(const struct cli *cli, const char *path,
                                   struct simulate_inputs *ret)
 {
@@ -184,8 +220,11 @@ static enum exit_code read_layers(const struct cli *cli, const char *path,
     if (code != EXIT_OK) {
         return code;
     }
-    const int r = file_read(path, LAYERS_MAX_BYTES, &text, &err);
-    if (r < 0) {
+    const bool is_name = !definition_is_file(path);
+    const int r = is_name ? 0 : file_read(path, LAYERS_MAX_BYTES, &text, &err);
+    if (is_name) {
+        code = read_sibling(path, ret);
+    } else if (r < 0) {
         _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
         code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     } else if (spec_load_trace(buf_cstr(&text), text.len, &ret->trace, &recorded, &diags) < 0) {
@@ -342,7 +381,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
                                     struct simulate_inputs *ret)
 {
     const struct workload *w = &def->spec->workload;
-    const char *layers = args_get(&cli->args, "layers", NULL);
+    const char *layers = args_get(&cli->args, "layers", annotation_of(def->spec, LAYERS_OF));
     const char *run = args_get(&cli->args, "trace", NULL);
     enum exit_code code = EXIT_OK;
     *ret = (struct simulate_inputs){

@@ -14,7 +14,9 @@
         {"latency", 0, "US", "Latency between two replicas in microseconds; default: 0"},          \
         {"cores", 0, "N", "All replicas share a machine with N cores (default with --local)"},     \
         {"trace", 0, "RUN", "Take costs and the time of a step from this run"},                    \
-        {"layers", 0, "FILE", "Take times from what benchworker bench -o trace prints"},           \
+        {"layers", 0, "FILE|NAME",                                                                 \
+         "Take times from what benchworker bench -o trace prints, or "                             \
+         "from the trace of a definition"},                                                        \
         {"layers-batch", 0, "N", "Samples a step of these times; default: that of FILE"},          \
         {"jitter", 0, "RATIO", "Standard deviation of a step's time, 0 to 0.3"},                   \
         {"server-cost", 0, "NS", "Server time per byte received or sent, in ns"},                  \
@@ -37,5 +39,7 @@ enum exit_code simulate_inputs_read(const struct cli *cli, const struct run_def 
 void simulate_inputs_done(struct simulate_inputs *in);
 
 /* In simulate_show.c. */
+struct reference;
+/* `reference`: published figures to be shown next to it; NULL: none. */
 enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
-                             const struct simulate_inputs *in);
+                             const struct simulate_inputs *in, const struct reference *reference);

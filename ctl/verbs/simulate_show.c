@@ -1,12 +1,12 @@
 /* Prints a prediction: a table, or docs/contracts/prediction.md. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
+#include "ctl/runs/reference_sets.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/simulate_args.h"
-#include "report/json_text.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -80,93 +80,89 @@ static struct table *make_table(const struct prediction *p)
     return t;
 }
 
-/* A line below the table, as wide as the terminal is. */
-__attribute__((format(printf, 3, 4))) static void put_line(const struct cli *cli, struct buf *out,
-                                                           const char *fmt, ...)
+static void put_servers(struct sheet *s, const struct prediction *p)
 {
-    va_list args;
-    va_start(args, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, args);
-    va_end(args);
-    wrap_text(out, text, show_terminal(cli).columns, 0, 2);
-}
-
-static void put_servers(const struct cli *cli, const struct prediction *p, struct buf *out)
-{
-    vec_each (const struct predicted_servers, s, &p->servers) {
-        const struct point *best = s->best->point, *fewest = s->fewest->point;
+    vec_each (const struct predicted_servers, it, &p->servers) {
+        const struct point *best = it->best->point, *fewest = it->fewest->point;
         const bool is_shaped = fewest->link.bits_per_s > 0;
         char link[LINK_TEXT_MAX];
         link_text(&fewest->link, link);
-        put_line(
-            cli, out,
+        sheet_line(
+            s, NULL,
             "Servers for %u trainer%s, batch %lld%s%s: of %zu numbers %u is the smallest within "
             "%.0f%% of the fastest (%u).",
-            fewest->replicas[ROLE_TRAINER], fewest->replicas[ROLE_TRAINER] == 1 ? "" : "s",
-            (long long)fewest->batch_size, is_shaped ? ", link " : "", is_shaped ? link : "", s->n,
+            fewest->replicas[ROLE_TRAINER], plural(fewest->replicas[ROLE_TRAINER]),
+            (long long)fewest->batch_size, is_shaped ? ", link " : "", is_shaped ? link : "", it->n,
             fewest->replicas[ROLE_PSERVER], PREDICT_NEAR * 100, best->replicas[ROLE_PSERVER]);
     }
 }
 
-static void put_notes(const struct cli *cli, const struct prediction *p,
-                      const struct simulate_inputs *in, struct buf *out)
+static void put_notes(struct sheet *s, const struct prediction *p, const struct simulate_inputs *in)
 {
-    bool is_scaled = false;
-    for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
-        is_scaled |= p->points[i].is_scaled;
-    }
     if (p->n_seeds > 1) {
-        put_line(cli, out,
-                 "Interval: that of the median of %u simulations with other seeds. It shows what "
-                 "jitter of %.1f%% does, not how wrong the model may be.",
-                 p->n_seeds, in->trace.jitter_ratio * 100);
+        sheet_line(s, NULL,
+                   "Interval: that of the median of %u simulations with other seeds. It shows what "
+                   "jitter of %.1f%% does, not how wrong the model may be.",
+                   p->n_seeds, in->trace.jitter_ratio * 100);
     } else {
-        put_line(cli, out, "No interval: %s.",
-                 in->trace.jitter_ratio == 0 ? "without jitter every simulation is the same"
-                                             : "one simulation a point");
+        sheet_line(s, NULL, "No interval: %s.",
+                   in->trace.jitter_ratio == 0 ? "without jitter every simulation is the same"
+                                               : "one simulation a point");
     }
-    if (is_scaled) {
-        put_line(cli, out,
-                 "* The times of the layers are those of batch %lld; they are assumed to grow with "
-                 "the batch.",
-                 (long long)in->params.batch_size);
+    if (array_any(p->points, p->def->matrix.n_points, it, it->is_scaled)) {
+        sheet_line(s, NULL,
+                   "* The times of the layers are those of batch %lld; they are assumed to grow "
+                   "with the batch.",
+                   (long long)in->params.batch_size);
     }
     const char *line = buf_cstr(&in->from);
     for (size_t len; *line != '\0'; line += len + 1) {
         len = strcspn(line, "\n");
-        put_line(cli, out, "%.*s", (int)len, line);
+        sheet_line(s, NULL, "%.*s", (int)len, line);
     }
 }
 
-/* As the terminal takes it: in parts that begin with the point's own columns. */
-static void put_table(const struct cli *cli, const struct prediction *p, const struct table *t,
-                      struct buf *out)
+/* Published figures next to it, by the code that does so for runs: the prediction becomes the
+ * result that it would have, and stays in this function. */
+static void put_beside(const struct cli *cli, struct sheet *s, const struct prediction *p,
+                       const struct reference *reference)
 {
-    if (cli->no_headers) {
-        table_format(t, false, out);
-    } else {
-        table_format_parts(t, n_point_columns(p), show_terminal(cli).columns, out);
+    const uint32_t n = p->def->matrix.n_points;
+    _cleanup_(freep) struct point_result *points = xnew_array(struct point_result, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct predicted_point *it = &p->points[i];
+        points[i].point = it->point;
+        points[i].throughput = of(&it->throughput, "samples/s");
+        points[i].speedup = of(&it->speedup, "ratio");
+        points[i].efficiency = of(&it->efficiency, "ratio");
     }
+    const struct result result = {.def = p->def, .points = points};
+    sheet_beside(s, &(struct reference_beside){
+                        .reference = reference,
+                        .asked = args_get(&cli->args, "reference", ""),
+                        .result = &result,
+                        .year = reference_year_of(&result),
+                        .is_predicted = true,
+                    });
 }
 
 enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
-                             const struct simulate_inputs *in)
+                             const struct simulate_inputs *in, const struct reference *reference)
 {
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    if (cli_output_is(cli, "json")) {
-        json_text_put(prediction_to_json(p), &out);
-    } else {
-        _cleanup_(table_freep) struct table *t = make_table(p);
-        buf_printf(&out, "Predicted, not measured: %s, %lld steps\n\n", p->def->spec->name,
-                   (long long)p->def->spec->steps);
-        if (cli_output_is(cli, "markdown")) {
-            table_format_markdown(t, &out);
-        } else {
-            put_table(cli, p, t, &out);
-        }
-        buf_puts(&out, "\n");
-        put_servers(cli, p, &out);
-        put_notes(cli, p, in, &out);
+    struct sheet s;
+    show_begin(cli, &s);
+    if (s.form == SHEET_JSON) {
+        s.document = prediction_to_json(p);
+        return show_end(cli, &s);
     }
-    return cli_show(cli, &out);
+    sheet_line(&s, &sheet_paragraph, "Predicted, not measured: %s, %lld steps", p->def->spec->name,
+               (long long)p->def->spec->steps);
+    sheet_table(&s, NULL, make_table(p), n_point_columns(p));
+    sheet_block(&s, NULL);
+    put_servers(&s, p);
+    put_notes(&s, p, in);
+    if (reference != NULL) {
+        put_beside(cli, &s, p, reference);
+    }
+    return show_end(cli, &s);
 }

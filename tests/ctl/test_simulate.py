@@ -11,6 +11,8 @@ import cli
 
 LAYERS = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
 STEP_S = .3 * len(LAYERS) / 16
+# Those points of vgg16-systems that are one table of 2018.
+ACCELERATION = ("vgg16-systems", "--systems", "benchworker", "--set", "pservers=20", "--set", "trainers=20,40,80,100")
 MODEL_BYTES = 4 * 15254602
 GOLDEN = cli.ROOT / "docs" / "contracts" / "golden" / "prediction.json"
 
@@ -183,6 +185,42 @@ class Simulate(cli.CliCase):
         point = json.loads(self.ctl("simulate", "-f", path, "--link", "1tbit", "-o", "json").stdout)["points"][-1]
         self.assertEqual((point["batchSize"], point["timesScaledToBatch"]), (8, False))
         self.assertAlmostEqual(point["seconds"]["step"], STEP_S)
+
+    def test_layers_of_another_definition(self):
+        """A definition names the one whose trace is taken; --layers takes a name, too; the machine is printed."""
+        wanted = ("times: the layers of vgg16-rehearsal-2018, batch 128, 7650 ms a step, measured on a core of 2.8 GHz with AVX-512, scaled to "
+                  "a step of the Xeon E5-2620 v4 of 2018")
+        few = ("--link", "1gbit", "--steps", "2", "--repeats", "1")
+        named = self.ctl("simulate", *ACCELERATION, *few).stdout
+        self.assertIn(wanted, " ".join(named.split()))
+        asked = self.ctl("simulate", "vgg16-pserver-sweep", *few, "--layers", "vgg16-rehearsal-2018", "--nodes", "2").stdout
+        self.assertIn(wanted, " ".join(asked.split()))
+        self.assertIn("* The times of the layers are those of batch 128", asked)  # its own batch is 64
+        points = json.loads(self.ctl("simulate", *ACCELERATION, *few, "-o", "json").stdout)["points"]
+        emulated = json.loads(self.ctl("simulate", "vgg16-rehearsal-2018", *few, "-o", "json").stdout)["points"]
+        for mine, theirs in zip(points[:4], emulated[:4]):
+            self.assertAlmostEqual(mine["seconds"]["step"], theirs["seconds"]["step"], places=5)
+        self.ctl("simulate", "vgg16-pserver-sweep", *few, "--layers", "nosuch", code=3)
+        done = self.ctl("simulate", "vgg16-pserver-sweep", *few, "--layers", "vgg16-single-node", code=2)
+        self.assertIn("layer times are missing", done.stderr)
+
+    def test_beside_published_figures(self):
+        few = ("--link", "1gbit", "--steps", "2", "--repeats", "1", "--reference", "paddle-vgg16-cpu-2018")
+        done = self.ctl("simulate", *ACCELERATION, *few).stdout
+        alone = self.ctl("simulate", *ACCELERATION, *few[:-2]).stdout
+        self.assertTrue(done.startswith(alone))
+        text = " ".join(done[len(alone):].split())
+        self.assertTrue(text.startswith("Predicted, beside paddle-vgg16-cpu-2018 2018"))
+        self.assertRegex(text, r"POINT PREDICTED PUBLISHED OF trainers 20 [0-9.]+ \([0-9.]+%\) 263\.29 \(78\.64%\) PaddlePaddle Fluid trainers 40")
+        self.assertNotIn("THIS RUN", text)
+        for line in ("the figures here are predicted, not measured", "benchworker is next to 'PaddlePaddle Fluid' because it reimplements that program",
+                     "Erratum: PaddlePaddle Fluid, trainers 40, efficiency (printed 77.47%)",
+                     "No point of this prediction has the conditions and the columns of this table (pservers 3 to 20, trainers 60, batch_size 128)."):
+            self.assertIn(line, text)
+        self.assertIn("## Predicted, beside VGG16 on CPUs", self.ctl("simulate", *ACCELERATION, *few, "-o", "markdown").stdout)
+        done = self.ctl("simulate", *ACCELERATION, *few, "-o", "json", code=2)
+        self.assertIn("--reference has text and markdown (got -o json)\nfix: leave --reference out", done.stderr)
+        self.ctl("simulate", *ACCELERATION, *few[:-1], "nosuch", code=3)
 
     def test_lines_fit_and_name_the_servers(self):
         self.env["COLUMNS"] = "80"
