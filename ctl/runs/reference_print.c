@@ -59,7 +59,12 @@ static enum exit_code list(const struct cli *cli)
     struct table *t = table_new();
     show_begin(cli, &s);
     s.term.wide = show_list_columns() == 0;
-    s.document = put_list(&s, t);
+    json_t *document = put_list(&s, t);
+    if (s.form == SHEET_JSON) {
+        s.document = document; /* the sheet frees it */
+    } else {
+        json_decref(document);
+    }
     if (s.form == SHEET_TEXT && cli->no_headers) {
         table_format(t, false, &out);
         table_free(t);

@@ -145,6 +145,7 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     read_name(d, &place, p);
     p->description = read_optional(d, &place, "description");
     p->install = read_optional(d, &place, "install");
+    read_texts(d, &place, "family", &p->family);
     read_texts(d, &place, "models", &p->models);
     spec_read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     spec_read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
@@ -206,6 +207,7 @@ void profile_free(struct profile *profile)
     }
     free(profile->name);
     free(profile->description);
+    command_done(&profile->family);
     command_done(&profile->models);
     vec_free(&profile->packages);
     free(profile->requirements);

@@ -18,6 +18,7 @@
 struct profile { /* all owned */
     char *name;
     char *description;
+    struct command family;        /* "TensorFlow"; code that shows a run asks profile_has_family */
     struct command models;        /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];

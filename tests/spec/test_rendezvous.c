@@ -260,6 +260,13 @@ TEST(every_profile_says_what_it_is)
             fail_msg("%s: %s", row->name, errors);
         }
         assert_string_equal(profile->description, row->text);
+        assert_int_equal(profile->family.words.len > 0, strcmp(row->name, "none") != 0);
+        vec_each (char *const, it, &profile->family.words) {
+            if (!profile_has_family(row->name, *it)) {
+                fail_msg("profile_descriptions.py did not read family %s of %s", *it, row->name);
+            }
+        }
+        assert_false(profile_has_family(row->name, "Caffe"));
         profile_free(profile);
     }
     assert_int_equal(profile_descriptions_count, 12);
