@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The profile open-mpi on one machine: the program and the definition of docs/own-script.md, with Debian's mpirun."""
+import bz2
 import json
 import os
 import re
@@ -66,13 +67,18 @@ class OpenMpi(cli.CliCase):
         self.assertEqual("Failed", trial["phase"])
         self.assertRegex(trial["error"], "^launcher/0: exit code 3")
 
-    def test_mlbench_logistic(self):
-        """The shipped definition and its program, of a few samples: it learns, and what it prints is what it did."""
+    def logistic(self):
+        """The shipped program, where the shipped definition finds it."""
         place = self.folder / "bin"
         place.mkdir()
         source = cli.ROOT / "benchmarks" / "profiles" / "open-mpi" / "logistic.c"
         subprocess.run(["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", place / "mlbench-logistic", source, "-lm"], check=True)
         self.env.update(PATH=f"{place}:{self.env.get('PATH', os.defpath)}", BENCHCTL_PATH=str(cli.ROOT / "benchmarks"))
+        return place / "mlbench-logistic"
+
+    def test_mlbench_logistic(self):
+        """The shipped definition and its program, of a few samples: it learns, and what it prints is what it did."""
+        self.logistic()
         words = ("--set", "samples=4000", "--set", "features=20", "--set", "epochs=3", "--repeats", "1", "-o", "json")
         result = json.loads(self.ctl("run", "mlbench-logistic", "--local", "--store", self.store, *words).stdout)
         self.assertEqual("Succeeded", result["phase"])
@@ -89,6 +95,55 @@ class OpenMpi(cli.CliCase):
             reached = [t for a, t in zip(accuracies, times) if a >= .89]
             self.assertEqual((("Reached", reached[0]) if reached else ("NotReached", None)), (trial["state"], trial["seconds"]))
             self.assertEqual(max(accuracies), trial["bestAccuracy"])
+
+    def mpirun(self, *command):
+        """What two ranks print; root may run them, and they may share a CPU."""
+        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", *map(str, command)], check=False,
+                              capture_output=True, text=True, timeout=300, env=self.env)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_logistic_reads_libsvm_text(self):
+        """Both ranks learn the same from a file, from a compressed one and from another line end; a wrong line is named."""
+        program, good = self.logistic(), self.folder / "good file's.txt"
+        good.write_text("".join(f"{1 if i % 3 else -1} {1 if i % 3 else 2}:.8 3:{i / 100} \n" for i in range(40)), encoding="ascii")
+        pressed, windows = self.folder / "good file's.bz2", self.folder / "windows.txt"
+        pressed.write_bytes(bz2.compress(good.read_bytes()))
+        windows.write_bytes(good.read_bytes().replace(b" \n", b"\r\n").rstrip())
+        words = ("--features", "3", "--batch", "10", "--epochs", "4")
+        seen = []
+        for path in (good, pressed, windows):
+            code, out, err = self.mpirun(program, "--data", path, "--test-data", path, *words)
+            self.assertEqual(0, code, err)
+            seen.append(re.findall(r"loss ([\d.]+), [\d.]+ samples/s, accuracy ([\d.]+)", out))
+        self.assertEqual((4, seen[0], seen[0]), (len(seen[0]), *seen[1:]))
+        self.assertEqual("1.0000", seen[0][-1][1])
+        wrong = self.folder / "wrong.txt"
+        index, pair = "indices must rise from 1 to --features", "expected INDEX:VALUE"
+        value, label = "a VALUE is not a number", "the label must be 1 or -1"
+        for line, says in ((b"2 1:1", label), (b"", label), (b"1 1:x", value), (b"1 1: 2", value), (b"1 1:inf", value),
+                           (b"1 0:1", index), (b"1 4:1", index), (b"1 2:1 2:2", index), (b"1 1 2", pair), (b"1 1:12:3", pair),
+                           (b"1x1:1", pair), (b"1 1:1 \0", "a NUL is not text")):
+            wrong.write_bytes(b"1 1:1\n" * 20 + line + b"\n")
+            code, _, err = self.mpirun(program, "--data", good, "--test-data", wrong, *words)
+            self.assertIn(f"logistic: {wrong}:21: {says}\n", err)
+            self.assertNotEqual(0, code)
+        pressed.write_bytes(pressed.read_bytes()[:60])
+        for paths, says in (((pressed, good), f"{pressed}: it cannot be read to its end"), ((good, ""), ": No such file or directory"),
+                            ((good,), "--data and --test-data: name both files")):
+            command = [word for pair in zip(("--data", "--test-data"), paths) for word in pair]
+            self.assertIn(f"logistic: {says}\n", self.mpirun(program, *command, *words)[2])
+
+    def test_alpha_is_tuned_on_a_fifth_of_the_training_data(self):
+        """Every fifth sample is for the test, and is not trained: what is learned of the others is wrong for these."""
+        program, path = self.logistic(), self.folder / "split.txt"
+        path.write_text("".join(f"{-1 if i % 5 == 4 else 1} 1:1\n" for i in range(100)), encoding="ascii")
+        _, out, err = self.mpirun(program, "--data", path, "--validate", "1", "--features", "1", "--batch", "40", "--epochs", "2")
+        self.assertEqual(["0.0000"] * 2, re.findall(r"accuracy ([\d.]+)", out), err)
+        words = ("--set", "validate=1", "--set", "alpha=1,400", "--set", "samples=4000", "--set", "features=20", "--set", "epochs=1",
+                 "--set", "workers=2", "--repeats", "1", "-o", "json")
+        result = json.loads(self.ctl("run", "mlbench-logistic", "--local", "--store", self.store, *words).stdout)
+        best = {p["parameters"]["alpha"]: p["trials"][0]["timeToAccuracy"]["bestAccuracy"] for p in result["points"]}
+        self.assertLess(best[1], best[400])
 
     def test_allreduce_systems(self):
         """The shipped row and its program: a table of nccl-tests, whose bus bandwidth is the figure."""

@@ -3,12 +3,21 @@
  *
  *   mpicc -O3 -o /usr/local/bin/mlbench-logistic logistic.c -lm
  *   mpirun mlbench-logistic [--samples N] [--test-samples N] [--features N] [--batch N] [--epochs
- *   N] [--alpha A] [--seed N]
+ *   N] [--alpha A] [--seed N] [--data FILE --test-data FILE] [--validate 0|1]
  *
- * The data have the form of epsilon (400,000 and 100,000 samples of 2,000 features, each of length
- * 1) and are made by a seeded generator: normal features; the label is the side of a random plane,
+ * --data and --test-data name files in the text format of LIBSVM, as epsilon is published
+ * (epsilon_normalized.bz2 and epsilon_normalized.t.bz2): "LABEL INDEX:VALUE ...", the label 1 or
+ * -1, indices from 1 to --features. A name that ends in .bz2 is read through bzip2. At most
+ * --samples and --test-samples lines are read.
+ *
+ * Without files the data have the form of epsilon (400,000 and 100,000 samples of 2,000 features,
+ * each of length 1) and come from a seeded generator: normal features, feature j with the standard
+ * deviation j^(-1/4), so that one epoch is not enough; the label is the side of a random plane,
  * seen through noise, so that no model can be right in more than 91% of all cases. Sample i is the
- * same on every machine; rank r trains i = r, r + k, ... of k.
+ * same on every machine. Rank r trains samples r, r + k, ... of k.
+ *
+ * --validate 1 is for the choice of batch and alpha: every fifth sample of the training data is for
+ * the test, and the other four fifths are for training. The test data are not used.
  *
  * Settings of the task: batch 100 a rank, a learning rate of alpha / sqrt(t) in step t, alpha 200,
  * 400, 600, 700 and 800 for 1, 2, 4, 8 and more ranks, L2 2.5e-6, no momentum. After each epoch all
@@ -22,6 +31,7 @@
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,14 +42,22 @@
 #define USAGE 2
 
 struct options {
-    long samples, test_samples, features, batch, epochs, seed;
-    double alpha; /* 0: by the number of ranks */
+    long samples, test_samples, features, batch, epochs, seed, validate;
+    double alpha;                 /* 0: by the number of ranks */
+    const char *data, *test_data; /* NULL: generated */
 };
 
 struct data { /* of one rank */
-    long n;
-    float *x; /* n x features */
-    float *y; /* -1 or 1 */
+    long n, room;
+    long total; /* samples of all ranks */
+    float *x;   /* n x features */
+    float *y;   /* -1 or 1 */
+};
+
+enum part { /* of a set of samples; the last two are for --validate */
+    ALL,
+    FOUR_FIFTHS,
+    FIFTH,
 };
 
 static int rank, size;
@@ -67,7 +85,7 @@ static double number(const char *name, const char *text, double min, double max)
 
 static struct options read_options(int argc, char **argv)
 {
-    struct options o = {400000, 100000, 2000, 100, 20, 1, 0};
+    struct options o = {400000, 100000, 2000, 100, 20, 1, 0, 0, NULL, NULL};
     const struct {
         const char *name;
         double min, max;
@@ -76,6 +94,7 @@ static struct options read_options(int argc, char **argv)
         {"--samples", 1, 1e9, &o.samples},   {"--test-samples", 1, 1e9, &o.test_samples},
         {"--features", 1, 1e6, &o.features}, {"--batch", 1, 1e6, &o.batch},
         {"--epochs", 1, 1e6, &o.epochs},     {"--seed", 0, 1e15, &o.seed},
+        {"--validate", 0, 1, &o.validate},
     };
     for (int i = 1; i < argc; i += 2) {
         size_t k = 0;
@@ -86,12 +105,16 @@ static struct options read_options(int argc, char **argv)
             *known[k].ret = (long)number(argv[i], argv[i + 1], known[k].min, known[k].max);
         } else if (strcmp(argv[i], "--alpha") == 0) {
             o.alpha = number(argv[i], argv[i + 1], 1e-9, 1e9);
+        } else if (strcmp(argv[i], "--data") == 0) {
+            o.data = argv[i + 1];
+        } else if (strcmp(argv[i], "--test-data") == 0) {
+            o.test_data = argv[i + 1];
         } else {
             fail("unknown option", argv[i]);
         }
     }
-    if (o.samples < o.batch * size) {
-        fail("--samples", "fewer than a batch for each rank");
+    if (o.data == NULL ? o.test_data != NULL : o.test_data == NULL && !o.validate) {
+        fail("--data and --test-data", "name both files");
     }
     return o;
 }
@@ -150,22 +173,141 @@ static void *array(long n, size_t bytes)
     return p;
 }
 
-/* This rank's share of samples first .. first + n - 1. */
-static struct data make_data(const struct options *o, const float *plane, long first, long n)
+/* Returns the next row, of zeros. */
+static float *add_row(struct data *d, long features)
 {
-    struct data d = {(n - rank + size - 1) / size, NULL, NULL};
-    d.x = array(d.n > 0 ? d.n : 1, (size_t)o->features * sizeof(float));
-    d.y = array(d.n > 0 ? d.n : 1, sizeof(float));
-    for (long i = 0; i < d.n; i++) {
-        const uint64_t key = mix(mix((uint64_t)o->seed) + (uint64_t)(first + rank + i * size));
-        float *x = d.x + i * o->features;
-        fill(x, o->features, key);
-        const float side = dot(x, plane, o->features) + (float)NOISE * normal(mix(~key));
-        const float length = sqrtf(dot(x, x, o->features));
-        d.y[i] = side < 0 ? -1 : 1;
-        for (long j = 0; j < o->features; j++) {
-            x[j] /= length;
+    if (d->n == d->room) {
+        d->room = d->room == 0 ? 1024 : 2 * d->room;
+        d->x = realloc(d->x, (size_t)(d->room * features) * sizeof(float));
+        d->y = realloc(d->y, (size_t)d->room * sizeof(float));
+        if (d->x == NULL || d->y == NULL) {
+            fail("out of memory", "give fewer --samples or --features, or more ranks");
         }
+    }
+    return memset(d->x + d->n++ * features, 0, (size_t)features * sizeof(float));
+}
+
+/* Sample i. Returns its label. */
+static float make_row(const struct options *o, const float *plane, long i, float *x)
+{
+    const uint64_t key = mix(mix((uint64_t)o->seed) + (uint64_t)i);
+    fill(x, o->features, key);
+    const float side = dot(x, plane, o->features) + (float)NOISE * normal(mix(~key));
+    for (long j = 0; j < o->features; j++) {
+        x[j] /= sqrtf(sqrtf((float)(j + 1)));
+    }
+    const float length = sqrtf(dot(x, x, o->features));
+    for (long j = 0; j < o->features; j++) {
+        x[j] /= length;
+    }
+    return side < 0 ? -1 : 1;
+}
+
+/* ---- LIBSVM text ---- */
+
+struct text {
+    const char *path; /* NULL: no file */
+    FILE *file;
+    bool is_pipe;
+    char *line;
+    size_t room;
+    long n; /* lines read */
+};
+
+static void fail_at(const struct text *t, const char *why)
+{
+    char place[1024];
+    snprintf(place, sizeof(place), "%s:%ld", t->path, t->n);
+    fail(place, why);
+}
+
+static struct text open_text(const char *path)
+{
+    struct text t = {.path = path};
+    const size_t length = path == NULL ? 0 : strlen(path);
+    if (path == NULL) {
+        return t;
+    }
+    t.file = fopen(path, "r");
+    if (t.file != NULL && length > 4 && strcmp(path + length - 4, ".bz2") == 0) {
+        fclose(t.file);
+        setenv("LOGISTIC_FILE", path, 1);
+        t.is_pipe = true;
+        t.file = popen("exec bzip2 -dc <\"$LOGISTIC_FILE\"", "r");
+    }
+    if (t.file == NULL) {
+        fail(path, strerror(errno));
+    }
+    return t;
+}
+
+static bool next_line(struct text *t)
+{
+    const ssize_t length = getline(&t->line, &t->room, t->file);
+    t->n += length >= 0;
+    if (length >= 0 && (size_t)length != strlen(t->line)) {
+        fail_at(t, "a NUL is not text");
+    }
+    return length >= 0;
+}
+
+static void close_text(struct text *t, bool is_at_end)
+{
+    const int status = t->file == NULL ? 0 : t->is_pipe ? pclose(t->file) : fclose(t->file);
+    if (is_at_end && status != 0) {
+        fail(t->path, "it cannot be read to its end");
+    }
+    free(t->line);
+}
+
+/* The line that was read last. Returns its label. */
+static float read_row(const struct text *t, float *x, long features)
+{
+    const char *const spaces = " \t\r\n";
+    char *p, *end;
+    const double label = strtod(t->line, &end);
+    if (end == t->line || (label != 1 && label != -1)) {
+        fail_at(t, "the label must be 1 or -1");
+    }
+    long before = 0;
+    for (p = end; p[strspn(p, spaces)] != '\0'; p = end) {
+        const long index = strtol(p, &end, 10);
+        if (strchr(spaces, *p) == NULL || end == p || *end != ':') {
+            fail_at(t, "expected INDEX:VALUE");
+        }
+        if (index <= before || index > features) {
+            fail_at(t, "indices must rise from 1 to --features");
+        }
+        p = end + 1;
+        const float value = strtof(p, &end);
+        if (end == p || strchr(spaces, *p) != NULL || !isfinite(value)) {
+            fail_at(t, "a VALUE is not a number");
+        }
+        x[index - 1] = value;
+        before = index;
+    }
+    return (float)label;
+}
+
+/* This rank's share of `part` of samples first .. first + n - 1, or of the first n lines of a file.
+ */
+static struct data load(const struct options *o, const float *plane, const char *path, long first,
+                        long n, enum part part)
+{
+    struct data d = {0};
+    struct text t = open_text(path);
+    long i = 0;
+    for (; i < n && (path == NULL || next_line(&t)); i++) {
+        const bool is_fifth = i % 5 == 4;
+        if ((part == ALL || (part == FIFTH) == is_fifth) && d.total++ % size == rank) {
+            float *x = add_row(&d, o->features);
+            d.y[d.n - 1] =
+                path == NULL ? make_row(o, plane, first + i, x) : read_row(&t, x, o->features);
+        }
+    }
+    close_text(&t, i < n);
+    if (d.total == 0) {
+        fail(path == NULL ? "--samples" : path, "no sample");
     }
     return d;
 }
@@ -234,7 +376,7 @@ static void shuffle(long *order, long n, uint64_t key)
 
 static void train(const struct options *o, const struct data *d, const struct data *test)
 {
-    const long n_steps = o->samples / size / o->batch; /* all ranks make as many */
+    const long n_steps = d->total / size / o->batch; /* all ranks make as many */
     float *w = array(o->features, sizeof(float)), *gradient = array(o->features, sizeof(float));
     long *order = array(d->n, sizeof(long)), t = 0;
     for (long i = 0; i < d->n; i++) {
@@ -278,8 +420,14 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const struct options o = read_options(argc, argv);
     float *plane = make_plane(&o);
-    struct data train_data = make_data(&o, plane, 0, o.samples);
-    struct data test_data = make_data(&o, plane, o.samples, o.test_samples);
+    struct data train_data =
+        load(&o, plane, o.data, 0, o.samples, o.validate ? FOUR_FIFTHS : ALL);
+    if (train_data.total < o.batch * size) {
+        fail(o.data == NULL ? "--samples" : o.data, "fewer than a batch for each rank");
+    }
+    struct data test_data = o.validate
+                                ? load(&o, plane, o.data, 0, o.samples, FIFTH)
+                                : load(&o, plane, o.test_data, o.samples, o.test_samples, ALL);
     train(&o, &train_data, &test_data);
     free(plane);
     free(train_data.x);
