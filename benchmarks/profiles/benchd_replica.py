@@ -102,6 +102,13 @@ class Replica:
             self.fail(EXIT_USAGE, f"{name} is '{value}'; this script has '{has}' only")
         return value
 
+    def number(self, name, default, least=1):
+        """What the environment says, or the default."""
+        text = os.environ.get(name, str(default))
+        if not text.isdecimal() or int(text) < least:
+            self.fail(EXIT_USAGE, f"{name} is '{text}'; write a number of {least} or more")
+        return int(text)
+
     def limit_threads(self):
         """Before the framework is imported: its libraries read these once."""
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

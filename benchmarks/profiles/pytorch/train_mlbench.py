@@ -152,13 +152,6 @@ def learning_rate(epoch, batch, workers):
     return warm * .1 ** sum(epoch >= cut for cut in CUTS)
 
 
-def number(replica, name, default, least=1):
-    text = os.environ.get(name, str(default))
-    if not text.isdecimal() or int(text) < least:
-        replica.fail(benchd.EXIT_USAGE, f"{name} is '{text}'; write a number of {least} or more")
-    return int(text)
-
-
 class Trainer:
     def __init__(self, torch, numpy, replica, model, loaded):
         self.torch, self.numpy, self.replica, self.model = torch, numpy, replica, model
@@ -221,8 +214,8 @@ def main():
     name = os.environ["BENCHD_MODEL"]
     known = {key: value for key, value in os.environ.items() if key not in ("BENCHD_MODEL", "BENCHD_DATA")}
     replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
-    epochs, width = number(replica, "EPOCHS", 164), number(replica, "WIDTH", 16)
-    samples, test_samples = number(replica, "SAMPLES", 50000), number(replica, "TEST_SAMPLES", 10000)
+    epochs, width = replica.number("EPOCHS", 164), replica.number("WIDTH", 16)
+    samples, test_samples = replica.number("SAMPLES", 50000), replica.number("TEST_SAMPLES", 10000)
     if samples < replica.training * replica.batch:
         replica.fail(benchd.EXIT_USAGE, f"SAMPLES is {samples}, fewer than a batch of {replica.batch} for each worker")
     replica.limit_threads()
