@@ -82,13 +82,29 @@ class Frameworks(cli.CliCase):
         result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
         if not os.path.isdir("/images"):  # a folder of somebody else
-            self.assertTrue((self.folder / ".cache" / "benchd" / "images-75.bin").exists())
+            self.assertEqual(64, len(list((self.folder / ".cache" / "benchd" / "images-jpeg").glob("*.jpg"))))
         for point in result["points"]:
             self.assertLess(0, point["efficiency"]["value"])
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
             found = json.loads(log.splitlines()[0])["environment"]
             self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
+
+    def test_images_are_decoded(self):
+        """What is no JPEG is named: whoever only reads the bytes of a file would not know."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        for files, says in (({"README.txt": b""}, "{0} has no JPEG files; remove it, or set IMAGES"),
+                            ({"n01/a.JPEG": b"\x89PNG\r\n"}, "{0}/n01/a.JPEG cannot be decoded as JPEG: ")):
+            folder = self.folder / f"images{len(says)}"
+            for name, data in files.items():
+                (folder / name).parent.mkdir(parents=True)
+                (folder / name).write_bytes(data)
+            done = subprocess.run([peers.interpreter("pytorch"), cli.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"],
+                                  capture_output=True, text=True, check=False, env=self.env | {
+                                      "BENCHD_MODEL": "imagenet", "DATA": "real", "IMAGES": str(folder), "IMAGE_SIZE": "75"})
+            self.assertEqual(2, done.returncode, done.stderr)
+            self.assertIn(says.format(folder), json.loads(done.stdout.splitlines()[-1])["message"])
 
     def fleetx(self, profile, name, *words):
         """By one process and by two; each trainer's lines are those of FleetX."""

@@ -3,25 +3,25 @@ DistributedDataParallel over gloo. train.py starts it for the model `imagenet`. 
 may have as an axis comes from the environment too:
 
     MODEL        resnet50 or inception3
-    DATA         synthetic: one batch in memory. real: each batch is read from a file of images, cropped, flipped and
-                 normalised; decoding JPEG is no part of it
-    IMAGES       the file: uint8, sides longer by 32 than IMAGE_SIZE, x3, one image after the other; it is made where it
-                 is missing. Default: images-IMAGE_SIZE.bin in /images, a pod's volume, or else in
-                 ~/.cache/benchd
+    DATA         synthetic: one batch in memory. real: JPEG files, each decoded in the step that it is for; a random part of it is
+                 scaled to IMAGE_SIZE, flipped and normalised. Nothing is read ahead: the time of it is part of the step
+    IMAGES       a folder with JPEG files, ImageNet's for instance, in folders of their own or not. Default: images-jpeg in /images, a
+                 pod's volume, or else in ~/.cache/benchd; it is made where it is missing, with noise of ImageNet's mean size
     IMAGE_SIZE   of a side, 75 or more; default 224 (resnet50) or 299 (inception3)
 
 With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
 import os
 import pathlib
+import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
 
 CLASSES = 1000
-BORDER = 32  # of a stored image beyond what is cropped
 VOLUME = "/images"
-STORED = 64  # images in the file that is made
+STORED, MADE_SIZE, COARSE, FINE = 64, (500, 375), (24, 18), 28  # files that are made: about 100 KB each, as ImageNet's
+LEAST_AREA = .08  # of a file that is made into an image
 MEAN, STD = (123.7, 116.3, 103.5), (58.4, 57.1, 57.4)  # ImageNet's, a channel
 
 
@@ -111,38 +111,38 @@ def inception3(torch):
 MODELS = {"resnet50": (resnet50, 224), "inception3": (inception3, 299)}
 
 
-def image_size(replica, default):
-    text = os.environ.get("IMAGE_SIZE", str(default))
-    if not text.isdecimal() or int(text) < 75:
-        replica.fail(benchd.EXIT_USAGE, f"IMAGE_SIZE is '{text}'; write a number of 75 or more")
-    return int(text)
+def make_images(numpy, image, folder):
+    """By one process, and there by one rename."""
+    random, partial = numpy.random.default_rng(1), folder.with_name(f"{folder.name}.{os.getpid()}")
+    partial.mkdir(parents=True)
+    for i in range(STORED):
+        coarse = image.fromarray(random.integers(0, 256, (*COARSE[::-1], 3), numpy.uint8)).resize(MADE_SIZE, image.BICUBIC)
+        pixels = numpy.asarray(coarse, numpy.int16) + random.integers(-FINE, FINE + 1, (*MADE_SIZE[::-1], 3))
+        image.fromarray(pixels.clip(0, 255).astype(numpy.uint8)).save(partial / f"{i:02}.jpg", quality=90)
+    try:
+        partial.rename(folder)
+    except OSError:  # another process was first
+        shutil.rmtree(partial)
 
 
-def stored_images(numpy, replica, path, size):
-    """The file as an array; made by one process where it is missing, and there by one rename."""
-    side = size + BORDER
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}")
-        numpy.random.default_rng(1).integers(0, 256, (STORED, side, side, 3), numpy.uint8).tofile(partial)
-        partial.rename(path)
-    images = numpy.memmap(path, numpy.uint8, "r")
-    if images.size == 0 or images.size % (side * side * 3) != 0:
-        replica.fail(benchd.EXIT_USAGE, f"{path} does not hold images of {side}x{side}x3 bytes; remove it, or set IMAGES")
-    return images.reshape(-1, side, side, 3)
-
-
-def real_batches(numpy, images, random, batch, size):
+def real_batches(numpy, image, replica, files, random, size):
     """Endless: (N, 3, size, size) float32, and labels."""
     mean, std = (numpy.array(values, numpy.float32) for values in (MEAN, STD))
     while True:
-        x = numpy.empty((batch, size, size, 3), numpy.float32)
+        x = numpy.empty((replica.batch, size, size, 3), numpy.float32)
         for row in x:
-            top, left = random.integers(0, BORDER + 1, 2)
-            image = images[random.integers(len(images)), top:top + size, left:left + size]
-            row[:] = (image if random.random() < .5 else image[:, ::-1]) - mean
+            path = files[random.integers(len(files))]
+            try:
+                decoded = image.open(path, formats=["JPEG"]).convert("RGB")
+            except OSError as error:
+                replica.fail(benchd.EXIT_USAGE, f"{path} cannot be decoded as JPEG: {error}")
+            share = random.uniform(LEAST_AREA, 1) ** .5
+            width, height = decoded.width * share, decoded.height * share
+            left, top = random.uniform(0, decoded.width - width), random.uniform(0, decoded.height - height)
+            scaled = numpy.asarray(decoded.resize((size, size), image.BILINEAR, box=(left, top, left + width, top + height)))
+            row[:] = (scaled if random.random() < .5 else scaled[:, ::-1]) - mean
         x /= std
-        yield x.transpose(0, 3, 1, 2), random.integers(0, CLASSES, batch)
+        yield x.transpose(0, 3, 1, 2), random.integers(0, CLASSES, replica.batch)
 
 
 def batches(numpy, replica, data, size):
@@ -151,9 +151,15 @@ def batches(numpy, replica, data, size):
         x = random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, CLASSES, replica.batch)
         while True:
             yield x
-    folder = VOLUME if os.path.isdir(VOLUME) else os.path.expanduser("~/.cache/benchd")
-    path = pathlib.Path(os.environ.get("IMAGES") or f"{folder}/images-{size}.bin")
-    yield from real_batches(numpy, stored_images(numpy, replica, path, size), random, replica.batch, size)
+    from PIL import Image
+    place = VOLUME if os.path.isdir(VOLUME) else os.path.expanduser("~/.cache/benchd")
+    folder = pathlib.Path(os.environ.get("IMAGES") or f"{place}/images-jpeg")
+    if not folder.exists():
+        make_images(numpy, Image, folder)
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
+    if not files:
+        replica.fail(benchd.EXIT_USAGE, f"{folder} has no JPEG files; remove it, or set IMAGES")
+    yield from real_batches(numpy, Image, replica, files, random, size)
 
 
 def main():
@@ -161,7 +167,7 @@ def main():
     replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
     name = replica.choice("MODEL", list(MODELS))
     build, default = MODELS[name]
-    data, size = replica.choice("DATA", ["synthetic", "real"]), image_size(replica, default)
+    data, size = replica.choice("DATA", ["synthetic", "real"]), replica.number("IMAGE_SIZE", default, 75)
     replica.limit_threads()
     import numpy
     import torch
