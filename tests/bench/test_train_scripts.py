@@ -116,7 +116,9 @@ class MlbenchResNet(unittest.TestCase):
 
     def test_wrong_variables(self):
         path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+        nets = "'resnet20', 'resnet20-v2', 'resnet32', 'resnet32-v2', 'resnet44', 'resnet44-v2', 'resnet56', 'resnet56-v2'"
         for variables, says in (({"EPOCHS": "0"}, "EPOCHS is '0'; write a number of 1 or more"),
+                                ({"NET": "resnet18"}, f"NET is 'resnet18'; this script has {nets} only"),
                                 ({"WIDTH": "-1"}, "WIDTH is '-1'; write a number of 1 or more"),
                                 ({"SAMPLES": "many"}, "SAMPLES is 'many'; write a number of 1 or more"),
                                 ({"SAMPLES": "31"}, "SAMPLES is 31, fewer than a batch of 32 for each worker")):

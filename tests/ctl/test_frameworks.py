@@ -149,9 +149,26 @@ class Frameworks(cli.CliCase):
                  "--set", f"data=synthetic,{folder},{cifar}", "--store", self.store, "-o", "json"]
         result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words).stdout)
         self.assertEqual(("Succeeded", 6), (result["phase"], len(result["points"])))
-        for point in result["points"]:
+        words[words.index(f"data=synthetic,{folder},{cifar}")] = "net=resnet20-v2"
+        again = json.loads(self.ctl("run", "mlbench-resnet", "--local", "--set", "workers=1", *words).stdout)
+        for point in result["points"] + again["points"]:
             self.assertIsNotNone(point["trials"][0]["timeToAccuracy"]["bestAccuracy"])
             self.assertLess(0, point["throughput"]["value"])
+
+    def test_the_networks_of_mlbench(self):
+        """m2 has nothing after a sum, m1 a ReLU; both have the layers of the papers."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        program = """import torch, train_mlbench
+for is_v2 in (False, True):
+    net = train_mlbench.resnet(torch, 3, 16, is_v2)
+    block = net[1 if is_v2 else 3]
+    out = block(torch.randn(64, 16, 8, 8))
+    print(sum(p.numel() for p in net.parameters()), *(type(m).__name__ for m in block.body), bool((out < 0).any()))"""
+        done = subprocess.run([peers.interpreter("pytorch"), "-c", program], capture_output=True, text=True, check=True,
+                              cwd=cli.ROOT / "benchmarks" / "profiles" / "pytorch", env=self.env | {"PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(["269722 Conv2d BatchNorm2d ReLU Conv2d BatchNorm2d False",
+                          "269722 BatchNorm2d ReLU Conv2d BatchNorm2d ReLU Conv2d True"], done.stdout.splitlines())
 
     def test_allreduce_systems(self):
         """Gloo's row: two ranks add up numbers, and print nccl-tests' table."""

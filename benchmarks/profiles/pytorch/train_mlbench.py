@@ -1,6 +1,8 @@
 """Task 1a of mlbench: ResNet-20, 32, 44 or 56 on CIFAR-10's form, one process or DistributedDataParallel over gloo. train.py
-starts it for the models resnet20, resnet32, resnet44 and resnet56. Reads BENCHD_*, and what a sweep may have as an axis:
+starts it for the models resnet20, resnet32, resnet44 and resnet56, and those with -v2. Reads BENCHD_*, and what a sweep may have as an
+axis:
 
+    NET            one of these models; default BENCHD_MODEL. The task's m1 is resnet20, its m2 resnet20-v2
     DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, learnt in a few epochs. Or a
                    folder with CIFAR-10's binary files (data_batch_1.bin to data_batch_5.bin, test_batch.bin, plain or .gz), or
                    with Fashion-MNIST or MNIST as IDX files (Debian's is /usr/share/datasets/fashion-mnist): 28 pixels become 32
@@ -33,27 +35,34 @@ CIFAR10_RECORD = 1 + 3 * SIDE * SIDE  # a label, then red, green and blue
 RATE_OF_A_SAMPLE, WARMUP_EPOCHS, CUTS = .1 / 256, 5, (82, 109)
 
 
-def resnet(torch, blocks, width):
-    """He et al. 2015, section 4.2: 6n + 2 layers, shortcuts without parameters. 269,722 parameters with 3 blocks of 16."""
+def resnet(torch, blocks, width, is_v2):
+    """He et al. 2015, section 4.2: 6n + 2 layers, shortcuts without parameters. 269,722 parameters with 3 blocks of 16.
+    v2: He et al. 2016, batch norm and ReLU before each convolution, and nothing after the sum; as many parameters."""
     nn = torch.nn
+
+    def active(channels):
+        return nn.BatchNorm2d(channels), nn.ReLU(inplace=True)
 
     class Block(nn.Module):
         def __init__(self, channels, out, stride):
             super().__init__()
-            self.body = nn.Sequential(
-                nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True),
-                nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out))
+            first = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
+            second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+            self.body = nn.Sequential(*(active(channels) if is_v2 else ()), first, *active(out), second,
+                                      *(() if is_v2 else [nn.BatchNorm2d(out)]))
             self.stride, self.more = stride, out - channels
 
         def forward(self, x):
             shortcut = nn.functional.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, 0, self.more))
-            return nn.functional.relu(self.body(x) + shortcut, inplace=True)
+            y = self.body(x) + shortcut
+            return y if is_v2 else nn.functional.relu(y, inplace=True)
 
-    layers, channels = [nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)], width
+    layers, channels = [nn.Conv2d(3, width, 3, 1, 1, bias=False), *(() if is_v2 else active(width))], width
     for stage in range(3):
         for i in range(blocks):
             layers.append(Block(channels, width << stage, 2 if stage and i == 0 else 1))
             channels = width << stage
+    layers += active(channels) if is_v2 else ()
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, CLASSES))
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -211,9 +220,10 @@ class Trainer:
 
 
 def main():
-    name = os.environ["BENCHD_MODEL"]
     known = {key: value for key, value in os.environ.items() if key not in ("BENCHD_MODEL", "BENCHD_DATA")}
     replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
+    first = os.environ["BENCHD_MODEL"]
+    name = replica.choice("NET", [first, *(net for depth in DEPTHS for net in (depth, depth + "-v2") if net != first)])
     epochs, width = replica.number("EPOCHS", 164), replica.number("WIDTH", 16)
     samples, test_samples = replica.number("SAMPLES", 50000), replica.number("TEST_SAMPLES", 10000)
     if samples < replica.training * replica.batch:
@@ -223,7 +233,7 @@ def main():
     import torch
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
-    model = resnet(torch, DEPTHS[name], width).to(memory_format=torch.channels_last)
+    model = resnet(torch, DEPTHS[name.removesuffix("-v2")], width, name.endswith("-v2")).to(memory_format=torch.channels_last)
     loaded = load(numpy, replica, os.environ.get("DATA", "synthetic"), samples, test_samples)
     if replica.training > 1:
         torch.distributed.init_process_group("gloo")
