@@ -168,17 +168,28 @@ class Replica:
                 losses.append(known)
         self._summarise(time.monotonic_ns() - begin_ns, time.process_time_ns() - cpu_ns, times, losses)
 
-    def train_as_fleetx(self, step, who):
+    def train_as_fleetx(self, step, who, meet=lambda: None, is_over=lambda: True, tests=1, test=None):
         """step() -> loss. Warm-up without a word, then a line a step as FleetX's trainers print it, for the log rule
-        `fleetx`: `who` is "epoch id: 0" (collective) or "worker_index: 3" (with servers)."""
+        `fleetx`: `who` is "epoch id: 0" (collective) or "worker_index: 3" (with servers).
+
+        The rule adds the rates of trainers, so their windows must be the same. meet() returns when all trainers have called it: then
+        the clocks start. A trainer that does not wait for others in its steps asks is_over() after them: until all trainers have made
+        theirs it trains on, and these steps count. The window has `tests` parts. Between them the clock is stopped, and no trainer
+        trains: test() -> AUC."""
         for _ in range(self.warmup_steps):
             step()
-        began = time.monotonic()
-        for i in range(1, self.steps + 1):
-            loss = float(step())
-            took_s = time.monotonic() - began
-            print(f"{who}, step{i}, train_loss: {loss:.6f}, total time cost = {took_s:.6f}, step per second: "
-                  f"{i / took_s:.6f}, speed: {i / took_s:.6f}", flush=True)
+        i, took_s = 0, 0.
+        for part in range(1, tests + 1):
+            meet()
+            began = time.monotonic() - took_s
+            while i < self.steps * part // tests or not is_over():
+                loss = float(step())
+                i += 1
+                took_s = time.monotonic() - began
+                print(f"{who}, step{i}, train_loss: {loss:.6f}, total time cost = {took_s:.6f}, step per second: "
+                      f"{i / took_s:.6f}, speed: {i / took_s:.6f}", flush=True)
+            if test is not None:
+                print(f"{who}, epoch: {part}, test_auc: {test():.6f} after {took_s:.6f} s", flush=True)
 
     def report(self, duration_ns, cpu_ns, steps):
         """Steps that somebody else measured: (ns since the begin, loss) of each, in the order of time."""

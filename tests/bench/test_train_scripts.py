@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
+import concurrent.futures
 import contextlib
 import gzip
 import importlib.util
@@ -155,6 +156,74 @@ class FleetX(unittest.TestCase):
         for line in out.getvalue().splitlines():
             self.assertRegex(line, re.sub(r"\(\?<\w+>\)", r"[\\d.]+", pattern))
 
+    def window(self, quota, events, **keys):
+        """Steps of 1 s by a clock that only they move; what is printed."""
+        replica = self.module().benchd.Replica({"BENCHD_STEPS": str(quota), "BENCHD_WARMUP_STEPS": "2"})
+        clock, out = [10.], io.StringIO()
+
+        def step():
+            clock[0] += 1
+            events.append("step")
+            return 1
+
+        def monotonic():
+            events.append("clock")
+            return clock[0]
+
+        with contextlib.redirect_stdout(out), mock.patch.object(time, "monotonic", monotonic):
+            replica.train_as_fleetx(step, "worker_index: 0", meet=lambda: events.append("meet"), **keys)
+        return out.getvalue().splitlines()
+
+    def test_clocks_start_when_all_have_warmed_up(self):
+        """Rates of trainers are added: their windows must be the same."""
+        events = []
+        self.window(1, events)
+        self.assertEqual(["step", "step", "meet", "clock", "step", "clock"], events)
+
+    def test_a_trainer_trains_until_all_have_made_their_steps(self):
+        answers = iter((False, False, True))
+        lines = self.window(3, [], is_over=answers.__next__)
+        self.assertEqual([1, 2, 3, 4, 5], [int(re.search(r"step(\d+),", line)[1]) for line in lines])
+        self.assertIn("total time cost = 5.000000, step per second: 1.000000,", lines[-1])
+
+    def test_the_clock_stands_still_in_a_test(self):
+        """Two parts of two steps; who was ahead at the end of the first part has fewer left."""
+        for overs, wanted in (((True, True), ["step1", "step2", "0.5", "step3", "step4", "0.75"]),
+                              ((False, False, False, True, True), ["step1", "step2", "step3", "step4", "step5", "0.5", "0.75"])):
+            events, aucs = [], iter((.5, .75))
+
+            def test():
+                events.extend(["step"] * 7)
+                return next(aucs)
+
+            lines = self.window(4, events, is_over=iter(overs).__next__, tests=2, test=test)
+            self.assertEqual(wanted, [re.search(r"step\d+(?=,)|0\.\d*[1-9](?=0* after)", line)[0] for line in lines])
+            steps = sum("train_loss" in line for line in lines)
+            self.assertEqual(f"worker_index: 0, epoch: 2, test_auc: 0.750000 after {steps:.6f} s", lines[-1])
+            self.assertEqual(2, events.count("meet"))
+
+    def test_trainers_meet_at_the_first_server(self):
+        module = self.module()
+        module.BARRIER = threading.Barrier(2)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            def begin(function):
+                future = pool.submit(function)
+                future.wait = lambda: future.result(60)
+                return future
+
+            one, two = (module.Meeting(types.SimpleNamespace(begin=begin)) for _ in range(2))
+            for _ in range(3):
+                self.assertFalse(one.is_over())
+                self.assertFalse(one.is_over())
+                begin(two.meet).wait()
+                self.assertIsNone(one.arrival.wait())
+                self.assertTrue(one.is_over())
+            self.assertIs(False, one.is_over())
+            module.BARRIER.abort()  # as a server that has failed
+            with self.assertRaises(threading.BrokenBarrierError):
+                while not one.is_over():
+                    pass
+
     def test_a_dense_parameter_is_on_one_server(self):
         part = self.module().part
         for n in (0, 1, 7, 100):
@@ -166,7 +235,7 @@ class FleetX(unittest.TestCase):
     def shard(self, trainers):
         module = self.module()
         shard = module.Shard.__new__(module.Shard)
-        shard.trainers, shard.changed, shard.waiting, shard.round = trainers, threading.Condition(), [], 0
+        shard.together, shard.changed, shard.waiting, shard.round = trainers, threading.Condition(), [], 0
         shard.apply = mock.Mock()
         return shard
 
@@ -189,7 +258,8 @@ class FleetX(unittest.TestCase):
 
     def test_wrong_variables(self):
         for variables, says in (({"NET": "vgg"}, "NET is 'vgg'; this script has 'ctr', 'word2vec' only"),
-                                ({"UPDATE": "geo"}, "UPDATE is 'geo'; this script has 'sync', 'async' only"),
+                                ({"UPDATE": "dgc"}, "UPDATE is 'dgc'; this script has 'sync', 'async', 'geo' only"),
+                                ({"GEO_STEPS": "0"}, "GEO_STEPS is '0'; write a number of 1 or more"),
                                 ({"SIZE": "tiny"}, "SIZE is 'tiny'; this script has 'full', 'small' only"),
                                 ({"BENCHD_EXCHANGE": "AllReduce"},
                                  "BENCHD_EXCHANGE is 'AllReduce'; this profile has 'None', 'PServer' only")):

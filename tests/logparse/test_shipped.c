@@ -100,6 +100,7 @@ static const struct line_row lines[] = {
     {"fleetx", "epoch: 0 finished, speed: 53302.630000 words/s", 53302.63, NONE, NONE, NONE, NONE, UNIT_WORDS, EPOCH, REPLICA},
     {"fleetx", "Pass 0, trainbatch 10, loss 7.07, acc1 0.0039, acc5 0.0117, lr 0.1000, time 0.1234 sec, speed 259.07",
      BATCH / 0.1234, 0.1234, 10, 7.07, 0.0039, SAMPLES, STEP, REPLICA},
+    {"fleetx", "worker_index: 0, epoch: 5, test_auc: 0.765537 after 1.260639 s", NONE, NONE, NONE, NONE, 0.765537, SAMPLES, INFO, REPLICA},
     {"fleetx", "End pass 0, train_loss 6.10, speed 259.07", NONE, NONE, NONE, 6.10, NONE, SAMPLES, INFO, REPLICA},
     {"fleetx", "epoch: 1, progress: 1/1, step: 60, loss: 10.487363, ppl: 35859.5, next_sent_acc: 0.500000, speed: 1.060437 steps/s, file: part-0",
      BATCH * 1.060437, NONE, 60, 10.487363, NONE, SAMPLES, STEP, REPLICA},

@@ -164,7 +164,7 @@ def main():
         update.clear_grad()
         return loss
 
-    replica.train_as_fleetx(step, "epoch id: 0")
+    replica.train_as_fleetx(step, "epoch id: 0", paddle.distributed.barrier if replica.training > 1 else lambda: None)
 
 
 if __name__ == "__main__":
