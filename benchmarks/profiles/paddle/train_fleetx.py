@@ -4,7 +4,7 @@ a sweep may have as an axis:
 
     NET     resnet50, vgg16 (no batch norm, two layers of 4096), bert-base, bert-large or transformer-base
     SIZE    full: images of 224 pixels, sequences of 128 (BERT) or 256 tokens (Transformer).
-            small: images of 64 pixels; two layers 128 wide, 1,000 words, sequences of 32. For a machine without GPUs
+            small: images of 64 pixels; four layers 256 wide, 8,000 words, sequences of 64. For a machine without GPUs
 
 Settings of FleetX: images by Momentum 0.9 with L2 of 1e-4; BERT by Adam, 15% of the words masked, and whether two sentences
 follow each other; Transformer by Adam (0.9, 0.997). A sample is an image, a sequence, or a pair of them."""
@@ -22,7 +22,7 @@ CLASSES = 1000
 # Layers, width, heads, words, length of a sequence.
 TEXTS = {
     ("bert-base", "full"): (12, 768, 12, 30522, 128), ("bert-large", "full"): (24, 1024, 16, 30522, 128),
-    ("transformer-base", "full"): (6, 512, 8, 37000, 256), (None, "small"): (2, 128, 4, 1000, 32)}
+    ("transformer-base", "full"): (6, 512, 8, 37000, 256), (None, "small"): (4, 256, 4, 8000, 64)}
 MASKED = .15
 SMOOTHING = .1
 
