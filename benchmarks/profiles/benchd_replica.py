@@ -10,8 +10,11 @@ import math
 import os
 import pathlib
 import platform
+import re
 import resource
+import shutil
 import struct
+import subprocess
 import sys
 import time
 
@@ -54,6 +57,27 @@ def _gpu_driver():
         if version is not None:
             return f"{module} {version}"
     return None
+
+
+def _nics(root="/sys/class/net"):
+    """"eth0 25000 Mbit/s, ib0": as lib/host/host.c does; the second one does not say how fast it is."""
+    found = []
+    for path in sorted(pathlib.Path(root).glob("*")):
+        if path.name != "lo" and not path.name.startswith("veth"):
+            speed = _first_line(path / "speed") or ""
+            found.append(f"{path.name} {speed} Mbit/s" if speed.isdecimal() and int(speed) > 0 else path.name)
+    return ", ".join(found) or None
+
+
+def _gpu_topology():
+    """What `nvidia-smi topo -m` prints: which GPUs and cards are how near to each other."""
+    if shutil.which("nvidia-smi") is None:
+        return None
+    try:
+        done = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None  # no GPU can be asked
+    return re.sub(r"\x1b\[\d*m", "", done.stdout).strip()[:8192] or None
 
 
 def _series(step_ns):
@@ -135,7 +159,8 @@ class Replica:
             "cpu_model": _first_line("/proc/cpuinfo", "model name"),
             "clock_source": _first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             "cpu_governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            "gpu_driver": _gpu_driver(),
+            "gpu_driver": _gpu_driver(), "gpu_topology": _gpu_topology(), "nics": _nics(),
+            "numa_nodes": _first_line("/sys/devices/system/node/online"),
             "cpuset": _first_line("/proc/self/status", "Cpus_allowed_list"), "threads": self.threads, "model": MODEL,
             "seed": self.seed, **more}
         self.environment = {key: value for key, value in facts.items() if value is not None}

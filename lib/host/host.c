@@ -3,6 +3,7 @@
 #include "host/host.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -249,6 +250,33 @@ static void set_gpu_driver(json_t *o, const char *root)
     set_text(o, "gpu_driver", NULL);
 }
 
+/* "eth0 25000 Mbit/s, ib0": the second one does not say how fast it is. A veth of a node is the
+ * other end of a pod's link, not a way out of the machine. */
+static void set_nics(json_t *o, const char *root)
+{
+    _cleanup_(freep) char *folder = xasprintf("%s/sys/class/net", root);
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, NULL, alphasort);
+    char all[512] = "";
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        const size_t len = strlen(all);
+        if (name[0] != '.' && !str_eq(name, "lo") && strncmp(name, "veth", 4) != 0 &&
+            len < sizeof(all) - 64) {
+            _cleanup_(freep) char *path = xasprintf("/sys/class/net/%s/speed", name);
+            _cleanup_(freep) char *mbit = read_line(root, path);
+            int64_t speed;
+            const bool is_known = mbit != NULL && parse_i64_in(mbit, 1, INT32_MAX, &speed) == 0;
+            (void)snprintf(all + len, sizeof(all) - len, "%s%.16s%s%.10s%s", len > 0 ? ", " : "",
+                           name, is_known ? " " : "", is_known ? mbit : "",
+                           is_known ? " Mbit/s" : "");
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    set_text(o, "nics", all[0] == '\0' ? NULL : all);
+}
+
 json_t *host_environment(const char *root)
 {
     json_t *o = json_object();
@@ -264,6 +292,9 @@ json_t *host_environment(const char *root)
     set_gpu_driver(o, root);
     set_cpu(o, root);
     set_caches(o, root);
+    set_nics(o, root);
+    _cleanup_(freep) char *nodes = read_line(root, "/sys/devices/system/node/online");
+    set_text(o, "numa_nodes", nodes);
     _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
     _cleanup_(freep) char *cpuset = find_line(status, "Cpus_allowed_list:", "\t ");
     set_text(o, "cpuset", cpuset);

@@ -4,8 +4,11 @@ import base64
 import contextlib
 import io
 import json
+import os
+import pathlib
 import struct
 import sys
+import tempfile
 import types
 import unittest
 from unittest import mock
@@ -82,6 +85,23 @@ class Replica(unittest.TestCase):
             codes = struct.unpack(f"<{series['n']}H", base64.b64decode(series["data"]))
             expected = (40 + 10 * (k - 1)) * MS / k
             self.assertAlmostEqual(2 ** ((codes[0] + series["min"]) / 2048) * 1000 / expected, 1, delta=2e-4, msg=n)
+
+    def test_cards_and_topology(self):
+        """As lib/host/host.c names cards; the topology is there with the program that prints it."""
+        with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, PATH=name):
+            for card, speed in (("lo", "1"), ("veth12", "10000"), ("ib0", "-1"), ("eth0", "25000"), ("br0", None)):
+                folder = pathlib.Path(name, "net", card)
+                folder.mkdir(parents=True)
+                if speed is not None:
+                    (folder / "speed").write_text(speed + "\n", encoding="ascii")
+            self.assertEqual("br0, eth0 25000 Mbit/s, ib0", benchd_replica._nics(f"{name}/net"))
+            self.assertIsNone(benchd_replica._nics(f"{name}/none"))
+            self.assertIsNone(benchd_replica._gpu_topology())
+            program = pathlib.Path(name, "nvidia-smi")
+            for does, wanted in (("printf '\\t\\033[4mGPU0\\033[0m\\nGPU0\\t X \\n'; echo \"$@\"", "GPU0\nGPU0\t X \ntopo -m"), ("exit 9", None)):
+                program.write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
+                program.chmod(0o700)
+                self.assertEqual(wanted, benchd_replica._gpu_topology())
 
     def test_what_it_cannot_do_is_refused(self):
         for name, value in (("MODEL", "resnet"), ("DATA", "idx:/x"), ("EXCHANGE", "PServer"), ("ROLE", "pserver")):

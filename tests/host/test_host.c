@@ -85,13 +85,17 @@ static const struct machine rows[] = {
       {"/sys/module/nvidia/version", "535.104.05\n"}},
      "{\"clock_source\": \"tsc\", \"cpu_governor\": \"performance and powersave\", "
      "\"gpu_driver\": \"nvidia 535.104.05\"}", 0, 0},
+    {"cards, not the node's ends of the links of pods; two NUMA nodes",
+     {{"/sys/class/net/lo/speed", "1\n"}, {"/sys/class/net/veth12/speed", "10000\n"}, {"/sys/class/net/ib0/speed", "-1\n"},
+      {"/sys/class/net/eth0/speed", "25000\n"}, {"/sys/devices/system/node/online", "0-1\n"}},
+     "{\"nics\": \"eth0 25000 Mbit/s, ib0\", \"numa_nodes\": \"0-1\"}", 0, 0},
     {"another maker's driver",
      {{"/sys/module/amdgpu/version", "6.7.0\n"}},
      "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0, 0},
     {"nothing to read",
      {{NULL, NULL}},
      "{\"clock_source\": null, \"cpu_governor\": null, \"gpu_driver\": null, "
-     "\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, "
+     "\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, \"nics\": null, \"numa_nodes\": null, "
      "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0, 0},
     {"nonsense",
      {{"/proc/self/cgroup", "no colon\n"}, {"/proc/cpuinfo", "model name"},
