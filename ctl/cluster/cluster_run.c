@@ -92,7 +92,7 @@ static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
     };
     enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
     if (code == EXIT_OK) {
-        definition_note_thresholds(c->backend.cli, s->def);
+        definition_note_missing(c->backend.cli, s->def);
     }
     struct err err;
     int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;

@@ -60,8 +60,13 @@ const char **definition_sets(const struct cli *cli, size_t *ret_n)
     return sets.items;
 }
 
-void definition_note_thresholds(const struct cli *cli, const struct run_def *def)
+void definition_note_missing(const struct cli *cli, const struct run_def *def)
 {
+    _cleanup_(buf_done) struct buf unbased = BUF_INIT;
+    matrix_describe_unbased(&def->matrix, &unbased);
+    if (unbased.len > 0) {
+        cli_note_prose(cli, "note: %s", buf_cstr(&unbased));
+    }
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         const struct threshold *t = &def->spec->thresholds.items[i];
         if (!matrix_has(&def->matrix, &t->where)) {

@@ -51,9 +51,9 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
                                        const struct spec_overrides *overrides,
                                        struct run_def_params params);
 
-/* Prints a note for each threshold that applies to no point, which happens when options replaced
- * the values of the file. */
-void definition_note_thresholds(const struct cli *cli, const struct run_def *def);
+/* Prints a note of the points without a baseline, and one for each threshold that applies to no
+ * point, which happens when options replaced the values of the file. */
+void definition_note_missing(const struct cli *cli, const struct run_def *def);
 
 /* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
 const char **definition_sets(const struct cli *cli, size_t *ret_n);

@@ -417,15 +417,16 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
 {
     const struct point *p = &def->matrix.points[index];
     const struct spec *spec = def->spec;
-    json_t *o = json_pack(
-        "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point", (int)index,
-        "system", def->spec->systems.items[p->system].name, "baseline", p->is_baseline,
-        "parameters", params_to_json(&p->params), "replicas", "pserver",
-        (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
-        (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)rate->cpu_millicores,
-        "memoryBytes", (json_int_t)rate->mem_bytes, "busyThreads",
-        (json_int_t)point_busy_threads(p), "baselinePoint", (int)p->baseline_index, "trials",
-        (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
+    json_t *o =
+        json_pack("{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:o, s:I}", "point",
+                  (int)index, "system", def->spec->systems.items[p->system].name, "baseline",
+                  p->is_baseline, "parameters", params_to_json(&p->params), "replicas", "pserver",
+                  (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER],
+                  "worker", (int)p->replicas[ROLE_WORKER], "cpuMillicores",
+                  (json_int_t)rate->cpu_millicores, "memoryBytes", (json_int_t)rate->mem_bytes,
+                  "busyThreads", (json_int_t)point_busy_threads(p), "baselinePoint",
+                  p->baseline_excluded ? json_null() : json_integer(p->baseline_index), "trials",
+                  (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
     if (spec->stop.is_set) {
         (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
     }

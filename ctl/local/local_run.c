@@ -97,7 +97,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
-        definition_note_thresholds(cli, def);
+        definition_note_missing(cli, def);
         preview_rehearsal(def, &warning);
         if (warning.len > 0) {
             cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));

@@ -48,7 +48,7 @@ static enum exit_code run(struct cli *cli)
     code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
     code = code == EXIT_OK ? print(cli, def) : code;
     if (code == EXIT_OK) {
-        definition_note_thresholds(cli, def);
+        definition_note_missing(cli, def);
     }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);

@@ -100,6 +100,9 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
                           file->path); /* the exit code says so too */
         }
     }
+    if (code == EXIT_OK && f == NULL) {
+        definition_note_missing(cli, def);
+    }
     const size_t n_local =
         code == EXIT_OK && !cli->is_local ? note_for_cluster(cli, file, def, f) : 0;
     if (n_local > 0) {

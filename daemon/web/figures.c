@@ -19,7 +19,9 @@ static void fill(const struct result *r, const struct point_result *p, struct po
         .throughput = p->throughput.estimate,
         .speedup = p->speedup.estimate,
         .efficiency = p->efficiency.estimate,
-        .baseline_throughput = r->points[point->baseline_index].throughput.estimate,
+        .baseline_throughput = point->baseline_excluded
+                                   ? (struct estimate){0}
+                                   : r->points[point->baseline_index].throughput.estimate,
         .n_succeeded = (uint32_t)p->n_succeeded,
     };
 }

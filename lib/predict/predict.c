@@ -290,6 +290,9 @@ static void compare_with_baselines(struct prediction *p)
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         struct predicted_point *it = &p->points[i];
         const struct predicted_point *base = &p->points[it->point->baseline_index];
+        if (it->point->baseline_excluded) {
+            continue;
+        }
         it->speedup = stats_ratio(&it->throughput, &base->throughput, 1);
         it->efficiency = stats_ratio(&it->throughput, &base->throughput,
                                      (double)point_training_replicas(base->point) /

@@ -46,15 +46,16 @@ static json_t *shares(const struct gang_result *r, bool is_ring)
 static json_t *point_json(const struct prediction *p, const struct predicted_point *it)
 {
     const struct point *point = it->point;
-    json_t *o =
-        JSON_OBJECT_OF({"index", json_integer(point->index)},
-                       {"system", json_string(p->def->spec->systems.items[point->system].name)},
-                       {"baseline", json_boolean(point->is_baseline)},
-                       {"baselineIndex", json_integer(point->baseline_index)},
-                       {"trainers", json_integer(point->replicas[ROLE_TRAINER])},
-                       {"pservers", json_integer(point->replicas[ROLE_PSERVER])},
-                       {"workers", json_integer(point->replicas[ROLE_WORKER])},
-                       {"batchSize", json_integer(point->batch_size)});
+    json_t *o = JSON_OBJECT_OF(
+        {"index", json_integer(point->index)},
+        {"system", json_string(p->def->spec->systems.items[point->system].name)},
+        {"baseline", json_boolean(point->is_baseline)},
+        {"baselineIndex",
+         point->baseline_excluded ? json_null() : json_integer(point->baseline_index)},
+        {"trainers", json_integer(point->replicas[ROLE_TRAINER])},
+        {"pservers", json_integer(point->replicas[ROLE_PSERVER])},
+        {"workers", json_integer(point->replicas[ROLE_WORKER])},
+        {"batchSize", json_integer(point->batch_size)});
     if (point->link.bits_per_s > 0) {
         char text[LINK_TEXT_MAX];
         link_text(&point->link, text);

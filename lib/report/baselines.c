@@ -10,7 +10,7 @@ static void put_users(const struct result *r, uint32_t base, struct buf *out)
 {
     uint32_t n = 0;
     result_each_swept (p, r) {
-        if (p->point->baseline_index == base && ++n <= MAX_LISTED) {
+        if (!p->point->baseline_excluded && p->point->baseline_index == base && ++n <= MAX_LISTED) {
             buf_printf(out, "%s%u", n == 1 ? "" : ", ", p->point->index);
         }
     }
@@ -44,7 +44,7 @@ struct table *layout_baselines(const struct layout *l)
     struct table *t = table_new();
     result_each_swept (p, r) {
         const uint32_t base = p->point->baseline_index;
-        if (!seen[base]) {
+        if (!p->point->baseline_excluded && !seen[base]) {
             seen[base] = true;
             add_row(t, r, base);
         }

@@ -233,8 +233,13 @@ static void note_baselines(struct notes *notes, const struct result *r)
 {
     _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
     size_t n = 0;
+    _cleanup_(buf_done) struct buf without = BUF_INIT;
+    matrix_describe_unbased(&r->def->matrix, &without);
+    if (without.len > 0) {
+        notes_add(notes, NOTE_INFO, "%s.", buf_cstr(&without));
+    }
     result_each_swept (p, r) {
-        if (seen[p->point->baseline_index]) {
+        if (p->point->baseline_excluded || seen[p->point->baseline_index]) {
             continue;
         }
         seen[p->point->baseline_index] = true;

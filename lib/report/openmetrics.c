@@ -184,9 +184,9 @@ static void put_point_family(const struct writer *w, const struct family *what,
     _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], rate->name);
     bool has_begun = false;
     result_each_swept (p, w->r) {
-        const struct point_result *of =
-            what->is_baseline ? &w->r->points[p->point->baseline_index] : p;
-        const double value = number_of(point_figure(of, what->offset), rate, which);
+        const struct point_result *of = what->is_baseline ? result_baseline(w->r, p) : p;
+        const double value =
+            of == NULL ? NAN : number_of(point_figure(of, what->offset), rate, which);
         if (isnan(value)) {
             continue;
         }

@@ -188,7 +188,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
                     const struct point_result *p)
 {
     const struct run_def *def = r->def;
-    const struct point_result *base = &r->points[p->point->baseline_index];
+    const struct point_result *base = result_baseline(r, p);
     const struct estimate *per_pod = &p->efficiency_per_pod.estimate;
     const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
     sheet_word(s, "kind", p->point->is_baseline ? "baseline" : "point");
@@ -200,8 +200,9 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_params(s, names->items, names->len, &p->point->params);
     put_figures(s, p);
     sheet_word(s, "baseline_kind", baseline_kind_names[def->spec->baseline.kind]);
-    sheet_count(s, "baseline_point", base->point->index);
-    sheet_value(s, "baseline_throughput", &base->throughput.estimate);
+    sheet_number(s, "baseline_point", base == NULL ? NAN : base->point->index);
+    sheet_value(s, "baseline_throughput",
+                base == NULL ? &(struct estimate){0} : &base->throughput.estimate);
     sheet_count(s, "trials_succeeded", p->n_succeeded);
     sheet_count(s, "trials_total", p->n_trials);
     sheet_bool(s, "rehearsal", def->rehearsal);

@@ -130,7 +130,7 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
     result_each_swept (p, r) {
         const struct point_result *base = &r->points[p->point->baseline_index];
         const struct estimate *e = &base->throughput.estimate;
-        if (e->known && !l->mixed_units) {
+        if (!p->point->baseline_excluded && e->known && !l->mixed_units) {
             low = low == NULL || e->value < low->throughput.estimate.value ? base : low;
             high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
         }

@@ -70,6 +70,11 @@ const char *result_unit(const struct result *r, bool *ret_is_mixed)
     return unit == NULL ? r->points[0].throughput.unit : unit;
 }
 
+const struct point_result *result_baseline(const struct result *r, const struct point_result *p)
+{
+    return p->point->baseline_excluded ? NULL : &r->points[p->point->baseline_index];
+}
+
 void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out)
 {
     if (r->def->spec->systems.len > 1) {

@@ -261,6 +261,8 @@ bool point_result_is_given_up(const struct point_result *p);
 /* It has a throughput of every trial that was run, and of as many as the
  * definition asks for at least. */
 bool point_result_is_complete(const struct point_result *p);
+/* What its speedup and efficiency divide by; NULL: an exclusion leaves that out. */
+const struct point_result *result_baseline(const struct result *r, const struct point_result *p);
 /* Of all points: those that there are to be. */
 uint32_t result_count_trials(const struct result *r);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.

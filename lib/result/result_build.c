@@ -265,7 +265,9 @@ void result_end_points(struct result *r)
 {
     const struct matrix *m = &r->def->matrix;
     for (uint32_t i = 0; i < m->n_points; i++) {
-        divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
+        if (!m->points[i].baseline_excluded) {
+            divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
+        }
     }
     judge_thresholds(r);
 }

@@ -168,10 +168,13 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
 
 static json_t *baseline_to_json(const struct result *r, const struct point_result *p)
 {
-    const struct point_result *base = &r->points[p->point->baseline_index];
-    return JSON_OBJECT_OF({"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
-                          {"point", json_count(base->point->index)},
-                          {"throughput", figure_to_json(&base->throughput)});
+    const struct point_result *base = result_baseline(r, p);
+    return base == NULL
+               ? json_null()
+               : JSON_OBJECT_OF(
+                     {"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
+                     {"point", json_count(base->point->index)},
+                     {"throughput", figure_to_json(&base->throughput)});
 }
 
 static json_t *warmup_to_json(const struct result *r, const struct point_result *p)

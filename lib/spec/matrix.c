@@ -3,6 +3,7 @@
 #include "spec/matrix.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,6 +16,7 @@ struct expansion {
     struct diags *diags;
     VEC(struct params) combinations;
     VEC(struct point) points;
+    uint64_t excluding;         /* as in struct matrix */
     bool bad_count[ROLE_COUNT]; /* noted already */
 };
 
@@ -155,32 +157,29 @@ static void check_duplicates(struct expansion *e)
     }
 }
 
+static bool is_excluded(struct expansion *e, const struct params *params)
+{
+    bool found = false;
+    for (size_t k = 0; k < e->spec->sweep.exclude.len; k++) {
+        if (params_contain(params, &e->spec->sweep.exclude.items[k])) {
+            e->excluding |= UINT64_C(1) << k; /* a definition has at most 64 */
+            found = true;
+        }
+    }
+    return found;
+}
+
 static void apply_excludes(struct expansion *e)
 {
-    const struct sweep *sweep = &e->spec->sweep;
-    bool *is_used = xnew_array(bool, sweep->exclude.len + 1);
     size_t kept = 0;
     for (size_t i = 0; i < e->combinations.len; i++) {
-        bool is_excluded = false;
-        for (size_t k = 0; k < sweep->exclude.len; k++) {
-            if (params_contain(&e->combinations.items[i], &sweep->exclude.items[k])) {
-                is_used[k] = is_excluded = true;
-            }
-        }
-        if (is_excluded) {
+        if (is_excluded(e, &e->combinations.items[i])) {
             params_done(&e->combinations.items[i]);
         } else {
             e->combinations.items[kept++] = e->combinations.items[i];
         }
     }
     e->combinations.len = kept;
-    for (size_t k = 0; k < sweep->exclude.len; k++) {
-        if (!is_used[k]) {
-            _cleanup_(freep) char *path = xasprintf("spec.sweep.exclude[%zu]", k);
-            complain(e, path, "correct its values, or remove it", "excludes no point");
-        }
-    }
-    free(is_used);
     if (kept == 0) {
         complain(e, "spec.sweep.exclude", "exclude fewer points", "the exclusions leave no point");
     }
@@ -376,7 +375,8 @@ static bool refuse_backups_of_baseline(struct expansion *e, const struct point *
     return true;
 }
 
-/* Gives every swept point its baseline: a swept point that is one, or one added once. */
+/* Gives every swept point its baseline: a swept point that is one, or one added once. An exclusion
+ * wins: what it leaves out is not run as a baseline either. */
 static void find_baselines(struct expansion *e)
 {
     uint32_t n_swept = (uint32_t)e->points.len;
@@ -387,6 +387,12 @@ static void find_baselines(struct expansion *e)
     }
     for (uint32_t i = 0; i < n_swept; i++) {
         struct point baseline = baseline_of(e, &e->points.items[i]);
+        if (is_excluded(e, &baseline.params)) {
+            e->points.items[i].baseline_index = i;
+            e->points.items[i].baseline_excluded = true;
+            params_done(&baseline.params);
+            continue;
+        }
         uint32_t n = (uint32_t)e->points.len;
         uint32_t at = index_put(index, point_key(&baseline), n, &is_new);
         e->points.items[i].baseline_index = at;
@@ -423,7 +429,7 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
         find_baselines(&e);
     }
     vec_done_each(&e.combinations, params_done);
-    struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept};
+    struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept, e.excluding};
     for (uint32_t i = 0; i < matrix.n_points; i++) {
         matrix.points[i].index = i;
     }
@@ -448,6 +454,26 @@ void matrix_done(struct matrix *m)
     }
     free(m->points);
     *m = (struct matrix){0};
+}
+
+void matrix_describe_unbased(const struct matrix *m, struct buf *out)
+{
+    uint32_t n = 0, first = 0;
+    for (uint32_t i = m->n_swept; i-- > 0;) {
+        if (m->points[i].baseline_excluded) {
+            n++;
+            first = i;
+        }
+    }
+    if (n > 0) {
+        buf_printf(out,
+                   "Point %" PRIu32
+                   " has no speedup and no efficiency: sweep.exclude leaves out its baseline",
+                   first);
+    }
+    if (n > 1) {
+        buf_printf(out, "; the same holds for %" PRIu32 " more", n - 1);
+    }
 }
 
 const char *point_exchange_name(const struct spec *spec, const struct point *point)

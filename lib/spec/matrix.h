@@ -4,7 +4,7 @@
  * byte order, values as written, the last name fastest. A system takes the numbers of replicas that
  * its exchange has: the others are 0, and points that thus became the same are one. Swept points
  * have the indices 0..n-1; baseline points follow. A baseline point is added only if no swept point
- * can be the baseline. */
+ * can be the baseline, and never if an exclusion has it: it may be unable to run. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,20 +26,24 @@ struct point {
     struct link link; /* of each replica */
     /* Index of the point that speedup and efficiency of this one divide by (may be itself). */
     uint32_t baseline_index;
+    bool baseline_excluded; /* it has none, and the index is its own */
 };
 
 struct matrix {
     struct point *points;
-    uint32_t n_points; /* all */
-    uint32_t n_swept;  /* the first n_swept are swept */
+    uint32_t n_points;  /* all */
+    uint32_t n_swept;   /* the first n_swept are swept */
+    uint64_t excluding; /* bit k: exclusion k left out a point or a baseline */
 };
 
 #define MATRIX_MAX_POINTS 10000
 
-/* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, an exclusion that
- * matches nothing, zero trainers, a replica count that is not a whole number in 0..10000. */
+/* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, zero trainers, a
+ * replica count that is not a whole number in 0..10000. */
 int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
 void matrix_done(struct matrix *m);
+/* "Point 1 has no speedup and no efficiency: ..."; nothing where each has a baseline. */
+void matrix_describe_unbased(const struct matrix *m, struct buf *out);
 /* True if a swept point has all of these values. */
 bool matrix_has(const struct matrix *m, const struct params *where);
 

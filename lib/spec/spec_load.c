@@ -94,6 +94,38 @@ static struct spec *read_tree(const struct node *root, const struct spec_overrid
     return spec;
 }
 
+/* A threshold that applies to no point, and an exclusion that leaves out none, are mistakes, unless
+ * `local` or an option replaced the values that they were written for. of_local: only exclusions of
+ * `local` are checked. */
+static void check_wheres(const struct node *root, const struct spec *spec, bool of_local,
+                         struct diags *diags)
+{
+    struct matrix matrix;
+    if (matrix_expand(spec, &matrix, diags) < 0) {
+        return; /* read_tree has been here: it cannot */
+    }
+    for (size_t i = 0; i < spec->thresholds.len && !of_local; i++) {
+        if (matrix_has(&matrix, &spec->thresholds.items[i].where)) {
+            continue;
+        }
+        _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
+        const struct node *node = tree_at(root, path);
+        diags_add(diags, node->key_mark, path, "use values of the sweep",
+                  "no point has these values, so the threshold would never apply");
+    }
+    for (size_t i = 0; i < spec->sweep.exclude.len; i++) {
+        _cleanup_(freep) char *path = xasprintf("spec.sweep.exclude[%zu]", i);
+        const struct node *node = tree_at(root, path);
+        if ((matrix.excluding >> i & 1) == 0 && node->from_local == of_local) {
+            _cleanup_(freep) char *shown =
+                xasprintf("spec%s%s", of_local ? ".local" : "", path + strlen("spec"));
+            diags_add(diags, node->mark, shown, "correct its values, or remove it",
+                      "excludes no point");
+        }
+    }
+    matrix_done(&matrix);
+}
+
 /* A definition must also hold with its `local` block, whichever way it is run now. */
 static void check_with_local(const struct node *root, const struct spec_overrides *overrides,
                              struct diags *diags)
@@ -104,27 +136,13 @@ static void check_with_local(const struct node *root, const struct spec_override
     struct node *copy = tree_copy(root);
     struct diags found = diags_beside(diags);
     spec_merge_local(copy, &found);
-    spec_free(read_tree(copy, overrides, &found));
+    struct spec *spec = read_tree(copy, overrides, &found);
+    if (spec != NULL) {
+        check_wheres(copy, spec, true, &found);
+    }
+    spec_free(spec);
     diags_move(diags, &found);
     tree_free(copy);
-}
-
-static void check_thresholds(const struct node *root, const struct spec *spec, struct diags *diags)
-{
-    struct matrix matrix;
-    if (matrix_expand(spec, &matrix, diags) < 0) {
-        return; /* read_tree has been here: it cannot */
-    }
-    for (size_t i = 0; i < spec->thresholds.len; i++) {
-        if (matrix_has(&matrix, &spec->thresholds.items[i].where)) {
-            continue;
-        }
-        _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
-        const struct node *node = tree_at(root, path);
-        diags_add(diags, node->key_mark, path, "use values of the sweep",
-                  "no point has these values, so the threshold would never apply");
-    }
-    matrix_done(&matrix);
 }
 
 /* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
@@ -164,7 +182,7 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     spec_merge_options(root, overrides, diags);
     struct spec *spec = read_tree(root, overrides, diags);
     if (spec != NULL && overrides->is_as_written) {
-        check_thresholds(root, spec, diags);
+        check_wheres(root, spec, false, diags);
     }
     /* A stored definition has its results, and whoever names systems leaves
      * others out on purpose. */

@@ -28,8 +28,8 @@ struct spec_overrides {
     const char *systems;     /* "a,b": only these; NULL: all */
     int64_t steps, repeats;  /* 0: not given */
     int64_t default_repeats; /* where the merged definition does not say; 0: REPEATS_DEFAULT */
-    /* The sweep is as its author wrote it, so a threshold that applies to no point is an error.
-     * After an override, or in a frozen definition, such a threshold is skipped. */
+    /* The sweep is as its author wrote it, so a threshold or an exclusion that applies to no point
+     * is an error. After an override, or in a frozen definition, it is skipped. */
     bool is_as_written;
     /* The profiles that systems may name besides the native worker, borrowed. NULL: unknown, as for
      * a stored definition: every profile is accepted, and foreign ones have no command. */

@@ -41,46 +41,6 @@ static void merge_take(struct node *map, const char *key, struct node *over)
     tree_free(over);
 }
 
-/* Do the values of a grid, of a zip or of a point have this one? */
-static bool has_value(const struct node *values, const struct node *pair)
-{
-    const struct node *own = tree_get(values, pair->key);
-    return own == NULL || /* a name that is not swept is an error: keep it, to be found */
-           spec_same_scalar(own, pair) ||
-           array_any(own->children, own->n_children, it, spec_same_scalar(*it, pair));
-}
-
-static bool has_all(const struct node *values, const struct node *item)
-{
-    return array_all(item->children, item->n_children, it, has_value(values, *it));
-}
-
-static bool may_match(const struct node *sweep, const struct node *item)
-{
-    const struct node *points = tree_get(sweep, "points"), *zip = tree_get(sweep, "zip");
-    return points == NULL ? has_all(zip != NULL ? zip : tree_get(sweep, "grid"), item)
-                          : array_any(points->children, points->n_children, it, has_all(*it, item));
-}
-
-/* Exclusions were written for the values of the file. After an override, one that can no longer
- * match is dropped; in the file itself it would be an error. */
-static void prune_excludes(struct node *sweep)
-{
-    struct node *list = tree_get(sweep, "exclude");
-    if (list == NULL || list->kind != NODE_SEQ) {
-        return;
-    }
-    for (size_t i = list->n_children; i-- > 0;) {
-        const struct node *item = list->children[i];
-        if (item->kind == NODE_MAP && !may_match(sweep, item)) {
-            tree_free(tree_take_at(list, i));
-        }
-    }
-    if (list->n_children == 0) {
-        tree_remove(sweep, "exclude");
-    }
-}
-
 static void merge_sweep_take(struct node *spec, struct node *over)
 {
     struct node *base = tree_get(spec, "sweep");
@@ -90,12 +50,7 @@ static void merge_sweep_take(struct node *spec, struct node *over)
         tree_set_take(spec, "sweep", over);
         return;
     }
-    bool keeps_excludes = tree_get(over, "exclude") == NULL;
     merge_take(spec, "sweep", over);
-    base = tree_get(spec, "sweep");
-    if (keeps_excludes && base != NULL) {
-        prune_excludes(base);
-    }
 }
 
 static void mark_from_local(struct node *node)
@@ -292,10 +247,6 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
     }
     for (size_t i = 0; i < overrides->n_sets; i++) {
         apply_set(root, overrides->sets[i], diags);
-    }
-    struct node *sweep = tree_path(root, "spec", "sweep", NULL);
-    if (overrides->n_sets > 0 && sweep != NULL) {
-        prune_excludes(sweep);
     }
     if (overrides->steps != 0) {
         set_number(root, "measure", "steps", overrides->steps, "--steps");

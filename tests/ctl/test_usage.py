@@ -305,6 +305,21 @@ class Validate(cli.CliCase):
         self.assertEqual(templates, set(re.findall(r"templateFrom: ([^\s}]+)", "".join(texts))))
         self.assertNotIn(" template:", "".join(texts))
 
+    def test_an_excluded_point_is_not_run_as_a_baseline(self):
+        sweep = {"grid": {"pservers": [1, 2], "trainers": [1, 2]}, "exclude": [{"pservers": 2, "trainers": 1}]}
+        path = self.define(extra={"sweep": sweep, "baseline": {"kind": "Point", "where": {"trainers": 1}}})
+        why = "Point 2 has no speedup and no efficiency: sweep.exclude leaves out its baseline"
+        for options in ([], ["--set", "trainers=2"]):  # an exclusion outlives the value that it names
+            done = self.ctl("plan", path, "-o", "json", *options)
+            points = json.loads(done.stdout)["points"]
+            self.assertFalse([p for p in points if p["parameters"] == {"pservers": 2, "trainers": 1}])
+            self.assertEqual([p["baselinePoint"] for p in points if p["parameters"]["pservers"] == 2], [None])
+            self.assertIn("note: " + (why if not options else why.replace("2", "1")), " ".join(done.stderr.split()))
+        self.assertIn("note: " + why, " ".join(self.ctl("validate", path).stderr.split()))
+        done = self.ctl("run", path, "--local", "-o", "json")
+        self.assertIn("note: " + why, " ".join(done.stderr.split()))
+        self.assertEqual([p["speedup"]["value"] is None for p in json.loads(done.stdout)["points"]], [False, False, True])
+
     def test_the_local_block_is_checked_merged(self):
         path = self.define(extra={"local": {"sweep": {"grid": {"trainers": [0]}}}})
         done = self.ctl("validate", path, code=2)

@@ -372,6 +372,38 @@ TEST(holes_and_trials_to_come)
     fixture_done(&f);
 }
 
+/* A point whose baseline is excluded has a throughput and no speedup, and the reason is said. */
+TEST(points_without_a_baseline)
+{
+    static const struct {
+        enum sheet_form format;
+        const char *expected;
+    } rows[] = {
+        {SHEET_TEXT, "12.00     1/1        -           -\n"},
+        {SHEET_TEXT,
+         "\nPoint 2 has no speedup and no efficiency: sweep.exclude leaves out its baseline."},
+        {SHEET_CSV, ",,,,,,,,Point,,,1,1,"},
+        {SHEET_HTML, "Point 2 has no speedup and no efficiency"},
+        {SHEET_MARKDOWN, "Point 2 has no speedup and no efficiency"},
+    };
+    struct fixture f;
+    fixture_init(&f,
+                 "{grid: {batch_size: [16, 64], pservers: [1], trainers: [1, 2]},\n"
+                 "    exclude: [{batch_size: 64, trainers: 1}]}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        fixture_throughput(&f, i, 0, 10 + i);
+    }
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_points, fixture_build(&f, RUN_SUCCEEDED), &out, rows[i].format);
+        if (strstr(buf_cstr(&out), rows[i].expected) == NULL) {
+            fail_msg("row %zu: '%s' is not in\n%s", i, rows[i].expected, buf_cstr(&out));
+        }
+    }
+    fixture_done(&f);
+}
+
 TEST(trials_of_given_up_points)
 {
     struct fixture f;

@@ -213,6 +213,32 @@ TEST(no_baseline_no_ratio)
 
 /* A point divided by itself is exactly 1: it holds a bound with confidence, though it has no
  * interval of its own. */
+/* A model that one trainer has no room for: its baseline would fail, and is not run. */
+TEST(an_excluded_baseline)
+{
+    struct fixture f;
+    fixture_init(&f,
+                 "{grid: {batch_size: [16, 64], pservers: [1], trainers: [1, 2]},\n"
+                 "    exclude: [{batch_size: 64, trainers: 1}]}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        fixture_throughput(&f, i, 0, 10 + i);
+    }
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[1].speedup.estimate.known);
+    assert_true(r->points[2].throughput.estimate.known);
+    assert_false(r->points[2].speedup.estimate.known);
+    assert_false(r->points[2].efficiency.estimate.known);
+    assert_false(r->points[2].efficiency_per_pod.estimate.known);
+    assert_null(result_baseline(r, &r->points[2]));
+    json_auto_t *json = result_to_json(r);
+    const json_t *points = json_object_get(json, "points");
+    assert_true(json_is_object(json_object_get(json_array_get(points, 1), "baseline")));
+    assert_true(json_is_null(json_object_get(json_array_get(points, 2), "baseline")));
+    fixture_done(&f);
+}
+
 TEST(a_baseline_is_judged_with_confidence)
 {
     struct fixture f;

@@ -23,9 +23,10 @@ static char *describe(const struct spec *spec, const struct matrix *m)
             buf_printf(&out, " %s=", it->name);
             value_format(&it->value, &out);
         }
-        buf_printf(&out, " | %up %ut %s b%lld t%lld -> %u\n", p->replicas[ROLE_PSERVER],
+        buf_printf(&out, " | %up %ut %s b%lld t%lld -> ", p->replicas[ROLE_PSERVER],
                    p->replicas[ROLE_TRAINER], point_exchange_name(spec, p),
-                   (long long)p->batch_size, (long long)p->threads, p->baseline_index);
+                   (long long)p->batch_size, (long long)p->threads);
+        buf_printf(&out, p->baseline_excluded ? "none\n" : "%u\n", p->baseline_index);
         assert_int_equal(p->replicas[ROLE_WORKER], 0);
     }
     return buf_take(&out);
@@ -96,11 +97,27 @@ TEST(expands)
          "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 5\n"
          "4* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 4\n"
          "5* 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 5\n"},
-        {"an excluded baseline is added",
-         "grid: {pservers: [1], trainers: [1, 3]}\n    exclude: [{trainers: 1}]",
+        {"an excluded point is no baseline, though others have theirs",
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [1, 3]}\n"
+         "    exclude: [{trainers: 1, cpu: 8}]",
          "kind: Point, where: {trainers: 1}",
-         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 1\n"
-         "1* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 1\n"},
+         "0 0: cpu=1 pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
+         "1 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n"
+         "2 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"},
+        {"an exclusion of a baseline alone",
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n"
+         "    exclude: [{trainers: 1, cpu: 8}]",
+         "kind: Point, where: {trainers: 1}",
+         "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
+         "1 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"
+         "2* 0: cpu=1 pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 2\n"},
+        {"a single node is excluded by the counts that it has",
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n"
+         "    exclude: [{trainers: 1, cpu: 8}]",
+         "kind: SingleNode",
+         "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
+         "1 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"
+         "2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
         {"exclude needs all its pairs",
          "grid: {pservers: [1, 2], trainers: [1, 3]}\n"
          "    exclude: [{trainers: 1, pservers: 2}, {trainers: 3, pservers: 1}]",
@@ -356,13 +373,14 @@ TEST(a_run_of_a_wrong_spec_is_refused)
     struct run_def *def = NULL;
     struct diags diags = {0};
     struct spec *spec = definition_load(definition_text, NULL);
-    struct value none = {.is_int = true, .i = 3};
-    struct params exclude = {0};
-    params_set(&exclude, "pservers", &none);
-    *vec_push(&spec->sweep.exclude) = exclude;
+    for (int i = 1; i <= 2; i++) {
+        struct params exclude = {0};
+        params_set(&exclude, "pservers", &(struct value){.is_int = true, .i = i});
+        *vec_push(&spec->sweep.exclude) = exclude;
+    }
     assert_int_equal(run_def_new(spec, &params, &def, &diags), -EINVAL);
     assert_null(def);
     assert_int_equal(diags.list.len, 1);
-    assert_string_equal(diags.list.items[0].path, "spec.sweep.exclude[0]");
+    assert_string_equal(diags.list.items[0].path, "spec.sweep.exclude");
     diags_done(&diags);
 }

@@ -231,9 +231,6 @@ static const struct {
     {"    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n",
      "    points: [[1, 2], {pservers: 1, trainers: 1}]\n", "12:14",
      "spec.sweep.points[0]: must be a map, not a list", NULL},
-    {"    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n",
-     "    grid: {pservers: [1], trainers: [1]}\n    exclude: [{trainers: 2}]\n", "13:15",
-     "spec.sweep.exclude[0]: excludes no point", NULL},
     {"batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{cpu: 2}]\n", "13:16",
      "spec.sweep.exclude[0].cpu: 'cpu' is not swept", NULL},
     {"name: cpu", "name: threads", "14:11", "spec.parameters[0].name: 'threads' is built in", NULL},
@@ -572,6 +569,34 @@ TEST(values_of_an_unknown_name_are_checked)
     _cleanup_(freep) char *errors = definition_errors(excluded, NULL);
     assert_non_null(strstr(errors, "unknown sweep parameter 'trainer'"));
     assert_non_null(strstr(errors, "spec.sweep.exclude[0].trainer: must be a whole number"));
+}
+
+/* After an override it may be of values that are gone; see test_spec.c. */
+TEST(an_exclusion_without_a_point)
+{
+    static const struct {
+        const char *from, *to, *expected;
+    } rows[] = {
+        {"batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{trainers: 4}, {trainers: 3}]\n",
+         "f.yaml:13:30: error: spec.sweep.exclude[1]: excludes no point"},
+        {"  repeats:",
+         "  local: {sweep: {grid: {trainers: [1]}, exclude: [{trainers: 4}]}}\n  repeats:",
+         "f.yaml:21:52: error: spec.local.sweep.exclude[0]: excludes no point"},
+        {"batch_size: [16]}\n",
+         "batch_size: [16]}\n    exclude: [{trainers: 4}]\n  local: {sweep: {grid: {trainers: "
+         "[1]}}}\n",
+         NULL},
+        {"trainers: [1, 2, 4], batch_size: [16]}\n",
+         "trainers: [2], batch_size: [16]}\n    exclude: [{trainers: 1}]\n", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = definition_with(rows[i].from, rows[i].to);
+        _cleanup_(freep) char *errors =
+            definition_errors(text, &(struct spec_overrides){.is_as_written = true});
+        if (rows[i].expected == NULL ? *errors != '\0' : strstr(errors, rows[i].expected) == NULL) {
+            fail_msg("row %zu:\n%s", i, errors);
+        }
+    }
 }
 
 TEST(wrong_options_name_themselves)
