@@ -154,7 +154,7 @@ static struct table *make_points(const struct run_def *def, const struct point_r
         format_params(def, p, shown, &params);
         table_cell(t, "%u", i);
         if (has_systems) {
-            table_cell(t, "%s", def->spec->systems.items[p->system].name);
+            table_cell(t, "%s", def->spec->systems.items[p->system].label);
         }
         table_cell(t, "%s", buf_cstr(&params));
         if (with_pservers) {
@@ -226,7 +226,7 @@ static void format_points(const struct run_def *def, const struct point_rate *ra
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].name);
+        buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].label);
         format_one_table(def, rates, opts, i, out);
     }
 }

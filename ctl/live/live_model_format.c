@@ -165,7 +165,7 @@ static void format_label(const struct run_def *def, uint32_t index, struct buf *
 {
     const struct point *p = &def->matrix.points[index];
     if (def->spec->systems.len > 1) {
-        buf_printf(out, "%s ", def->spec->systems.items[p->system].name);
+        buf_printf(out, "%s ", def->spec->systems.items[p->system].label);
     }
     buf_puts(out, p->is_baseline ? "baseline " : "");
     vec_each (const struct param, param, &p->params.list) {

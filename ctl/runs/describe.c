@@ -320,7 +320,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
         _cleanup_(buf_done) struct buf params = BUF_INIT;
         params_format(&point->params, " ", &params);
         table_text(t, "  POINT", "  %u", i);
-        table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].name);
+        table_text(t, "SYSTEM", "%s", def->spec->systems.items[point->system].label);
         if (has_warmup) {
             _cleanup_(buf_done) struct buf warmup = BUF_INIT;
             warmup_format(p->run->result, &p->run->result->points[i], &warmup);

@@ -421,7 +421,7 @@ static char *missing_phases(const struct layout *l)
         n++;
         if (is_first_without(l, p)) {
             buf_printf(&systems, "%s%s", systems.len == 0 ? "" : ", ",
-                       l->result->def->spec->systems.items[p->point->system].name);
+                       l->result->def->spec->systems.items[p->point->system].label);
         }
     }
     char *text = n == 0 ? NULL

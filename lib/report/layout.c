@@ -36,7 +36,7 @@ void layout_done(struct layout *l)
 
 static const char *system_name(const struct layout *l, const struct point *p)
 {
-    return l->result->def->spec->systems.items[p->system].name;
+    return l->result->def->spec->systems.items[p->system].label;
 }
 
 /* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which
@@ -274,7 +274,7 @@ bool layout_says_more(const struct layout *l, size_t offset)
 void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
 {
     if (words->systems) {
-        table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].name);
+        table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].label);
     }
     vec_each (const char *const, name, &words->names) {
         const struct value *v = params_get(&p->params, *name);

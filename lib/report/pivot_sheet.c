@@ -138,7 +138,7 @@ static char *head_text(const struct pivot *p, size_t column, size_t from, size_t
     struct buf text = BUF_INIT;
     for (size_t k = from; k < to && k < p->columns.axes.len; k++) {
         _cleanup_(freep) char *value =
-            pivot_value(p, p->columns.axes.items[k], p->columns.heads.items[column]);
+            pivot_shown(p, p->columns.axes.items[k], p->columns.heads.items[column]);
         buf_printf(&text, "%s%s", k == from ? "" : ", ", value);
     }
     if (p->columns.axes.len == 0) {
@@ -197,7 +197,7 @@ static struct table *table_of(const struct sheet *s, const struct pivot *p, size
     add_heads(t, p, from, to, is_text);
     for (size_t i = 0; i < p->rows.heads.len; i++) {
         vec_each (const char *const, axis, &p->rows.axes) {
-            _cleanup_(freep) char *value = pivot_value(p, *axis, p->rows.heads.items[i]);
+            _cleanup_(freep) char *value = pivot_shown(p, *axis, p->rows.heads.items[i]);
             table_cell(t, "%s", value);
         }
         for (size_t j = from; j < to; j++) {

@@ -214,6 +214,10 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_value(s, "efficiency_per_cpu", per_cpu);
     sheet_interval(s, "efficiency_per_cpu_low", "efficiency_per_cpu_high", per_cpu);
     sheet_bool(s, "imported", spec_is_imported(def->spec));
+    const struct exchange_mode mode = point_mode(def->spec, p->point);
+    char mode_text[EXCHANGE_MODE_TEXT_MAX];
+    exchange_mode_text(&mode, mode_text);
+    sheet_word(s, "mode", mode_text);
     if (def->spec->target_accuracy > 0 || def->spec->accuracy_after_s > 0) {
         put_accuracy_cells(s, def->spec, p);
     }

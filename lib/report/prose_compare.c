@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "report/compare_layout.h"
 #include "compare/compare_axis.h"
 #include "compare/compare_history.h"
@@ -217,7 +218,7 @@ static void say_only(struct notes *lines, const struct result *r,
         const struct point *point = points[i]->point;
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_printf(&text, "only in %s: point %u (%s", r->def->name, point->index,
-                   r->def->spec->systems.items[point->system].name);
+                   r->def->spec->systems.items[point->system].label);
         vec_each (const struct param, p, &point->params.list) {
             buf_printf(&text, ", %s ", p->name);
             value_format(&p->value, &text);
@@ -392,6 +393,11 @@ static void say_kind(struct notes *lines, const struct comparison *c)
         notes_add(lines, NOTE_WARNING,
                   "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
                   c->axis == NULL ? " in both runs" : "");
+    }
+    vec_each (const struct warning, w, &c->base->warnings) {
+        if (w->code == WARNING_MIXED_MODES && c->axis != NULL && str_eq(c->axis, "system")) {
+            notes_add(lines, NOTE_WARNING, "%s", w->message);
+        }
     }
     const struct result *sides[] = {c->base, c->candidate};
     for (size_t i = 0; i < (c->axis == NULL ? 2 : 1); i++) {

@@ -225,7 +225,7 @@ void prose_systems_init(struct prose_verdict *lines, const struct layout *l)
         struct buf text = BUF_INIT;
         put_system(l, (uint32_t)i, &text);
         *vec_push(&lines->list) = (struct choice_line){
-            .label = xstrdup(spec->systems.items[i].name), .text = buf_take(&text)};
+            .label = xstrdup(spec->systems.items[i].label), .text = buf_take(&text)};
     }
 }
 

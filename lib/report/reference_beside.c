@@ -170,6 +170,11 @@ static void collect_reasons(const struct beside *x, struct buf *reasons)
     } else if (b->result->simulated || b->result->def->rehearsal) {
         add_reason(reasons, "this run is %s", b->result->simulated ? "simulated" : "a rehearsal");
     }
+    _cleanup_(buf_done) struct buf modes = BUF_INIT;
+    spec_put_modes(b->result->def->spec, &modes);
+    if (modes.len > 0) {
+        add_reason(reasons, "here %s, there the mode is not given", buf_cstr(&modes));
+    }
     if (spec_is_imported(b->result->def->spec)) {
         add_reason(reasons, "this run was read from logs of an unknown machine");
     }

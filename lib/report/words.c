@@ -58,7 +58,7 @@ void words_put_point(const struct point_words *words, const struct point *p, enu
 {
     const char *separator = "";
     if (words->systems) {
-        buf_puts(out, words->spec->systems.items[p->system].name);
+        buf_puts(out, words->spec->systems.items[p->system].label);
         separator = ", ";
     }
     vec_each (const char *const, it, &words->names) {

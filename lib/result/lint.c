@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -46,6 +47,7 @@ const char *const warning_code_names[] = {
     [WARNING_IMPORTED] = "Imported",
     [WARNING_INVALID_TRIAL] = "InvalidTrial",
     [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
+    [WARNING_MIXED_MODES] = "MixedModes",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -531,6 +533,19 @@ static void lint_invalid(struct result *r)
          buf_cstr(&cause), r->invalid.len == 1 ? "" : "; benchctl describe has the others");
 }
 
+static void lint_modes(struct result *r)
+{
+    const struct spec *spec = r->def->spec;
+    if (vec_any(&spec->systems, s, !str_eq(s->label, s->name))) {
+        _cleanup_(buf_done) struct buf modes = BUF_INIT;
+        spec_put_modes(spec, &modes);
+        warn(r, WARNING_MIXED_MODES,
+             "mixed modes: %s; rows of another mode wait for other trainers and train in another "
+             "way, so throughput alone does not rank them",
+             buf_cstr(&modes));
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -549,4 +564,5 @@ void result_lint(struct result *r)
     lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
+    lint_modes(r);
 }

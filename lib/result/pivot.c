@@ -70,6 +70,12 @@ char *pivot_value(const struct pivot *p, const char *axis, const struct point *p
     return buf_take(&text);
 }
 
+char *pivot_shown(const struct pivot *p, const char *axis, const struct point *point)
+{
+    return is_system(axis) ? xstrdup(p->result->def->spec->systems.items[point->system].label)
+                           : pivot_value(p, axis, point);
+}
+
 static uint32_t n_points(const struct pivot *p)
 {
     return p->result->def->matrix.n_swept;

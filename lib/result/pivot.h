@@ -73,3 +73,5 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
 void pivot_free(struct pivot *p); /* NULL is fine */
 /* A point's value on an axis; owned. */
 char *pivot_value(const struct pivot *p, const char *axis, const struct point *point);
+/* The same for people: a system with its mode, where modes differ. */
+char *pivot_shown(const struct pivot *p, const char *axis, const struct point *point);

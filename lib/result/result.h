@@ -210,6 +210,7 @@ enum warning_code {
     WARNING_IMPORTED,
     WARNING_INVALID_TRIAL,
     WARNING_OUTLIER_TRIAL,
+    WARNING_MIXED_MODES,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {

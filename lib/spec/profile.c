@@ -139,7 +139,7 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     struct place place = place_root(root);
     if (!read_map(d, &place,
                   FIELDS("*name", "description", "family", "models", "datasets", "exchanges",
-                         "python", "install", "roles", "rendezvous"))) {
+                         "python", "install", "roles", "rendezvous", "mode"))) {
         return;
     }
     read_name(d, &place, p);
@@ -149,6 +149,11 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     read_texts(d, &place, "models", &p->models);
     spec_read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     spec_read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
+    const struct place mode = place_get(&place, "mode");
+    int kind;
+    if (read_enum(d, &mode, exchange_mode_names, EXCHANGE_MODE_COUNT, NULL, &kind)) {
+        p->mode = tree_copy(mode.node);
+    }
     read_python(d, &place, p);
     read_rendezvous(d, &place, p);
     read_roles(d, &place, p);
@@ -215,6 +220,7 @@ void profile_free(struct profile *profile)
     free(profile->interpreter);
     free(profile->install);
     tree_free(profile->rendezvous);
+    tree_free(profile->mode);
     for (int role = 0; role < ROLE_COUNT; role++) {
         command_done(&profile->commands[role]);
         tree_free(profile->entrypoints[role]);

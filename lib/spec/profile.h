@@ -26,6 +26,7 @@ struct profile { /* all owned */
     char *requirements;      /* file with all pins, next to profile.yaml; NULL without `python` */
     char *folder;            /* where its files lie, once placed */
     char *interpreter;       /* of its Python, once placed; NULL: none */
+    struct node *mode;       /* of its program's parameter servers, as a definition has it; NULL */
     struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
     char *install;           /* the command that installs what it needs; NULL: none */
     struct command commands[ROLE_COUNT];  /* of local processes */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
 #include "spec/shipped_profiles.h"
@@ -61,8 +62,29 @@ static void merge_entrypoint(const struct node *entrypoint, const char *name, st
     tree_set_take(role, "args", words);
 }
 
-static void merge(const struct profile *profile, struct node *system)
+/* How its program exchanges with parameter servers, where the definition does not say. */
+static void merge_mode(const struct profile *profile, const struct node *spec, struct node *system)
 {
+    const struct node *own = tree_get(system, "exchange");
+    const struct node *exchange = own != NULL ? own : tree_path(spec, "workload", "exchange", NULL);
+    const char *servers = exchange_kind_names[EXCHANGE_PSERVER]; /* the default */
+    if (profile->mode == NULL || tree_get(own, "mode") != NULL ||
+        !str_eq_or_null(exchange == NULL ? servers : tree_get_text(exchange, "kind"), servers) ||
+        tree_path(spec, "local", "workload", "exchange", NULL) != NULL) {
+        return;
+    }
+    struct node *made = tree_enter(system, "exchange");
+    if (made->kind == NODE_MAP) {
+        struct node *kind = tree_new(NODE_STRING);
+        kind->s = xstrdup(servers);
+        tree_set_take(made, "kind", kind);
+        tree_set_take(made, "mode", tree_copy(profile->mode));
+    }
+}
+
+static void merge(const struct profile *profile, const struct node *spec, struct node *system)
+{
+    merge_mode(profile, spec, system);
     if (profile->rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
         tree_set_take(system, "rendezvous", tree_copy(profile->rendezvous));
     }
@@ -86,7 +108,7 @@ void profiles_merge(const struct profiles *profiles, struct node *definition)
         struct profile *shipped = profiles == NULL ? load_shipped(name) : NULL;
         const struct profile *found = profiles == NULL ? shipped : profiles_find(profiles, name);
         if (found != NULL) {
-            merge(found, system);
+            merge(found, tree_get(definition, "spec"), system);
         }
         profile_free(shipped);
     }

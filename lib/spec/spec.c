@@ -92,6 +92,7 @@ static void parameter_done(struct parameter *parameter)
 static void system_done(struct system *system)
 {
     free(system->name);
+    free(system->label);
     free(system->profile);
     free(system->exchange.other);
     log_rule_free(system->log);
@@ -153,6 +154,19 @@ const char *workload_dataset_name(const struct workload *workload)
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind)
 {
     return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_names[kind];
+}
+
+void spec_put_modes(const struct spec *spec, struct buf *out)
+{
+    const size_t before = out->len;
+    vec_each (const struct system, s, &spec->systems) {
+        if (!exchange_mode_eq(&s->exchange.mode, &EXCHANGE_MODE_SYNC)) {
+            char mode[EXCHANGE_MODE_TEXT_MAX];
+            exchange_mode_text(&s->exchange.mode, mode);
+            buf_printf(out, out->len == before ? "%s exchanges by %s" : ", %s by %s", s->name,
+                       mode);
+        }
+    }
 }
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])

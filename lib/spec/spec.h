@@ -54,6 +54,7 @@ struct system_patch {
 struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
+    char *label; /* for tables: "a (Async)" where the modes of systems differ, else the name */
     char *profile;
     size_t item;              /* of the definition's list, which may have others that are wrong */
     struct exchange exchange; /* its own, or the workload's */
@@ -217,6 +218,9 @@ bool spec_has_profile(const struct spec *spec, const char *profile); /* some sys
 #define PROFILE_IMPORTED "imported"
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
+/* "a exchanges by Async, b by BoundedStaleness staleness=3"; nothing where all exchange by Sync
+ * after each step. */
+void spec_put_modes(const struct spec *spec, struct buf *out);
 bool spec_has_budget(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */
 bool spec_shapes_links(const struct spec *spec);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
@@ -91,12 +92,12 @@ static void check_foreign(struct reading *r, const struct place *item, struct sy
                         exchange_wire_names[exchange->wire], system->name, system->profile);
         exchange->wire = EXCHANGE_WIRE_FP32;
     }
-    if (!exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC)) {
+    /* Its own mode says what its program does; the workload's says what benchworker shall do. */
+    if (!is_own && !exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC)) {
         char text[EXCHANGE_MODE_TEXT_MAX];
         exchange_mode_text(&exchange->mode, text);
-        reader_complain(r->diags, is_own ? &own : item,
-                        is_own ? "leave all but the kind out"
-                               : "give the system an exchange of its own, with a kind only",
+        reader_complain(r->diags, item,
+                        "give the system an exchange of its own, with the mode of its program",
                         "only benchworker's trainers and parameter servers exchange by '%s', and "
                         "system '%s' has profile '%s'",
                         text, system->name, system->profile);
@@ -111,6 +112,20 @@ static void check_foreign(struct reading *r, const struct place *item, struct sy
                         exchange_transport_names[exchange->transport], system->name,
                         system->profile);
         exchange->transport = EXCHANGE_TRANSPORT_AUTO;
+    }
+}
+
+static void set_labels(struct spec *spec)
+{
+    const struct exchange_mode *first =
+        spec->systems.len == 0 ? NULL : &spec->systems.items[0].exchange.mode;
+    const bool differ = vec_any(&spec->systems, it, !exchange_mode_eq(&it->exchange.mode, first));
+    vec_each (struct system, s, &spec->systems) {
+        char mode[EXCHANGE_MODE_TEXT_MAX];
+        exchange_mode_text(&s->exchange.mode, mode);
+        s->label = differ && !exchange_mode_eq(&s->exchange.mode, &EXCHANGE_MODE_SYNC)
+                       ? xasprintf("%s (%s)", s->name, mode)
+                       : xstrdup(s->name);
     }
 }
 
@@ -130,6 +145,7 @@ void spec_read_system_exchanges(struct reading *r)
         }
         check_foreign(r, &item, system);
     }
+    set_labels(r->spec);
 }
 
 static void check_system(struct reading *r, const struct place *place, const struct profile *p,

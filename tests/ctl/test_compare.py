@@ -118,6 +118,7 @@ class Compare(cli.CliCase):
                          "sweep": {"grid": {"pservers": [1], "trainers": [1]}}}
                 if more is None:
                     extra["systems"] = [{"name": value, "profile": "benchworker"} for value in values]
+                    extra["systems"][1]["exchange"] = {"kind": "PServer", "mode": "Async"}
                 else:
                     extra["parameters"] = [{"name": axis, **more}]
                     extra["sweep"]["grid"][axis] = list(values)
@@ -128,6 +129,7 @@ class Compare(cli.CliCase):
                 self.assertEqual((document["verdict"], point["base"]["point"], point["candidate"]["point"]), ("Slower", 0, 1))
                 self.assertAlmostEqual(point["ratio"]["value"], 10.15 / 11.15 / 1.2, places=3)
                 self.compare(a, "--axis", axis, "--margin", "30%")
+                self.assertEqual("mixed modes: new exchanges by Async" in self.words(a, "--axis", axis, code=6), more is None)
 
     def test_a_margin_has_its_exit_codes(self):
         a = self.measure_axis("1=1.2")

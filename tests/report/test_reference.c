@@ -176,6 +176,12 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(strstr(
         buf_cstr(&out), "Do not compare the throughputs: another year (here 2027, there 2026)."));
     b.year = 2026;
+    f.def->spec->systems.items[0].exchange.mode.kind = EXCHANGE_ASYNC;
+    buf_clear(&out);
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
+    assert_non_null(strstr(buf_cstr(&out), "throughputs: here fluid exchanges by Async, there "
+                                           "the mode is not given."));
+    f.def->spec->systems.items[0].exchange.mode.kind = EXCHANGE_SYNC;
     r->tables.items[1].rows.items[0].workload = NULL;
     buf_clear(&out);
     sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);

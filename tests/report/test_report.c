@@ -404,6 +404,52 @@ TEST(points_without_a_baseline)
     fixture_done(&f);
 }
 
+/* Rows of a mode that is not the others' say so in every table; a warning says what it means. */
+TEST(modes_that_differ)
+{
+    static const struct {
+        const char *second; /* system */
+        bool is_marked;
+    } systems[] = {
+        {"profile: own, exchange: {kind: PServer, mode: Async}", true},
+        {"profile: own", false},
+    };
+    static const struct {
+        enum sheet_form form;
+        const char *expected;
+    } rows[] = {
+        {SHEET_TEXT, "b (Async)   80.00 (160.0%)   70.00 (70.0%)\n"}, /* the grid */
+        {SHEET_TEXT, "b (Async)          1        80.00"},            /* a row of points */
+        {SHEET_TEXT, "mixed modes: b exchanges by Async; rows"},
+        {SHEET_MARKDOWN, "| b (Async) |"},
+        {SHEET_HTML, "b (Async)"},
+        {SHEET_HTML, "mixed modes: b exchanges by Async"},
+        {SHEET_CSV, ",Async\n"},
+        {SHEET_JSON, "\"mode\": \"Async\""},
+    };
+    for (size_t k = 0; k < N_ROWS(systems); k++) {
+        struct fixture f;
+        _cleanup_(freep) char *more =
+            xasprintf(SINGLE_NODE "  repeats: {min: 1}\n"
+                                  "  systems: [{name: a, profile: benchworker}, {name: b, %s}]\n",
+                      systems[k].second);
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}", more, 0);
+        for (uint32_t i = 0; i < f.def->matrix.n_points; i++) {
+            fixture_throughput(&f, i, 0, 100 - 10 * i);
+        }
+        for (size_t i = 0; i < N_ROWS(rows); i++) {
+            _cleanup_(buf_done) struct buf out = BUF_INIT;
+            sheet_as(sheet_points, fixture_build(&f, RUN_SUCCEEDED), &out, rows[i].form,
+                     .columns = 100);
+            if ((strstr(buf_cstr(&out), rows[i].expected) != NULL) != systems[k].is_marked) {
+                fail_msg("%s, row %zu: '%s' is %sin\n%s", systems[k].second, i, rows[i].expected,
+                         systems[k].is_marked ? "not " : "", buf_cstr(&out));
+            }
+        }
+        fixture_done(&f);
+    }
+}
+
 TEST(trials_of_given_up_points)
 {
     struct fixture f;

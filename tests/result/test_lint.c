@@ -313,6 +313,31 @@ TEST(time_that_runs_backwards)
     }
 }
 
+TEST(modes_that_differ)
+{
+    static const struct {
+        const char *a, *b, *message;
+    } rows[] = {
+        {"", "", NULL},
+        {", exchange: {kind: PServer, mode: Async}", ", exchange: {kind: PServer, mode: Async}",
+         NULL},
+        {", exchange: {kind: PServer, backups: 1}", ", exchange: {kind: PServer, mode: Async}",
+         "mixed modes: a exchanges by Sync backups=1, b by Async; rows of another mode wait for "
+         "other trainers and train in another way, so throughput alone does not rank them"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        _cleanup_(freep) char *more = xasprintf(
+            "  baseline: {kind: SingleNode}\n"
+            "  systems: [{name: a, profile: benchworker%s}, {name: b, profile: other%s}]\n",
+            rows[i].a, rows[i].b);
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", more, 0);
+        fixture_throughput(&f, 0, 0, 100);
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_MIXED_MODES, rows[i].message);
+        fixture_done(&f);
+    }
+}
+
 /* A point in tokens has no speedup over one in samples; the others keep theirs. */
 TEST(units_that_differ)
 {

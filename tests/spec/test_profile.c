@@ -211,6 +211,44 @@ TEST(a_definition_asks_what_the_profile_has)
     profiles_done(&profiles);
 }
 
+/* What its program does is said in the definition, unless the system says another thing. */
+TEST(a_definition_takes_the_mode_of_the_profile)
+{
+    static const struct {
+        const char *profile, *system, *workload, *label;
+    } rows[] = {
+        {"mode: Async\n", "", "exchange: {kind: PServer, mode: Sync}", "peer (Async)"},
+        {"mode: Async\n", ", exchange: {kind: PServer}", "exchange: {kind: PServer}",
+         "peer (Async)"},
+        {"mode: Async\n", ", exchange: {kind: PServer, mode: Sync}", "exchange: {kind: PServer}",
+         "peer"},
+        {"mode: Async\n", "", "exchange: {kind: None}", "peer"},
+        {"mode: Async\n", ", exchange: {kind: AllReduce}", "exchange: {kind: None}", "peer"},
+        {"", "", "exchange: {kind: PServer}", "peer"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *profile = xasprintf("name: torch\n%s", rows[i].profile);
+        const bool is_served = strstr(rows[i].workload, "PServer") != NULL;
+        const bool is_reduced = strstr(rows[i].system, "AllReduce") != NULL;
+        _cleanup_(freep) char *text = xasprintf(
+            "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\nspec:\n"
+            "  systems: [{name: native, profile: benchworker}, {name: peer, profile: torch, "
+            "command: [a]%s}]\n"
+            "  workload: {model: vgg16-fluid-fc512, batchSize: 1, %s}\n"
+            "  sweep: {grid: {trainers: [2]}}\n"
+            "  roles: {trainer: {replicas: {from: trainers}}%s%s}\n  measure: {steps: 5}\n",
+            rows[i].system, rows[i].workload, is_served ? ", pserver: {replicas: {value: 1}}" : "",
+            is_reduced ? ", worker: {replicas: {from: trainers}}" : "");
+        struct profiles profiles = {0};
+        *vec_push(&profiles.list) = load(profile);
+        struct spec *spec = definition_load(text, &(struct spec_overrides){.profiles = &profiles});
+        assert_string_equal(spec->systems.items[0].label, "native");
+        assert_string_equal(spec->systems.items[1].label, rows[i].label);
+        spec_free(spec);
+        profiles_done(&profiles);
+    }
+}
+
 /* The command of the only trainer of a point, words joined by spaces, or the error. Owned. */
 static char *command_of(struct spec *spec_take, uint32_t point)
 {

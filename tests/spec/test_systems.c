@@ -411,18 +411,12 @@ static const struct {
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
      "5:49: error: spec.systems[1]: only benchworker's trainers and parameter servers exchange by "
      "'Sync accumulate=2', and system 'mine' has profile 'other'",
-     "give the system an exchange of its own, with a kind only"},
+     "give the system an exchange of its own, with the mode of its program"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, localSteps: 2}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:76: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
      "with parameter servers know it",
      "leave it out, or write kind: PServer"},
-    {"[{name: mine, profile: other, exchange: {kind: PServer, localSteps: 2}}]", NULL,
-     "{grid: {trainers: [1]}}",
-     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:52: error: spec.systems[0].exchange: only benchworker's trainers and parameter servers "
-     "exchange by 'Sync localSteps=2'",
-     "leave all but the kind out"},
     /* The same holds for the way that only benchworker's replicas choose. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: Tcp}}",
