@@ -349,7 +349,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
-    _cleanup_(freep) char *title = text_capitals(result_unit(p->run->result, &is_mixed));
+    _cleanup_(freep) char *title = text_capitals(result_shown_unit(p->run->result, &is_mixed));
     for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
         const struct point_result *point = &p->run->result->points[i];
         for (size_t k = 0; k < point->n_trials; k++) {
@@ -357,7 +357,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             _cleanup_(buf_done) struct buf x = BUF_INIT;
             figure_format(&trial->throughput, &x);
             if (is_mixed && trial->throughput.estimate.known) {
-                buf_printf(&x, " %s", trial->throughput.unit);
+                buf_printf(&x, " %s", figure_shown(&trial->throughput).unit);
             }
             table_text(t, "  POINT", "  %u", i);
             table_number(t, "TRIAL", "%u", trial->trial);

@@ -159,8 +159,9 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         CHART_DOTS,
         .id = "trials",
         .title = xstrdup("Throughput by trial"),
-        .x_title = xstrdup(p->throughput.unit),
-        .dots.reference = p->throughput.estimate.known ? p->throughput.estimate.value : NAN,
+        .x_title = xstrdup(figure_shown(&p->throughput).unit),
+        .dots.reference =
+            p->throughput.estimate.known ? figure_shown(&p->throughput).estimate.value : NAN,
     };
     struct dot_chart *dots = &chart.dots;
     *vec_push(&dots->series) = xstrdup("throughput");
@@ -173,12 +174,13 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
         figure_format(&t->throughput, &value);
         struct chart_series *row = vec_push(&dots->rows);
         *row = (struct chart_series){.name = xasprintf("trial %u", t->trial)};
-        *vec_push(&row->marks) = (struct chart_mark){
-            .value = t->throughput.estimate.value,
-            .low = NAN,
-            .high = NAN,
-            .ideal = NAN,
-            .text = xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value), t->throughput.unit)};
+        *vec_push(&row->marks) =
+            (struct chart_mark){.value = figure_shown(&t->throughput).estimate.value,
+                                .low = NAN,
+                                .high = NAN,
+                                .ideal = NAN,
+                                .text = xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value),
+                                                  figure_shown(&t->throughput).unit)};
     }
     if (dots->rows.len > 0) {
         buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "
@@ -215,7 +217,8 @@ static void put_point(struct buf *out, const struct site_run *run, uint32_t poin
     }
     page_element(out, "p", buf_cstr(&text));
     buf_puts(out, "\n<section class=\"verdict\" aria-label=\"Figures\">\n<dl>\n");
-    put_figure(out, "Throughput", &p->throughput.estimate, p->throughput.unit);
+    const struct figure x = figure_shown(&p->throughput);
+    put_figure(out, "Throughput", &x.estimate, x.unit);
     put_figure(out, "Speedup", &p->speedup.estimate, "times its baseline");
     put_figure(out, "Efficiency", &p->efficiency.estimate, NULL);
     buf_printf(out, "<dt>Trials</dt><dd>%zu of %zu succeeded</dd>\n</dl>\n</section>\n",

@@ -233,9 +233,9 @@ static void judge_together(struct comparison *c)
 }
 
 /* The mean of medians says nothing about its own spread; the mean of ratios does. */
-static struct figure mean_throughput(const struct estimate *medians, size_t n)
+static struct figure mean_throughput(const struct estimate *medians, size_t n, const char *unit)
 {
-    struct figure f = {.unit = "samples/s", .scope = "job"};
+    struct figure f = {.unit = unit, .scope = "job"};
     const struct estimate mean = stats_geomean(medians, n);
     f.estimate = (struct estimate){.known = mean.known, .value = mean.value};
     return f;
@@ -250,13 +250,15 @@ void compare_take_means(struct comparison *c)
     size_t i = 0;
     vec_each (const struct compared_point, p, &c->points) {
         if (compare_is_measured(p)) {
-            base[i] = p->base->throughput.estimate;
-            candidate[i] = p->candidate->throughput.estimate;
+            base[i] = figure_shown(&p->base->throughput).estimate;
+            candidate[i] = figure_shown(&p->candidate->throughput).estimate;
             ratios[i++] = p->ratio.estimate;
         }
     }
-    c->geomean_base = mean_throughput(base, n);
-    c->geomean_candidate = mean_throughput(candidate, n);
+    bool is_mixed;
+    c->geomean_base = mean_throughput(base, n, result_shown_unit(c->base, &is_mixed));
+    c->geomean_candidate =
+        mean_throughput(candidate, n, result_shown_unit(c->candidate, &is_mixed));
     c->geomean_ratio = (struct figure){.unit = "ratio", .scope = "job"};
     c->geomean_ratio.estimate = stats_geomean(ratios, n);
 }

@@ -56,7 +56,7 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
     if (str_eq(f->unit, "ratio")) {
         words_put_percent(&f->estimate, &text);
     } else {
-        words_put_estimate(&f->estimate, f->unit, &text);
+        words_put_figure(f, &text);
     }
     return buf_take(&text);
 }
@@ -138,7 +138,7 @@ static double ideal_of(const struct layout *l, const struct point_result *p, con
 {
     const struct estimate *e = &p->efficiency.estimate;
     return f == &p->throughput && !l->own_baselines && e->known && e->value > 0
-               ? f->estimate.value / e->value
+               ? figure_shown(f).estimate.value / e->value
                : NAN;
 }
 
@@ -166,7 +166,8 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
             continue;
         }
-        struct chart_mark *mark = add_mark(&s, &f->estimate, mark_text(l, p, f, ""));
+        const struct figure shown = figure_shown(f);
+        struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, f, ""));
         mark->x = x_of(c, params_get(&p->point->params, x), number);
         mark->ideal = ideal_of(l, p, f);
     }
@@ -269,7 +270,7 @@ static void add_ideal(struct chart_series *row, const struct layout *l,
     if (isfinite(ideal.value)) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "%s: ideal ", row->name);
-        words_put_estimate(&ideal, p->throughput.unit, &text);
+        words_put_estimate(&ideal, figure_shown(&p->throughput).unit, &text);
         add_mark(row, &ideal, buf_take(&text))->series = 1;
     }
 }
@@ -285,7 +286,8 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
             struct chart_series row = {.name = charts_point_name(l, p)};
-            add_mark(&row, &p->throughput.estimate, mark_text(l, p, &p->throughput, ""));
+            const struct figure shown = figure_shown(&p->throughput);
+            add_mark(&row, &shown.estimate, mark_text(l, p, &p->throughput, ""));
             add_ideal(&row, l, p);
             *vec_push(&c->rows) = row;
         }
@@ -361,8 +363,7 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
             _cleanup_(freep) char *name = charts_point_name(l, p);
             struct buf text = BUF_INIT;
             buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
-            number_format(f->estimate.value, &text);
-            buf_printf(&text, " %s", f->unit);
+            words_put_figure(f, &text);
             add_mark(&row, &ratio, buf_take(&text));
         }
         if (row.marks.len > 0) {

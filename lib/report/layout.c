@@ -21,7 +21,7 @@ static bool same_value(const struct params *a, const struct params *b, const cha
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .words.spec = r->def->spec, .own_baselines = true};
-    l->unit = result_unit(r, &l->mixed_units);
+    l->unit = result_shown_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
     result_each_swept (p, r) {
         words_add_differences(&l->words, first, p->point);
@@ -301,7 +301,7 @@ struct point_columns {
     unsigned parts;
     bool by_index, has_index;    /* the index in place of what varies; besides that */
     bool x_interval, e_interval; /* of throughput, of efficiency */
-    bool range, batches;
+    bool range;
     bool resources[N_RESOURCE_COLUMNS];
     char *word; /* of the run; NULL: none; owned */
 };
@@ -313,10 +313,6 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
             (parts & LAYOUT_BY_INDEX) != 0 || (!l->words.systems && l->words.names.len == 0),
         .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
         .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
-        /* Where the batch varies, samples/s compare across the rows, and mini-batches/s are what
-         * papers of 2018 have. */
-        .batches = (parts & LAYOUT_BATCHES) != 0 && !l->mixed_units &&
-                   strcmp(l->unit, "samples/s") == 0 && words_has_name(&l->words.names, BATCH_SIZE),
         .word = run_word(l),
     };
     c.parts = l->own_baselines ? parts & ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES) : parts;
@@ -334,21 +330,17 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
 static void put_throughput(struct table *t, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
-    const struct estimate *x = &p->throughput.estimate;
     table_figure(t, "THROUGHPUT", &p->throughput);
     if (l->mixed_units) {
-        table_text(t, "UNIT", "%s", x->known ? p->throughput.unit : "-");
+        table_text(t, "UNIT", "%s",
+                   p->throughput.estimate.known ? figure_shown(&p->throughput).unit : "-");
     }
     if (with->x_interval) {
         table_interval(t, "95% INTERVAL", &p->throughput);
     }
     if (with->range) {
-        table_value(t, "MIN", p->throughput_min);
-        table_value(t, "MAX", p->throughput_max);
-    }
-    if (with->batches) {
-        const double batch = (double)params_get(&p->point->params, BATCH_SIZE)->i;
-        table_value(t, "BATCHES/S", x->known ? x->value / batch : NAN);
+        table_value(t, "MIN", figure_shown_value(&p->throughput, p->throughput_min));
+        table_value(t, "MAX", figure_shown_value(&p->throughput, p->throughput_max));
     }
     table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
 }

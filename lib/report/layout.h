@@ -34,7 +34,6 @@ enum layout_part {
     LAYOUT_SCALING = 2,   /* speedup and efficiency */
     LAYOUT_BY_INDEX = 4,  /* the point's index instead of what varies, for narrow terminals */
     LAYOUT_RESOURCES = 8, /* efficiency per pod and per CPU, for wide tables */
-    LAYOUT_BATCHES = 16,  /* mini-batches/s, where the batch varies; for wide tables */
 };
 /* One row per swept point. Interval columns are omitted if no point has one, scaling columns if
  * every point is its own baseline. Of LAYOUT_RESOURCES, a column that no point knows, or that

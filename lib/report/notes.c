@@ -165,8 +165,9 @@ static void note_scaling(struct notes *notes, const struct layout *l)
                   words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
     } else {
         notes_add(notes, NOTE_INFO,
-                  "Speedup S = X / X_base, efficiency E = S x %s of the baseline / %s.%s",
-                  words.many, words.many, intervals);
+                  "Speedup S = X / X_base%s, efficiency E = S x %s of the baseline / %s.%s",
+                  r->def->spec->unit == UNIT_OF_BATCHES ? " in samples/s" : "", words.many,
+                  words.many, intervals);
     }
 }
 
@@ -219,7 +220,8 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     result_describe_baseline(r, p, &text);
     const struct point_result *base = &r->points[p->point->baseline_index];
-    const struct estimate *e = &base->throughput.estimate;
+    const struct figure shown = figure_shown(&base->throughput);
+    const struct estimate *e = &shown.estimate;
     buf_puts(&text, " (");
     if (e->known && e->has_interval) {
         number_format_range(e->low, e->high, &text);

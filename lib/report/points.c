@@ -94,9 +94,7 @@ static bool put_parts(struct sheet *s, const struct layout *l, unsigned first, u
 static void put_points(struct sheet *s, const struct layout *l)
 {
     const unsigned both = LAYOUT_THROUGHPUT | LAYOUT_SCALING;
-    if (put_parts(s, l, both | LAYOUT_BATCHES | LAYOUT_RESOURCES, 0) ||
-        put_parts(s, l, both | LAYOUT_BATCHES, 0) || put_parts(s, l, both, 0) ||
-        put_parts(s, l, LAYOUT_THROUGHPUT | LAYOUT_BATCHES, LAYOUT_SCALING) ||
+    if (put_parts(s, l, both | LAYOUT_RESOURCES, 0) || put_parts(s, l, both, 0) ||
         put_parts(s, l, LAYOUT_THROUGHPUT, LAYOUT_SCALING)) {
         return;
     }
@@ -169,14 +167,15 @@ static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
 
 static void put_figures(struct sheet *s, const struct point_result *p)
 {
-    const struct estimate *own = &p->throughput.estimate, *speedup = &p->speedup.estimate;
+    const struct figure shown = figure_shown(&p->throughput);
+    const struct estimate *own = &shown.estimate, *speedup = &p->speedup.estimate;
     const struct estimate *efficiency = &p->efficiency.estimate;
     sheet_value(s, "throughput", own);
-    sheet_word(s, "throughput_unit", own->known ? p->throughput.unit : NULL);
+    sheet_word(s, "throughput_unit", own->known ? shown.unit : NULL);
     sheet_interval(s, "throughput_low", "throughput_high", own);
     sheet_method(s, "throughput_method", own);
-    sheet_number(s, "throughput_min", p->throughput_min);
-    sheet_number(s, "throughput_max", p->throughput_max);
+    sheet_number(s, "throughput_min", figure_shown_value(&p->throughput, p->throughput_min));
+    sheet_number(s, "throughput_max", figure_shown_value(&p->throughput, p->throughput_max));
     sheet_value(s, "speedup", speedup);
     sheet_interval(s, "speedup_low", "speedup_high", speedup);
     sheet_value(s, "efficiency", efficiency);
@@ -201,8 +200,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     put_figures(s, p);
     sheet_word(s, "baseline_kind", baseline_kind_names[def->spec->baseline.kind]);
     sheet_number(s, "baseline_point", base == NULL ? NAN : base->point->index);
-    sheet_value(s, "baseline_throughput",
-                base == NULL ? &(struct estimate){0} : &base->throughput.estimate);
+    const struct figure x = base == NULL ? (struct figure){0} : figure_shown(&base->throughput);
+    sheet_value(s, "baseline_throughput", &x.estimate);
     sheet_count(s, "trials_succeeded", p->n_succeeded);
     sheet_count(s, "trials_total", p->n_trials);
     sheet_bool(s, "rehearsal", def->rehearsal);

@@ -30,7 +30,7 @@ static double largest(const struct comparison *c, enum change change)
 
 static void say_figures(struct notes *lines, const struct comparison *c)
 {
-    const struct figure *f = &c->points.items[0].base->throughput;
+    const struct figure f = figure_shown(&c->points.items[0].base->throughput);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     size_t n_base, n_candidate;
     if (compare_layout_trials(c, &n_base, &n_candidate)) {
@@ -40,7 +40,7 @@ static void say_figures(struct notes *lines, const struct comparison *c)
     notes_add(
         lines, NOTE_INFO,
         "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s; %s.",
-        f->unit, f->scope, buf_cstr(&text),
+        f.unit, f.scope, buf_cstr(&text),
         one_run ? ", geometric mean over the pairs of blocks" : "",
         !compare_layout_any_interval(c)
             ? (one_run ? "intervals need 3 pairs" : "intervals need 3 trials on both sides")

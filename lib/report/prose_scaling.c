@@ -51,7 +51,7 @@ static void put_verdict(const struct curve *c, struct buf *out)
     begin_part(out);
     buf_printf(out, "%u %ss: ", trainers_of(p), role_of(c));
     if (!e->known || p->point->baseline_index == p->point->index) {
-        words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
+        words_put_figure(&p->throughput, out);
         return;
     }
     number_format(p->speedup.estimate.value, out);

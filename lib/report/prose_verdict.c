@@ -134,9 +134,9 @@ static void put_trials(const struct point_result *p, struct buf *out)
         return;
     }
     buf_printf(out, ", the median of %zu trials from ", p->n_succeeded);
-    number_format(p->throughput_min, out);
+    number_format(figure_shown_value(&p->throughput, p->throughput_min), out);
     buf_puts(out, " to ");
-    number_format(p->throughput_max, out);
+    number_format(figure_shown_value(&p->throughput, p->throughput_max), out);
 }
 
 static void add_fastest(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
@@ -145,7 +145,7 @@ static void add_fastest(struct prose_verdict *lines, const struct layout *l, con
     const struct point_result *p = c->fastest;
     put_point(l, p, &text);
     buf_puts(&text, " with ");
-    words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
+    words_put_figure(&p->throughput, &text);
     put_trials(p, &text);
     const struct estimate *speedup = &p->speedup.estimate;
     if (speedup->known && !has_own_baseline(p)) {
@@ -188,7 +188,7 @@ static void put_other(const struct layout *l, const struct choice *c, const stru
 {
     put_point(l, p, out);
     buf_puts(out, " with ");
-    words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
+    words_put_figure(&p->throughput, out);
     buf_puts(out, ", ");
     put_slower(c, p, out);
 }
@@ -215,7 +215,7 @@ static void add_baseline(struct prose_verdict *lines, const struct layout *l,
     buf_printf(&text, "point %" PRIu32 ": ", base->point->index);
     result_describe_replicas(l->result, base->point, &text);
     buf_puts(&text, ": ");
-    words_put_estimate(&base->throughput.estimate, base->throughput.unit, &text);
+    words_put_figure(&base->throughput, &text);
     if (is_next_best(c, base)) {
         buf_puts(&text, ", ");
         put_slower(c, base, &text);
@@ -241,7 +241,7 @@ static void put_equals(const struct layout *l, const struct choice *c, struct bu
         buf_puts(out, n == 1 ? "; not significantly different from " : "; ");
         put_point(l, p, out);
         buf_puts(out, " with ");
-        number_format(p->throughput.estimate.value, out);
+        number_format(figure_shown(&p->throughput).estimate.value, out);
     }
     if (n > MAX_TIES) {
         buf_printf(out, "; and %zu more", n - MAX_TIES);

@@ -138,9 +138,9 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
     if (low != high && low->point->system != high->point->system) {
         const struct system *systems = r->def->spec->systems.items;
         buf_puts(&text, ", here from ");
-        number_format(low->throughput.estimate.value, &text);
+        number_format(figure_shown(&low->throughput).estimate.value, &text);
         buf_printf(&text, " (%s) to ", systems[low->point->system].name);
-        number_format(high->throughput.estimate.value, &text);
+        number_format(figure_shown(&high->throughput).estimate.value, &text);
         buf_printf(&text, " %s (%s)", l->unit, systems[high->point->system].name);
     }
     sheet_span(s, SHEET_PLAIN,

@@ -103,12 +103,13 @@ void table_value(struct table *t, const char *title, double value)
 
 void table_figure(struct table *t, const char *title, const struct figure *f)
 {
-    table_value(t, title, f->estimate.known ? f->estimate.value : NAN);
+    table_value(t, title, f->estimate.known ? figure_shown(f).estimate.value : NAN);
 }
 
 void table_interval(struct table *t, const char *title, const struct figure *f)
 {
-    const struct estimate *e = &f->estimate;
+    const struct figure shown = figure_shown(f);
+    const struct estimate *e = &shown.estimate;
     struct buf text = BUF_INIT;
     if (e->known && e->has_interval) {
         number_format_range(e->low, e->high, &text);
@@ -455,5 +456,5 @@ void table_format_html_scrolled(const struct table *t, const char *label, struct
 
 void figure_format(const struct figure *f, struct buf *out)
 {
-    number_format(f->estimate.known ? f->estimate.value : NAN, out);
+    number_format(f->estimate.known ? figure_shown_value(f, f->estimate.value) : NAN, out);
 }

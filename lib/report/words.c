@@ -96,6 +96,12 @@ void words_put_estimate(const struct estimate *e, const char *unit, struct buf *
     }
 }
 
+void words_put_figure(const struct figure *f, struct buf *out)
+{
+    const struct figure shown = figure_shown(f);
+    words_put_estimate(&shown.estimate, shown.unit, out);
+}
+
 void words_put_percent(const struct estimate *e, struct buf *out)
 {
     buf_printf(out, "%.1f%%", 100 * e->value);

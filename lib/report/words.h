@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "stats/stats.h"
 #include "spec/matrix.h"
+#include "result/result.h"
 
 /* Names of parameters, each once, in byte order: a vector (base/vec.h). The names are borrowed. */
 struct words_names {
@@ -54,5 +55,6 @@ static inline const char *plural(uint64_t n)
 
 /* "120.7 samples/s (95%: 118.1..122.9)"; without an interval, or with a `unit` "", without that. */
 void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out);
+void words_put_figure(const struct figure *f, struct buf *out);
 /* A ratio: "64.8% (95%: 56.4..75.1%)". */
 void words_put_percent(const struct estimate *e, struct buf *out);

@@ -17,12 +17,13 @@ json_t *json_count(uint64_t n)
 
 json_t *figure_to_json(const struct figure *f)
 {
-    const struct estimate *e = &f->estimate;
+    const struct figure shown = figure_shown(f);
+    const struct estimate *e = &shown.estimate;
     const bool has_interval = e->known && e->has_interval;
     return JSON_OBJECT_OF(
         {"value", json_number_or_null(e->known ? e->value : NAN)},
         {"low", json_number_or_null(has_interval ? e->low : NAN)},
         {"high", json_number_or_null(has_interval ? e->high : NAN)},
         {"method", json_text_or_null(has_interval ? interval_method_names[e->method] : NULL)},
-        {"unit", json_string(f->unit)}, {"scope", json_string(f->scope)});
+        {"unit", json_string(shown.unit)}, {"scope", json_string(f->scope)});
 }

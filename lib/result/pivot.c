@@ -274,7 +274,7 @@ static struct estimate figure_at(const struct pivot *pivot, const struct point_r
 {
     switch (pivot->figure) {
     case PIVOT_THROUGHPUT:
-        return p->throughput.estimate;
+        return figure_shown(&p->throughput).estimate;
     case PIVOT_SPEEDUP:
         return p->speedup.estimate;
     case PIVOT_EFFICIENCY:
@@ -454,7 +454,7 @@ static void name_unit(struct pivot *p)
         p->ratio_axis != NULL || (p->figure != PIVOT_THROUGHPUT && p->figure != PIVOT_COST);
     p->unit = p->has_summaries          ? "ratio"
               : p->figure == PIVOT_COST ? "a million"
-                                        : result_unit(p->result, &is_mixed);
+                                        : result_shown_unit(p->result, &is_mixed);
 }
 
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,

@@ -70,6 +70,32 @@ const char *result_unit(const struct result *r, bool *ret_is_mixed)
     return unit == NULL ? r->points[0].throughput.unit : unit;
 }
 
+static const char batches[] = "batches/s";
+
+const char *result_shown_unit(const struct result *r, bool *ret_is_mixed)
+{
+    const char *unit = result_unit(r, ret_is_mixed);
+    const bool is_shown = r->def->spec->unit == UNIT_OF_BATCHES && str_eq(unit, "samples/s");
+    return is_shown ? batches : unit;
+}
+
+double figure_shown_value(const struct figure *f, double value)
+{
+    return f->batch > 0 ? value / (double)f->batch : value;
+}
+
+struct figure figure_shown(const struct figure *f)
+{
+    struct figure shown = *f;
+    struct estimate *e = &shown.estimate;
+    e->value = figure_shown_value(f, e->value);
+    e->low = figure_shown_value(f, e->low);
+    e->high = figure_shown_value(f, e->high);
+    shown.unit = f->batch > 0 ? batches : f->unit;
+    shown.batch = 0;
+    return shown;
+}
+
 const struct point_result *result_baseline(const struct result *r, const struct point_result *p)
 {
     return p->point->baseline_excluded ? NULL : &r->points[p->point->baseline_index];
@@ -112,6 +138,7 @@ void result_describe_baseline(const struct result *r, const struct point_result 
         buf_puts(out, "not measured");
         return;
     }
-    number_format(base->throughput.estimate.value, out);
-    buf_printf(out, " %s", base->throughput.unit);
+    const struct figure x = figure_shown(&base->throughput);
+    number_format(x.estimate.value, out);
+    buf_printf(out, " %s", x.unit);
 }

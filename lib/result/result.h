@@ -22,7 +22,13 @@ struct figure {
     struct estimate estimate;
     const char *unit;  /* "samples/s", "ratio"; static */
     const char *scope; /* "job" or "replica"; static */
+    int64_t batch;     /* printed in batches/s of so many samples; 0: as it is */
 };
+/* As the definition wants it printed: everything that is printed asks this, and what is computed
+ * does not, because only samples/s compare where batches differ. The second converts another value
+ * in the unit of `f`. */
+struct figure figure_shown(const struct figure *f);
+double figure_shown_value(const struct figure *f, double value);
 
 /* How much time a replica needs for a step (replica_speed.h). */
 enum speed_kind { SPEED_NONE, SPEED_WORK, SPEED_STEP };
@@ -269,6 +275,8 @@ uint32_t result_count_trials(const struct result *r);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.
  * *ret_is_mixed: another one has another unit. Static. */
 const char *result_unit(const struct result *r, bool *ret_is_mixed);
+/* The same as it is printed: "batches/s" where the definition asks for that. */
+const char *result_shown_unit(const struct result *r, bool *ret_is_mixed);
 /* "pytorch, 1 trainer, no pserver, batch_size 16": what the replicas of a point are, its system
  * where there are several. */
 void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out);

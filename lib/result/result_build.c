@@ -261,8 +261,26 @@ void result_add_point(struct result *r, uint32_t point, const struct attempt_row
     finish_point(r, point);
 }
 
+static void show_batches(struct figure *f, const struct point *point)
+{
+    f->batch = str_eq(f->unit, result_units[UNIT_SAMPLES]) ? point->batch_size : 0;
+}
+
+static void choose_units(struct result *r)
+{
+    for (uint32_t i = 0; r->def->spec->unit == UNIT_OF_BATCHES && i < r->def->matrix.n_points;
+         i++) {
+        struct point_result *p = &r->points[i];
+        show_batches(&p->throughput, p->point);
+        for (size_t k = 0; k < p->n_trials; k++) {
+            show_batches(&p->trials[k].throughput, p->point);
+        }
+    }
+}
+
 void result_end_points(struct result *r)
 {
+    choose_units(r);
     const struct matrix *m = &r->def->matrix;
     for (uint32_t i = 0; i < m->n_points; i++) {
         if (!m->points[i].baseline_excluded) {

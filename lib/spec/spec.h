@@ -180,6 +180,8 @@ struct run_policy {
     int64_t ttl_s;             /* a finished run's object goes after this time; -1: stays */
     enum clean_pod_policy clean_pod_policy;
 };
+/* What throughputs in samples/s are printed in: as they are, or as mini-batches of a trainer. */
+enum unit { UNIT_OF_SAMPLES, UNIT_OF_BATCHES };
 /* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
 enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
@@ -197,6 +199,7 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
+    enum unit unit;              /* in which throughputs are printed */
     double target_accuracy;      /* the time until it is a figure; 0: none */
     double accuracy_after_s;     /* the accuracy at this time is a figure; 0: it is not */
     int64_t repeats;             /* trials a point; with a stop rule at most */
@@ -237,5 +240,6 @@ extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" 
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];
 extern const char *const metric_names[5]; /* "throughput", ... */
+extern const char *const unit_names[2];   /* "Samples", "Batches" */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];

@@ -157,7 +157,8 @@ static void read_measure(struct reading *r)
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(
         r->diags, &measure,
-        FIELDS("warmupSteps", "steps", "timeToAccuracy", "accuracyAfterTime")); /* noted */
+        FIELDS("warmupSteps", "steps", "unit", "timeToAccuracy", "accuracyAfterTime")); /* noted */
+    spec->unit = read_enum_or(r->diags, &measure, "unit", unit_names, UNIT_OF_SAMPLES);
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     spec->target_accuracy = read_accuracy(r, PLACE(&measure, "timeToAccuracy"));

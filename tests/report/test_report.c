@@ -450,6 +450,55 @@ TEST(modes_that_differ)
     }
 }
 
+/* A definition that counts mini-batches, with a batch that differs between a point and its baseline:
+ * the rate is of the point's own batches, and speedup divides samples/s. */
+TEST(batches_as_the_unit)
+{
+    static const struct {
+        enum sheet_form form;
+        const char *expected;
+    } rows[] = {
+        {SHEET_TEXT, "Throughput in batches/s (efficiency), by "},
+        {SHEET_TEXT, "2 trainers: 1.500x (75.0%; 95%: 70.9..79.4%)"},
+        {SHEET_TEXT,
+         "        16          1        5.000   4.698..5.319   4.875   5.125      3/3     1.000"},
+        {SHEET_TEXT,
+         "         8          2        15.00   14.09..15.96   14.63   15.38      3/3     1.500     "
+         "   75.0%"},
+        {SHEET_TEXT, "Throughput X: batches/s of the whole job"},
+        {SHEET_TEXT, "Speedup S = X / X_base in samples/s, efficiency"},
+        {SHEET_TEXT,
+         "1 trainer, 1 pserver, batch_size 16: 5.000 batches/s (4.698..5.319, 3/3 trials)"},
+        {SHEET_MARKDOWN, "| 15.00 | 14.09..15.96 | 14.63 | 15.38 |"},
+        {SHEET_CSV, ",15,batches/s,14.09"},
+        {SHEET_CSV, ",14.625,15.375,1.5,"},
+        {SHEET_JSON, "\"unit\": \"batches/s\""},
+        {SHEET_HTML, "batches/s"},
+    };
+    struct fixture f;
+    fixture_init(
+        &f,
+        "{points: [{trainers: 1, batch_size: 16, pservers: 1}, {trainers: 2, batch_size: 8, "
+        "pservers: 1}]}",
+        "  baseline: {kind: Point, where: {trainers: 1, batch_size: 16}}\n  repeats: {min: 3}\n"
+        "  measure: {warmupSteps: 2, steps: 8, unit: Batches}\n",
+        0);
+    for (uint32_t i = 0; i < 3; i++) {
+        fixture_throughput(&f, 0, i, 78 + 2 * i);
+        fixture_throughput(&f, 1, i, 117 + 3 * i);
+    }
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        sheet_as(sheet_points, r, &out, rows[i].form, .columns = 200);
+        if (strstr(buf_cstr(&out), rows[i].expected) == NULL ||
+            strstr(buf_cstr(&out), "80.00") != NULL) {
+            fail_msg("row %zu: '%s' is not in\n%s", i, rows[i].expected, buf_cstr(&out));
+        }
+    }
+    fixture_done(&f);
+}
+
 TEST(trials_of_given_up_points)
 {
     struct fixture f;

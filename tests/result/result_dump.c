@@ -70,12 +70,12 @@ STRUCT(estimate, ESTIMATE)
         0                                                                                          \
     }
 
-#define FIGURE(F) F(estimate, estimate) F(TEXT, unit) F(TEXT, scope)
+#define FIGURE(F) F(estimate, estimate) F(TEXT, unit) F(TEXT, scope) F(INT, batch)
 STRUCT(figure, FIGURE)
 #define DUMP_figure(name) INNER(figure, name)
 #define ZERO_figure                                                                                \
     {                                                                                              \
-        {0}, NULL, NULL                                                                            \
+        {0}, NULL, NULL, 0                                                                         \
     }
 
 #define SUMMARY_SOURCE(F)                                                                          \
