@@ -96,16 +96,16 @@ static void add_hardware(const struct reference_beside *b, const struct referenc
                          struct buf *reasons)
 {
     const char *theirs = reference_hardware(b->reference, t);
-    const char *ours = NULL;
-    bool is_same = b->result->hardware.len > 0;
+    const char *ours = NULL; /* builds and kernels may differ on it */
+    bool is_same = b->result->hardware.len > 0, is_mixed = false;
     vec_each (const struct hardware, h, &b->result->hardware) {
-        ours = h->cpu_model != NULL ? h->cpu_model : ours;
+        is_mixed |= ours != NULL && h->cpu_model != NULL && !str_eq(h->cpu_model, ours);
+        ours = ours == NULL ? h->cpu_model : ours;
         is_same = is_same && h->cpu_model != NULL && str_eq(h->cpu_model, theirs);
     }
     if (!is_same) {
         add_reason(reasons, "other hardware (here %s%s, there %s)",
-                   ours == NULL ? "not known" : ours,
-                   b->result->hardware.len > 1 ? " and other" : "",
+                   ours == NULL ? "not known" : ours, is_mixed ? " and other" : "",
                    theirs[0] == '\0' ? "unknown" : theirs);
     }
 }

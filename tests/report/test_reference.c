@@ -144,6 +144,48 @@ TEST(beside_a_run_in_its_page)
     fixture_done(&f);
 }
 
+/* Builds and kernels make other machines of a run, and no other hardware. */
+TEST(hardware_has_the_name_of_its_cpu)
+{
+    static const struct {
+        const char *first, *second, *said;
+    } rows[] = {
+        {"{\"cpu_model\":\"A\"}", "{\"cpu_model\":\"A\",\"build\":\"b\"}", "(here A, there "},
+        {"{\"cpu_model\":\"A\"}", "{\"build\":\"b\"}", "(here A, there "},
+        {"{\"cpu_model\":\"A\"}", "{\"cpu_model\":\"B\"}", "(here A and other, there "},
+        {"{\"build\":\"a\"}", "{\"build\":\"b\"}", "(here not known, there "},
+    };
+    struct fixture f;
+    struct diags diags = {0};
+    struct reference *r = NULL;
+    static const char text[] =
+        "name: mine\ntitle: T\nyear: 2026\nhardware: C\nsources: [{id: s, title: S}]\ntables:\n"
+        "- name: t\n  title: T\n  source: s\n  quality: Table\n  unit: samples/s\n"
+        "  axis: trainers\n  columns: [1, 2]\n  rows: [{name: a, values: [16, 20]}]\n";
+    assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                     SINGLE_NODE "  repeats: {min: 1}\n", 0);
+        for (uint32_t p = 0; p < 3; p++) {
+            struct attempt_row *row = fixture_throughput(&f, p, 0, 40);
+            for (size_t k = 0; k < row->replicas.len; k++) {
+                fixture_set_environment(&f, p, k, p == 0 ? rows[i].first : rows[i].second);
+            }
+        }
+        struct reference_beside b = {.reference = r,
+                                     .asked = r->name,
+                                     .result = fixture_build(&f, RUN_SUCCEEDED),
+                                     .year = 2026};
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
+        if (strstr(buf_cstr(&out), rows[i].said) == NULL) {
+            fail_msg("row %zu: '%s' is not in\n%s", i, rows[i].said, buf_cstr(&out));
+        }
+        fixture_done(&f);
+    }
+    reference_free(r);
+}
+
 /* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
 TEST(what_is_the_same_is_not_listed)
 {
