@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import re
 import statistics
 
 import cli
@@ -113,6 +114,14 @@ class Reference(cli.CliCase):
             self.assertTrue(close(figure["efficiency"], figure["value"] / (figure["column"] * one[name])))
         text = self.ctl("results", "--reference", "paddle-vgg16-cpu-2018").stdout
         self.assertIn("PaddlePaddle Fluid    78.64%   77.48%*   62.44%   60.89%\n", text)
+        rows = list(csv.DictReader(io.StringIO(self.ctl("results", "--reference", "paddle-vgg16-cpu-2018", "-o", "csv").stdout)))
+        self.assertEqual([float(r["printed_efficiency"]) for r in rows if r["printed_efficiency"]], [round(p / 100, 4) for p in printed])
+
+    def test_what_the_page_prints_besides(self):
+        text = self.ctl("results", "--reference", "paddle-vgg16-cpu-2018").stdout
+        self.assertGreaterEqual(len(re.findall(r"^TensorFlow +- +- +- +-$", text, re.M)), 3)  # a row in each of three tables
+        for part in ("network interference", "cpu MHz 2101.000, cache size 20480 KB"):
+            self.assertIn(part, " ".join(text.split()))
 
     def test_the_medians_of_the_sheet(self):
         table = self.document("tf-sheet-2017")["tables"][0]
