@@ -108,9 +108,11 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     ret->params.columns = args_get(&cli->args, "columns", NULL);
     ret->params.ratio = args_get(&cli->args, "ratio", NULL);
     enum exit_code code = take_figure(cli, &ret->params.figure);
-    if (code == EXIT_OK && price != NULL && ret->params.figure != PIVOT_COST) {
-        code = cli_error(EXIT_USAGE, "remove --price, or write --cells cost",
-                         "--price needs --cells cost (got --cells %s)",
+    if (code == EXIT_OK && price != NULL && !pivot_is_cost(ret->params.figure)) {
+        code = cli_error(EXIT_USAGE,
+                         "remove --price, or write --cells cost or --cells time-to-accuracy-cost",
+                         "--price needs --cells cost or --cells time-to-accuracy-cost (got --cells "
+                         "%s)",
                          pivot_figures[ret->params.figure].name);
     }
     return code;
@@ -210,9 +212,12 @@ static const struct arg_opt opts[] = {
     {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
     {"cells", 0, "FIGURE",
      "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
-     "price-index, cost, exchange-share"},
+     "price-index, cost, exchange-share; time-to-accuracy, alone or with -speedup, -efficiency or "
+     "-cost"},
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
-    {"price", 0, "AMOUNT/UNIT", "Print what a million samples cost: 0.05/cpu-hour, 0.2/pod-hour"},
+    {"price", 0, "AMOUNT/UNIT",
+     "Print what a million samples cost, or a trial with --cells time-to-accuracy-cost: "
+     "0.05/cpu-hour, 0.2/pod-hour"},
     {"reference", 0, "SET",
      "Print a set of published figures next to it, or alone without RUN; \"list\" lists the sets"},
 };

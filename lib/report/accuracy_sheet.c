@@ -26,8 +26,27 @@ static double least_best(const struct point_result *p)
     return least;
 }
 
+/* The columns of time that some point needs. */
+struct time_columns {
+    bool interval, speedup, speedup_interval;
+};
+
+static void put_ratios(struct table *t, const struct time_columns *with,
+                       const struct point_result *p)
+{
+    const struct estimate *e = &p->time_efficiency.estimate;
+    table_figure(t, "SPEEDUP", &p->time_speedup);
+    if (with->speedup_interval) {
+        table_interval(t, "95% INTERVAL", &p->time_speedup);
+    }
+    table_known(t, "EFFICIENCY", e->known, "%.1f%%", 100 * e->value);
+    if (with->speedup_interval) {
+        layout_put_percents(t, e, 1);
+    }
+}
+
 static void put_time(struct table *t, const char *title, const struct point_result *p,
-                     bool with_interval)
+                     const struct time_columns *with)
 {
     const double best = least_best(p);
     if (!p->time_to_accuracy.estimate.known && !isnan(best)) {
@@ -35,11 +54,14 @@ static void put_time(struct table *t, const char *title, const struct point_resu
     } else {
         table_figure(t, title, &p->time_to_accuracy);
     }
-    if (with_interval) {
+    if (with->interval) {
         table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
     }
     table_number(t, "REACHED", "%zu/%zu", p->n_reached, p->n_succeeded);
     table_known(t, "BEST", !isnan(best), "%.2f%%", 100 * best);
+    if (with->speedup) {
+        put_ratios(t, with, p);
+    }
 }
 
 static void put_after(struct table *t, const char *title, const struct point_result *p,
@@ -59,17 +81,20 @@ struct table *layout_accuracy(const struct layout *l)
     if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
         return NULL;
     }
-    const bool time_interval =
-                   layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
-               after_interval =
-                   layout_any_interval(l, offsetof(struct point_result, accuracy_after_time));
+    const struct time_columns with = {
+        .interval = layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
+        .speedup = !l->own_baselines,
+        .speedup_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup)),
+    };
+    const bool after_interval =
+        layout_any_interval(l, offsetof(struct point_result, accuracy_after_time));
     _cleanup_(freep) char *time = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
     _cleanup_(freep) char *after = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
     struct table *t = table_new();
     result_each_swept (p, l->result) {
         layout_put_identity(t, l, p->point, !layout_has_words(l));
         if (spec->target_accuracy > 0) {
-            put_time(t, time, p, time_interval);
+            put_time(t, time, p, &with);
         }
         if (spec->accuracy_after_s > 0) {
             put_after(t, after, p, after_interval);

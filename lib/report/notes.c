@@ -171,9 +171,39 @@ static void note_scaling(struct notes *notes, const struct layout *l)
     }
 }
 
-/* What the seconds are, and why some trial has none. */
-static void note_accuracy(struct notes *notes, const struct result *r)
+/* How times divide, and which cannot because their baseline has none. */
+static void note_time_speedup(struct notes *notes, const struct layout *l)
 {
+    const struct result *r = l->result;
+    if (r->def->spec->target_accuracy <= 0 || l->own_baselines) {
+        return;
+    }
+    const char *many = training_words(r).many;
+    const bool has_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup));
+    notes_add(notes, NOTE_INFO,
+              "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "
+              "%s of the baseline / %s.%s",
+              many, many, has_interval ? " Intervals: Welch's t on log time." : "");
+    result_each_point (base, r) {
+        uint32_t n = 0;
+        result_each_swept (p, r) {
+            n += p->point->baseline_index == base->point->index && p != base &&
+                 p->time_to_accuracy.estimate.known;
+        }
+        if (n > 0 && !base->time_to_accuracy.estimate.known) {
+            notes_add(notes, NOTE_INFO,
+                      "%u time%s no speedup: not reached by the baseline, point %u, in %zu of %zu "
+                      "trials.",
+                      n, n == 1 ? " has" : "s have", base->point->index,
+                      base->n_succeeded - base->n_reached, base->n_succeeded);
+        }
+    }
+}
+
+/* What the seconds are, and why some trial has none. */
+static void note_accuracy(struct notes *notes, const struct layout *l)
+{
+    const struct result *r = l->result;
     const struct spec *spec = r->def->spec;
     if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
         return;
@@ -195,6 +225,7 @@ static void note_accuracy(struct notes *notes, const struct result *r)
         "Accuracy: that of the evaluations in the logs, by the time since training began; median "
         "over trials. If a trial never reached it, the point has no time, and BEST is the highest "
         "accuracy of the trial that reached least.");
+    note_time_speedup(notes, l);
     if (every > 1) {
         notes_add(
             notes, NOTE_INFO,
@@ -422,7 +453,7 @@ void notes_init(struct notes *notes, const struct layout *l)
             note_baselines(notes, l->result);
         }
     }
-    note_accuracy(notes, l->result);
+    note_accuracy(notes, l);
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l);

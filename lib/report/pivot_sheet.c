@@ -44,10 +44,17 @@ static void put_caption(const struct pivot *p, struct buf *out)
     } else if (p->figure == PIVOT_THROUGHPUT) {
         buf_printf(out, " in %s", p->unit);
     }
+    if (pivot_is_of_time(p->figure)) {
+        buf_printf(out, " (%.4g%%)%s", 100 * p->result->def->spec->target_accuracy,
+                   p->figure == PIVOT_TIME && p->ratio_axis == NULL ? " in s" : "");
+    }
     if (p->figure == PIVOT_COST) {
         bool is_mixed;
         const char *unit = result_unit(p->result, &is_mixed); /* "samples/s" */
-        buf_printf(out, " of a million %.*s, at ", (int)strcspn(unit, "/"), unit);
+        buf_printf(out, " of a million %.*s", (int)strcspn(unit, "/"), unit);
+    }
+    if (pivot_is_cost(p->figure)) {
+        buf_puts(out, ", at ");
         number_format(p->price.amount, out);
         buf_printf(out, " a %s hour", p->price.unit == PIVOT_PRICE_CPU_HOUR ? "CPU" : "pod");
     }
@@ -96,7 +103,7 @@ static void put_summary(const struct pivot *p, struct buf *out)
  * CPUs are not asked for. */
 static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 {
-    const bool is_cost = p->figure == PIVOT_COST && p->price.unit == PIVOT_PRICE_CPU_HOUR;
+    const bool is_cost = pivot_is_cost(p->figure) && p->price.unit == PIVOT_PRICE_CPU_HOUR;
     if (!is_cost && p->figure != PIVOT_EFFICIENCY_PER_CPU) {
         return;
     }
@@ -113,6 +120,19 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
                p->result->def->rehearsal ? "the threads of a rehearsal share them"
                                          : "a replica has no CPU limit or did not report one",
                is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");
+}
+
+/* Which of the measured points have no time. */
+static void put_not_reached(const struct pivot *p, struct buf *out)
+{
+    uint32_t n = 0, without = 0;
+    result_each_swept (point, p->result) {
+        n += point->n_succeeded > 0;
+        without += point->n_succeeded > 0 && !point->time_to_accuracy.estimate.known;
+    }
+    if (pivot_is_of_time(p->figure) && without > 0) {
+        buf_printf(out, "Not reached in every trial: %u of %u point%s.", without, n, plural(n));
+    }
 }
 
 /* ---- tables ---- */
@@ -247,6 +267,8 @@ static void put_people(struct sheet *s, const struct pivot *p)
     put_summary(p, &text);
     sheet_put_line(s, NULL, &text);
     put_unknown_cpus(p, &text);
+    sheet_put_line(s, NULL, &text);
+    put_not_reached(p, &text);
     sheet_put_line(s, NULL, &text);
     sheet_line(s, NULL,
                "Each cell is the median of one point's trials. A cell without a number was not "

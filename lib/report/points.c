@@ -158,11 +158,18 @@ static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
 {
     const struct estimate *time = &p->time_to_accuracy.estimate;
     const struct estimate *after = &p->accuracy_after_time.estimate;
+    const struct estimate *speedup = &p->time_speedup.estimate;
+    const struct estimate *efficiency = &p->time_efficiency.estimate;
     sheet_value(s, "time_to_accuracy_s", time);
     sheet_interval(s, "time_to_accuracy_s_low", "time_to_accuracy_s_high", time);
     sheet_number(s, "trials_reached", spec->target_accuracy > 0 ? (double)p->n_reached : NAN);
     sheet_value(s, "accuracy_after_time", after);
     sheet_interval(s, "accuracy_after_time_low", "accuracy_after_time_high", after);
+    sheet_value(s, "time_to_accuracy_speedup", speedup);
+    sheet_interval(s, "time_to_accuracy_speedup_low", "time_to_accuracy_speedup_high", speedup);
+    sheet_value(s, "time_to_accuracy_efficiency", efficiency);
+    sheet_interval(s, "time_to_accuracy_efficiency_low", "time_to_accuracy_efficiency_high",
+                   efficiency);
 }
 
 static void put_figures(struct sheet *s, const struct point_result *p)

@@ -25,7 +25,22 @@ const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
     [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2", false},
     [PIVOT_COST] = {"cost", "Cost", false},
     [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step", true},
+    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", false},
+    [PIVOT_TIME_SPEEDUP] = {"time-to-accuracy-speedup", "Speedup of the time to accuracy", false},
+    [PIVOT_TIME_EFFICIENCY] = {"time-to-accuracy-efficiency", "Efficiency of the time to accuracy",
+                               true},
+    [PIVOT_TIME_COST] = {"time-to-accuracy-cost", "Cost of a trial up to its accuracy", false},
 };
+
+bool pivot_is_of_time(enum pivot_figure figure)
+{
+    return figure >= PIVOT_TIME;
+}
+
+bool pivot_is_cost(enum pivot_figure figure)
+{
+    return figure == PIVOT_COST || figure == PIVOT_TIME_COST;
+}
 
 int pivot_price_parse(const char *text, struct pivot_price *ret)
 {
@@ -230,7 +245,7 @@ static void add_axes(struct pivot *p, bool has_rows, bool has_columns)
 
 /* ---- cells ---- */
 
-/* factor / x^power, as exact as x. */
+/* factor / x^power, as exact as x; power is not 0. */
 static struct estimate inverse_of(const struct estimate *x, double factor, double power)
 {
     if (!x->known || !(x->value > 0) || !isfinite(factor)) {
@@ -239,8 +254,9 @@ static struct estimate inverse_of(const struct estimate *x, double factor, doubl
     struct estimate e = {.known = true, .value = factor / pow(x->value, power)};
     if (x->has_interval && x->low > 0) {
         e.has_interval = true;
-        e.low = factor / pow(x->high, power);
-        e.high = factor / pow(x->low, power);
+        const double a = factor / pow(x->high, power), b = factor / pow(x->low, power);
+        e.low = fmin(a, b);
+        e.high = fmax(a, b);
         e.method = x->method;
     }
     return e;
@@ -253,12 +269,16 @@ static struct estimate price_index_of(const struct result *r, const struct point
     return inverse_of(&p->speedup.estimate, n / n_base, 2);
 }
 
-static struct estimate cost_of(const struct pivot *pivot, const struct point_result *p)
+/* Of all its pods or CPUs; NaN: they are not known. */
+static double price_of_second(const struct pivot_price *price, const struct point_result *p)
 {
-    const double n =
-        pivot->price.unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)point_pods(p->point);
-    return inverse_of(&p->throughput.estimate, pivot->price.amount * n / S_PER_HOUR * COST_SAMPLES,
-                      1);
+    const double n = price->unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)point_pods(p->point);
+    return price->amount * n / S_PER_HOUR;
+}
+
+struct estimate pivot_time_cost(const struct pivot_price *price, const struct point_result *p)
+{
+    return inverse_of(&p->time_to_accuracy.estimate, price_of_second(price, p), -1);
 }
 
 static struct estimate exchange_of(const struct point_result *p)
@@ -286,9 +306,18 @@ static struct estimate figure_at(const struct pivot *pivot, const struct point_r
     case PIVOT_PRICE_INDEX:
         return price_index_of(pivot->result, p);
     case PIVOT_COST:
-        return cost_of(pivot, p);
+        return inverse_of(&p->throughput.estimate, price_of_second(&pivot->price, p) * COST_SAMPLES,
+                          1);
     case PIVOT_EXCHANGE:
         return exchange_of(p);
+    case PIVOT_TIME:
+        return p->time_to_accuracy.estimate;
+    case PIVOT_TIME_SPEEDUP:
+        return p->time_speedup.estimate;
+    case PIVOT_TIME_EFFICIENCY:
+        return p->time_efficiency.estimate;
+    case PIVOT_TIME_COST:
+        return pivot_time_cost(&pivot->price, p);
     }
     return (struct estimate){0};
 }
@@ -310,8 +339,8 @@ static const struct point_result *partner_of(const struct pivot *p, const struct
     return NULL;
 }
 
-/* Throughputs of two points are independent, so their ratio has an interval; of other figures the
- * baseline may be in both. */
+/* Throughputs and times of two points are independent, so their ratio has an interval; of other
+ * figures the baseline may be in both. */
 static struct estimate ratio_at(const struct pivot *p, const struct point_result *a,
                                 const struct point_result *b)
 {
@@ -319,6 +348,9 @@ static struct estimate ratio_at(const struct pivot *p, const struct point_result
         return str_eq(a->throughput.unit, b->throughput.unit)
                    ? stats_ratio(&a->throughput.estimate, &b->throughput.estimate, 1)
                    : (struct estimate){0};
+    }
+    if (p->figure == PIVOT_TIME) {
+        return stats_ratio(&a->time_to_accuracy.estimate, &b->time_to_accuracy.estimate, 1);
     }
     const struct estimate x = figure_at(p, a), y = figure_at(p, b);
     const bool known = x.known && y.known && y.value > 0;
@@ -450,11 +482,13 @@ static int fill(struct pivot *p, struct err *err)
 static void name_unit(struct pivot *p)
 {
     bool is_mixed;
-    p->has_summaries =
-        p->ratio_axis != NULL || (p->figure != PIVOT_THROUGHPUT && p->figure != PIVOT_COST);
-    p->unit = p->has_summaries          ? "ratio"
-              : p->figure == PIVOT_COST ? "a million"
-                                        : result_shown_unit(p->result, &is_mixed);
+    const char *unit = p->figure == PIVOT_THROUGHPUT  ? result_shown_unit(p->result, &is_mixed)
+                       : p->figure == PIVOT_COST      ? "a million"
+                       : p->figure == PIVOT_TIME      ? "s"
+                       : p->figure == PIVOT_TIME_COST ? "a trial"
+                                                      : NULL;
+    p->has_summaries = p->ratio_axis != NULL || unit == NULL;
+    p->unit = p->has_summaries ? "ratio" : unit;
 }
 
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
@@ -464,7 +498,10 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     *p = (struct pivot){.result = r, .figure = params->figure, .price = params->price};
     *ret_fix = "name swept parameters or system, with commas between them";
     int code = 0;
-    if (p->figure == PIVOT_COST && p->price.unit == PIVOT_PRICE_NONE) {
+    if (pivot_is_of_time(p->figure) && r->def->spec->target_accuracy <= 0) {
+        *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
+        code = err_set(err, EINVAL, "the definition of this run names no accuracy to reach");
+    } else if (pivot_is_cost(p->figure) && p->price.unit == PIVOT_PRICE_NONE) {
         *ret_fix = "add for example --price 0.05/cpu-hour or --price 0.2/pod-hour";
         code = err_set(err, EINVAL, "a cost needs a price");
     }

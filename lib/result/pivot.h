@@ -21,8 +21,12 @@ enum pivot_figure {
     PIVOT_PRICE_INDEX, /* N / S^2: by what the price of a sample rises, over what the speed does */
     PIVOT_COST,        /* of a million samples */
     PIVOT_EXCHANGE,    /* share of a trainer's step */
+    PIVOT_TIME,        /* to the accuracy that the definition asks for; this and the rest */
+    PIVOT_TIME_SPEEDUP,
+    PIVOT_TIME_EFFICIENCY,
+    PIVOT_TIME_COST, /* of a trial until then */
 };
-#define PIVOT_FIGURE_COUNT 8
+#define PIVOT_FIGURE_COUNT 12
 extern const struct pivot_words {
     const char *name, *title; /* "price-index"; "Price index N / S^2" */
     bool is_percent;
@@ -35,12 +39,17 @@ struct pivot_price {
 };
 /* "0.05/cpu-hour" or "0.2092/pod-hour", above 0. -EINVAL: anything else. */
 int pivot_price_parse(const char *text, struct pivot_price *ret);
+/* A time in s to the accuracy, times pods or CPUs and the price. */
+struct estimate pivot_time_cost(const struct pivot_price *price, const struct point_result *p);
+/* Is it of the time to an accuracy? */
+bool pivot_is_of_time(enum pivot_figure figure);
+bool pivot_is_cost(enum pivot_figure figure);
 
 struct pivot_params {
     const char *rows, *columns; /* axes, with commas between them; NULL: not said */
     enum pivot_figure figure;
     const char *ratio; /* "AXIS=A/B": the figure at A over that at B, all else equal; NULL: none */
-    struct pivot_price price; /* PIVOT_COST needs it */
+    struct pivot_price price; /* a cost needs it */
 };
 
 struct pivot_summary { /* over the cells that are known; n 0: none, and the rest is NaN */
@@ -66,8 +75,8 @@ struct pivot {
     struct pivot_summary *row_summaries; /* owned */
     struct pivot_summary whole;
 };
-/* -EINVAL: an axis or a value that the run does not have, an axis twice, no price; -ERANGE: too
- * many cells. *ret_fix is static. */
+/* -EINVAL: an axis or a value that the run does not have, an axis twice, no price, a time to an
+ * accuracy that the definition does not ask for; -ERANGE: too many cells. *ret_fix is static. */
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
               const char **ret_fix, struct err *err);
 void pivot_free(struct pivot *p); /* NULL is fine */

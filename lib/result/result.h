@@ -96,6 +96,8 @@ struct point_result {
     struct figure throughput, speedup, efficiency;
     struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
     struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
+    struct figure time_speedup;            /* the baseline's time over it */
+    struct figure time_efficiency;         /* time_speedup, per trainer */
     struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
     size_t n_reached, n_after;             /* succeeded trials that have these figures */
     double cpus;                           /* of all replicas (result_build.c); NaN: not known */

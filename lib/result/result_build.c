@@ -145,17 +145,23 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
     p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
+    p->time_speedup = p->time_efficiency = p->speedup;
     const uint32_t n = point_training_replicas(p->point);
     const uint32_t n_base = point_training_replicas(base->point);
     if (n == 0 || n_base == 0) {
         return;
     }
+    const double share = (double)n_base / (double)n;
+    const struct estimate *t = &p->time_to_accuracy.estimate;
+    const struct estimate *t_base = &base->time_to_accuracy.estimate;
+    p->time_speedup.estimate = stats_ratio(t_base, t, 1);
+    p->time_efficiency.estimate = stats_ratio(t_base, t, share);
     if (!str_eq(p->throughput.unit, base->throughput.unit)) {
         return; /* tokens are no samples */
     }
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);
-    p->efficiency.estimate = stats_ratio(x, x_base, (double)n_base / (double)n);
+    p->efficiency.estimate = stats_ratio(x, x_base, share);
     const double pods = point_pods(p->point), pods_base = point_pods(base->point);
     p->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
     if (!isnan(p->cpus) && !isnan(base->cpus)) {

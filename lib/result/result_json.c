@@ -139,6 +139,8 @@ static void put_point_accuracy(json_t *point, const struct point_result *p, cons
 {
     if (spec->target_accuracy > 0) {
         JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->time_to_accuracy)},
+                 {"timeToAccuracySpeedup", figure_to_json(&p->time_speedup)},
+                 {"timeToAccuracyEfficiency", figure_to_json(&p->time_efficiency)},
                  {"trialsReached", json_count(p->n_reached)});
     }
     if (spec->accuracy_after_s > 0) {

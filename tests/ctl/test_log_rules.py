@@ -98,10 +98,31 @@ class LogRules(cli.CliCase):
         self.assertEqual([t["verdict"] for t in result["thresholds"]], ["Passed", "Unknown"])
         name = result["run"]
         text = self.ctl("results", name, "--store", self.store).stdout
-        self.assertRegex(text, r"S TO 80%.*\n +1 +8\.000 .* 3/3 .*\n +2 +not reached +- +2/3 +70\.00% +- ")
+        self.assertRegex(text, r"S TO 80%.*SPEEDUP.*\n +1 +8\.000 .* 3/3 .* 1\.000 .*\n +2 +not reached +- +2/3 +70\.00% +- ")
         csv = self.ctl("results", name, "--store", self.store, "-o", "csv").stdout.splitlines()
-        self.assertEqual(csv[0].split(",")[-7], "time_to_accuracy_s")
-        self.assertEqual([line.split(",")[-4] for line in csv[1:]], ["3", "2"])
+        self.assertEqual(csv[0].split(",")[-13], "time_to_accuracy_s")
+        self.assertEqual([line.split(",")[-10] for line in csv[1:]], ["3", "2"])
+
+    def test_published_times(self):
+        """What mlbench printed for 1, 4 and 16 workers (benchmarks/reference/mlbench-raw-2021.yaml): 5.53 times as fast."""
+        times = {1: 171.151, 4: 57.936, 16: 30.935}
+        cases = " ".join(f"{n}) t={t};;" for n, t in times.items())
+        script = f'case $BENCHD_TRAINERS in {cases} esac; ' \
+                 'echo "80% Top 1 Validation Accuracy reached in $t seconds, Compute: 9 seconds, Communication: 9 seconds"'
+        spec = {"measure": {"timeToAccuracy": {"accuracy": 0.8}}, "repeats": {"min": 1}}
+        file = self.define_script(script, "mlbench", trainers=tuple(times), **spec)
+        result = json.loads(self.ctl("run", file, "--local", "--store", self.store, "-o", "json").stdout)
+        self.assertEqual([p["timeToAccuracy"]["value"] for p in result["points"]], list(times.values()))
+        for point, (n, t) in zip(result["points"], times.items()):
+            self.assertAlmostEqual(point["timeToAccuracySpeedup"]["value"], times[1] / t, places=9)
+            self.assertAlmostEqual(point["timeToAccuracyEfficiency"]["value"], times[1] / t / n, places=9)
+        text = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"S TO 80% +REACHED +BEST +SPEEDUP +EFFICIENCY\n +1 +171\.2 .* 1\.000 .*\n +4 .*\n +16 +30\.9\d +1/1 +80\.00% +5\.533 +34\.6%")
+        words = ("results", result["run"], "--store", self.store, "-o", "csv", "--cells")
+        speedups = self.ctl(*words, "time-to-accuracy-speedup").stdout
+        self.assertRegex(speedups, r"(?m),ratio,5\.5326\d+,")
+        cost = self.ctl(*words, "time-to-accuracy-cost", "--price", "0.2092/pod-hour").stdout
+        self.assertRegex(cost, r",a trial,0\.0287626\d+,")  # 16 pods x 0.2092 / 3600 x 30.935 s
 
     def test_a_unit_of_its_own(self):
         result = self.run_script('echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests", trainers=(1,))

@@ -189,6 +189,34 @@ TEST(figures_by_hand)
     fixture_done(&f);
 }
 
+/* Of one point in three not all trials reached it; 4 trainers take 61.7 s, one 215.0 s. */
+TEST(times_by_hand)
+{
+    struct fixture f;
+    report_run_find("accuracy")->make(&f);
+    assert_true(first_cell(&f, PIVOT_TIME, NULL) == 61.7);
+    struct pivot *p =
+        make(&f, &(struct pivot_params){.figure = PIVOT_TIME, .ratio = "trainers=1/4"});
+    assert_true(fabs(p->cells[0].value - 215 / 61.7) < 1e-9);
+    assert_true(p->cells[0].has_interval); /* times of two points are independent */
+    pivot_free(p);
+    const double cost = 0.2 * 4 / 3600 * 61.7;
+    assert_true(fabs(first_cell(&f, PIVOT_TIME_COST, "0.2/pod-hour") - cost) < 1e-12);
+    assert_true(fabs(first_cell(&f, PIVOT_TIME_COST, "0.2/cpu-hour") - cost) < 1e-12);
+    p = make(&f, &(struct pivot_params){.figure = PIVOT_TIME_SPEEDUP});
+    assert_true(p->cells[0].value == 1 && !p->cells[0].has_interval && !p->cells[1].known);
+    assert_true(fabs(p->cells[2].value - 215 / 61.7) < 1e-9 && p->cells[2].has_interval);
+    struct buf text = BUF_INIT;
+    sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 100);
+    golden_check("tests/report/golden/pivot-time.txt", buf_cstr(&text));
+    buf_done(&text);
+    pivot_free(p);
+    p = make(&f, &(struct pivot_params){.figure = PIVOT_TIME_EFFICIENCY});
+    assert_true(fabs(p->cells[2].value - 215 / 61.7 / 4) < 1e-9 && p->cells[2].has_interval);
+    pivot_free(p);
+    fixture_done(&f);
+}
+
 /* Cells without a number say why, and what has one. */
 TEST(cpus_that_are_not_known)
 {
@@ -268,6 +296,7 @@ TEST(what_is_refused)
         {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
         {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
         {{.figure = PIVOT_COST}, "a cost needs a price"},
+        {{.figure = PIVOT_TIME}, "the definition of this run names no accuracy to reach"},
     };
     struct fixture f;
     report_run_find("acceleration")->make(&f);

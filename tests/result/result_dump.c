@@ -277,6 +277,8 @@ STRUCT(warmup, WARMUP)
     F(figure, efficiency_per_pod)                                                                  \
     F(figure, efficiency_per_cpu)                                                                  \
     F(figure, time_to_accuracy)                                                                    \
+    F(figure, time_speedup)                                                                        \
+    F(figure, time_efficiency)                                                                     \
     F(figure, accuracy_after_time)                                                                 \
     F(INT, n_reached)                                                                              \
     F(INT, n_after)                                                                                \

@@ -224,6 +224,51 @@ TEST(points)
     }
 }
 
+/* The times of a point divide those of its baseline; where one side has none, nothing is known. */
+TEST(speedups)
+{
+    static const double base[] = {212.4, 220.1, 215};
+    static const struct {
+        const char *name;
+        double times_s[2][3]; /* of one and of two trainers; 0: never */
+        double speedup;       /* NaN: unknown */
+    } rows[] = {
+        {"both reach it", {{212.4, 220.1, 215}, {118.9, 121.5, 120}}, 215 / 120.0},
+        {"slower than one", {{212.4, 220.1, 215}, {430, 440, 450}}, 215 / 440.0},
+        {"one trial of the point does not", {{212.4, 220.1, 215}, {118.9, 0, 120}}, NAN},
+        {"one trial of the baseline does not", {{212.4, 0, 215}, {118.9, 121.5, 120}}, NAN},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, "{grid: {trainers: [1, 2]}}", one_trainer, 2);
+        for (uint32_t n = 0; n < 6; n++) {
+            const double time_s = rows[i].times_s[n / 3][n % 3];
+            const struct curve_row curve = {{time_s > 0 ? time_s : 9, -1},
+                                            {time_s > 0 ? 0.8 : 0.1}};
+            evaluate(fixture_throughput(&f, n / 3, n % 3, 40), 0, &curve);
+        }
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        const struct point_result *one = &r->points[0], *two = &r->points[1];
+        const struct estimate *s = &two->time_speedup.estimate;
+        const struct estimate *e = &two->time_efficiency.estimate;
+        assert_int_equal(s->known, !isnan(rows[i].speedup));
+        assert_int_equal(e->known, s->known);
+        if (s->known) {
+            const struct estimate a = stats_median(base, 3),
+                                  b = stats_median(rows[i].times_s[1], 3);
+            const struct estimate expected = stats_ratio(&a, &b, 1);
+            assert_true(s->value == rows[i].speedup && e->value == s->value / 2);
+            assert_true(s->has_interval && s->low == expected.low && s->high == expected.high);
+            assert_true(fabs(e->low - s->low / 2) < 1e-12 && fabs(e->high - s->high / 2) < 1e-12);
+            assert_int_equal(s->method, INTERVAL_WELCH_LOG);
+            assert_true(one->time_speedup.estimate.known && one->time_speedup.estimate.value == 1);
+            assert_false(one->time_speedup.estimate.has_interval); /* of itself */
+        }
+        fixture_done(&f);
+    }
+}
+
 /* Of several trainers the first one that has evaluations speaks, in whatever
  * order the rows come. */
 TEST(one_trainer_speaks)

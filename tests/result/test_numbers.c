@@ -53,6 +53,14 @@ static void time_to_accuracy(const char *page)
     on_the_page(page, xasprintf("m = %.5f, s = ", m));
     on_the_page(page,
                 xasprintf("= %.5f        exp(m -+ half) = %.1f .. %.1f", half, e.low, e.high));
+    static const double two_trainers[] = {118.9, 121.5, 120.0};
+    const struct estimate two = stats_median(two_trainers, 3), s = stats_ratio(&e, &two, 1);
+    on_the_page(page, xasprintf("%.1f / %.1f = %.4f; efficiency %.4f / 2 = %.1f%%.", e.value,
+                                two.value, s.value, s.value, 100 * s.value / 2));
+    const double t = (log(s.high) - s.logs.value) / sqrt(s.logs.variance);
+    on_the_page(page, xasprintf("exp(%.5f -+ %.4f x %.6f) = %.4f .. %.4f", s.logs.value, t,
+                                sqrt(s.logs.variance), s.low, s.high));
+    on_the_page(page, xasprintf("0.2 x 4 / 3600 x %.1f = %.5f", e.value, 0.2 * 4 / 3600 * e.value));
 }
 
 static void ratios(const char *page)
