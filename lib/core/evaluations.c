@@ -14,21 +14,47 @@ static bool to_ms(double t_s, int64_t *ret_ms)
     return true;
 }
 
+double evaluation_value(const struct evaluation *e, enum goal_kind kind)
+{
+    const uint32_t ppm = kind == GOAL_LOSS ? e->loss_ppm : e->accuracy_ppm;
+    return ppm == EVALUATION_UNKNOWN ? NAN : (double)ppm / EVALUATION_PPM;
+}
+
+static uint32_t to_ppm(double value, double max)
+{
+    const bool is_known = value >= 0 && nearbyint(value * EVALUATION_PPM) <= max * EVALUATION_PPM;
+    return is_known ? (uint32_t)nearbyint(value * EVALUATION_PPM) : EVALUATION_UNKNOWN;
+}
+
+static void inherit(struct evaluation *e, const struct evaluation *before)
+{
+    e->accuracy_ppm =
+        e->accuracy_ppm == EVALUATION_UNKNOWN ? before->accuracy_ppm : e->accuracy_ppm;
+    e->loss_ppm = e->loss_ppm == EVALUATION_UNKNOWN ? before->loss_ppm : e->loss_ppm;
+}
+
 /* Of each pair the later one. All groups are complete. */
 static void halve(struct evaluations *e)
 {
     for (uint32_t i = 0; i < EVALUATIONS_MAX / 2; i++) {
+        const struct evaluation before = e->list[2 * i];
         e->list[i] = e->list[2 * i + 1];
+        inherit(&e->list[i], &before);
     }
     e->n = EVALUATIONS_MAX / 2;
     e->k *= 2;
     e->n_of_last = e->k;
 }
 
-bool evaluations_add(struct evaluations *e, double t_s, double accuracy)
+bool evaluations_add(struct evaluations *e, double t_s, double accuracy, double loss)
 {
     int64_t t_ms = 0;
-    if (!to_ms(t_s, &t_ms) || !(accuracy >= 0 && accuracy <= 1) ||
+    struct evaluation added = {
+        .accuracy_ppm = to_ppm(accuracy, 1),
+        .loss_ppm = to_ppm(loss, EVALUATION_LOSS_MAX - 1.0 / EVALUATION_PPM),
+    };
+    if (!to_ms(t_s, &t_ms) ||
+        (added.accuracy_ppm == EVALUATION_UNKNOWN && added.loss_ppm == EVALUATION_UNKNOWN) ||
         (e->n > 0 && t_ms < e->list[e->n - 1].t_ms)) {
         return false;
     }
@@ -39,8 +65,11 @@ bool evaluations_add(struct evaluations *e, double t_s, double accuracy)
         }
         e->n++;
         e->n_of_last = 0;
+    } else {
+        inherit(&added, &e->list[e->n - 1]);
     }
-    e->list[e->n - 1] = (struct evaluation){t_ms, (uint32_t)nearbyint(accuracy * ACCURACY_PPM)};
+    added.t_ms = t_ms;
+    e->list[e->n - 1] = added;
     e->n_of_last++;
     e->end_ms = t_ms > e->end_ms ? t_ms : e->end_ms;
     return true;

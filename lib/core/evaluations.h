@@ -1,4 +1,4 @@
-/* How accurate a model was, and when in its training: what the time to an accuracy is computed from
+/* How good a model was, and when in its training: what the time to an accuracy is computed from
  * (result/accuracy.h). Bounded, whatever a program prints. Pure. */
 #pragma once
 
@@ -6,14 +6,28 @@
 #include <stdint.h>
 
 #define EVALUATIONS_MAX 64 /* even: two of a pair become one */
-#define ACCURACY_PPM 1000000
+#define EVALUATION_PPM 1000000
+#define EVALUATION_UNKNOWN UINT32_MAX /* of an accuracy or a loss */
+#define EVALUATION_LOSS_MAX 1000      /* below it, for a summary has no room for more digits */
 
+/* What training is to reach: an accuracy of at least, or a loss of at most, this value. */
+enum goal_kind { GOAL_NONE, GOAL_ACCURACY, GOAL_LOSS };
+struct goal {
+    enum goal_kind kind;
+    double value;
+};
+
+/* At least one of both is known. */
 struct evaluation {
     int64_t t_ms;          /* since training began */
     uint32_t accuracy_ppm; /* 0 to 1,000,000 */
+    uint32_t loss_ppm;     /* 2,300,000: a loss of 2.3 */
 };
+/* NaN: unknown. */
+double evaluation_value(const struct evaluation *e, enum goal_kind kind);
 
-/* Of more than EVALUATIONS_MAX every k-th is kept, k a power of two; the latest one always. */
+/* Of more than EVALUATIONS_MAX every k-th is kept, k a power of two; the latest one always. What one
+ * of k does not know it has from the one before. */
 struct evaluations {
     uint32_t k; /* each one in the list is the last of k, but the list's last maybe of fewer */
     uint32_t n; /* in the list */
@@ -26,7 +40,7 @@ struct evaluations {
 #define EVALUATION_MAX_MS (INT64_C(100) * 86400 * 1000)
 
 /* Takes one more. False, and nothing is changed: its time is before the one before or out of range,
- * or it is not an accuracy (not from 0 to 1). */
-bool evaluations_add(struct evaluations *e, double t_s, double accuracy);
+ * or neither an accuracy (from 0 to 1) nor a loss is known (from 0 to below EVALUATION_LOSS_MAX). */
+bool evaluations_add(struct evaluations *e, double t_s, double accuracy, double loss);
 /* Training still went on at this time. */
 void evaluations_extend(struct evaluations *e, double t_s);

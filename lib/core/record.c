@@ -78,19 +78,32 @@ static bool is_zero(const char *bytes, size_t n)
 
 static void write_members(json_t *o, const struct record_members *members, const void *from);
 
+static json_t *ppm_to_json(uint32_t ppm)
+{
+    return ppm == EVALUATION_UNKNOWN ? json_null() : json_integer(ppm);
+}
+
 static json_t *evaluations_to_json(const struct evaluations *e)
 {
     if (e->n == 0) {
         return NULL;
     }
     json_t *o = json_object(), *times = json_array(), *accuracies = json_array();
+    json_t *losses = json_array();
+    bool any_loss = false;
     for (uint32_t i = 0; i < e->n; i++) {
         json_array_append_new(times, json_integer(e->list[i].t_ms));
-        json_array_append_new(accuracies, json_integer(e->list[i].accuracy_ppm));
+        json_array_append_new(accuracies, ppm_to_json(e->list[i].accuracy_ppm));
+        json_array_append_new(losses, ppm_to_json(e->list[i].loss_ppm));
+        any_loss = any_loss || e->list[i].loss_ppm != EVALUATION_UNKNOWN;
     }
     write_members(o, &record_evaluations_members, e);
     json_object_set_new(o, "t_ms", times);
     json_object_set_new(o, "accuracy_ppm", accuracies);
+    if (any_loss) {
+        json_object_set(o, "loss_ppm", losses);
+    }
+    json_decref(losses);
     return o;
 }
 
@@ -206,10 +219,12 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
 {
     json_t *o = new_record(RECORD_SUMMARY, who, s);
     const bool is_long = s->evaluations != NULL || s->staleness.slices > 0 || s->late.slices > 0;
+    const json_t *evaluations = json_object_get(o, "evaluations");
+    const size_t max = json_object_get(evaluations, "loss_ppm") != NULL ? SUMMARY_MAX_SERIES_LOSSES
+                       : is_long ? SUMMARY_MAX_SERIES_EVALUATED
+                                 : SERIES_MAX;
     if (n != 0) {
-        json_object_set_new(
-            o, "series",
-            series_to_json(step_ns, n, is_long ? SUMMARY_MAX_SERIES_EVALUATED : SERIES_MAX));
+        json_object_set_new(o, "series", series_to_json(step_ns, n, max));
     }
     size_t before = out->len;
     write_line(out, o);

@@ -54,6 +54,7 @@ struct record_step {
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
 #define SUMMARY_MAX_SERIES_EVALUATED 500 /* next to evaluations, staleness or late: all must fit */
+#define SUMMARY_MAX_SERIES_LOSSES 250    /* next to evaluations with a loss */
 
 /* What `samples` of a summary counts. */
 enum summary_unit {
@@ -180,7 +181,7 @@ void record_write_step(struct buf *out, const struct record_who *who,
                        const struct record_step *step);
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
-/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500 next to
+/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500 or 250 next to
  * evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes
  * with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,

@@ -80,23 +80,43 @@ static int read_text(const json_t *v, const struct record_member *m, void *at, s
 static int read_members(const json_t *o, const struct record_members *members, void *into,
                         struct err *err);
 
-static int read_evaluation(const json_t *times, const json_t *accuracies, struct evaluations *e,
-                           struct err *err)
+/* An entry of a list; null: it is unknown. */
+static int read_ppm(const json_t *list, const char *key, uint32_t i, int64_t max, uint32_t *ret,
+                    struct err *err)
 {
-    const json_t *t = json_array_get(times, e->n), *a = json_array_get(accuracies, e->n);
+    const json_t *v = json_array_get(list, i);
+    const int64_t ppm = json_is_integer(v) ? json_integer_value(v) : -1;
+    *ret = json_is_null(v) ? EVALUATION_UNKNOWN : (uint32_t)ppm;
+    return json_is_null(v) || (ppm >= 0 && ppm <= max)
+               ? 0
+               : err_set(err, EPROTO, "'%s': entry %u is not from 0 to %lld", key, i,
+                         (long long)max);
+}
+
+/* `losses` NULL: there are none. */
+static int read_evaluation(const json_t *times, const json_t *accuracies, const json_t *losses,
+                           struct evaluations *e, struct err *err)
+{
+    const json_t *t = json_array_get(times, e->n);
     const int64_t t_ms = json_is_integer(t) ? json_integer_value(t) : -1;
-    const int64_t ppm = json_is_integer(a) ? json_integer_value(a) : -1;
+    struct evaluation *added = &e->list[e->n];
     const int64_t before_ms = e->n == 0 ? 0 : e->list[e->n - 1].t_ms;
     if (t_ms < before_ms || t_ms > e->end_ms) {
         return err_set(err, EPROTO, "'t_ms': entry %u is not a time that rises up to 'end_ms'",
                        e->n);
     }
-    if (ppm < 0 || ppm > ACCURACY_PPM) {
-        return err_set(err, EPROTO, "'accuracy_ppm': entry %u is not from 0 to %d", e->n,
-                       ACCURACY_PPM);
+    *added = (struct evaluation){.t_ms = t_ms, .loss_ppm = EVALUATION_UNKNOWN};
+    int r = read_ppm(accuracies, "accuracy_ppm", e->n, EVALUATION_PPM, &added->accuracy_ppm, err);
+    if (r >= 0 && losses != NULL) {
+        r = read_ppm(losses, "loss_ppm", e->n, INT64_C(1) * EVALUATION_LOSS_MAX * EVALUATION_PPM,
+                     &added->loss_ppm, err);
     }
-    e->list[e->n++] = (struct evaluation){t_ms, (uint32_t)ppm};
-    return 0;
+    if (r >= 0 && added->accuracy_ppm == EVALUATION_UNKNOWN &&
+        added->loss_ppm == EVALUATION_UNKNOWN) {
+        r = err_set(err, EPROTO, "entry %u has neither an accuracy nor a loss", e->n);
+    }
+    e->n++;
+    return r;
 }
 
 static int read_evaluations(const json_t *o, struct evaluations **ret, struct err *err)
@@ -104,6 +124,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
     struct evaluations e = {0};
     const json_t *times = json_object_get(o, "t_ms");
     const json_t *accuracies = json_object_get(o, "accuracy_ppm");
+    const json_t *losses = json_object_get(o, "loss_ppm");
     const size_t n = json_array_size(times); /* 0: no array */
     int r = read_members(o, &record_evaluations_members, &e, err);
     if (r >= 0 && (n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n)) {
@@ -111,8 +132,11 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
                        "'t_ms' and 'accuracy_ppm' are not two lists of the same 1 to %d entries",
                        EVALUATIONS_MAX);
     }
+    if (r >= 0 && losses != NULL && json_array_size(losses) != n) {
+        return err_set(err, EPROTO, "'loss_ppm' is not a list of as many entries as 't_ms'");
+    }
     while (r >= 0 && e.n < n) {
-        r = read_evaluation(times, accuracies, &e, err);
+        r = read_evaluation(times, accuracies, losses, &e, err);
     }
     if (r >= 0) {
         e.n_of_last = e.k;

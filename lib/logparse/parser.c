@@ -226,7 +226,7 @@ static double training_s(struct log_parser *p, enum log_kind kind, const struct 
     return is_known ? (double)(ns - p->clock.begin_ns) / 1e9 : NAN;
 }
 
-/* The accuracy of a step is that of its batch: no evaluation. */
+/* The accuracy and the loss of a step are those of its batch: no evaluation. */
 static void keep_evaluation(struct log_parser *p, enum log_kind kind, const struct log_values *v,
                             const struct log_figure *f)
 {
@@ -234,11 +234,10 @@ static void keep_evaluation(struct log_parser *p, enum log_kind kind, const stru
         return;
     }
     const double t_s = training_s(p, kind, v, f);
-    if (kind == LOG_KIND_STEP || isnan(f->accuracy)) {
+    if (kind == LOG_KIND_STEP || (isnan(f->accuracy) && isnan(f->loss))) {
         evaluations_extend(&p->evaluations, t_s);
-    } else {
-        (void)evaluations_add(&p->evaluations, t_s,
-                              f->accuracy); /* a time or an accuracy is unknown */
+    } else { /* nothing is added where a time, or both values are unknown */
+        (void)evaluations_add(&p->evaluations, t_s, f->accuracy, f->loss);
     }
 }
 

@@ -10,8 +10,8 @@ static const struct spec *spec_of(const struct layout *l)
     return l->result->def->spec;
 }
 
-/* The best accuracy of the trial that had the least; NaN: not known of one. */
-static double least_best(const struct point_result *p)
+/* The best accuracy or loss of the trial whose best was the worst; NaN: not known of one. */
+static double least_best(const struct goal *goal, const struct point_result *p)
 {
     double least = NAN;
     point_each_trial (t, p) {
@@ -21,7 +21,8 @@ static double least_best(const struct point_result *p)
         if (t->to_accuracy.state == TARGET_UNKNOWN) {
             return NAN;
         }
-        least = fmin(least, t->to_accuracy.best); /* fmin passes NaN over */
+        const double best = t->to_accuracy.best;
+        least = isnan(least) ? best : goal_worse(goal, least, best);
     }
     return least;
 }
@@ -45,10 +46,10 @@ static void put_ratios(struct table *t, const struct time_columns *with,
     }
 }
 
-static void put_time(struct table *t, const char *title, const struct point_result *p,
-                     const struct time_columns *with)
+static void put_time(struct table *t, const struct goal *goal, const char *title,
+                     const struct point_result *p, const struct time_columns *with)
 {
-    const double best = least_best(p);
+    const double best = least_best(goal, p);
     if (!p->time_to_accuracy.estimate.known && !isnan(best)) {
         table_number(t, title, "not reached");
     } else {
@@ -58,7 +59,11 @@ static void put_time(struct table *t, const char *title, const struct point_resu
         table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
     }
     table_number(t, "REACHED", "%zu/%zu", p->n_reached, p->n_succeeded);
-    table_known(t, "BEST", !isnan(best), "%.2f%%", 100 * best);
+    if (goal->kind == GOAL_LOSS) {
+        table_value(t, "BEST", best);
+    } else {
+        table_known(t, "BEST", !isnan(best), "%.2f%%", 100 * best);
+    }
     if (with->speedup) {
         put_ratios(t, with, p);
     }
@@ -78,7 +83,7 @@ static void put_after(struct table *t, const char *title, const struct point_res
 struct table *layout_accuracy(const struct layout *l)
 {
     const struct spec *spec = spec_of(l);
-    if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
+    if (spec->goal.kind == GOAL_NONE && spec->accuracy_after_s <= 0) {
         return NULL;
     }
     const struct time_columns with = {
@@ -88,13 +93,15 @@ struct table *layout_accuracy(const struct layout *l)
     };
     const bool after_interval =
         layout_any_interval(l, offsetof(struct point_result, accuracy_after_time));
-    _cleanup_(freep) char *time = xasprintf("S TO %.4g%%", 100 * spec->target_accuracy);
+    _cleanup_(freep) char *time = spec->goal.kind == GOAL_LOSS
+                                      ? xasprintf("S TO LOSS %.6g", spec->goal.value)
+                                      : xasprintf("S TO %.4g%%", 100 * spec->goal.value);
     _cleanup_(freep) char *after = xasprintf("AFTER %.6g S", spec->accuracy_after_s);
     struct table *t = table_new();
     result_each_swept (p, l->result) {
         layout_put_identity(t, l, p->point, !layout_has_words(l));
-        if (spec->target_accuracy > 0) {
-            put_time(t, time, p, &with);
+        if (spec->goal.kind != GOAL_NONE) {
+            put_time(t, &spec->goal, time, p, &with);
         }
         if (spec->accuracy_after_s > 0) {
             put_after(t, after, p, after_interval);
@@ -108,8 +115,10 @@ void layout_accuracy_caption(const struct layout *l, struct buf *out)
 {
     const struct spec *spec = spec_of(l);
     const char *separator = "";
-    if (spec->target_accuracy > 0) {
-        buf_printf(out, "Time to an accuracy of %.4g%%, in seconds", 100 * spec->target_accuracy);
+    if (spec->goal.kind != GOAL_NONE) {
+        buf_puts(out, "Time to ");
+        goal_format(&spec->goal, out);
+        buf_puts(out, ", in seconds");
         separator = "; ";
     }
     if (spec->accuracy_after_s > 0) {

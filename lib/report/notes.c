@@ -175,7 +175,7 @@ static void note_scaling(struct notes *notes, const struct layout *l)
 static void note_time_speedup(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
-    if (r->def->spec->target_accuracy <= 0 || l->own_baselines) {
+    if (r->def->spec->goal.kind == GOAL_NONE || l->own_baselines) {
         return;
     }
     const char *many = training_words(r).many;
@@ -205,12 +205,13 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     const struct spec *spec = r->def->spec;
-    if (spec->target_accuracy <= 0 && spec->accuracy_after_s <= 0) {
+    if (spec->goal.kind == GOAL_NONE && spec->accuracy_after_s <= 0) {
         return;
     }
     uint32_t every = 0;
     size_t n_unknown = 0;
     const char *why = NULL;
+    const bool is_loss = spec->goal.kind == GOAL_LOSS;
     result_each_swept (p, r) {
         point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
@@ -222,9 +223,10 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
     }
     notes_add(
         notes, NOTE_INFO,
-        "Accuracy: that of the evaluations in the logs, by the time since training began; median "
-        "over trials. If a trial never reached it, the point has no time, and BEST is the highest "
-        "accuracy of the trial that reached least.");
+        "%s: that of the evaluations in the logs, by the time since training began; median "
+        "over trials. If a trial never reached it, the point has no time, and BEST is the %s of "
+        "the trial that reached least.",
+        is_loss ? "Loss" : "Accuracy", is_loss ? "lowest loss" : "highest accuracy");
     note_time_speedup(notes, l);
     if (every > 1) {
         notes_add(

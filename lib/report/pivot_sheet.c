@@ -45,8 +45,9 @@ static void put_caption(const struct pivot *p, struct buf *out)
         buf_printf(out, " in %s", p->unit);
     }
     if (pivot_is_of_time(p->figure)) {
-        buf_printf(out, " (%.4g%%)%s", 100 * p->result->def->spec->target_accuracy,
-                   p->figure == PIVOT_TIME && p->ratio_axis == NULL ? " in s" : "");
+        buf_puts(out, " (");
+        goal_format(&p->result->def->spec->goal, out);
+        buf_puts(out, p->figure == PIVOT_TIME && p->ratio_axis == NULL ? ") in s" : ")");
     }
     if (p->figure == PIVOT_COST) {
         bool is_mixed;

@@ -162,7 +162,7 @@ static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
     const struct estimate *efficiency = &p->time_efficiency.estimate;
     sheet_value(s, "time_to_accuracy_s", time);
     sheet_interval(s, "time_to_accuracy_s_low", "time_to_accuracy_s_high", time);
-    sheet_number(s, "trials_reached", spec->target_accuracy > 0 ? (double)p->n_reached : NAN);
+    sheet_number(s, "trials_reached", spec->goal.kind != GOAL_NONE ? (double)p->n_reached : NAN);
     sheet_value(s, "accuracy_after_time", after);
     sheet_interval(s, "accuracy_after_time_low", "accuracy_after_time_high", after);
     sheet_value(s, "time_to_accuracy_speedup", speedup);
@@ -224,7 +224,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     char mode_text[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&mode, mode_text);
     sheet_word(s, "mode", mode_text);
-    if (def->spec->target_accuracy > 0 || def->spec->accuracy_after_s > 0) {
+    if (def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0) {
         put_accuracy_cells(s, def->spec, p);
     }
     sheet_end_row(s);

@@ -1,10 +1,11 @@
-/* Time to accuracy, and accuracy after a time (docs/contracts/result.md,
+/* Time to an accuracy or a loss, and accuracy after a time (docs/contracts/result.md,
  * "Accuracy over time"). Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "core/evaluations.h"
 
 enum target_state {
@@ -18,10 +19,14 @@ extern const char *const target_state_names[TARGET_STATE_COUNT]; /* "Unknown", .
 struct time_to_accuracy {
     enum target_state state;
     double s;    /* when the first evaluation reached it; NaN: none did */
-    double best; /* accuracy, of all evaluations; NaN if none exists */
+    double best; /* the highest accuracy or the lowest loss; NaN if none exists */
 };
 /* `e` NULL: there is no evaluation. */
-struct time_to_accuracy accuracy_time_to(const struct evaluations *e, double target);
+struct time_to_accuracy accuracy_time_to(const struct evaluations *e, struct goal goal);
+/* "an accuracy of 80%", "a loss of 0.2828". */
+void goal_format(const struct goal *goal, struct buf *out);
+/* The worse of two; NaN: one is not known. */
+double goal_worse(const struct goal *goal, double a, double b);
 
 enum after_state {
     AFTER_NO_EVALUATION, /* none has a time */

@@ -498,9 +498,10 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     *p = (struct pivot){.result = r, .figure = params->figure, .price = params->price};
     *ret_fix = "name swept parameters or system, with commas between them";
     int code = 0;
-    if (pivot_is_of_time(p->figure) && r->def->spec->target_accuracy <= 0) {
+    if (pivot_is_of_time(p->figure) && r->def->spec->goal.kind == GOAL_NONE) {
         *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
-        code = err_set(err, EINVAL, "the definition of this run names no accuracy to reach");
+        code = err_set(err, EINVAL,
+                       "the definition of this run names neither an accuracy nor a loss to reach");
     } else if (pivot_is_cost(p->figure) && p->price.unit == PIVOT_PRICE_NONE) {
         *ret_fix = "add for example --price 0.05/cpu-hour or --price 0.2/pod-hour";
         code = err_set(err, EINVAL, "a cost needs a price");

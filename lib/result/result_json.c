@@ -117,13 +117,14 @@ static json_t *lines_to_json(const char *text)
 /* Only what the definition asks for. */
 static void put_trial_accuracy(json_t *trial, const struct trial_result *t, const struct spec *spec)
 {
-    if (spec->target_accuracy > 0) {
+    if (spec->goal.kind != GOAL_NONE) {
         JSON_ADD(
             trial,
             {"timeToAccuracy",
              JSON_OBJECT_OF({"state", json_string(target_state_names[t->to_accuracy.state])},
                             {"seconds", json_number_or_null(t->to_accuracy.s)},
-                            {"bestAccuracy", json_number_or_null(t->to_accuracy.best)},
+                            {spec->goal.kind == GOAL_LOSS ? "bestLoss" : "bestAccuracy",
+                             json_number_or_null(t->to_accuracy.best)},
                             {"evaluationsEvery",
                              t->evaluations_k == 0 ? json_null() : json_count(t->evaluations_k)})});
     }
@@ -137,7 +138,7 @@ static void put_trial_accuracy(json_t *trial, const struct trial_result *t, cons
 
 static void put_point_accuracy(json_t *point, const struct point_result *p, const struct spec *spec)
 {
-    if (spec->target_accuracy > 0) {
+    if (spec->goal.kind != GOAL_NONE) {
         JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->time_to_accuracy)},
                  {"timeToAccuracySpeedup", figure_to_json(&p->time_speedup)},
                  {"timeToAccuracyEfficiency", figure_to_json(&p->time_efficiency)},
@@ -341,7 +342,8 @@ json_t *result_frame_to_json(const struct result *r)
     const bool stops = spec->stop.is_set;
     json_t *measure = JSON_OBJECT_OF(
         {"warmupSteps", json_integer(spec->warmup_steps)}, {"steps", json_integer(spec->steps)},
-        {"targetAccuracy", spec->target_accuracy > 0 ? json_real(spec->target_accuracy) : NULL},
+        {"targetAccuracy", spec->goal.kind == GOAL_ACCURACY ? json_real(spec->goal.value) : NULL},
+        {"targetLoss", spec->goal.kind == GOAL_LOSS ? json_real(spec->goal.value) : NULL},
         {"accuracyAfterSeconds",
          spec->accuracy_after_s > 0 ? json_real(spec->accuracy_after_s) : NULL},
         {"repeats", json_integer(stops ? spec->min_repeats : spec->repeats)},

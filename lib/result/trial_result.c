@@ -67,7 +67,7 @@ static void replica_done(struct replica_result *r)
     summary_done(&r->summary);
 }
 
-/* How accurate the model was, and when: of the first replica that leads. */
+/* How good the model was, and when: of the first replica that leads. */
 static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
                              const struct trial_terms *terms)
 {
@@ -76,8 +76,8 @@ static void take_evaluations(struct trial_result *t, uint32_t index, const struc
     }
     t->evaluations_k = e->k;
     t->evaluations_from = index;
-    if (terms->target_accuracy > 0) {
-        t->to_accuracy = accuracy_time_to(e, terms->target_accuracy);
+    if (terms->goal.kind != GOAL_NONE) {
+        t->to_accuracy = accuracy_time_to(e, terms->goal);
     }
     if (terms->accuracy_after_s > 0) {
         t->after = accuracy_after(e, terms->accuracy_after_s);
@@ -200,7 +200,7 @@ static void take_details(struct trial_result *t)
 void result_begin_trial(struct trial_result *t)
 {
     t->throughput = unknown_throughput(scope_job);
-    t->to_accuracy = accuracy_time_to(NULL, 0);
+    t->to_accuracy = accuracy_time_to(NULL, (struct goal){0});
     t->after = accuracy_after(NULL, 0);
     t->others_share = t->cpus = NAN;
     t->phase = TRIAL_PENDING;

@@ -55,7 +55,7 @@ struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)
         .leading = leading,
         .n_leading = p->replicas[leading],
         .n_pods = point_pods(p),
-        .target_accuracy = def->spec->target_accuracy,
+        .goal = def->spec->goal,
         .accuracy_after_s = def->spec->accuracy_after_s,
     };
 }

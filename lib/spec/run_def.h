@@ -42,6 +42,7 @@ struct trial_terms {
     enum role leading;  /* the role with the point's figures */
     uint32_t n_leading; /* its replicas; 0: the definition does not have this point */
     uint32_t n_pods;    /* of all roles but a launcher */
-    double target_accuracy, accuracy_after_s; /* 0: not asked */
+    struct goal goal;
+    double accuracy_after_s; /* 0: not asked */
 };
 struct trial_terms run_def_terms(const struct run_def *def, uint32_t point);

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "core/evaluations.h"
 #include "core/exchange_kind.h"
 #include "core/exchange_mode.h"
 #include "core/link.h"
@@ -200,7 +201,7 @@ struct spec {
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
     enum unit unit;              /* in which throughputs are printed */
-    double target_accuracy;      /* the time until it is a figure; 0: none */
+    struct goal goal;            /* the time until it is reached is a figure */
     double accuracy_after_s;     /* the accuracy at this time is a figure; 0: it is not */
     int64_t repeats;             /* trials a point; with a stop rule at most */
     int64_t min_repeats;         /* the same without one */

@@ -158,10 +158,10 @@ static void check_accuracies(const struct node *root, const struct spec *spec, s
         const struct node *node = tree_path(root, "spec", "measure", figures[i], NULL);
         if (node != NULL) {
             _cleanup_(freep) char *path = xasprintf("spec.measure.%s", figures[i]);
-            diags_add(
-                diags, node->key_mark, path,
-                "remove it, or add a system that prints accuracies and has a 'log' that reads them",
-                "the figure would never be known: benchworker evaluates nothing");
+            diags_add(diags, node->key_mark, path,
+                      "remove it, or add a system that prints accuracies or losses and has a 'log' "
+                      "for them",
+                      "the figure would never be known: benchworker evaluates nothing");
         }
     }
 }

@@ -136,19 +136,27 @@ static double read_positive(struct reading *r, const struct place *place, double
 
 static const char not_an_accuracy[] = "an accuracy is a ratio, 1 at most";
 
-static double read_accuracy(struct reading *r, const struct place *map)
+static struct goal read_goal(struct reading *r, const struct place *map)
 {
-    const struct place place = place_get(map, "accuracy");
+    const struct place place = place_get(map, "accuracy"), loss = place_get(map, "loss");
     const struct node *node = place.node;
     const double value = node != NULL && node->kind == NODE_INT     ? (double)node->i
                          : node != NULL && node->kind == NODE_FLOAT ? node->f
                                                                     : 0;
     if (value > 1 && value <= 100) {
         check_ratio(r, &place, true, value, not_an_accuracy);
-        return 0;
+    } else if (read_map(r->diags, map, FIELDS("accuracy", "loss")) &&
+               (place.node != NULL) == (loss.node != NULL)) {
+        reader_complain_key(r->diags, node == NULL ? map : &loss,
+                            node == NULL ? "for example, write 'timeToAccuracy: {accuracy: 0.8}'"
+                                         : "remove one of the two",
+                            "the time is that to either an accuracy or a loss");
+    } else if (loss.node != NULL) {
+        return (struct goal){GOAL_LOSS, read_positive(r, &loss, EVALUATION_LOSS_MAX)};
+    } else if (node != NULL) {
+        return (struct goal){GOAL_ACCURACY, read_positive(r, &place, 1)};
     }
-    (void)read_map(r->diags, map, FIELDS("*accuracy")); /* noted */
-    return read_positive(r, &place, 1);
+    return (struct goal){0};
 }
 
 static void read_measure(struct reading *r)
@@ -161,7 +169,7 @@ static void read_measure(struct reading *r)
     spec->unit = read_enum_or(r->diags, &measure, "unit", unit_names, UNIT_OF_SAMPLES);
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
-    spec->target_accuracy = read_accuracy(r, PLACE(&measure, "timeToAccuracy"));
+    spec->goal = read_goal(r, PLACE(&measure, "timeToAccuracy"));
     const struct place after = place_get(&measure, "accuracyAfterTime");
     (void)read_map(r->diags, &after, FIELDS("*seconds")); /* noted */
     spec->accuracy_after_s = read_positive(r, PLACE(&after, "seconds"), ACCURACY_AFTER_S_MAX);

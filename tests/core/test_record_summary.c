@@ -186,7 +186,7 @@ TEST(worst_numbers_fit_the_termination_message)
         struct evaluations evaluations = {
             .k = UINT32_MAX, .n = EVALUATIONS_MAX, .end_ms = EVALUATION_MAX_MS};
         for (size_t j = 0; j < EVALUATIONS_MAX; j++) {
-            evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, ACCURACY_PPM};
+            evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, EVALUATION_PPM, 999999999};
         }
         s.evaluations = i % N_ROWS(counts) % 2 == 0 ? &evaluations : NULL;
         struct buf out = BUF_INIT;

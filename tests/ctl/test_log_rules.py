@@ -103,6 +103,23 @@ class LogRules(cli.CliCase):
         self.assertEqual(csv[0].split(",")[-13], "time_to_accuracy_s")
         self.assertEqual([line.split(",")[-10] for line in csv[1:]], ["3", "2"])
 
+    def test_time_to_a_loss(self):
+        """With two trainers it is reached before, and an epoch without an accuracy has a loss, too."""
+        rule = {"lines": [{"kind": "Epoch", "scope": "Job", "pattern":
+                           "epoch (?<epoch>): loss (?<loss>), (?<rate>) samples/s after (?<elapsed_s>) s"}]}
+        script = ('for e in 1 2 3 4; do echo "epoch $e: loss 0.$((50 - 10 * e * BENCHD_TRAINERS / 2)), 100 samples/s after $((9 * e)) s"; '
+                  'done')
+        result = self.run_script(script, rule, measure={"timeToAccuracy": {"loss": 0.3}})
+        self.assertEqual(result["measure"]["targetLoss"], 0.3)
+        self.assertEqual([p["timeToAccuracy"]["value"] for p in result["points"]], [36, 18])
+        self.assertEqual([p["timeToAccuracySpeedup"]["value"] for p in result["points"]], [1, 2])
+        trial = result["points"][0]["trials"][0]["timeToAccuracy"]
+        self.assertEqual(trial, {"state": "Reached", "seconds": 36, "bestLoss": .3, "evaluationsEvery": 1})
+        text = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertIn("Time to a loss of 0.3, in seconds", text)
+        self.assertRegex(text, r"S TO LOSS 0\.3 +REACHED +BEST +SPEEDUP.*\n +1 +36\.00 +1/1 +0\.3000 +1\.000 .*\n +2 +18\.00 +1/1 +0\.1000 +2\.000 ")
+        self.assertIn("BEST is the lowest loss of the trial that reached least", " ".join(text.split()))
+
     def test_published_times(self):
         """What mlbench printed for 1, 4 and 16 workers (benchmarks/reference/mlbench-raw-2021.yaml): 5.53 times as fast."""
         times = {1: 171.151, 4: 57.936, 16: 30.935}

@@ -296,7 +296,8 @@ TEST(what_is_refused)
         {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
         {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
         {{.figure = PIVOT_COST}, "a cost needs a price"},
-        {{.figure = PIVOT_TIME}, "the definition of this run names no accuracy to reach"},
+        {{.figure = PIVOT_TIME},
+         "the definition of this run names neither an accuracy nor a loss to reach"},
     };
     struct fixture f;
     report_run_find("acceleration")->make(&f);

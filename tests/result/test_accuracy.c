@@ -22,7 +22,7 @@ static struct evaluations evaluations_of(const struct curve_row *row, double end
 {
     struct evaluations e = {0};
     for (size_t i = 0; i < CURVE_MAX && row->t_s[i] >= 0; i++) {
-        assert_true(evaluations_add(&e, row->t_s[i], row->accuracy[i]));
+        assert_true(evaluations_add(&e, row->t_s[i], row->accuracy[i], NAN));
     }
     evaluations_extend(&e, end_s);
     return e;
@@ -51,12 +51,46 @@ TEST(times_to_accuracy)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         const struct evaluations e = evaluations_of(rows[i].curve, 50);
-        const struct time_to_accuracy t = accuracy_time_to(&e, rows[i].target);
+        const struct time_to_accuracy t =
+            accuracy_time_to(&e, (struct goal){GOAL_ACCURACY, rows[i].target});
         assert_int_equal(t.state, rows[i].state);
         assert_true(isnan(rows[i].s) ? isnan(t.s) : t.s == rows[i].s);
         assert_true(isnan(rows[i].best) ? isnan(t.best) : t.best == rows[i].best);
     }
-    assert_int_equal(accuracy_time_to(NULL, 0.5).state, TARGET_UNKNOWN);
+    assert_int_equal(accuracy_time_to(NULL, (struct goal){GOAL_ACCURACY, 0.5}).state,
+                     TARGET_UNKNOWN);
+}
+
+/* A loss is reached from above; what has no loss is no evaluation of it, and the other way round. */
+TEST(times_to_a_loss)
+{
+    static const struct {
+        const char *name;
+        double loss[3], accuracy, goal; /* at 10, 20 and 30 s */
+        enum target_state state;
+        double s, best;
+    } rows[] = {
+        {"the first at or below it", {0.7, 0.2828, 0.2}, NAN, 0.2828, TARGET_REACHED, 20, 0.2},
+        {"just above it", {0.7, 0.282801, 0.2829}, NAN, 0.2828, TARGET_NOT_REACHED, NAN, 0.282801},
+        {"it was lost again", {0.7, 0.1, 0.6}, 0.5, 0.2, TARGET_REACHED, 20, 0.1},
+        {"accuracies alone", {NAN, NAN, NAN}, 0.5, 0.2, TARGET_UNKNOWN, NAN, NAN},
+        {"not each has a loss", {NAN, NAN, 0.1}, 0.5, 0.2, TARGET_REACHED, 30, 0.1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct evaluations e = {0};
+        for (size_t k = 0; k < 3; k++) {
+            assert_true(
+                evaluations_add(&e, 10 * (double)(k + 1), rows[i].accuracy, rows[i].loss[k]));
+        }
+        const struct time_to_accuracy t =
+            accuracy_time_to(&e, (struct goal){GOAL_LOSS, rows[i].goal});
+        assert_int_equal(t.state, rows[i].state);
+        assert_true(isnan(rows[i].s) ? isnan(t.s) : t.s == rows[i].s);
+        assert_true(isnan(rows[i].best) ? isnan(t.best) : t.best == rows[i].best);
+        assert_int_equal(accuracy_after(&e, 15).state,
+                         isnan(rows[i].accuracy) ? AFTER_NO_EVALUATION : AFTER_KNOWN);
+    }
 }
 
 TEST(accuracies_after_a_time)
@@ -113,10 +147,11 @@ TEST(what_always_holds)
         double t_s = 0;
         for (uint64_t i = splitmix_next(&seed) % 200; i > 0; i--) {
             t_s += unit_of(&seed) * 100;
-            assert_true(evaluations_add(&e, t_s, unit_of(&seed)));
+            assert_true(evaluations_add(&e, t_s, unit_of(&seed), NAN));
         }
         const double low = unit_of(&seed), high = low + (1 - low) * unit_of(&seed);
-        const struct time_to_accuracy a = accuracy_time_to(&e, low), b = accuracy_time_to(&e, high);
+        const struct time_to_accuracy a = accuracy_time_to(&e, (struct goal){GOAL_ACCURACY, low}),
+                                      b = accuracy_time_to(&e, (struct goal){GOAL_ACCURACY, high});
         bool holds = (a.state == TARGET_UNKNOWN) == (e.n == 0) && (b.state <= a.state);
         holds = holds && (a.state == TARGET_REACHED) == !isnan(a.s);
         holds = holds && (b.state != TARGET_REACHED || a.s <= b.s);

@@ -55,7 +55,7 @@ static void evaluate(struct evaluations *e, uint64_t *random)
     double t_s = 0;
     for (uint32_t n = splitmix_below(random, most); n > 0; n--) {
         t_s += pace_s * splitmix_below(random, 3);
-        (void)evaluations_add(e, t_s, 1e-3 * splitmix_below(random, 700));
+        (void)evaluations_add(e, t_s, 1e-3 * splitmix_below(random, 700), NAN);
     }
     evaluations_extend(e, t_s + 5.0 * splitmix_below(random, 4));
 }
