@@ -12,6 +12,7 @@
 #include "ctl/verbs/verbs.h"
 #include "report/charts.h"
 #include "report/sheets.h"
+#include "result/pivot.h"
 
 extern char **environ;
 
@@ -170,6 +171,18 @@ static enum exit_code check_options(const struct cli *cli)
     return EXIT_OK;
 }
 
+static enum exit_code set_price(const struct cli *cli, struct result *r)
+{
+    const char *price = args_get(&cli->args, "price", NULL);
+    if (price != NULL && (r->def->spec->goal.kind == GOAL_NONE || pivot_set_price(r, price) < 0)) {
+        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
+                         "--price needs an amount a CPU hour or a pod hour (got '%s'), and a run "
+                         "with measure.timeToAccuracy",
+                         price);
+    }
+    return EXIT_OK;
+}
+
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
@@ -180,6 +193,7 @@ static enum exit_code run(struct cli *cli)
     }
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     code = code == EXIT_OK ? load(cli, b, &loaded) : code;
+    code = code == EXIT_OK ? set_price(cli, loaded.runs[0].result) : code;
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);
@@ -192,9 +206,12 @@ static const struct arg_opt opts[] = {
     {"open", 0, NULL, "Open the page in the browser"},
     {"reference", 0, "SET",
      "Add a set of published figures; see: benchctl results --reference list"},
+    {"price", 0, "AMOUNT/UNIT",
+     "Add what a trial costs until it reaches its accuracy or loss: 0.05/cpu-hour, 0.2/pod-hour"},
     {"chart", 0, "CHART",
-     "With -o svg: throughput or efficiency, either -by-pservers too, points, resources, trials "
-     "or phases; default: throughput"},
+     "With -o svg: throughput or efficiency, either -by-pservers too, time-to-accuracy-speedup or "
+     "-cost, accuracy-over-time, loss-over-time, points, resources, trials or phases; default: "
+     "throughput"},
 };
 
 const struct verb verb_report = {

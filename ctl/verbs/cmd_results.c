@@ -108,7 +108,7 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     ret->params.columns = args_get(&cli->args, "columns", NULL);
     ret->params.ratio = args_get(&cli->args, "ratio", NULL);
     enum exit_code code = take_figure(cli, &ret->params.figure);
-    if (code == EXIT_OK && price != NULL && !pivot_is_cost(ret->params.figure)) {
+    if (code == EXIT_OK && price != NULL && !pivot_figures[ret->params.figure].is_cost) {
         code = cli_error(EXIT_USAGE,
                          "remove --price, or write --cells cost or --cells time-to-accuracy-cost",
                          "--price needs --cells cost or --cells time-to-accuracy-cost (got --cells "

@@ -22,8 +22,9 @@ double evaluation_value(const struct evaluation *e, enum goal_kind kind)
 
 static uint32_t to_ppm(double value, double max)
 {
-    const bool is_known = value >= 0 && nearbyint(value * EVALUATION_PPM) <= max * EVALUATION_PPM;
-    return is_known ? (uint32_t)nearbyint(value * EVALUATION_PPM) : EVALUATION_UNKNOWN;
+    const double ppm = nearbyint(value * EVALUATION_PPM);
+    return ppm >= 0 && ppm <= max * EVALUATION_PPM && value >= 0 ? (uint32_t)ppm
+                                                                 : EVALUATION_UNKNOWN;
 }
 
 static void inherit(struct evaluation *e, const struct evaluation *before)

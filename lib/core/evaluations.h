@@ -26,8 +26,8 @@ struct evaluation {
 /* NaN: unknown. */
 double evaluation_value(const struct evaluation *e, enum goal_kind kind);
 
-/* Of more than EVALUATIONS_MAX every k-th is kept, k a power of two; the latest one always. What one
- * of k does not know it has from the one before. */
+/* Of more than EVALUATIONS_MAX every k-th is kept, k a power of two; the latest one always. What it
+ * does not know it has from those that are left out. */
 struct evaluations {
     uint32_t k; /* each one in the list is the last of k, but the list's last maybe of fewer */
     uint32_t n; /* in the list */
@@ -40,7 +40,7 @@ struct evaluations {
 #define EVALUATION_MAX_MS (INT64_C(100) * 86400 * 1000)
 
 /* Takes one more. False, and nothing is changed: its time is before the one before or out of range,
- * or neither an accuracy (from 0 to 1) nor a loss is known (from 0 to below EVALUATION_LOSS_MAX). */
+ * or neither is known, an accuracy (from 0 to 1) or a loss (from 0, below EVALUATION_LOSS_MAX). */
 bool evaluations_add(struct evaluations *e, double t_s, double accuracy, double loss);
 /* Training still went on at this time. */
 void evaluations_extend(struct evaluations *e, double t_s);

@@ -93,7 +93,7 @@ static int read_ppm(const json_t *list, const char *key, uint32_t i, int64_t max
                          (long long)max);
 }
 
-/* `losses` NULL: there are none. */
+/* `losses` may be NULL. */
 static int read_evaluation(const json_t *times, const json_t *accuracies, const json_t *losses,
                            struct evaluations *e, struct err *err)
 {
@@ -127,13 +127,12 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
     const json_t *losses = json_object_get(o, "loss_ppm");
     const size_t n = json_array_size(times); /* 0: no array */
     int r = read_members(o, &record_evaluations_members, &e, err);
-    if (r >= 0 && (n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n)) {
+    if (r >= 0 && (n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n ||
+                   (losses != NULL && json_array_size(losses) != n))) {
         return err_set(err, EPROTO,
-                       "'t_ms' and 'accuracy_ppm' are not two lists of the same 1 to %d entries",
+                       "'t_ms', 'accuracy_ppm' and 'loss_ppm' are not lists of the same 1 to %d "
+                       "entries",
                        EVALUATIONS_MAX);
-    }
-    if (r >= 0 && losses != NULL && json_array_size(losses) != n) {
-        return err_set(err, EPROTO, "'loss_ppm' is not a list of as many entries as 't_ms'");
     }
     while (r >= 0 && e.n < n) {
         r = read_evaluation(times, accuracies, losses, &e, err);

@@ -22,14 +22,14 @@ static double least_best(const struct goal *goal, const struct point_result *p)
             return NAN;
         }
         const double best = t->to_accuracy.best;
-        least = isnan(least) ? best : goal_worse(goal, least, best);
+        least = isnan(least) || goal_is_met(goal, least, best) ? best : least;
     }
     return least;
 }
 
 /* The columns of time that some point needs. */
 struct time_columns {
-    bool interval, speedup, speedup_interval;
+    bool interval, speedup, speedup_interval, cost;
 };
 
 static void put_ratios(struct table *t, const struct time_columns *with,
@@ -67,6 +67,10 @@ static void put_time(struct table *t, const struct goal *goal, const char *title
     if (with->speedup) {
         put_ratios(t, with, p);
     }
+    if (with->cost) {
+        table_figure(t, "COST", &p->time_cost);
+        table_interval(t, "95% INTERVAL", &p->time_cost);
+    }
 }
 
 static void put_after(struct table *t, const char *title, const struct point_result *p,
@@ -89,6 +93,7 @@ struct table *layout_accuracy(const struct layout *l)
     const struct time_columns with = {
         .interval = layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
         .speedup = !l->own_baselines,
+        .cost = l->result->price != NULL,
         .speedup_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup)),
     };
     const bool after_interval =
@@ -119,6 +124,9 @@ void layout_accuracy_caption(const struct layout *l, struct buf *out)
         buf_puts(out, "Time to ");
         goal_format(&spec->goal, out);
         buf_puts(out, ", in seconds");
+        if (l->result->price != NULL) {
+            buf_printf(out, ", and its cost at %s", l->result->price);
+        }
         separator = "; ";
     }
     if (spec->accuracy_after_s > 0) {

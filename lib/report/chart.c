@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void series_done(struct chart_series *s)
+void chart_series_done(struct chart_series *s)
 {
     vec_each (struct chart_mark, m, &s->marks) {
         free(m->text);
@@ -14,14 +14,14 @@ static void series_done(struct chart_series *s)
 
 static void line_chart_done(struct line_chart *c)
 {
-    vec_done_each(&c->series, series_done);
+    vec_done_each(&c->series, chart_series_done);
     vec_free(&c->x_names);
     free(c->y_title);
 }
 
 static void dot_chart_done(struct dot_chart *c)
 {
-    vec_done_each(&c->rows, series_done);
+    vec_done_each(&c->rows, chart_series_done);
     vec_free(&c->series);
 }
 

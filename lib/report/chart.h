@@ -2,6 +2,7 @@
  * chart_svg.h draws them. All strings are owned. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/vec.h"
@@ -37,6 +38,7 @@ struct line_chart {
     VEC(char *) x_names; /* x is an index into these; empty: x is a number */
     VEC(struct chart_series) series;
     size_t n_left_out; /* series that would be too many */
+    bool x_is_time;    /* x begins at 0, and marks stay where they are */
     double reference;  /* a line at this y; NaN: none */
 };
 
@@ -82,3 +84,4 @@ struct chart {
 };
 
 void chart_done(struct chart *c);
+void chart_series_done(struct chart_series *s);

@@ -210,7 +210,7 @@ static struct x_values x_values_of(const struct line_chart *c)
 static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
 {
     const double n_steps = (double)c->series.len - 1;
-    if (n_steps < 1) {
+    if (n_steps < 1 || c->x_is_time) {
         return 0;
     }
     struct x_values values = x_values_of(c);
@@ -245,6 +245,9 @@ static struct line_plot line_plot_of(const struct line_chart *c)
         .from_px = LEFT_PX + 24,
         .to_px = WIDTH_PX - RIGHT_PX - 22,
     };
+    if (c->x_is_time) {
+        p.x = chart_axis_nice(0, x_high, 5, LEFT_PX, WIDTH_PX - AXIS_END_PX);
+    }
     p.dodge_px = dodge_of(c, &p.x);
     return p;
 }
@@ -263,6 +266,10 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
 /* Each value of x that was measured has a number, unless it would touch the one before. */
 static void put_x_axis(struct buf *out, const struct line_plot *p)
 {
+    if (p->chart->x_is_time) {
+        put_value_axis(out, &p->x, CHART_NUMBER, TOP_PX, p->bottom_px);
+        return;
+    }
     struct x_values values = x_values_of(p->chart);
     double free_px = -INFINITY;
     for (size_t i = 0; i < values.list.len; i++) {

@@ -10,6 +10,7 @@
 #include "report/compare_layout.h"
 #include "report/prose.h"
 #include "compare/comparison.h"
+#include "core/summary.h"
 #include "result/number.h"
 #include "result/phases.h"
 
@@ -26,6 +27,7 @@ struct maker {
     bool (*make)(const struct layout *l, const struct maker *m, struct chart *ret);
     const char *(*x_of)(const struct layout *l);
     size_t figure; /* its offset in struct point_result */
+    const char *title;
 };
 
 /* ---- words ---- */
@@ -53,10 +55,12 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
     _cleanup_(freep) char *name = charts_point_name(l, p);
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s: %s", name, what);
-    if (str_eq(f->unit, "ratio")) {
+    if (str_eq(f->unit, "ratio") && f != &p->time_speedup) {
         words_put_percent(&f->estimate, &text);
     } else {
-        words_put_figure(f, &text);
+        const struct figure shown = figure_shown(f);
+        words_put_estimate(&shown.estimate,
+                           f == &p->time_speedup ? "times as fast" : shown.unit, &text);
     }
     return buf_take(&text);
 }
@@ -133,11 +137,12 @@ static int compare_marks(const void *a, const void *b)
     return (x->x > y->x) - (x->x < y->x);
 }
 
-/* What a throughput would be at an efficiency of 1. */
+/* What a throughput or a speedup would be at an efficiency of 1. */
 static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
 {
-    const struct estimate *e = &p->efficiency.estimate;
-    return f == &p->throughput && !l->own_baselines && e->known && e->value > 0
+    const bool is_time = f == &p->time_speedup;
+    const struct estimate *e = is_time ? &p->time_efficiency.estimate : &p->efficiency.estimate;
+    return (is_time || f == &p->throughput) && !l->own_baselines && e->known && e->value > 0
                ? figure_shown(f).estimate.value / e->value
                : NAN;
 }
@@ -234,17 +239,22 @@ static bool has_line(const struct line_chart *c)
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     const bool is_efficiency = m->figure == offsetof(struct point_result, efficiency);
+    const bool is_throughput = m->figure == offsetof(struct point_result, throughput);
+    const bool is_cost = m->figure == offsetof(struct point_result, time_cost);
     const char *x = m->x_of(l);
     struct line_chart *c = &ret->lines;
     *ret = (struct chart){CHART_LINES, .id = m->name,
                           .lines = {.reference = is_efficiency ? 1 : NAN,
                                     .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
-    if ((is_efficiency ? l->own_baselines : l->mixed_units) || !make_lines(ret, l, x, m->figure)) {
+    if ((is_throughput ? l->mixed_units : l->own_baselines && !is_cost) ||
+        !make_lines(ret, l, x, m->figure)) {
         return false;
     }
-    ret->title = xasprintf("%s by %s", is_efficiency ? "Efficiency" : "Throughput", x);
-    c->y_title = is_efficiency ? xasprintf("of the ideal, per %s", training_role(l->result))
-                               : xstrdup(l->unit);
+    ret->title = xasprintf("%s by %s", m->title, x);
+    c->y_title = is_efficiency   ? xasprintf("of the ideal, per %s", training_role(l->result))
+                 : is_throughput ? xstrdup(l->unit)
+                 : is_cost       ? xasprintf("of a trial, at %s", l->result->price)
+                                 : xstrdup("the baseline's time over that of the point");
     return m->x_of != servers_name || has_line(c);
 }
 
@@ -468,15 +478,93 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     return true;
 }
 
+/* ---- over time ---- */
+
+const struct trial_result *charts_nearest_trial(const struct point_result *p)
+{
+    const struct trial_result *best = NULL;
+    double distance = INFINITY;
+    point_each_trial (t, p) {
+        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
+        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
+            best = t;
+            distance = d;
+        }
+    }
+    return best;
+}
+
+/* The evaluations of the trial nearest to the point's median. Without marks: none is stored. */
+static struct chart_series evaluations_of(const struct layout *l, const struct point_result *p,
+                                          enum goal_kind kind)
+{
+    struct chart_series s = {.name = charts_point_name(l, p)};
+    const struct trial_result *t = charts_nearest_trial(p);
+    const int role = (int)point_leading_role(p->point);
+    const struct replica_row *rep =
+        t == NULL ? NULL : attempt_row_find_replica(t->row, role, t->evaluations_from);
+    struct summary summary;
+    if (rep == NULL || summary_read(rep->summary_json, &rep->id, &summary, NULL) < 0) {
+        return s;
+    }
+    const struct evaluations *e = summary.evaluations;
+    for (uint32_t i = 0; e != NULL && i < e->n; i++) {
+        const double t_s = (double)e->list[i].t_ms / 1e3;
+        const struct estimate value = {.value = evaluation_value(&e->list[i], kind)};
+        if (!isnan(value.value)) {
+            const bool is_loss = kind == GOAL_LOSS;
+            add_mark(&s, &value,
+                     xasprintf(is_loss ? "%s: loss %.4g after %.6g s" : "%s: %.2f%% after %.6g s",
+                               s.name, (is_loss ? 1 : 100) * value.value, t_s))
+                ->x = t_s;
+        }
+    }
+    summary_done(&summary);
+    return s;
+}
+
+static const char loss_over_time[] = "loss-over-time";
+
+static bool over_time(const struct layout *l, const struct maker *m, struct chart *ret)
+{
+    const struct goal *goal = &l->result->def->spec->goal;
+    const bool is_loss = str_eq(m->name, loss_over_time);
+    const enum goal_kind kind = is_loss ? GOAL_LOSS : GOAL_ACCURACY;
+    struct line_chart *c = &ret->lines;
+    *ret = (struct chart){CHART_LINES, .id = m->name, .title = xstrdup(m->title),
+                          .x_title = xstrdup("s of training"),
+                          .lines = {.y_title = xstrdup(is_loss ? "loss" : "accuracy"),
+                                    .y_unit = is_loss ? CHART_NUMBER : CHART_PERCENT,
+                                    .x_is_time = true,
+                                    .reference = goal->kind == kind ? goal->value : NAN}};
+    result_each_swept (p, l->result) {
+        struct chart_series s = evaluations_of(l, p, kind);
+        if (s.marks.len > 0 && c->series.len < CHART_MAX_SERIES) {
+            *vec_push(&c->series) = s;
+        } else {
+            c->n_left_out += s.marks.len > 0;
+            chart_series_done(&s);
+        }
+    }
+    return c->series.len > 0;
+}
+
 /* ---- by name ---- */
+
+#define FIGURE(name) offsetof(struct point_result, name)
 
 /* In the order of a page. */
 static const struct maker makers[] = {
-    {"throughput", lines, x_name, offsetof(struct point_result, throughput)},
-    {"efficiency", lines, x_name, offsetof(struct point_result, efficiency)},
+    {"throughput", lines, x_name, FIGURE(throughput), "Throughput"},
+    {"efficiency", lines, x_name, FIGURE(efficiency), "Efficiency"},
+    {"time-to-accuracy-speedup", lines, x_name, FIGURE(time_speedup),
+     "Speedup of the time to accuracy"},
+    {"time-to-accuracy-cost", lines, x_name, FIGURE(time_cost), "Cost of the time to accuracy"},
+    {"accuracy-over-time", over_time, .title = "Accuracy over time"},
+    {loss_over_time, over_time, .title = "Loss over time"},
     {"points", points},
-    {"throughput-by-pservers", lines, servers_name, offsetof(struct point_result, throughput)},
-    {"efficiency-by-pservers", lines, servers_name, offsetof(struct point_result, efficiency)},
+    {"throughput-by-pservers", lines, servers_name, FIGURE(throughput), "Throughput"},
+    {"efficiency-by-pservers", lines, servers_name, FIGURE(efficiency), "Efficiency"},
     {"resources", resources},
     {"trials", trials},
     {"phases", phases},

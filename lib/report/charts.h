@@ -7,6 +7,9 @@
 
 /* The names of a result's charts, in the order of a page; NULL after the last one.
  *
+ * time-to-accuracy-speedup, time-to-accuracy-cost: of the time to the accuracy or loss that the
+ * definition asks for, over the same x as throughput; the cost where the result has a price.
+ * accuracy-over-time, loss-over-time: a line a point, of the trial nearest to its median.
  * throughput, efficiency: over the number of trainers, or else over the first parameter that
  * varies; a line for each combination of the others. The ideal is what the efficiency divides by.
  * None where the system says what each parameter's value is.
@@ -33,5 +36,7 @@ bool charts_steps(const struct layout *l, struct sparks *ret);
 struct comparison;
 bool charts_comparison(const struct comparison *c, struct chart *ret);
 
+/* The trial nearest to the median throughput of its point; NULL: none succeeded. */
+const struct trial_result *charts_nearest_trial(const struct point_result *p);
 /* "2 pservers, 4 trainers"; owned. */
 char *charts_point_name(const struct layout *l, const struct point_result *p);

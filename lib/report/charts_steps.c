@@ -12,20 +12,6 @@
 #define MOST_OF 0.95       /* of the time that the throughput counts */
 #define NS_PER_MS 1e6
 
-static const struct trial_result *nearest_trial(const struct point_result *p)
-{
-    const struct trial_result *best = NULL;
-    double distance = INFINITY;
-    point_each_trial (t, p) {
-        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
-            best = t;
-            distance = d;
-        }
-    }
-    return best;
-}
-
 /* Means of as many neighbours as it takes to have few values. */
 static void take_values(struct spark *spark, const struct summary *s)
 {
@@ -109,7 +95,7 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
 
 static bool make_spark(const struct layout *l, const struct point_result *p, struct spark *ret)
 {
-    const struct trial_result *t = nearest_trial(p);
+    const struct trial_result *t = charts_nearest_trial(p);
     const struct replica_row *rep =
         t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_leading_role(p->point), 0);
     struct summary s;

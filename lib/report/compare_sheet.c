@@ -115,8 +115,7 @@ static void put_row(struct sheet *s, const struct comparison *c, const struct wo
     sheet_method(s, "candidate_method", candidate);
     sheet_number(s, "candidate_trials",
                  p->candidate == NULL ? NAN : (double)p->candidate->n_succeeded);
-    sheet_value(s, "ratio", &p->ratio.estimate);
-    sheet_interval(s, "ratio_low", "ratio_high", &p->ratio.estimate);
+    sheet_estimate(s, "ratio", &p->ratio.estimate);
     sheet_method(s, "ratio_method", &p->ratio.estimate);
     sheet_number(s, "p", p->welch.known ? p->welch.p : p->paired.known ? p->paired.p : NAN);
     sheet_number(s, "p_adjusted", is_tested ? p->p_adjusted : NAN);

@@ -171,7 +171,7 @@ static void note_scaling(struct notes *notes, const struct layout *l)
     }
 }
 
-/* How times divide, and which cannot because their baseline has none. */
+/* How times divide. */
 static void note_time_speedup(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -184,20 +184,6 @@ static void note_time_speedup(struct notes *notes, const struct layout *l)
               "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "
               "%s of the baseline / %s.%s",
               many, many, has_interval ? " Intervals: Welch's t on log time." : "");
-    result_each_point (base, r) {
-        uint32_t n = 0;
-        result_each_swept (p, r) {
-            n += p->point->baseline_index == base->point->index && p != base &&
-                 p->time_to_accuracy.estimate.known;
-        }
-        if (n > 0 && !base->time_to_accuracy.estimate.known) {
-            notes_add(notes, NOTE_INFO,
-                      "%u time%s no speedup: not reached by the baseline, point %u, in %zu of %zu "
-                      "trials.",
-                      n, n == 1 ? " has" : "s have", base->point->index,
-                      base->n_succeeded - base->n_reached, base->n_succeeded);
-        }
-    }
 }
 
 /* What the seconds are, and why some trial has none. */
@@ -261,6 +247,11 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
         buf_puts(&text, ", ");
     }
     buf_printf(&text, "%zu/%zu trials)", base->n_succeeded, base->n_trials);
+    if (r->def->spec->goal.kind != GOAL_NONE && base->n_reached < base->n_succeeded) {
+        buf_puts(&text, "; no time has a speedup over it: ");
+        goal_format(&r->def->spec->goal, &text);
+        buf_printf(&text, " was reached by %zu/%zu of them", base->n_reached, base->n_succeeded);
+    }
     notes_add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
 }
 

@@ -44,7 +44,7 @@ static void put_caption(const struct pivot *p, struct buf *out)
     } else if (p->figure == PIVOT_THROUGHPUT) {
         buf_printf(out, " in %s", p->unit);
     }
-    if (pivot_is_of_time(p->figure)) {
+    if (pivot_figures[p->figure].is_of_time) {
         buf_puts(out, " (");
         goal_format(&p->result->def->spec->goal, out);
         buf_puts(out, p->figure == PIVOT_TIME && p->ratio_axis == NULL ? ") in s" : ")");
@@ -54,7 +54,7 @@ static void put_caption(const struct pivot *p, struct buf *out)
         const char *unit = result_unit(p->result, &is_mixed); /* "samples/s" */
         buf_printf(out, " of a million %.*s", (int)strcspn(unit, "/"), unit);
     }
-    if (pivot_is_cost(p->figure)) {
+    if (pivot_figures[p->figure].is_cost) {
         buf_puts(out, ", at ");
         number_format(p->price.amount, out);
         buf_printf(out, " a %s hour", p->price.unit == PIVOT_PRICE_CPU_HOUR ? "CPU" : "pod");
@@ -104,7 +104,7 @@ static void put_summary(const struct pivot *p, struct buf *out)
  * CPUs are not asked for. */
 static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 {
-    const bool is_cost = pivot_is_cost(p->figure) && p->price.unit == PIVOT_PRICE_CPU_HOUR;
+    const bool is_cost = pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_PRICE_CPU_HOUR;
     if (!is_cost && p->figure != PIVOT_EFFICIENCY_PER_CPU) {
         return;
     }
@@ -121,19 +121,6 @@ static void put_unknown_cpus(const struct pivot *p, struct buf *out)
                p->result->def->rehearsal ? "the threads of a rehearsal share them"
                                          : "a replica has no CPU limit or did not report one",
                is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");
-}
-
-/* Which of the measured points have no time. */
-static void put_not_reached(const struct pivot *p, struct buf *out)
-{
-    uint32_t n = 0, without = 0;
-    result_each_swept (point, p->result) {
-        n += point->n_succeeded > 0;
-        without += point->n_succeeded > 0 && !point->time_to_accuracy.estimate.known;
-    }
-    if (pivot_is_of_time(p->figure) && without > 0) {
-        buf_printf(out, "Not reached in every trial: %u of %u point%s.", without, n, plural(n));
-    }
 }
 
 /* ---- tables ---- */
@@ -269,11 +256,10 @@ static void put_people(struct sheet *s, const struct pivot *p)
     sheet_put_line(s, NULL, &text);
     put_unknown_cpus(p, &text);
     sheet_put_line(s, NULL, &text);
-    put_not_reached(p, &text);
-    sheet_put_line(s, NULL, &text);
     sheet_line(s, NULL,
                "Each cell is the median of one point's trials. A cell without a number was not "
-               "measured or is unknown.");
+               "measured%s or is unknown.",
+               pivot_figures[p->figure].is_of_time ? ", was not reached in every trial," : "");
 }
 
 /* ---- for programs ---- */

@@ -156,38 +156,26 @@ static void put_people(struct sheet *s, const struct result *r)
 static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
                                const struct point_result *p)
 {
-    const struct estimate *time = &p->time_to_accuracy.estimate;
-    const struct estimate *after = &p->accuracy_after_time.estimate;
-    const struct estimate *speedup = &p->time_speedup.estimate;
-    const struct estimate *efficiency = &p->time_efficiency.estimate;
-    sheet_value(s, "time_to_accuracy_s", time);
-    sheet_interval(s, "time_to_accuracy_s_low", "time_to_accuracy_s_high", time);
+    sheet_estimate(s, "time_to_accuracy_s", &p->time_to_accuracy.estimate);
     sheet_number(s, "trials_reached", spec->goal.kind != GOAL_NONE ? (double)p->n_reached : NAN);
-    sheet_value(s, "accuracy_after_time", after);
-    sheet_interval(s, "accuracy_after_time_low", "accuracy_after_time_high", after);
-    sheet_value(s, "time_to_accuracy_speedup", speedup);
-    sheet_interval(s, "time_to_accuracy_speedup_low", "time_to_accuracy_speedup_high", speedup);
-    sheet_value(s, "time_to_accuracy_efficiency", efficiency);
-    sheet_interval(s, "time_to_accuracy_efficiency_low", "time_to_accuracy_efficiency_high",
-                   efficiency);
+    sheet_estimate(s, "accuracy_after_time", &p->accuracy_after_time.estimate);
+    sheet_estimate(s, "time_to_accuracy_speedup", &p->time_speedup.estimate);
+    sheet_estimate(s, "time_to_accuracy_efficiency", &p->time_efficiency.estimate);
 }
 
 static void put_figures(struct sheet *s, const struct point_result *p)
 {
     const struct figure shown = figure_shown(&p->throughput);
-    const struct estimate *own = &shown.estimate, *speedup = &p->speedup.estimate;
-    const struct estimate *efficiency = &p->efficiency.estimate;
+    const struct estimate *own = &shown.estimate;
     sheet_value(s, "throughput", own);
     sheet_word(s, "throughput_unit", own->known ? shown.unit : NULL);
     sheet_interval(s, "throughput_low", "throughput_high", own);
     sheet_method(s, "throughput_method", own);
     sheet_number(s, "throughput_min", figure_shown_value(&p->throughput, p->throughput_min));
     sheet_number(s, "throughput_max", figure_shown_value(&p->throughput, p->throughput_max));
-    sheet_value(s, "speedup", speedup);
-    sheet_interval(s, "speedup_low", "speedup_high", speedup);
-    sheet_value(s, "efficiency", efficiency);
-    sheet_interval(s, "efficiency_low", "efficiency_high", efficiency);
-    sheet_method(s, "ratio_method", efficiency);
+    sheet_estimate(s, "speedup", &p->speedup.estimate);
+    sheet_estimate(s, "efficiency", &p->efficiency.estimate);
+    sheet_method(s, "ratio_method", &p->efficiency.estimate);
 }
 
 static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
@@ -195,8 +183,6 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
 {
     const struct run_def *def = r->def;
     const struct point_result *base = result_baseline(r, p);
-    const struct estimate *per_pod = &p->efficiency_per_pod.estimate;
-    const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
     sheet_word(s, "kind", p->point->is_baseline ? "baseline" : "point");
     sheet_word(s, "run", def->name);
     sheet_word(s, "benchmark", def->spec->name);
@@ -215,10 +201,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_bool(s, "simulated", r->simulated);
     sheet_count(s, "pods", point_pods(p->point));
     sheet_number(s, "cpus", p->cpus);
-    sheet_value(s, "efficiency_per_pod", per_pod);
-    sheet_interval(s, "efficiency_per_pod_low", "efficiency_per_pod_high", per_pod);
-    sheet_value(s, "efficiency_per_cpu", per_cpu);
-    sheet_interval(s, "efficiency_per_cpu_low", "efficiency_per_cpu_high", per_cpu);
+    sheet_estimate(s, "efficiency_per_pod", &p->efficiency_per_pod.estimate);
+    sheet_estimate(s, "efficiency_per_cpu", &p->efficiency_per_cpu.estimate);
     sheet_bool(s, "imported", spec_is_imported(def->spec));
     const struct exchange_mode mode = point_mode(def->spec, p->point);
     char mode_text[EXCHANGE_MODE_TEXT_MAX];

@@ -272,8 +272,9 @@ static void put_charts(struct sheet *s, const struct layout *l)
             sheet_open(s, SHEET_PLAIN, "Scaling");
             sheet_line(s, &sheet_soft, "%s", "");
             sheet_span(s, SHEET_PLAIN,
-                       "Marks of throughput and efficiency come from medians of a point's trials, "
-                       "whiskers are their 95%% intervals.");
+                       "Marks over a number of replicas come from medians of a point's trials, "
+                       "whiskers are their 95%% intervals; lines over time are those of the trial "
+                       "that is nearest to its point's median throughput.");
             sheet_span(s, SHEET_ON_SCREEN, " Point at a mark to see its figures.");
         }
         sheet_figure(s, &chart);

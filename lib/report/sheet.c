@@ -269,6 +269,13 @@ void sheet_interval(struct sheet *s, const char *low, const char *high, const st
     sheet_number(s, high, has ? e->high : NAN);
 }
 
+void sheet_estimate(struct sheet *s, const char *name, const struct estimate *e)
+{
+    _cleanup_(freep) char *low = xasprintf("%s_low", name), *high = xasprintf("%s_high", name);
+    sheet_value(s, name, e);
+    sheet_interval(s, low, high, e);
+}
+
 void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
 {
     const bool has = e->known && e->has_interval;

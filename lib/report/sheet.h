@@ -191,6 +191,8 @@ void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
 /* Its value, or its 95% interval. */
 void sheet_value(struct sheet *s, const char *column, const struct estimate *e);
 void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e);
+/* Both, as NAME, NAME_low and NAME_high. */
+void sheet_estimate(struct sheet *s, const char *name, const struct estimate *e);
 /* How the interval was found. */
 void sheet_method(struct sheet *s, const char *column, const struct estimate *e);
 void sheet_end_row(struct sheet *s);

@@ -23,9 +23,9 @@ void goal_format(const struct goal *goal, struct buf *out)
     }
 }
 
-double goal_worse(const struct goal *goal, double a, double b)
+bool goal_is_met(const struct goal *goal, double value, double than)
 {
-    return isnan(a) || isnan(b) ? NAN : goal->kind == GOAL_LOSS ? fmax(a, b) : fmin(a, b);
+    return goal->kind == GOAL_LOSS ? value <= than : value >= than;
 }
 
 struct time_to_accuracy accuracy_time_to(const struct evaluations *e, struct goal goal)
@@ -33,40 +33,28 @@ struct time_to_accuracy accuracy_time_to(const struct evaluations *e, struct goa
     struct time_to_accuracy t = {TARGET_UNKNOWN, NAN, NAN};
     for (uint32_t i = 0; e != NULL && i < e->n; i++) {
         const double value = evaluation_value(&e->list[i], goal.kind);
-        if (isnan(value)) {
-            continue;
+        if (!isnan(value) && t.state != TARGET_REACHED) {
+            const bool is_met = goal_is_met(&goal, value, goal.value);
+            t.state = is_met ? TARGET_REACHED : TARGET_NOT_REACHED;
+            t.s = is_met ? (double)e->list[i].t_ms / MS_PER_S : NAN;
         }
-        if (t.state != TARGET_REACHED) {
-            const bool is_good = goal_worse(&goal, value, goal.value) == goal.value;
-            t.state = is_good ? TARGET_REACHED : TARGET_NOT_REACHED;
-            t.s = is_good ? (double)e->list[i].t_ms / MS_PER_S : NAN;
-        }
-        t.best = isnan(t.best) || goal_worse(&goal, t.best, value) == t.best ? value : t.best;
+        t.best = isnan(t.best) || goal_is_met(&goal, value, t.best) ? value : t.best;
     }
     return t;
 }
 
-static bool has_accuracy(const struct evaluations *e)
-{
-    bool has = false;
-    for (uint32_t i = 0; e != NULL && i < e->n; i++) {
-        has = has || e->list[i].accuracy_ppm != EVALUATION_UNKNOWN;
-    }
-    return has;
-}
-
 struct accuracy_after accuracy_after(const struct evaluations *e, double after_s)
 {
-    if (!has_accuracy(e)) {
-        return (struct accuracy_after){AFTER_NO_EVALUATION, NAN};
-    }
-    if ((double)e->end_ms / MS_PER_S < after_s) {
-        return (struct accuracy_after){AFTER_THE_END, NAN};
-    }
-    struct accuracy_after a = {AFTER_TOO_EARLY, NAN};
-    for (uint32_t i = 0; i < e->n && (double)e->list[i].t_ms / MS_PER_S <= after_s; i++) {
+    struct accuracy_after a = {AFTER_NO_EVALUATION, NAN};
+    for (uint32_t i = 0; e != NULL && i < e->n; i++) {
         const double accuracy = evaluation_value(&e->list[i], GOAL_ACCURACY);
-        a = isnan(accuracy) ? a : (struct accuracy_after){AFTER_KNOWN, accuracy};
+        if (!isnan(accuracy) && (double)e->list[i].t_ms / MS_PER_S <= after_s) {
+            a = (struct accuracy_after){AFTER_KNOWN, accuracy};
+        } else if (!isnan(accuracy) && a.state == AFTER_NO_EVALUATION) {
+            a.state = AFTER_TOO_EARLY;
+        }
     }
-    return a;
+    return a.state != AFTER_NO_EVALUATION && (double)e->end_ms / MS_PER_S < after_s
+               ? (struct accuracy_after){AFTER_THE_END, NAN}
+               : a;
 }

@@ -25,8 +25,8 @@ struct time_to_accuracy {
 struct time_to_accuracy accuracy_time_to(const struct evaluations *e, struct goal goal);
 /* "an accuracy of 80%", "a loss of 0.2828". */
 void goal_format(const struct goal *goal, struct buf *out);
-/* The worse of two; NaN: one is not known. */
-double goal_worse(const struct goal *goal, double a, double b);
+/* Is it as good as that, or better? Not where one is NaN. */
+bool goal_is_met(const struct goal *goal, double value, double than);
 
 enum after_state {
     AFTER_NO_EVALUATION, /* none has a time */

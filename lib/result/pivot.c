@@ -16,31 +16,28 @@
 
 static const char system_axis[] = "system";
 
+#define FIGURE(name) .offset = offsetof(struct point_result, name)
 const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
-    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", false},
-    [PIVOT_SPEEDUP] = {"speedup", "Speedup", false},
-    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", true},
-    [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod", true},
-    [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU", true},
-    [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2", false},
-    [PIVOT_COST] = {"cost", "Cost", false},
-    [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step", true},
-    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", false},
-    [PIVOT_TIME_SPEEDUP] = {"time-to-accuracy-speedup", "Speedup of the time to accuracy", false},
+    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", FIGURE(throughput), .is_independent = true},
+    [PIVOT_SPEEDUP] = {"speedup", "Speedup", FIGURE(speedup)},
+    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", FIGURE(efficiency), .is_percent = true},
+    [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod",
+                                  FIGURE(efficiency_per_pod), .is_percent = true},
+    [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU",
+                                  FIGURE(efficiency_per_cpu), .is_percent = true},
+    [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2"},
+    [PIVOT_COST] = {"cost", "Cost", .unit = "a million", .is_cost = true},
+    [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step",
+                        .is_percent = true},
+    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", FIGURE(time_to_accuracy), .unit = "s",
+                    .is_of_time = true, .is_independent = true},
+    [PIVOT_TIME_SPEEDUP] = {"time-to-accuracy-speedup", "Speedup of the time to accuracy",
+                            FIGURE(time_speedup), .is_of_time = true},
     [PIVOT_TIME_EFFICIENCY] = {"time-to-accuracy-efficiency", "Efficiency of the time to accuracy",
-                               true},
-    [PIVOT_TIME_COST] = {"time-to-accuracy-cost", "Cost of a trial up to its accuracy", false},
+                               FIGURE(time_efficiency), .is_percent = true, .is_of_time = true},
+    [PIVOT_TIME_COST] = {"time-to-accuracy-cost", "Cost of a trial up to its accuracy",
+                         .unit = "a trial", .is_cost = true, .is_of_time = true},
 };
-
-bool pivot_is_of_time(enum pivot_figure figure)
-{
-    return figure >= PIVOT_TIME;
-}
-
-bool pivot_is_cost(enum pivot_figure figure)
-{
-    return figure == PIVOT_COST || figure == PIVOT_TIME_COST;
-}
 
 int pivot_price_parse(const char *text, struct pivot_price *ret)
 {
@@ -276,9 +273,21 @@ static double price_of_second(const struct pivot_price *price, const struct poin
     return price->amount * n / S_PER_HOUR;
 }
 
-struct estimate pivot_time_cost(const struct pivot_price *price, const struct point_result *p)
+static struct estimate time_cost_of(const struct pivot_price *price, const struct point_result *p)
 {
     return inverse_of(&p->time_to_accuracy.estimate, price_of_second(price, p), -1);
+}
+
+int pivot_set_price(struct result *r, const char *text)
+{
+    struct pivot_price price;
+    const int code = pivot_price_parse(text, &price);
+    for (uint32_t i = 0; code >= 0 && i < r->def->matrix.n_points; i++) {
+        struct point_result *p = &r->points[i];
+        p->time_cost = (struct figure){time_cost_of(&price, p), "a trial", "job"};
+    }
+    r->price = code < 0 ? r->price : text;
+    return code;
 }
 
 static struct estimate exchange_of(const struct point_result *p)
@@ -293,16 +302,6 @@ static struct estimate exchange_of(const struct point_result *p)
 static struct estimate figure_at(const struct pivot *pivot, const struct point_result *p)
 {
     switch (pivot->figure) {
-    case PIVOT_THROUGHPUT:
-        return figure_shown(&p->throughput).estimate;
-    case PIVOT_SPEEDUP:
-        return p->speedup.estimate;
-    case PIVOT_EFFICIENCY:
-        return p->efficiency.estimate;
-    case PIVOT_EFFICIENCY_PER_POD:
-        return p->efficiency_per_pod.estimate;
-    case PIVOT_EFFICIENCY_PER_CPU:
-        return p->efficiency_per_cpu.estimate;
     case PIVOT_PRICE_INDEX:
         return price_index_of(pivot->result, p);
     case PIVOT_COST:
@@ -310,16 +309,11 @@ static struct estimate figure_at(const struct pivot *pivot, const struct point_r
                           1);
     case PIVOT_EXCHANGE:
         return exchange_of(p);
-    case PIVOT_TIME:
-        return p->time_to_accuracy.estimate;
-    case PIVOT_TIME_SPEEDUP:
-        return p->time_speedup.estimate;
-    case PIVOT_TIME_EFFICIENCY:
-        return p->time_efficiency.estimate;
     case PIVOT_TIME_COST:
-        return pivot_time_cost(&pivot->price, p);
+        return time_cost_of(&pivot->price, p);
+    default:
+        return figure_shown(point_figure(p, pivot_figures[pivot->figure].offset)).estimate;
     }
-    return (struct estimate){0};
 }
 
 /* The point at B that is like this one on all other axes; NULL: none. */
@@ -344,13 +338,12 @@ static const struct point_result *partner_of(const struct pivot *p, const struct
 static struct estimate ratio_at(const struct pivot *p, const struct point_result *a,
                                 const struct point_result *b)
 {
-    if (p->figure == PIVOT_THROUGHPUT) {
-        return str_eq(a->throughput.unit, b->throughput.unit)
-                   ? stats_ratio(&a->throughput.estimate, &b->throughput.estimate, 1)
-                   : (struct estimate){0};
-    }
-    if (p->figure == PIVOT_TIME) {
-        return stats_ratio(&a->time_to_accuracy.estimate, &b->time_to_accuracy.estimate, 1);
+    const struct pivot_words *figure = &pivot_figures[p->figure];
+    if (figure->is_independent) {
+        const struct figure *x = point_figure(a, figure->offset);
+        const struct figure *y = point_figure(b, figure->offset);
+        return str_eq(x->unit, y->unit) ? stats_ratio(&x->estimate, &y->estimate, 1)
+                                        : (struct estimate){0};
     }
     const struct estimate x = figure_at(p, a), y = figure_at(p, b);
     const bool known = x.known && y.known && y.value > 0;
@@ -482,11 +475,8 @@ static int fill(struct pivot *p, struct err *err)
 static void name_unit(struct pivot *p)
 {
     bool is_mixed;
-    const char *unit = p->figure == PIVOT_THROUGHPUT  ? result_shown_unit(p->result, &is_mixed)
-                       : p->figure == PIVOT_COST      ? "a million"
-                       : p->figure == PIVOT_TIME      ? "s"
-                       : p->figure == PIVOT_TIME_COST ? "a trial"
-                                                      : NULL;
+    const char *unit = p->figure == PIVOT_THROUGHPUT ? result_shown_unit(p->result, &is_mixed)
+                                                     : pivot_figures[p->figure].unit;
     p->has_summaries = p->ratio_axis != NULL || unit == NULL;
     p->unit = p->has_summaries ? "ratio" : unit;
 }
@@ -498,11 +488,11 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     *p = (struct pivot){.result = r, .figure = params->figure, .price = params->price};
     *ret_fix = "name swept parameters or system, with commas between them";
     int code = 0;
-    if (pivot_is_of_time(p->figure) && r->def->spec->goal.kind == GOAL_NONE) {
+    if (pivot_figures[p->figure].is_of_time && r->def->spec->goal.kind == GOAL_NONE) {
         *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
         code = err_set(err, EINVAL,
                        "the definition of this run names neither an accuracy nor a loss to reach");
-    } else if (pivot_is_cost(p->figure) && p->price.unit == PIVOT_PRICE_NONE) {
+    } else if (pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_PRICE_NONE) {
         *ret_fix = "add for example --price 0.05/cpu-hour or --price 0.2/pod-hour";
         code = err_set(err, EINVAL, "a cost needs a price");
     }

@@ -21,7 +21,7 @@ enum pivot_figure {
     PIVOT_PRICE_INDEX, /* N / S^2: by what the price of a sample rises, over what the speed does */
     PIVOT_COST,        /* of a million samples */
     PIVOT_EXCHANGE,    /* share of a trainer's step */
-    PIVOT_TIME,        /* to the accuracy that the definition asks for; this and the rest */
+    PIVOT_TIME,        /* to the accuracy or loss that the definition asks for */
     PIVOT_TIME_SPEEDUP,
     PIVOT_TIME_EFFICIENCY,
     PIVOT_TIME_COST, /* of a trial until then */
@@ -29,7 +29,11 @@ enum pivot_figure {
 #define PIVOT_FIGURE_COUNT 12
 extern const struct pivot_words {
     const char *name, *title; /* "price-index"; "Price index N / S^2" */
-    bool is_percent;
+    size_t offset;            /* in struct point_result; 0: it is computed */
+    const char *unit;         /* of a cell; NULL: it is a ratio, or that of the throughput */
+    bool is_percent, is_cost;
+    bool is_of_time;     /* to the accuracy or loss that the definition asks for */
+    bool is_independent; /* of other points */
 } pivot_figures[PIVOT_FIGURE_COUNT];
 
 enum pivot_price_unit { PIVOT_PRICE_NONE, PIVOT_PRICE_CPU_HOUR, PIVOT_PRICE_POD_HOUR };
@@ -39,11 +43,8 @@ struct pivot_price {
 };
 /* "0.05/cpu-hour" or "0.2092/pod-hour", above 0. -EINVAL: anything else. */
 int pivot_price_parse(const char *text, struct pivot_price *ret);
-/* A time in s to the accuracy, times pods or CPUs and the price. */
-struct estimate pivot_time_cost(const struct pivot_price *price, const struct point_result *p);
-/* Is it of the time to an accuracy? */
-bool pivot_is_of_time(enum pivot_figure figure);
-bool pivot_is_cost(enum pivot_figure figure);
+/* Sets the time_cost of all points from such a text, which is borrowed. */
+int pivot_set_price(struct result *r, const char *text);
 
 struct pivot_params {
     const char *rows, *columns; /* axes, with commas between them; NULL: not said */

@@ -98,6 +98,7 @@ struct point_result {
     struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
     struct figure time_speedup;            /* the baseline's time over it */
     struct figure time_efficiency;         /* time_speedup, per trainer */
+    struct figure time_cost;               /* of a trial until then; known with a price only */
     struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
     size_t n_reached, n_after;             /* succeeded trials that have these figures */
     double cpus;                           /* of all replicas (result_build.c); NaN: not known */
@@ -230,6 +231,7 @@ struct result {
     const struct run_def *def; /* borrowed */
     enum run_phase phase;
     bool simulated;
+    const char *price; /* of time_cost: "0.2/pod-hour"; borrowed; NULL: none (pivot_set_price) */
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     VEC(struct threshold_result) thresholds;
     /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor

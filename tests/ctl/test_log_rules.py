@@ -141,6 +141,16 @@ class LogRules(cli.CliCase):
         cost = self.ctl(*words, "time-to-accuracy-cost", "--price", "0.2092/pod-hour").stdout
         self.assertRegex(cost, r",a trial,0\.0287626\d+,")  # 16 pods x 0.2092 / 3600 x 30.935 s
 
+        page = self.ctl("report", result["run"], "--store", self.store, "--price", "0.2092/pod-hour", "-o", "html").stdout
+        self.assertIn("and its cost at 0.2092/pod-hour", page)
+        for chart in ("time-to-accuracy-speedup", "time-to-accuracy-cost", "accuracy-over-time"):
+            self.assertIn(f'aria-labelledby="{chart}-title"', page)
+        self.assertNotIn("loss-over-time", page)
+        words = ("report", result["run"], "--store", self.store, "-o", "svg", "--chart", "time-to-accuracy-cost")
+        self.assertIn("Cost of the time to accuracy by trainers", self.ctl(*words, "--price", "0.2092/pod-hour").stdout)
+        self.assertIn("time-to-accuracy-speedup", self.ctl(*words, code=2).stderr)  # it has no price: those that it has
+        self.assertIn("--price needs an amount", self.ctl(*words, "--price", "5", code=2).stderr)
+
     def test_a_unit_of_its_own(self):
         result = self.run_script('echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests", trainers=(1,))
         self.assertEqual(result["points"][0]["throughput"]["unit"], "GB/s")

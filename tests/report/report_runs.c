@@ -182,11 +182,11 @@ static void accuracy(struct fixture *f)
             struct evaluations e = {0};
             const double time_s = times_s[p][t] > 0 ? times_s[p][t] : 240;
             if (time_s > 90) {
-                evaluations_add(&e, 90, after[p][t], NAN);
+                evaluations_add(&e, 90, after[p][t], 1 - after[p][t]);
             }
             evaluations_add(&e, time_s, times_s[p][t] > 0 ? 0.803 : 0.64, NAN);
             if (time_s <= 90) {
-                evaluations_add(&e, 101, after[p][t], NAN);
+                evaluations_add(&e, 101, after[p][t], 1 - after[p][t]);
             }
             const struct summary s = {.samples = 128,
                                       .duration_ns = llrint(128e9 / (40 + t)),

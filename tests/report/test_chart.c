@@ -2,10 +2,13 @@
 #include "tests/test.h"
 #include "report/charts.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include "report/chart_axis.h"
+#include "report/chart_svg.h"
 #include "report_runs.h"
+#include "result/pivot.h"
 
 TEST(ticks_are_round_and_hold_the_values)
 {
@@ -281,6 +284,60 @@ TEST(systems_have_rows)
     assert_true(charts_make(&l, "phases", &b));
     assert_null(b.bars.missing);
     chart_done(&b);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* Times of 215 and 61.7 s; two trainers did not reach it. Each curve is that of one trial. */
+TEST(times_and_curves)
+{
+    struct fixture f;
+    struct layout l;
+    struct chart c;
+    report_run_find("accuracy")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(charts_make(&l, "time-to-accuracy-speedup", &c));
+    assert_string_equal(c.title, "Speedup of the time to accuracy by trainers");
+    assert_int_equal(c.lines.series.len, 1);
+    assert_int_equal(c.lines.series.items[0].marks.len, 2);
+    const struct chart_mark *four = &c.lines.series.items[0].marks.items[1];
+    assert_true(four->x == 4 && fabs(four->value - 215 / 61.7) < 1e-9);
+    assert_true(fabs(four->ideal - 4) < 1e-9 && four->low < four->value &&
+                four->value < four->high);
+    assert_string_equal(four->text, "4 trainers: 3.485 times as fast (95%: 3.267..3.719)");
+    chart_done(&c);
+    assert_false(charts_make(&l, "time-to-accuracy-cost", &c)); /* without a price */
+    assert_int_equal(pivot_set_price(f.result, "0.2/hour"), -EINVAL);
+    assert_int_equal(pivot_set_price(f.result, "0.2/pod-hour"), 0);
+    assert_true(charts_make(&l, "time-to-accuracy-cost", &c));
+    assert_string_equal(c.lines.y_title, "of a trial, at 0.2/pod-hour");
+    const struct chart_mark *cost = &c.lines.series.items[0].marks.items[1];
+    assert_true(fabs(cost->value - 0.2 * 4 / 3600 * 61.7) < 1e-12 && cost->low < cost->high);
+    chart_done(&c);
+    for (int is_loss = 0; is_loss < 2; is_loss++) {
+        assert_true(charts_make(&l, is_loss ? "loss-over-time" : "accuracy-over-time", &c));
+        assert_int_equal(c.lines.series.len, 3);
+        assert_true(is_loss ? isnan(c.lines.reference) : c.lines.reference == 0.8);
+        const struct chart_series *s =
+            &c.lines.series.items[0]; /* of its third trial, 41 samples/s */
+        assert_int_equal(s->marks.len, is_loss ? 1 : 2);
+        assert_true(s->marks.items[0].x == 90);
+        assert_true(fabs(s->marks.items[0].value - (is_loss ? 1 - 0.705 : 0.705)) < 1e-9);
+        assert_string_equal(s->marks.items[0].text, is_loss ? "1 trainer: loss 0.295 after 90 s"
+                                                            : "1 trainer: 70.50% after 90 s");
+        struct buf svg = BUF_INIT;
+        chart_svg(&c, true, &svg);
+        assert_non_null(strstr(buf_cstr(&svg), ">150</text>")); /* ticks of time, not the times */
+        assert_null(strstr(buf_cstr(&svg), ">220.1</text>"));
+        buf_done(&svg);
+        chart_done(&c);
+    }
+    layout_done(&l);
+    fixture_done(&f);
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_false(charts_make(&l, "time-to-accuracy-speedup", &c));
+    assert_false(charts_make(&l, "accuracy-over-time", &c));
     layout_done(&l);
     fixture_done(&f);
 }

@@ -279,6 +279,7 @@ STRUCT(warmup, WARMUP)
     F(figure, time_to_accuracy)                                                                    \
     F(figure, time_speedup)                                                                        \
     F(figure, time_efficiency)                                                                     \
+    F(figure, time_cost)                                                                           \
     F(figure, accuracy_after_time)                                                                 \
     F(INT, n_reached)                                                                              \
     F(INT, n_after)                                                                                \
@@ -320,6 +321,7 @@ STRUCT(warning, WARNING)
     F(POINTER, def)                                                                                \
     F(INT, phase)                                                                                  \
     F(INT, simulated)                                                                              \
+    F(TEXT, price)                                                                                 \
     F(POINTER, points)                                                                             \
     F(LIST, thresholds)                                                                            \
     F(LIST, skipped)                                                                               \

@@ -61,7 +61,7 @@ TEST(times_to_accuracy)
                      TARGET_UNKNOWN);
 }
 
-/* A loss is reached from above; what has no loss is no evaluation of it, and the other way round. */
+/* A loss is reached from above; what has no loss is no evaluation of it. */
 TEST(times_to_a_loss)
 {
     static const struct {
