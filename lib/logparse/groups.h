@@ -25,11 +25,18 @@ enum log_group {
     LOG_ACCURACY,         /* 0 to 1 */
     LOG_ACCURACY_PERCENT, /* 0 to 100 */
     LOG_ELAPSED_S,        /* since training began, without what its author leaves out */
-    LOG_STAMP,            /* date and time of the line, as text */
-    LOG_UNIX_S,           /* the same in seconds since 1970 */
-    LOG_UNIX_MS,          /* the same in milliseconds */
+    LOG_DATA_S, /* seconds of each phase in what the line covers, as enum phase has them */
+    LOG_FORWARD_S,
+    LOG_BACKWARD_S,
+    LOG_SEND_S,
+    LOG_WAIT_S,
+    LOG_UPDATE_S,
+    LOG_RECEIVE_S,
+    LOG_STAMP,   /* date and time of the line, as text */
+    LOG_UNIX_S,  /* the same in seconds since 1970 */
+    LOG_UNIX_MS, /* the same in milliseconds */
 };
-#define LOG_GROUP_COUNT 21
+#define LOG_GROUP_COUNT 28
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 bool log_group_is_count(enum log_group group);             /* a whole number */

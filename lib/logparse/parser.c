@@ -314,6 +314,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .time_s = isnan(step_s) ? log_values_time_s(&v) : step_s,
         .loss = v.number[LOG_LOSS],
         .accuracy = accuracy_of(&v),
+        .phase_s = &v.number[LOG_DATA_S],
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
     };
     const enum log_kind kind = p->params.rule->lines.items[index].kind;
@@ -410,14 +411,15 @@ static double factor_of(const struct log_parser *p, const struct log_line_rule *
     return 1;
 }
 
-/* Samples and time, of which the quotient is the rate. */
-static void put_rate(struct summary *s, double rate, double units)
+/* Samples and time, of which the quotient is the rate. False: not those that were measured. */
+static bool put_rate(struct summary *s, double rate, double units)
 {
     const double seconds = units / rate; /* too short a time would have too few digits */
     const bool is_counted = units >= 1 && units < 9e15 && seconds >= 1e-3 && seconds < 9e9;
     const double samples = is_counted ? nearbyint(units) : ceil(rate);
     s->samples = (uint64_t)samples;
     s->duration_ns = (int64_t)nearbyint(samples / rate * 1e9);
+    return is_counted;
 }
 
 /* The figure of one line of the rule over all ranks. False: it has none. */
@@ -453,7 +455,10 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         .step_ns = first->step_ns.items,
         .n_step_ns = first->step_ns.len,
     };
-    put_rate(&ret->summary, ret->rate, units * factor);
+    const bool is_counted = put_rate(&ret->summary, ret->rate, units * factor);
+    for (int k = 0; is_counted && k < PHASE_COUNT; k++) { /* parts of that time */
+        ret->summary.phase_ns[k] = llrint(fmin(1e9 * first->phase_s[k], 9e18));
+    }
     return true;
 }
 

@@ -162,6 +162,9 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
     } else {
         add_rate(t, line, f);
     }
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        t->phase_s[k] += isnan(f->phase_s[k]) ? 0 : f->phase_s[k];
+    }
     t->n++;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "core/record.h"
 #include "logparse/number_text.h"
 #include "logparse/rule.h"
 #include "logparse/values.h"
@@ -25,6 +26,7 @@ struct log_tally {
     /* what is measured */
     uint64_t n; /* lines */
     double steps, units;
+    double phase_s[PHASE_COUNT];
     bool has_unknown_units;
     double weight, weighted_s; /* Mean: weight / weighted_s */
     double last_rate, max_rate;

@@ -28,7 +28,8 @@ struct log_figure { /* of one line; what it does not say is NaN */
     double time_s; /* that the line names, of a step or of all that it covers */
     double batch;  /* samples of a step */
     double loss, accuracy;
-    int64_t t_ns; /* the line's time stamp, or that of its arrival */
+    const double *phase_s; /* PHASE_COUNT of them; borrowed */
+    int64_t t_ns;          /* the line's time stamp, or that of its arrival */
 };
 
 /* -EINVAL: a group has text that is not its kind of number; err says which and what. A loss or an

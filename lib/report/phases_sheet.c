@@ -12,7 +12,7 @@ static const char method[] =
     "trainer are the time it waited, without what was hidden behind its computation. EXPOSED is "
     "their sum. MB: sent and received in a step.";
 
-static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_PSERVER};
+static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_LAUNCHER, ROLE_PSERVER};
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 
 static void put_ms(struct table *t, const char *title, double s)

@@ -79,12 +79,12 @@ class OpenMpi(cli.CliCase):
     def test_mlbench_logistic(self):
         """The shipped definition and its program, of a few samples: it learns, and what it prints is what it did."""
         self.logistic()
-        words = ("--set", "samples=4000", "--set", "features=20", "--set", "epochs=3", "--repeats", "1", "-o", "json")
+        words = ("--set", "samples=20000", "--set", "features=100", "--set", "epochs=3", "--repeats", "1", "-o", "json")
         result = json.loads(self.ctl("run", "mlbench-logistic", "--local", "--store", self.store, *words).stdout)
         self.assertEqual("Succeeded", result["phase"])
         for point, workers in zip(result["points"], (1, 2), strict=True):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
-            epochs = re.findall(r"(?m)^epoch (\d+): loss ([\d.]+), ([\d.]+) samples/s, accuracy ([\d.]+) after ([\d.]+) s$", log)
+            epochs = re.findall(r"(?m)^epoch (\d+): loss ([\d.]+), ([\d.]+) samples/s, accuracy ([\d.]+) after ([\d.]+) s; \d+ steps: ", log)
             self.assertEqual(["1", "2", "3"], [e[0] for e in epochs], log)
             losses, accuracies, times = ([float(e[i]) for e in epochs] for i in (1, 3, 4))
             self.assertLess(losses[2], losses[0])
@@ -95,6 +95,15 @@ class OpenMpi(cli.CliCase):
             reached = [t for a, t in zip(accuracies, times) if a >= .89]
             self.assertEqual((("Reached", reached[0]) if reached else ("NotReached", None)), (trial["state"], trial["seconds"]))
             self.assertEqual(max(accuracies), trial["bestAccuracy"])
+            (summary,) = [r["summary"] for r in point["trials"][0]["replicas"]["items"] if r["role"] == "launcher"]
+            self.assertEqual(3 * (20000 // workers // 100), summary["steps"])
+            parts = summary["phaseNs"]
+            self.assertGreater(min(parts[k] for k in ("backward", "wait", "update")), 0)
+            self.assertLess(abs(sum(parts.values()) / summary["durationNs"] - 1), .05)
+        words = ("--store", self.store, "--cells", "exchange-share", "-o", "csv")
+        shares = [float(line.split(",")[4]) for line in self.ctl("results", result["run"], *words).stdout.splitlines()[1:]]
+        self.assertEqual(2, len([s for s in shares if 0 < s < 1]), shares)
+        self.assertIn("wait", self.ctl("results", result["run"], "--store", self.store, "--by", "phase").stdout.lower())
 
     def mpirun(self, *command):
         """What two ranks print; root may run them, and they may share a CPU."""

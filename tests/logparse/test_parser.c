@@ -120,6 +120,42 @@ TEST(figures_become_one)
     }
 }
 
+/* The phases of the lines that are measured, and of no other, with their steps and their time. */
+TEST(phases_add_up)
+{
+    struct log_rule *rule = rule_of(
+        "- {kind: Epoch, scope: Job, skip: {lines: 1}, pattern: '(?<rate>) img/s, (?<steps>) "
+        "steps: (?:data (?<data_s>) s, )?backward (?<backward_s>) s, wait (?<wait_s>) s'}\n");
+    const struct row row = {.batch = 10, .trainers = 2};
+    struct log_parser *p = parser_of(&row, rule);
+    const char text[] = "1 img/s, 4 steps: backward 50 s, wait 30 s\n"
+                        "20 img/s, 4 steps: data 0.5 s, backward 2 s, wait 1 s\n"
+                        "40 img/s, 4 steps: backward 1.5 s, wait 0 s\n";
+    log_parser_feed(p, LOG_STDOUT, text, sizeof(text) - 1, 0);
+    log_parser_end(p, 0);
+    struct log_result r;
+    assert_int_equal(log_parser_result(p, &r), 0);
+    assert_int_equal(r.summary.steps, 8);
+    assert_int_equal(r.summary.duration_ns, 6 * S); /* 80 samples at 20/s, 80 at 40/s */
+    static const double expected_s[PHASE_COUNT] = {
+        [PHASE_DATA] = 0.5, [PHASE_BACKWARD] = 3.5, [PHASE_WAIT] = 1};
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        assert_int_equal(r.summary.phase_ns[k], 1e9 * expected_s[k]);
+    }
+    summary_done(&r.summary);
+    log_parser_free(p);
+    /* Without a batch the time is not known that they are parts of. */
+    const struct row unknown = {.trainers = 2};
+    p = parser_of(&unknown, rule);
+    log_parser_feed(p, LOG_STDOUT, text, sizeof(text) - 1, 0);
+    log_parser_end(p, 0);
+    assert_int_equal(log_parser_result(p, &r), 0);
+    assert_int_equal(r.summary.phase_ns[PHASE_BACKWARD], 0);
+    summary_done(&r.summary);
+    log_parser_free(p);
+    log_rule_free(rule);
+}
+
 /* Lines without a stamp of their own have that of their arrival. */
 TEST(arrival_counts)
 {
