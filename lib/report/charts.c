@@ -59,8 +59,8 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
         words_put_percent(&f->estimate, &text);
     } else {
         const struct figure shown = figure_shown(f);
-        words_put_estimate(&shown.estimate,
-                           f == &p->time_speedup ? "times as fast" : shown.unit, &text);
+        words_put_estimate(&shown.estimate, f == &p->time_speedup ? "times as fast" : shown.unit,
+                           &text);
     }
     return buf_take(&text);
 }

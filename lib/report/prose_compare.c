@@ -394,10 +394,11 @@ static void say_kind(struct notes *lines, const struct comparison *c)
                   "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
                   c->axis == NULL ? " in both runs" : "");
     }
-    vec_each (const struct warning, w, &c->base->warnings) {
-        if (w->code == WARNING_MIXED_MODES && c->axis != NULL && str_eq(c->axis, "system")) {
-            notes_add(lines, NOTE_WARNING, "%s", w->message);
-        }
+    _cleanup_(buf_done) struct buf modes = BUF_INIT;
+    if (c->axis != NULL && str_eq(c->axis, "system") && spec_mixes_modes(c->base->def->spec)) {
+        spec_put_modes(c->base->def->spec, &modes);
+        notes_add(lines, NOTE_WARNING, "mixed modes: %s; the systems train in different ways",
+                  buf_cstr(&modes));
     }
     const struct result *sides[] = {c->base, c->candidate};
     for (size_t i = 0; i < (c->axis == NULL ? 2 : 1); i++) {

@@ -34,25 +34,35 @@ static struct figure exchange_share(const struct point_result *p)
 /* ---- the quantities ---- */
 
 #define AT(field) offsetof(struct point_result, field)
-#define GOAL(field) offsetof(struct spec, field)
+
+/* 0: the definition asks for none, or for a loss. */
+static double goal_accuracy(const struct spec *spec)
+{
+    return spec->goal.kind == GOAL_ACCURACY ? spec->goal.value : 0;
+}
+
+static double goal_seconds(const struct spec *spec)
+{
+    return spec->accuracy_after_s;
+}
 
 /* What a run has of each. Offsets are 0 where it has nothing. */
 static const struct quantity {
     const char *words;         /* for the sentence that says that a run lacks it */
     size_t figure, efficiency; /* of struct point_result */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
-    size_t goal; /* of struct spec: the number that the table calls its goal */
+    double (*goal)(const struct spec *spec); /* the number that the table calls its goal */
 } quantities[] = {
     [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
     [REFERENCE_RATE] = {"throughput", AT(throughput), AT(efficiency)},
     [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", AT(speedup), AT(efficiency)},
     [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", AT(efficiency)},
-    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", AT(time_to_accuracy),
-                                    .goal = GOAL(target_accuracy)},
-    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy",
-                                       .goal = GOAL(target_accuracy)},
+    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", AT(time_to_accuracy), AT(time_efficiency),
+                                    .goal = goal_accuracy},
+    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", AT(time_speedup),
+                                       AT(time_efficiency), .goal = goal_accuracy},
     [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", AT(accuracy_after_time),
-                                       .goal = GOAL(accuracy_after_s)},
+                                       .goal = goal_seconds},
     [REFERENCE_ALL_REDUCE_TIME] = {"time of an all-reduce", .follows = all_reduce_time},
     [REFERENCE_EXCHANGE_SHARE] = {"share of the exchange in a step", .follows = exchange_share},
 };
@@ -67,7 +77,7 @@ static struct figure figure_of(const struct quantity *q, const struct point_resu
 /* ---- units ---- */
 
 /* Exact factors only. A sample of a task that is counted in images is an image. */
-static const struct unit {
+static const struct known_unit {
     const char *name, *base;
     double factor;
     bool is_of_batch; /* times the batch size */
@@ -88,9 +98,9 @@ static const struct unit {
 /* What a number in `from` is multiplied by to be one in `to`; NaN: no exact factor exists. */
 static double factor_between(const char *from, const char *to, const struct point *p)
 {
-    const struct unit *a =
+    const struct known_unit *a =
         array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, from));
-    const struct unit *b =
+    const struct known_unit *b =
         array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, to));
     if (str_eq(from, to)) {
         return 1;
@@ -107,13 +117,13 @@ static double factor_between(const char *from, const char *to, const struct poin
 /* The number of the run that the table calls its goal. */
 static double goal_of(const struct quantity *q, const struct result *r)
 {
-    return *(const double *)((const char *)r->def->spec + q->goal);
+    return q->goal == NULL ? 0 : q->goal(r->def->spec);
 }
 
 static bool has_goal(const struct quantity *q, const struct reference_table *t,
                      const struct result *r)
 {
-    return q->goal == 0 || t->goal == goal_of(q, r);
+    return q->goal == NULL || t->goal == goal_of(q, r);
 }
 
 double reference_own(const struct reference_table *t, const struct result *r,

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -536,7 +535,7 @@ static void lint_invalid(struct result *r)
 static void lint_modes(struct result *r)
 {
     const struct spec *spec = r->def->spec;
-    if (vec_any(&spec->systems, s, !str_eq(s->label, s->name))) {
+    if (spec_mixes_modes(spec)) {
         _cleanup_(buf_done) struct buf modes = BUF_INIT;
         spec_put_modes(spec, &modes);
         warn(r, WARNING_MIXED_MODES,

@@ -157,6 +157,11 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
     return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_names[kind];
 }
 
+bool spec_mixes_modes(const struct spec *spec)
+{
+    return vec_any(&spec->systems, s, !str_eq(s->label, s->name));
+}
+
 void spec_put_modes(const struct spec *spec, struct buf *out)
 {
     const size_t before = out->len;

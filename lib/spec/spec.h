@@ -225,6 +225,7 @@ bool spec_is_imported(const struct spec *spec);
 /* "a exchanges by Async, b by BoundedStaleness staleness=3"; nothing where all exchange by Sync
  * after each step. */
 void spec_put_modes(const struct spec *spec, struct buf *out);
+bool spec_mixes_modes(const struct spec *spec);
 bool spec_has_budget(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */
 bool spec_shapes_links(const struct spec *spec);

@@ -332,6 +332,11 @@ TEST(a_figure_is_chosen_by_its_quantity)
         {"accuracy",
          SET(AXIS "  measure: Ratio\n  quantity: SpeedupToAccuracy\n  goal: 0.8\n  unit: ratio\n",
              ONE_ROW),
+         "trainers 1 1.000 5895 a\n", "41.00"},
+        {"sweep",
+         SET(AXIS "  measure: Ratio\n  quantity: SpeedupToAccuracy\n  goal: 0.8\n  unit: ratio\n"
+                  "  at: {pservers: 1}\n",
+             ONE_ROW),
          NO_FIGURE "it has no speedup of the time to accuracy.", "THIS RUN"},
         {"accuracy",
          SET(AXIS "  measure: Other\n  quantity: AccuracyAfterTime\n  goal: 100\n  unit: percent\n",
