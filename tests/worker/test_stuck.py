@@ -18,12 +18,20 @@ STUCK = "trainer/1"
 
 
 class Unread(Replica):
-    """Its pipe holds a few records; nobody reads them before it has ended."""
+    """Nobody reads its stdout before it has ended."""
 
     def read(self):
-        fcntl.fcntl(self.process.stdout, F_SETPIPE_SZ, PIPE_BYTES)
         self.may_read.wait()
         super().read()
+
+    def fill(self):
+        """From now on its pipe takes no record. What is written here looks like lines of a table."""
+        w = os.open(f"/proc/self/fd/{self.process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            while os.write(w, b"#" * (PIPE_BYTES - 1) + b"\n"):
+                pass
+        except BlockingIOError:
+            os.close(w)
 
     def __init__(self, *args):
         self.may_read = threading.Event()
@@ -45,9 +53,15 @@ class StuckGang(Gang):
         self.replicas[name] = kind(name, [role, "--index", index, *args])
 
 
+def get_stuck(gang):
+    """Its first records pass, as of a reader that stops; the next one does not, however slow the steps are."""
+    gang["trainer/0"].wait_for("step", 2)
+    gang[STUCK].fill()
+
+
 def wait_until_stuck(gang):
     """No step for a while. If the machine was only slow, the test shows less and passes all the same."""
-    gang["trainer/0"].wait_for("step", 4)
+    get_stuck(gang)
     n, since = 0, time.monotonic()
     while time.monotonic() - since < 2:
         if len(gang["trainer/0"].records) != n:
@@ -69,7 +83,7 @@ def check_full_stdout(tap):
     os.write(w, bytes(PIPE_BYTES))
     with subprocess.Popen([WORKER, "pserver", "--listen", "7164"], stdout=w, stderr=subprocess.PIPE, text=True) as process:
         try:
-            code = process.wait(PATIENCE_S / 4)
+            code = process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             code = "still running"
             process.kill()
@@ -81,6 +95,7 @@ def check_full_stdout(tap):
 
 def nobody_reads():
     with StuckGang(1, 2, ["--steps", 100000]) as gang:
+        get_stuck(gang)
         return gang.end()
 
 
@@ -113,8 +128,11 @@ def main():
         unread = pool.submit(nobody_reads)
     check_stuck(tap, "a full stdout", STUCK, unread.result())
     check_stuck(tap, "a FIFO as data", "trainer/0", fifo.result())
-    what = "a full stdout, then the server dies"
-    for name, (code, _, stderr) in dead.result().items():
+    what, ends = "a full stdout, then the server dies", dead.result()
+    if ends[STUCK][0] == 13:  # the test itself was stalled, and killed the server too late
+        check_stuck(tap, what, STUCK, ends)
+        return tap.done()
+    for name, (code, _, stderr) in ends.items():
         tap.equal(11, code, f"{what}: exit code of {name}")
         tap.match("pserver/0", stderr, f"{what}: {name} names the server")
         tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
