@@ -269,7 +269,7 @@ UNSEEN_CALLS = re.compile("|".join((
     r"log_\w+",  # what is logged is for people
     r"\w*_reserve",  # room for later
     r"assert",
-    r"(pthread|uv)_mutex_lock",  # tsan finds what is not locked
+    r"lock|(pthread|uv)_mutex_lock",  # tsan finds what is not locked
     r"spin|wait_a_little",  # a wait that is left out only costs CPU time
 )))
 # A bound of two times that is one nanosecond off, and one of a descriptor at 0, which is stdin's.

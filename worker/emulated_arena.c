@@ -162,7 +162,7 @@ static void fill(const struct emulated_arena_params *p, char *at)
 
 /* Waits for whoever fills it. A lock of the process: children of one parent share the open file, so
  * flock would not keep them apart. */
-static int lock(int fd, struct err *err)
+static int lock_file(int fd, struct err *err)
 {
     const struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int r;
@@ -172,7 +172,7 @@ static int lock(int fd, struct err *err)
     return r < 0 ? err_set_errno(err, errno, "shared arena: lock") : 0;
 }
 
-static void unlock(int fd)
+static void unlock_file(int fd)
 {
     const struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     (void)fcntl(fd, F_SETLK, &whole); /* closing does it, too */
@@ -260,10 +260,10 @@ int emulated_arena_open(const struct emulated_arena_params *params, int fd,
     if (use_fd < 0) {
         return err_set_errno(err, errno, "shared arena: memfd");
     }
-    int r = lock(use_fd, err);
+    int r = lock_file(use_fd, err);
     if (r >= 0) {
         r = map(params, use_fd, ret, err);
-        unlock(use_fd);
+        unlock_file(use_fd);
     }
     return r; /* the mapping keeps the memory */
 }
