@@ -462,13 +462,11 @@ static void notice_outage(struct kube_client *c, const struct kube_response *res
 
 static void stream_end(struct kube_stream *s, void (*end_transfer)(struct kube_transfer *))
 {
-    struct kube_client *c = s->client;
     if (s->transfer != NULL) {
         end_transfer(s->transfer);
     }
     stream_detach(s);
     stream_free(s);
-    arm(c);
 }
 
 void kube_stream_cancel(struct kube_stream *s)

@@ -8,7 +8,7 @@ void kube_login_done(struct kube_login *l)
 
 enum kube_login_advice kube_login_look(const struct kube_login *l, int64_t now_ns)
 {
-    const bool is_good = l->generation > 0 && !l->is_refused && now_ns < l->expires_ns;
+    const bool is_good = !l->is_refused && now_ns < l->expires_ns;
     const bool is_resting = l->failure.code != 0 && now_ns - l->failed_ns < KUBE_LOGIN_REST_NS;
     if (is_good) {
         return now_ns < l->renew_ns || l->is_running || is_resting ? KUBE_LOGIN_USE

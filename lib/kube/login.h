@@ -20,7 +20,7 @@ struct kube_login {
     bool is_refused;              /* `held` */
     bool is_running;              /* the plugin */
     bool was_refused;             /* ever */
-    int64_t renew_ns, expires_ns; /* of `held` */
+    int64_t renew_ns, expires_ns; /* of `held`; 0 before the first one */
     int64_t refused_ns, failed_ns;
     struct err failure; /* of the last run; code 0: it did not fail */
 };

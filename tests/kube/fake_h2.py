@@ -5,6 +5,7 @@ last one stays. Headers are not decoded (nothing here needs a path). An answer i
 import socketserver
 import struct
 import threading
+import time
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
@@ -51,7 +52,7 @@ class Connection:
 class FakeH2:
     def __init__(self, tls):
         tls.set_alpn_protocols(["h2"])
-        self.answers, self.requests = [], []   # requests: (number of the connection, stream)
+        self.answers, self.requests, self.times = [], [], []   # requests: (number of the connection, stream)
         self.connections, self.frozen = [], set()
         self.is_early = False                  # answers come before a request's body
         self.lock = threading.Condition()
@@ -91,11 +92,12 @@ class FakeH2:
     def answer(self, *answers):
         with self.lock:
             self.answers = list(answers)
-            self.requests = []
+            self.requests, self.times = [], []
 
     def take(self, connection, stream):
         with self.lock:
             self.requests.append((connection.number, stream))
+            self.times.append(time.monotonic())
             self.lock.notify_all()
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 

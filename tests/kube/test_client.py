@@ -350,6 +350,17 @@ def follow(t):
         s.equal(-2, s.probe.ask("follow", ns="n", pod="a").get("r"), "ENOENT")
 
 
+def counting(t):
+    with Scene(t, "what is counted") as s:
+        s.fake.on("GET", "/x", obj(200, {}))
+        s.fake.on("GET", "/gone", status(404, "NotFound", "gone"))
+        s.fake.on("GET", "/stream", stream("x"))
+        for op, path in (("get", "/x"), ("get", "/gone"), ("stream", "/gone"), ("stream", "/stream")):
+            s.probe.until(s.probe.start(op, path=path), "end")
+        stats = s.probe.ask("stats")
+        s.equal((4, 2, 0), (stats["requests"], stats["failures"], stats["retries"]), "a call and a stream failed")
+
+
 def cancelling(t):
     with Scene(t, "cancel") as s:
         s.fake.on("GET", "/silent", nothing("silence"))
@@ -640,7 +651,7 @@ def client_certificates(t):
 def main():
     t = tap.Tap()
     for test in (answers, warnings, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
-                 server_restart, server_ends_politely, follow, cancelling, priorities, tls, client_certificates, proxies, proxy_url,
+                 server_restart, server_ends_politely, follow, counting, cancelling, priorities, tls, client_certificates, proxies, proxy_url,
                  acting_as):
         test(t)
     return t.done()

@@ -46,7 +46,7 @@ class Scene:
         plugin.chmod(0o755)
         self.fake = fake_api.FakeApi(*self.tls_of())
         self.fake.__enter__()
-        environment = os.environ | {"RUNS": str(self.folder / "runs")}
+        environment = os.environ | {"RUNS": str(self.folder / "runs"), "KUBERNETES_EXEC_INFO": "of another plugin"}
         more = [] if self.timeout_ms is None else [str(self.timeout_ms)]
         ca = {} if self.tls is None else {"certificate-authority": "server.crt"}
         self.probe = Probe(kubeconfig(self.folder, self.fake.url, **ca, exec={
@@ -78,7 +78,7 @@ class Scene:
 
 
 def good(t):
-    script = 'echo "hello there" >&2\nenv > "$RUNS.env"; echo "$@" > "$RUNS.args"; ls -l /proc/self/fd > "$RUNS.fds"\n'
+    script = 'echo "hello there" >&2\ntr "\\0" "\\n" </proc/$$/environ >"$RUNS.env"; echo "$@" > "$RUNS.args"; ls -l /proc/self/fd > "$RUNS.fds"\n'
     with Scene(t, "a good plugin", script + answer(token="token-$N"), args=["get-token", "two words"],
                env=[{"name": "STAGE", "value": "a=b"}, {"name": "HOME", "value": "/nowhere"}]) as s:
         s.fake.on("GET", "/x", obj(200, {}))
@@ -86,11 +86,13 @@ def good(t):
         s.equal(0, s.probe.ask("burst", path="/x", n=20).get("r"), "many more")
         s.equal(({"Bearer token-1"}, 1), (set(s.tokens("/x")), s.runs()), "one run is enough")
         s.equal([f"{s.folder}/./login: hello there"], s.probe.notices(), "what it says on stderr is passed on")
-        environment = dict(line.split("=", 1) for line in (s.folder / "runs.env").read_text().splitlines() if "=" in line)
+        lines = [line.split("=", 1) for line in (s.folder / "runs.env").read_text().splitlines() if "=" in line]
+        environment = dict(lines)
         s.equal(("a=b", "/nowhere", os.environ["PATH"]), tuple(environment.get(k) for k in ("STAGE", "HOME", "PATH")),
                 "its environment")
         s.equal({"apiVersion": V1BETA1, "kind": "ExecCredential", "spec": {"interactive": False}},
                 json.loads(environment["KUBERNETES_EXEC_INFO"]), "KUBERNETES_EXEC_INFO")
+        s.equal(1, sum(name == "KUBERNETES_EXEC_INFO" for name, _ in lines), "and not the one that we inherited")
         s.equal("get-token two words\n", (s.folder / "runs.args").read_text(), "its arguments")
         inherited = [line for line in (s.folder / "runs.fds").read_text().splitlines() if "socket:" in line
                      or "eventpoll" in line]

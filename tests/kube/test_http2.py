@@ -157,6 +157,8 @@ def idle_watch(t, *where):
         watch = s.probe.start("stream", path="/watch")
         s.probe.until(watch, "data")
         s.t.ok(s.fake.wait_for(3), "a watch without events: is asked about, again and again")
+        times = s.fake.times
+        s.t.ok(times[2] - times[1] >= SILENCE_MS / 1000, "a watch without events: an answer is a sign of life", times)
         more(s.fake.connections[0], 1, b"an event", end=True)
         s.equal("an event", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "it goes on")
         s.equal({0}, {number for number, _ in s.fake.requests}, "on its connection")

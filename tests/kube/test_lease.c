@@ -122,6 +122,33 @@ TEST(a_renewal_counts_from_its_request)
     end(&s, &a, NULL);
 }
 
+/* A proxy answers with a page of its own, or something else is at that address. */
+TEST(an_answer_that_is_no_lease)
+{
+    static const struct {
+        const char *body, *error;
+    } rows[] = {{"{}", "lease 'benchd': the answer is not a Lease"},
+                {"<html>", "lease 'benchd': not JSON: byte 1: "}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct server s = {0};
+        struct member a = member_new("a");
+        struct kube_request req;
+        int64_t deadline_ns;
+        assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+        kube_request_done(&req);
+        const struct kube_response res = response(200, rows[i].body);
+        kube_lease_answer(a.lease, a.now_ns, &res);
+        assert_false(kube_lease_may_write(a.lease, a.now_ns));
+        if (strstr(kube_lease_error(a.lease)->msg, rows[i].error) == NULL) {
+            fail_msg("'%s': %s", rows[i].body, kube_lease_error(a.lease)->msg);
+        }
+        assert_false(turn(&a, &s)); /* it does not ask at once */
+        pass(&a, &s, 5 * S_NS);
+        assert_true(kube_lease_may_write(a.lease, a.now_ns));
+        end(&s, &a, NULL);
+    }
+}
+
 /* How many whole seconds go by until `m` may write, 60 at most. */
 static unsigned seconds_to_lead(struct member *m, struct server *s, void (*each)(struct server *s))
 {
