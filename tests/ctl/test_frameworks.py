@@ -129,7 +129,7 @@ class Frameworks(cli.CliCase):
         best = {(p["parameters"]["net"], p["parameters"]["update"], p["replicas"]["pserver"], p["replicas"]["trainer"]):
                 p["trials"][0]["timeToAccuracy"]["bestAccuracy"] for p in points}
         self.assertEqual({(net, update, servers, n) for net in ("ctr", "word2vec") for update in ("sync", "async", "geo")
-                          for servers, n in ((1, 1), (2, 2))}, set(best))
+                          for servers, n in ((1, 1), (2, 2)) if (net, update) != ("ctr", "geo")}, set(best))
         for (net, update, servers, n), found in best.items():
             self.assertLess(.6 if net == "ctr" else .5, found, (net, update, servers, n))
             if n == 1 and update != "geo":
