@@ -11,19 +11,12 @@ int ranked_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    const int order = ranked_compare(&x->value, &y->value);
-    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
-}
-
 struct ranked *ranked_sort(const double *values, size_t n)
 {
     struct ranked *ranked = xnew_array(struct ranked, n);
     for (size_t i = 0; i < n; i++) {
         ranked[i] = (struct ranked){values[i], i};
     }
-    qsort(ranked, n, sizeof(*ranked), by_value);
+    qsort(ranked, n, sizeof(*ranked), ranked_compare);
     return ranked;
 }

@@ -4,10 +4,10 @@
 #include <stddef.h>
 
 struct ranked {
-    double value;
-    size_t at; /* its index among those that were given */
+    double value; /* the first member, which ranked_compare() reads */
+    size_t at;    /* its index among those that were given */
 };
-/* Ascending; values that are alike stay in their order. Owned. */
+/* Ascending; values that are alike in any order. Owned. */
 struct ranked *ranked_sort(const double *values, size_t n);
 
 /* Two doubles, for qsort. */

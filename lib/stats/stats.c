@@ -209,7 +209,7 @@ struct estimate stats_geomean(const struct estimate *ratios, size_t n)
 {
     struct contrast logs = {0};
     double sum = 0;
-    bool has_interval = n > 0;
+    bool has_interval = true;
     for (size_t i = 0; i < n; i++) {
         const struct estimate *r = &ratios[i];
         if (!r->known || r->value <= 0) {

@@ -98,15 +98,18 @@ TEST(two_steps_and_none)
     double x[60];
     uint64_t s = 1;
     struct change_points c;
-    for (size_t i = 0; i < 60; i++) {
-        x[i] = 0.01 * normal(&s) + (i < 20 ? 0 : i < 40 ? -0.1 : 0.05);
+    for (int backwards = 0; backwards < 2; backwards++) { /* the larger step is left or right */
+        for (size_t i = 0; i < 60; i++) {
+            const double level = i < 20 ? 0 : i < 40 ? -0.1 : 0.05;
+            x[backwards ? 59 - i : i] = 0.01 * normal(&s) + level;
+        }
+        change_points_find(x, 60, CHANGE_POINTS_ALPHA, &c);
+        assert_int_equal(c.list.len, 2);
+        assert_int_equal(c.list.items[0].at, 20);
+        assert_int_equal(c.list.items[1].at, 40);
+        assert_true(c.list.items[0].p <= 0.01 && c.list.items[0].p >= 0.001);
+        change_points_done(&c);
     }
-    change_points_find(x, 60, CHANGE_POINTS_ALPHA, &c);
-    assert_int_equal(c.list.len, 2);
-    assert_int_equal(c.list.items[0].at, 20);
-    assert_int_equal(c.list.items[1].at, 40);
-    assert_true(c.list.items[0].p <= 0.01 && c.list.items[0].p >= 0.001);
-    change_points_done(&c);
     for (size_t i = 0; i < 60; i++) {
         x[i] = 3;
     }

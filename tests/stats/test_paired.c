@@ -88,6 +88,7 @@ TEST(one_more_run)
     assert_false(run_spread_test(same, 2, 4.55).known); /* two runs may be alike by accident */
     static const double equal[] = {1, 1, 1};
     near("all alike", 0, run_spread_test(equal, 3, 1.5).p);
+    assert_true(run_spread_test(equal, 3, 1.5).t == INFINITY);
     near("and so is the other", 1, run_spread_test(equal, 3, 1).p);
 }
 

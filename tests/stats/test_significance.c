@@ -325,6 +325,24 @@ TEST(drawn_permutations_agree_with_all)
             assert_true(significance_permute(strata, 3, seed).p == g.p);
         }
     }
+    static const struct world uneven = {
+        "",
+        4,
+        {{{5, {3.10, 3.12, 3.08, 3.15, 3.11}}, {5, {3.14, 3.16, 3.12, 3.19, 3.13}}},
+         {{5, {2.50, 2.53, 2.49, 2.47, 2.55}}, {4, {2.52, 2.58, 2.50, 2.54}}},
+         {{5, {1.20, 1.22, 1.19, 1.25, 1.21}}, {3, {1.24, 1.20, 1.23}}},
+         {{5, {1.20, 1.22, 1.18, 1.25, 1.21}}, {3, {1.24, 1.20, 1.23}}}},
+        0,
+        0,
+        0,
+        0};
+    struct stratum in_order[4], turned[4];
+    take_strata(&uneven, false, false, in_order);
+    for (size_t i = 0; i < 4; i++) {
+        turned[(i + 2) % 4] = in_order[i];
+    }
+    assert_true(significance_permute(in_order, 4, SEED).p ==
+                significance_permute(turned, 4, SEED).p);
     near("mean of ten seeds", w.p, sum / 10, 4 * deviation / sqrt(10) / w.p);
     struct stratum far[3]; /* none of the drawn lies as far: p is not 0 */
     const double low[] = {1, 1.01, 1.02, 1.03, 1.04}, high[] = {2, 2.01, 2.02, 2.03, 2.04};
