@@ -209,7 +209,7 @@ static int unpack(const void *data, size_t len, struct buf *tar, struct err *err
 static int check_names(const struct archive *a, struct err *err)
 {
     const size_t n = a->members.len;
-    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    _cleanup_(freep) const char **names = xnew_array(const char *, n);
     for (size_t i = 0; i < n; i++) {
         names[i] = a->members.items[i].name;
     }

@@ -60,7 +60,7 @@ int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *
     if (n > (len - COUNT_BYTES) / PIECE_BYTES) {
         return err_set(err, EBADMSG, "the number of logs that share a row");
     }
-    struct log_piece *pieces = xnew_array(struct log_piece, n + 1);
+    struct log_piece *pieces = xnew_array(struct log_piece, n);
     size_t at = COUNT_BYTES + (size_t)n * PIECE_BYTES;
     for (size_t i = 0; i < n && at <= len; i++) {
         const char *entry = bytes_take + COUNT_BYTES + i * PIECE_BYTES;

@@ -242,7 +242,7 @@ static bool unscale(const uint64_t *column, size_t n_rows, size_t n_slots, uint8
 
 static bool get_columns(struct bytes *in, size_t n_rows, size_t n_slots, struct number *ret_numbers)
 {
-    const struct table t = {xnew_array(uint64_t, n_rows * n_slots + 1), n_rows, n_slots};
+    const struct table t = {xnew_array(uint64_t, n_rows * n_slots), n_rows, n_slots};
     uint8_t scales[MAX_NUMBERS];
     bool is_good = n_slots <= MAX_NUMBERS;
     for (size_t slot = 0; slot < n_slots && is_good; slot++) {
@@ -289,7 +289,7 @@ static bool get_pieces(struct unpacker *u)
     if (!get_varint(&u->in, &n) || n > MAX_PIECES) {
         return false;
     }
-    u->pieces = xnew_array(struct log_piece, n + 1);
+    u->pieces = xnew_array(struct log_piece, n);
     u->n_pieces = (size_t)n;
     for (size_t i = 0; i < n; i++) {
         if (!get_varint(&u->in, &index) || index > UINT32_MAX || !get_varint(&u->in, &len) ||
@@ -353,7 +353,7 @@ static bool get_numbers(struct unpacker *u)
         if (form->n_rows == 0) {
             return false; /* a column needs a number */
         }
-        form->numbers = xnew_array(struct number, form->n_rows * form->n_slots + 1);
+        form->numbers = xnew_array(struct number, form->n_rows * form->n_slots);
         if (!get_columns(&u->in, form->n_rows, form->n_slots, form->numbers)) {
             return false;
         }

@@ -20,9 +20,7 @@ static void put_text(struct buf *out, const char *text)
 {
     const size_t len = text == NULL ? 0 : strlen(text);
     number_write(out, text == NULL ? 0 : len + 1, 4);
-    if (len > 0) {
-        buf_append(out, text, len);
-    }
+    buf_append(out, text, len);
 }
 
 static const char *text_of(const struct replica_row *rep, int i)
@@ -35,8 +33,7 @@ static const char *text_of(const struct replica_row *rep, int i)
 int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err)
 {
     const size_t n = row->replicas.len;
-    _cleanup_(freep) const struct replica_row **sorted =
-        xnew_array(const struct replica_row *, n + 1);
+    _cleanup_(freep) const struct replica_row **sorted = xnew_array(const struct replica_row *, n);
     for (size_t i = 0; i < n; i++) {
         sorted[i] = &row->replicas.items[i];
     }

@@ -133,7 +133,7 @@ static int attempts_from_json(const json_t *list, struct run_document *d, struct
 {
     size_t i;
     const json_t *item;
-    d->attempts = xnew_array(struct attempt_row, json_array_size(list) + 1);
+    d->attempts = xnew_array(struct attempt_row, json_array_size(list));
     json_array_foreach (list, i, item) {
         int r = attempt_row_from_json(item, &d->attempts[i], err);
         if (r < 0) {
@@ -148,7 +148,7 @@ static int events_from_json(const json_t *list, struct run_document *d, struct e
 {
     size_t i;
     const json_t *item;
-    d->events = xnew_array(struct event_row, json_array_size(list) + 1);
+    d->events = xnew_array(struct event_row, json_array_size(list));
     json_array_foreach (list, i, item) {
         const char *type, *reason, *note;
         int64_t unix_ms;

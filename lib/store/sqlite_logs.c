@@ -44,7 +44,7 @@ static int pack_row(const struct replica_log *const *logs, size_t n, struct pack
         *vec_push(&pieces) = (struct log_piece){logs[i]->id.index, logs[i]->data, logs[i]->len};
         total += logs[i]->len;
     }
-    const int n_taken = pieces.len > 1 ? (int)pieces.len : 1;
+    const int n_taken = pieces.len > 0 ? (int)pieces.len : 1;
     int r;
     if (n_taken > 1) {
         _cleanup_(buf_done) struct buf raw = BUF_INIT;
@@ -75,8 +75,7 @@ static int check_logs(const struct replica_log *const *sorted, size_t n, struct 
 
 int logs_pack(const struct replica_log *logs, size_t n, struct packed_logs *ret, struct err *err)
 {
-    _cleanup_(freep) const struct replica_log **sorted =
-        xnew_array(const struct replica_log *, n + 1);
+    _cleanup_(freep) const struct replica_log **sorted = xnew_array(const struct replica_log *, n);
     for (size_t i = 0; i < n; i++) {
         sorted[i] = &logs[i];
     }

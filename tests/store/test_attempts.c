@@ -101,14 +101,20 @@ TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
     fixture_exec(&f,
                  "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END");
     struct attempt_row row = make_attempt(3, 1, 0);
-    const struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
-                                       {row.replicas.items[0].id, "a", 1}}; /* twice the same */
+    struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
+                                 {row.replicas.items[0].id, "a", 1}}; /* twice the same */
     struct err err = {0};
     assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 1, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
     fixture_exec(&f, "DROP TRIGGER full");
     assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 has two logs");
+    logs[0].len = logs[1].len = (size_t)1 << 30; /* not too long, and nobody reads it */
+    assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 has two logs");
+    logs[0].len++;
+    assert_true(s->ops->save_attempt(s, UID, &row, &terms, logs, 1, NULL, &err) < 0);
+    assert_has(err.msg, "log of pserver/0: 1073741825 bytes are more than 1073741824");
     row.replicas.items[1].id = row.replicas.items[0].id;
     assert_true(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");

@@ -146,6 +146,7 @@ TEST(a_verdict_may_change_after_packing)
     row.outcome = ATTEMPT_VOID;
     assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, packed, NULL), 0);
     assert_sql(&f, "SELECT outcome || ifnull(throughput, '') FROM trial WHERE trial = 3", "Void");
+    assert_sql(&f, "SELECT figures FROM attempt WHERE trial = 3", "1");
     s->ops->free_packed(packed);
     attempt_row_done(&row);
     store_close(s);

@@ -22,6 +22,8 @@ static const struct open_row open_rows[] = {
      "another program's SQLite file"},
     {"another program's file without an id", "PRAGMA application_id = 0; PRAGMA user_version = 0",
      NULL, 0, -EBADMSG, "another program's SQLite file"},
+    {"our id without a version", "PRAGMA user_version = 0", NULL, 0, -EBADMSG,
+     "another program's SQLite file"},
     {"text", NULL,
      "this is a text file and it is not at all a database, however one reads it; and "
      "it is longer than the hundred bytes of a header",
