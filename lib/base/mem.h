@@ -20,6 +20,7 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
+/* Of zeros; count may be 0. */
 #define xnew_array(type, count) ((type *)xcalloc((count), sizeof(type)))
 
 /* `_cleanup_(freep) char *s = ...;` frees s when the scope ends. */

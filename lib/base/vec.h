@@ -10,12 +10,22 @@
         size_t len, cap;                                                                           \
     }
 
+/* With asan a vector has no room to spare, so that it finds who reads beyond the last item. */
+static inline size_t vec_grown(size_t cap)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return cap < 256 ? cap + 1 : cap * 2;
+#else
+    return cap == 0 ? 8 : cap * 2;
+#endif
+}
+
 /* Makes room for one more item and evaluates to a pointer to it (uninitialised). The pointer is
  * valid until the next push. */
 #define vec_push(vec)                                                                              \
     ({                                                                                             \
         if ((vec)->len == (vec)->cap) {                                                            \
-            (vec)->cap = (vec)->cap == 0 ? 8 : (vec)->cap * 2;                                     \
+            (vec)->cap = vec_grown((vec)->cap);                                                    \
             (vec)->items = xreallocarray((vec)->items, (vec)->cap, sizeof(*(vec)->items));         \
         }                                                                                          \
         &(vec)->items[(vec)->len++];                                                               \

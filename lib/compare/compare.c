@@ -45,7 +45,7 @@ void comparison_describe_side(const struct comparison *c, bool is_base, struct b
 /* The logs of a point's succeeded trials, in *values (owned). */
 static struct sample logs_of(const struct point_result *p, double **values)
 {
-    *values = xnew_array(double, p->n_succeeded + 1);
+    *values = xnew_array(double, p->n_succeeded);
     size_t n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         if (p->trials[i].phase == TRIAL_SUCCEEDED) {

@@ -203,7 +203,7 @@ static void test_whole(struct comparison *c, double *scratch)
 static void adjust(struct comparison *c)
 {
     const size_t n = c->points.len;
-    _cleanup_(freep) double *p_values = xnew_array(double, n + 1);
+    _cleanup_(freep) double *p_values = xnew_array(double, n);
     for (size_t i = 0; i < n; i++) {
         const struct paired *paired = &c->points.items[i].paired;
         p_values[i] = paired->known ? paired->p : NAN;
@@ -337,7 +337,7 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
         return r;
     }
     compare_machines(c);
-    _cleanup_(freep) double *scratch = xnew_array(double, c->n_blocks + 1);
+    _cleanup_(freep) double *scratch = xnew_array(double, c->n_blocks);
     vec_each (struct compared_point, p, &c->points) {
         test_point(c, p, scratch);
     }

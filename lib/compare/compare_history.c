@@ -79,7 +79,7 @@ struct tested {
 /* Uses the values that are known. If the candidate's own is unknown, all is. */
 static struct run_spread test(const struct tested *t, int kind)
 {
-    _cleanup_(freep) double *known = xnew_array(double, t->n + 1);
+    _cleanup_(freep) double *known = xnew_array(double, t->n);
     size_t used = 0;
     for (size_t i = 0; i < t->n; i++) {
         if (!isnan(t->base[i].of[kind]) && !isnan(t->candidate.of[kind])) {
@@ -143,8 +143,8 @@ static double p_of(const struct run_spread *test)
 static void adjust(struct comparison *c)
 {
     const size_t n = c->points.len;
-    _cleanup_(freep) double *measured = xnew_array(double, n + 1);
-    _cleanup_(freep) double *alone = xnew_array(double, n + 1);
+    _cleanup_(freep) double *measured = xnew_array(double, n);
+    _cleanup_(freep) double *alone = xnew_array(double, n);
     for (size_t i = 0; i < n; i++) {
         measured[i] = p_of(&c->points.items[i].between);
         alone[i] = p_of(&c->points.items[i].busy.alone);

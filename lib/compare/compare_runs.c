@@ -141,7 +141,7 @@ void compare_pair(struct comparison *c, const struct compare_side *base,
                   const struct compare_side *candidate, compare_is_pair_fn *is_pair)
 {
     const size_t n = candidate->list.len;
-    _cleanup_(freep) bool *taken = xnew_array(bool, n + 1);
+    _cleanup_(freep) bool *taken = xnew_array(bool, n);
     size_t next = 0; /* a sweep lists both sides in the same order: look there first */
     vec_each (const struct point_result *const, a, &base->list) {
         size_t tried = 0, at = next;
@@ -183,7 +183,7 @@ void compare_match(struct comparison *c)
 
 double compare_adjust(double *p, size_t n, double whole)
 {
-    _cleanup_(freep) double *tested = xnew_array(double, n + 1);
+    _cleanup_(freep) double *tested = xnew_array(double, n);
     size_t n_tested = 0;
     for (size_t i = 0; i < n; i++) {
         if (!isnan(p[i])) {

@@ -203,8 +203,8 @@ static int is_no_slower(const struct result *const *base, size_t n, const struct
 size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
                       const struct compare_params *params, const struct result **ret_taken)
 {
-    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n + 1);
-    _cleanup_(freep) const struct result **kind = xnew_array(const struct result *, n + 1);
+    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
+    _cleanup_(freep) const struct result **kind = xnew_array(const struct result *, n);
     size_t n_taken = 0;
     for (size_t i = 0; i < n; i++) {
         if (is_no_slower(&runs[i], 1, candidate, params) < 0) {

@@ -117,7 +117,7 @@ void run_history_add(struct run_history *h, const struct run_history_run *run)
 
 void run_history_end(struct run_history *h)
 {
-    _cleanup_(freep) double *logs = xnew_array(double, h->entries.len + 1);
+    _cleanup_(freep) double *logs = xnew_array(double, h->entries.len);
     for (size_t i = 0; i < h->entries.len; i++) {
         logs[i] = h->entries.items[i].log_value;
     }

@@ -94,12 +94,12 @@ void attempt_history_init(struct attempt_history *p, const struct run_def *def)
 {
     *p = (struct attempt_history){.def = def, .counts.total = def->n_slots};
     const size_t n = (size_t)def->matrix.n_points * (size_t)def->spec->repeats;
-    p->trials = xnew_array(struct trial, n + 1);
+    p->trials = xnew_array(struct trial, n);
     for (size_t i = 0; i < n; i++) {
         p->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
         p->trials[i].throughput = NAN;
     }
-    p->points = xnew_array(struct point_tally, def->matrix.n_points + 1);
+    p->points = xnew_array(struct point_tally, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         p->points[i].n_trials = p->points[i].needed = (uint32_t)def->spec->repeats;
     }

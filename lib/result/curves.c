@@ -156,7 +156,7 @@ static void take_single(struct curve *c, const struct result *r)
 static void fit(struct curve *c)
 {
     _cleanup_(freep) struct scaling_size *sizes =
-        xnew_array(struct scaling_size, c->points.len + 1);
+        xnew_array(struct scaling_size, c->points.len + 1); /* one for c->single */
     const struct point_result *widest = NULL, *p;
     for (size_t i = 0; (p = size_at(c, i)) != NULL; i++) {
         const bool measured = is_measured(c, p);

@@ -68,7 +68,7 @@ static void count(struct result *r, struct walk *walks, uint32_t point,
  * elsewhere. NaN if none exists. */
 static double median_of(const struct speed_gang *gang, const char *node, bool is_elsewhere)
 {
-    _cleanup_(freep) double *values = xnew_array(double, gang->n + 1);
+    _cleanup_(freep) double *values = xnew_array(double, gang->n);
     size_t n = 0;
     for (size_t i = 0; i < gang->n; i++) {
         const char *its = gang->members[i].replica->node;
@@ -82,7 +82,7 @@ static double median_of(const struct speed_gang *gang, const char *node, bool is
 /* Each node of the gang once. */
 static void compare_gang(const struct result *r, struct walk *walks, const struct speed_gang *gang)
 {
-    _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len + 1);
+    _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len);
     for (size_t i = 0; i < gang->n; i++) {
         const char *node = gang->members[i].replica->node;
         size_t at;

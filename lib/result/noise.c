@@ -72,7 +72,7 @@ static const struct noise nothing;
 /* Owned. */
 static struct probed *collect(const struct result *r, size_t *ret_n)
 {
-    struct probed *list = xnew_array(struct probed, result_count_trials(r) + 1);
+    struct probed *list = xnew_array(struct probed, result_count_trials(r));
     *ret_n = 0;
     result_each_point (p, r) {
         point_each_trial (t, p) {

@@ -114,7 +114,7 @@ double others_cpu_share(const struct cpu_user *users, size_t n)
     for (size_t i = 0; i < n; i++) {
         duration_ns = fmax(duration_ns, (double)users[i].duration_ns);
     }
-    _cleanup_(freep) size_t *group = xnew_array(size_t, n + 1);
+    _cleanup_(freep) size_t *group = xnew_array(size_t, n);
     find_groups(users, n, group);
     for (size_t i = 0; i < n; i++) {
         if (!is_known(&users[i], duration_ns)) {
@@ -129,7 +129,7 @@ double others_cpu_share(const struct cpu_user *users, size_t n)
 
 double others_cpu_of_trial(const struct trial_result *t, enum role leading)
 {
-    _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas + 1);
+    _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas);
     size_t n = 0;
     trial_each_replica (r, t) {
         if (!r->has_summary || r->summary.noise.cpu_run_ns <= 0) {

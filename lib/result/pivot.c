@@ -361,7 +361,7 @@ struct ranks {
 static struct ranks ranks_new(const struct pivot *p, const struct pivot_side *side)
 {
     const size_t n_axes = side->axes.len;
-    struct ranks ranks = {n_axes, xnew_array(uint32_t, n_axes * n_points(p) + 1)};
+    struct ranks ranks = {n_axes, xnew_array(uint32_t, n_axes * n_points(p))};
     for (size_t k = 0; k < n_axes; k++) {
         VEC(uint32_t) firsts = {0};
         for (uint32_t i = 0; i < n_points(p); i++) {
@@ -415,8 +415,8 @@ static size_t *number_heads(const struct pivot *p, const uint32_t *points, size_
 static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
 {
     struct pivot_summary s = {0, NAN, NAN, NAN, NAN};
-    _cleanup_(freep) double *values = xnew_array(double, n + 1);
-    _cleanup_(freep) struct estimate *known = xnew_array(struct estimate, n + 1);
+    _cleanup_(freep) double *values = xnew_array(double, n);
+    _cleanup_(freep) struct estimate *known = xnew_array(struct estimate, n);
     for (size_t i = 0; i < n; i++) {
         if (cells[i].known) {
             known[s.n] = cells[i];
@@ -436,7 +436,7 @@ static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
 static void summarise(struct pivot *p)
 {
     const size_t n_rows = p->rows.heads.len, n_columns = p->columns.heads.len;
-    p->row_summaries = xnew_array(struct pivot_summary, n_rows + 1);
+    p->row_summaries = xnew_array(struct pivot_summary, n_rows);
     for (size_t i = 0; i < n_rows; i++) {
         p->row_summaries[i] = summary_of(&p->cells[i * n_columns], n_columns);
     }

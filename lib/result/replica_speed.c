@@ -53,7 +53,7 @@ static int by_pace(const void *a, const void *b)
 
 void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role)
 {
-    *gang = (struct speed_gang){.members = xnew_array(struct speed_member, t->n_replicas + 1)};
+    *gang = (struct speed_gang){.members = xnew_array(struct speed_member, t->n_replicas)};
     enum speed_kind kind = SPEED_NONE; /* of the first: what is compared is of one kind */
     trial_each_replica (r, t) {
         if (t->phase != TRIAL_SUCCEEDED || r->row->id.role != role || r->speed.kind == SPEED_NONE ||

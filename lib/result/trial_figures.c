@@ -134,7 +134,7 @@ static void put_replicas(const struct trial_result *t, struct machines *machines
 {
     const size_t n = t->n_replicas,
                  n_values = (ROW_COUNT + TEXT_COUNT + replica_numbers_count()) * n;
-    struct table table = {xnew_array(uint64_t, n_values + 1), n};
+    struct table table = {xnew_array(uint64_t, n_values), n};
     struct text_index texts = {.index = json_object()};
     for (size_t i = 0; i < n; i++) {
         put_replica(&table, i, t, &texts, machines);

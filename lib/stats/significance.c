@@ -313,7 +313,7 @@ static void test_pools(struct pool *pools, size_t n, uint64_t seed, struct permu
 struct permutation significance_permute(const struct stratum *strata, size_t n, uint64_t seed)
 {
     struct permutation result = {.p = 1, .p_least = 1};
-    _cleanup_(freep) struct pool *pools = xnew_array(struct pool, n + 1);
+    _cleanup_(freep) struct pool *pools = xnew_array(struct pool, n);
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         if (strata[i].a.n + strata[i].b.n >

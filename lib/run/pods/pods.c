@@ -247,7 +247,7 @@ static void strings_free(char **list, uint32_t n)
 static char **server_addresses(const struct pods *l)
 {
     const uint32_t n = l->gang.replicas[ROLE_PSERVER];
-    char **list = xnew_array(char *, n + 1);
+    char **list = xnew_array(char *, n);
     uint32_t known = 0;
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
@@ -423,7 +423,7 @@ static void make_addresses(struct pods *l)
 {
     const struct gang_spec *gang = &l->gang;
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        l->addresses[role] = xnew_array(char *, gang->replicas[role] + 1);
+        l->addresses[role] = xnew_array(char *, gang->replicas[role]);
         for (uint32_t i = 0; i < gang->replicas[role]; i++) {
             const struct replica_id id = {gang->attempt, role, i};
             l->addresses[role][i] = pod_dns_address(l->params.def, &id);

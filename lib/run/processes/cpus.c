@@ -20,7 +20,7 @@ static int by_rank(const void *pa, const void *pb)
 
 void cpus_spread(struct cpu *cpus, uint32_t n)
 {
-    struct ranked *all = xnew_array(struct ranked, (size_t)n + 1);
+    struct ranked *all = xnew_array(struct ranked, n);
     for (uint32_t i = 0; i < n; i++) {
         all[i].cpu = cpus[i];
         for (uint32_t j = 0; j < i; j++) {

@@ -208,7 +208,7 @@ int links_new(const struct link *link, uint32_t n, struct links **ret, struct er
         return err_set(err, EINVAL, "at most %d replicas can have shaped links", LINKS_MAX);
     }
     struct links *l = xnew(struct links);
-    *l = (struct links){.bridge_fd = -1, .fds = xnew_array(int, n + 1)};
+    *l = (struct links){.bridge_fd = -1, .fds = xnew_array(int, n)};
     int r = new_namespace(&l->bridge_fd, err);
     while (r == 0 && l->n < n) {
         r = new_namespace(&l->fds[l->n], err);

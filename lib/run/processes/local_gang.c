@@ -83,13 +83,13 @@ int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct
     g->spec = *spec;
     g->arena_fd = -1;
     const uint32_t n = member_count(spec->replicas);
-    g->reserved = xnew_array(int, n + 1);
-    g->members = xnew_array(struct process *, n + 1);
+    g->reserved = xnew_array(int, n);
+    g->members = xnew_array(struct process *, n);
     for (uint32_t i = 0; i < n; i++) {
         g->reserved[i] = -1;
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        g->addresses.of_role[role] = xnew_array(char *, spec->replicas[role] + 1);
+        g->addresses.of_role[role] = xnew_array(char *, spec->replicas[role]);
     }
     int r = make_addresses(g, err);
     r = r < 0 ? r : open_arena(g, err);
