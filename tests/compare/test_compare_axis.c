@@ -56,6 +56,7 @@ static const struct {
     const char *changes;
     enum change whole_change, change;
     enum margin_verdict verdict;
+    size_t repeats; /* that would decide, if the verdict is open */
 } verdict_rows[] = {
     {"nothing changed", 5, {100, 180, 100, 180}, 0, 0.01, 0, "--", CHANGE_NONE, CHANGE_NONE,
      MARGIN_NOT_ASKED},
@@ -72,11 +73,11 @@ static const struct {
     {"1.5% is below the threshold", 8, {100, 180, 98.5, 177.3}, 0, 0.001, 0, "--", CHANGE_NONE,
      CHANGE_NONE, MARGIN_NOT_ASKED},
     {"two blocks", 2, {100, 180, 50, 90}, 0, 0.01, 0, "tt", CHANGE_NONE, CHANGE_INCONCLUSIVE,
-     MARGIN_NOT_ASKED},
+     MARGIN_NOT_ASKED, 5},
     {"the candidate did not run", 5, {100, 180, 100, 0}, 0, 0.01, 0, "-x", CHANGE_NONE,
      CHANGE_INCONCLUSIVE, MARGIN_NOT_ASKED},
     {"likely, not shown", 4, {100, 180, 91, 175}, 0, 0.05, 0, "i-", CHANGE_INCONCLUSIVE,
-     CHANGE_INCONCLUSIVE, MARGIN_NOT_ASKED},
+     CHANGE_INCONCLUSIVE, MARGIN_NOT_ASKED, 8},
     {"not slower than 2%", 5, {100, 180, 100, 180}, 0.3, 0.01, 0.02, "--", CHANGE_NONE,
      CHANGE_NONE, MARGIN_NOT_SLOWER},
     {"slower than 2%", 5, {100, 180, 90, 180}, 0.3, 0.01, 0.02, "S-", CHANGE_SLOWER, CHANGE_SLOWER,
@@ -84,9 +85,9 @@ static const struct {
     {"5% slower, but not than 10%", 5, {100, 180, 95, 171}, 0.3, 0.01, 0.1, "SS", CHANGE_SLOWER,
      CHANGE_SLOWER, MARGIN_NOT_SLOWER},
     {"too noisy to say", 5, {100, 180, 100, 180}, 0, 0.2, 0.02, "--", CHANGE_NONE, CHANGE_NONE,
-     MARGIN_INCONCLUSIVE},
+     MARGIN_INCONCLUSIVE, 7},
     {"two blocks show no margin", 2, {100, 180, 100, 180}, 0, 0.001, 0.02, "tt", CHANGE_NONE,
-     CHANGE_INCONCLUSIVE, MARGIN_INCONCLUSIVE},
+     CHANGE_INCONCLUSIVE, MARGIN_INCONCLUSIVE, 5},
     {"a point that did not run shows none either", 5, {100, 180, 100, 0}, 0, 0.01, 0.02, "-x",
      CHANGE_NONE, CHANGE_INCONCLUSIVE, MARGIN_INCONCLUSIVE},
 };
@@ -113,6 +114,13 @@ TEST(verdicts)
         assert_int_equal(c->whole_change, verdict_rows[i].whole_change);
         assert_int_equal(c->change, verdict_rows[i].change);
         assert_int_equal(c->margin, verdict_rows[i].verdict);
+        assert_int_equal(c->repeats_to_decide, verdict_rows[i].repeats);
+        const double *x = verdict_rows[i].x;
+        const double ratio = x[3] > 0 ? sqrt(x[2] / x[0] * x[3] / x[1]) : x[2] / x[0];
+        assert_true(fabs(c->geomean_ratio.estimate.value / ratio - 1) <= verdict_rows[i].noise);
+        assert_int_equal(c->geomean_ratio.estimate.method,
+                         verdict_rows[i].n < 3 ? INTERVAL_NONE : INTERVAL_PAIRED_LOG);
+        assert_int_equal(c->geomean_ratio.estimate.has_interval, verdict_rows[i].n >= 3);
         comparison_free(c);
         fixture_done(&f);
     }
@@ -145,6 +153,38 @@ TEST(figures_by_hand)
     assert_true(fabs(exp(paired_low_95(&p->paired)) - 0.96723) < 1e-5);
     assert_int_equal(c->change, CHANGE_SLOWER);
     assert_int_equal(c->margin, MARGIN_NOT_SLOWER);
+    json_t *document = comparison_to_json(c);
+    double point, whole;
+    assert_int_equal(json_unpack(document, "{s:[{s:{s:f}}], s:{s:{s:f}}}", "points", "margin",
+                                 "low", &point, "whole", "margin", "low", &whole),
+                     0);
+    assert_true(fabs(point - 0.96723) < 1e-5);
+    assert_true(point == whole);
+    json_decref(document);
+    comparison_free(c);
+    fixture_done(&f);
+}
+
+/* Where a stop rule chose how many pairs there are, only the first ones say how pairs vary. And
+ * where the two sides ran on different machines, that is said. */
+TEST(a_stop_rule_and_two_machines)
+{
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
+                 POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.5}}\n",
+                 16);
+    fill(&f, 6, (const double[]){100, 95}, 0, 0.02);
+    for (size_t row = 0; row < f.rows.len; row++) {
+        fixture_set_environment(&f, row, 1,
+                                row < 6 ? "{\"kernel\":\"6.1\"}" : "{\"kernel\":\"6.2\"}");
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct comparison *c = compare(&f, &by_pservers);
+    assert_int_equal(c->points.items[0].paired.n, 6);
+    assert_true(c->points.items[0].paired.df == 2);
+    assert_true(c->whole.n == 6 && c->whole.df == 2);
+    assert_true(c->differences.len > 0);
+    assert_string_equal(c->differences.items[c->differences.len - 1].what, "kernel");
     comparison_free(c);
     fixture_done(&f);
 }
@@ -231,6 +271,10 @@ TEST(refusals)
          "'system' must have two values in run/demo-7k3fq (it has 1: benchworker)", false, true},
         {"{grid: {pservers: [1, 2, 4], trainers: [1]}}", "", "pservers",
          "'pservers' must have two values in run/demo-7k3fq (it has 3: 1, 2, 4)", false, true},
+        {"{grid: {pservers: [1, 2, 3, 4, 5, 6, 7, 8], trainers: [1]}}", "", "pservers",
+         "(it has 8: 1, 2, 3, 4, 5, 6, 7, 8)", false, true},
+        {"{grid: {pservers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], trainers: [1]}}", "", "pservers",
+         "(it has 10: 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)", false, true},
         {"{points: [{pservers: 1, trainers: 1}, {pservers: 2, trainers: 2}]}", "", "pservers",
          "no pair: no point with pservers=1 has one with pservers=2", false, true},
         {GRID, "", "pservers", "is simulated", true, true},
@@ -241,7 +285,7 @@ TEST(refusals)
         struct fixture f;
         make(&f, rows[i].sweep, 3, rows[i].more);
         const double x = rows[i].measured ? 100 : 0;
-        fill(&f, 3, (const double[]){x, x, x, x}, 0, 0.01);
+        fill(&f, 3, (const double[10]){x, x, x, x}, 0, 0.01);
         f.result->simulated = rows[i].simulated;
         const struct compare_axis_params params = {.axis = rows[i].axis, .threshold_ratio = 0.02};
         struct comparison *c = NULL;

@@ -16,6 +16,10 @@ TEST(differences)
                                 "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n",
                  12);
     rename_run(&b, "demo-q2v8n");
+    b.def->spec->warmup_steps += 1;
+    b.def->spec->steps += 2;
+    _cleanup_(freep) char *model = b.def->spec->workload.model;
+    b.def->spec->workload.model = xstrdup("resnet50");
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t t = 0; t < 3; t++) {
             fixture_throughput(&b, p, t, x[p]);
@@ -41,7 +45,10 @@ TEST(differences)
     vec_each (struct difference, d, &c->differences) {
         buf_printf(&text, "%s: %s -> %s\n", d->what, d->base, d->candidate);
     }
-    assert_string_equal(buf_cstr(&text), "data set: Synthetic -> Cifar10 /data\n"
+    assert_string_equal(buf_cstr(&text), "model: vgg16-fluid-fc512 -> resnet50\n"
+                                         "data set: Synthetic -> Cifar10 /data\n"
+                                         "warm-up steps: 2 -> 3\n"
+                                         "steps: 8 -> 10\n"
                                          "CPUs given: 16 -> 12\n"
                                          "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
                                          "CPU limit: unknown -> 1.5\n"
@@ -55,7 +62,7 @@ TEST(differences)
     assert_int_equal(comparison_new(a.result, b.result, &strict, &c, &fix, &err), -EINVAL);
     assert_null(c);
     assert_non_null(strstr(err.msg, "run/demo-7k3fq and run/demo-q2v8n differ in more than their "
-                                    "points: data set Synthetic -> Cifar10 /data, CPUs given "));
+                                    "points: model vgg16-fluid-fc512 -> resnet50, data set "));
     assert_string_equal(fix, "measure both in the same way, or omit --strict");
     assert_int_equal(comparison_new(a.result, a.result, &strict, &c, &fix, &err), 0);
     comparison_free(c);

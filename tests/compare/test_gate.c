@@ -47,6 +47,10 @@ TEST(the_first_that_holds)
     assert_int_equal(judge(&whole, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
     assert_int_equal(judge(&part, NULL, "there is no base", &n), GATE_RUN_FAILED);
     assert_int_equal(judge(&low, NULL, "there is no base", &n), GATE_THRESHOLD);
+    struct gate g;
+    gate_judge(low.result, NULL, NULL, &g);
+    assert_int_equal(gate_count(&g, GATE_CHECK_FAILED), 1);
+    gate_done(&g);
     whole.result->phase = RUN_RUNNING;
     assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_INCONCLUSIVE);
     whole.result->phase = RUN_CANCELLED;
@@ -152,6 +156,7 @@ TEST(what_was_refused_is_no_base)
         {{1, 1.001, 0.999, 0.5, 0.5}, 5, 3, 2},   /* refused twice */
         {{1, 1.001, 0.999, 0.5, 1.001}, 5, 4, 4}, /* and mended */
         {{1, 1.001, 0.999, 1, 1}, 2, 0, 0},       /* too few */
+        {{1.5, 1.501, 1.499}, 3, 3, 2},           /* faster than the candidate */
     };
     struct fixture f;
     make(&f, 1, 4);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "result_fixture.h"
+#include "compare_fixture.h"
 
 /* Points of 60 and 90 samples/s, times a factor: of one point its figure, of both sqrt(60 * 90). */
 TEST(figures_of_runs)
@@ -37,4 +37,58 @@ TEST(figures_of_runs)
     }
     fixture_history_done(&history);
     fixture_done(&f);
+}
+
+/* Ten runs, ten slower ones on another kernel, and one between them without a figure. */
+TEST(a_change_is_found_and_explained)
+{
+    static const char *const kernels[] = {"{\"kernel\":\"6.1.0\"}", "{\"kernel\":\"6.2.0\"}"};
+    static const double x[][4] = {{40, 70, 120, 200}, {36, 63, 108, 180}};
+    struct fixture runs[2];
+    struct fixture_history parts[4];
+    const struct result *list[4 * FIXTURE_HISTORY + 1];
+    for (size_t i = 0; i < 4; i++) {
+        struct fixture *f = &runs[i / 2];
+        if (i % 2 == 0) {
+            make_run(f, i == 0 ? "before" : "after", 3, x[i / 2], 0);
+            for (size_t row = 0; row < f->rows.len; row++) {
+                for (size_t k = 0; k < f->rows.items[row].replicas.len; k++) {
+                    fixture_set_environment(f, row, k, kernels[i / 2]);
+                }
+            }
+            fixture_build(f, RUN_SUCCEEDED);
+        }
+        fixture_history_init(&parts[i], f->result, usual);
+        for (size_t k = 0; k < FIXTURE_HISTORY; k++) {
+            struct result *r = &parts[i].results[k];
+            r->points[3].throughput.estimate.value *= usual[k];
+            list[i * FIXTURE_HISTORY + k + (i >= 2)] = r;
+        }
+    }
+    struct fixture empty;
+    make_run(&empty, "empty", 3, (const double[]){40, 70, 120, 0}, 0);
+    list[2 * FIXTURE_HISTORY] = empty.result;
+    struct run_history h;
+    run_history_init(&h, list, N_ROWS(list), NULL);
+    assert_int_equal(h.entries.len, 20);
+    assert_int_equal(h.skipped.len, 1);
+    assert_string_equal(h.skipped.items[0], "empty");
+    assert_int_equal(h.changes.len, 1);
+    const struct run_history_change *change = &h.changes.items[0];
+    assert_int_equal(change->at, 10);
+    assert_true(fabs(change->ratio - 0.9) < 1e-3);
+    assert_true(change->p <= 0.01);
+    assert_int_equal(h.entries.items[9].level, 0);
+    assert_int_equal(h.entries.items[10].level, 1);
+    assert_int_equal(change->differences.len, 1);
+    assert_string_equal(change->differences.items[0].what, "kernel");
+    assert_string_equal(change->differences.items[0].base, "6.1.0");
+    assert_string_equal(change->differences.items[0].candidate, "6.2.0");
+    run_history_done(&h);
+    for (size_t i = 0; i < 4; i++) {
+        fixture_history_done(&parts[i]);
+    }
+    fixture_done(&runs[0]);
+    fixture_done(&runs[1]);
+    fixture_done(&empty);
 }
