@@ -480,6 +480,24 @@ TEST(a_machine_that_was_not_itself)
     }
 }
 
+/* Each node has its own median, also when trials go to two of them in turn. */
+TEST(noise_on_nodes_in_turn)
+{
+    struct fixture f;
+    fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            const bool is_slow = (p + t) % 2 == 1;
+            const double usual = is_slow ? 0.5 : 1;
+            const struct look look = {p, t, p == 3 && t == 2 ? 0.44 : usual, usual, usual, usual};
+            put_noise(fixture_throughput(&f, p, t, 128), &look, is_slow ? "slow" : "fast");
+        }
+    }
+    check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
+          "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE);
+    fixture_done(&f);
+}
+
 /* All trials of all points are noisy: so many are named. */
 TEST(noisy_trials_are_named)
 {

@@ -90,6 +90,9 @@ TEST(slow_nodes)
         describe(r, &got);
         assert_string_equal(buf_cstr(&got), rows[k].want);
         assert_string_equal(warning_of(r), rows[k].warning);
+        if (k == 0) { /* t = 7.0505 of 5 degrees, p = 0.00088692, of two nodes */
+            assert_true(fabs(r->nodes.items[1].p / (2 * 0.00088692) - 1) < 1e-4);
+        }
         buf_done(&got);
         fixture_done(&f);
     }

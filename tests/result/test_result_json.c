@@ -75,6 +75,43 @@ TEST(the_format_of_numbers)
     }
 }
 
+TEST(how_replicas_reached_each_other)
+{
+    static const struct {
+        enum exchange_transport first, second;
+        const char *text;
+    } rows[] = {
+        {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_AUTO, "null"},
+        {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_TCP, "\"Tcp\""},
+        {EXCHANGE_TRANSPORT_SHARED_MEMORY, EXCHANGE_TRANSPORT_TCP, "\"Tcp and SharedMemory\""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        for (size_t k = 0; k < 2; k++) {
+            const struct summary s = {.samples = 128,
+                                      .duration_ns = 1000000000,
+                                      .steps = 8,
+                                      .transport = k == 0 ? rows[i].first : rows[i].second};
+            fixture_say(row, row->replicas.len - 1 - k, &s);
+        }
+        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        const json_t *point = json_array_get(json_object_get(o, "points"), 0);
+        _cleanup_(freep) char *text =
+            json_dumps(json_object_get(point, "transport"), JSON_ENCODE_ANY);
+        assert_string_equal(text == NULL ? "null" : text, rows[i].text);
+        assert_null(json_object_get(point, "link"));
+        json_decref(o);
+        f.def->matrix.points[0].link.bits_per_s = 1000000000;
+        o = result_to_json(f.result);
+        point = json_array_get(json_object_get(o, "points"), 0);
+        assert_string_equal(json_string_value(json_object_get(point, "link")), "1gbit");
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
 TEST(foreign_bytes_in_causes)
 {
     struct fixture f;

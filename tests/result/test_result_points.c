@@ -54,27 +54,31 @@ TEST(points_that_stop_early)
         const char *name;
         double x[6]; /* of the trials; 0: it failed */
         size_t n, n_trials, n_required;
-        bool is_complete;
+        bool is_complete, is_given_up;
         enum interval_method method;
     } rows[] = {
-        {"enough", {100, 100.5, 101}, 3, 3, 3, true, INTERVAL_TWO_STAGE_LOG},
-        {"five are needed", {98, 100, 102, 101, 99}, 5, 5, 3, true, INTERVAL_TWO_STAGE_LOG},
+        {"enough", {100, 100.5, 101}, 3, 3, 3, true, false, INTERVAL_TWO_STAGE_LOG},
+        {"five are needed", {98, 100, 102, 101, 99}, 5, 5, 3, true, false, INTERVAL_TWO_STAGE_LOG},
         {"cut short, with those that the definition asks for",
          {98, 100, 102},
          3,
          5,
          3,
          true,
+         false,
          INTERVAL_TWO_STAGE_LOG},
-        {"cut short before", {98, 100}, 2, 10, 3, false, INTERVAL_NONE},
+        {"cut short before", {98, 100}, 2, 10, 3, false, false, INTERVAL_NONE},
         {"a failed one is made up for",
          {98, 0, 100, 102, 101, 99},
          6,
          6,
          3,
          false,
+         false,
          INTERVAL_TWO_STAGE_LOG},
-        {"nothing", {0}, 0, 10, 3, false, INTERVAL_NONE},
+        {"nothing", {0}, 0, 10, 3, false, false, INTERVAL_NONE},
+        {"all failed", {0, 0}, 2, 10, 3, false, true, INTERVAL_NONE},
+        {"one is a success", {0, 98, 0, 0}, 4, 10, 3, false, false, INTERVAL_NONE},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -97,6 +101,7 @@ TEST(points_that_stop_early)
         assert_int_equal(p->n_trials, rows[i].n_trials);
         assert_int_equal(p->n_required, rows[i].n_required);
         assert_int_equal(point_result_is_complete(p), rows[i].is_complete);
+        assert_int_equal(point_result_is_given_up(p), rows[i].is_given_up);
         assert_int_equal(p->throughput.estimate.method, rows[i].method);
         json_t *o = result_to_json(r);
         const json_t *measure = json_object_get(o, "measure");

@@ -1,5 +1,6 @@
 #include "tests/test.h"
 #include "result/result.h"
+#include "result/steps.h"
 
 #include <math.h>
 
@@ -207,4 +208,42 @@ TEST(rows_of_other_points_are_passed_over)
     struct result *r = fixture_build(&f, RUN_RUNNING);
     assert_int_equal(r->points[0].phase, TRIAL_PENDING);
     fixture_done(&f);
+}
+
+/* The text that explains a log without figures; what the error has of it is not said twice. */
+TEST(details_of_a_log_without_figures)
+{
+    static const struct {
+        const char *error, *failure, *details;
+    } rows[] = {
+        {NULL, "no figure", NULL},
+        {NULL, "no figure\n", NULL},
+        {NULL, "no figure\nline 1: caf\xe9", "no figure\nline 1: caf?"},
+        {"trainer/1: no figure", "no figure\nline 1: x", "line 1: x"},
+        {"trainer/0: vanished", "no figure\nline 1: x", "no figure\nline 1: x"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        row->outcome = ATTEMPT_METRICS_UNAVAILABLE;
+        row->error = xstrdup_or_null(rows[i].error);
+        row->replicas.items[1].failure = xstrdup(rows[i].failure);
+        const char *got = fixture_build(&f, RUN_FAILED)->points[0].trials[0].details;
+        assert_string_equal(got == NULL ? "" : got, rows[i].details == NULL ? "" : rows[i].details);
+        fixture_done(&f);
+    }
+}
+
+/* The fall of step times is told from three steps in each half. */
+TEST(a_fall_needs_six_steps)
+{
+    double us[] = {200, 200, 200, 100, 100, 100};
+    struct summary s = {.steps = 6, .series_k = 1, .series_us = us};
+    for (s.n_series = 0; s.n_series <= 6; s.n_series++) {
+        const struct step_times t = step_times_of(&s);
+        assert_int_equal(isnan(t.fall), s.n_series < 6);
+        assert_int_equal(isnan(t.sum_s), s.n_series == 0);
+        assert_true(s.n_series < 6 || (fabs(t.fall - log(2)) < 1e-12 && t.sum_s == 900e-6));
+    }
 }
