@@ -309,26 +309,32 @@ TEST(the_driver_looks_again_without_being_told)
 /* Neither the work that a pass left nor a request waits for a time. */
 TEST(what_is_to_be_done_is_done_at_once)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
-    w.fake.store = NULL; /* a cancelled attempt has no row */
-    driver_start(w.driver);
-    for (int i = 0; i < 10; i++) {
-        (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* says whether handles are left */
+    static const struct {
+        void (*request)(struct driver *d);
+        enum run_phase phase;
+    } rows[] = {{driver_cancel, RUN_CANCELLED}, {driver_suspend, RUN_SUSPENDED}};
+    for (size_t k = 0; k < N_ROWS(rows); k++) {
+        struct world w;
+        world_open(
+            &w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+            false);
+        w.fake.store = NULL; /* an attempt that is ended so has no row */
+        driver_start(w.driver);
+        for (int i = 0; i < 10; i++) {
+            (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* says whether handles are left */
+        }
+        const unsigned n_before = w.fake.n_observes; /* the last pass found nothing to do */
+        assert_in_range(n_before, 2, 9);
+        rows[k].request(w.driver);
+        for (int i = 0; i < 10; i++) {
+            (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* as above */
+        }
+        assert_in_range(w.fake.n_observes, n_before + 1, n_before + 9);
+        struct run_status status;
+        assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+        assert_int_equal(status.phase, rows[k].phase);
+        world_close(&w);
     }
-    const unsigned n_before = w.fake.n_observes; /* the last pass found nothing to do */
-    assert_in_range(n_before, 2, 9);
-    driver_cancel(w.driver);
-    for (int i = 0; i < 10; i++) {
-        (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* as above */
-    }
-    assert_in_range(w.fake.n_observes, n_before + 1, n_before + 9);
-    struct run_status status;
-    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
-    assert_int_equal(status.phase, RUN_CANCELLED);
-    world_close(&w);
 }
 
 TEST(a_cancellation_is_not_replaced)

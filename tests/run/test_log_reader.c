@@ -54,6 +54,7 @@ TEST(steps_and_a_summary)
     assert_int_equal(steps.last.step.step, 0); /* measured steps are counted apart */
     assert_int_equal(steps.last.step.samples, 32);
     assert_int_equal(steps.last.step.step_ns, 500000000);
+    assert_int_equal(steps.last.step.t_ns, 7000); /* since the first one */
     assert_true(steps.last.step.loss == 2.5);
     struct log_reader_end end;
     log_reader_end(l, 8000, &end);
