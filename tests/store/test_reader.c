@@ -4,6 +4,8 @@
 
 #include <sqlite3.h>
 
+#include "base/clock.h"
+
 static int64_t slept_ms;
 
 int __wrap_sqlite3_sleep(int ms);
