@@ -336,12 +336,30 @@ static void put_table(struct sheet *s, const struct reference_beside *b,
     vec_done(&x.pairs.list);
 }
 
+/* What a name of hardware does not say: clock and caches, where the source has them. */
+static void put_cpus(struct sheet *s, const struct reference_beside *b)
+{
+    struct machines here = {0};
+    result_each_point (p, b->result) {
+        machines_merge(&here, &p->machines);
+    }
+    _cleanup_(freep) char *model = machines_join(&here, MACHINE_CPU);
+    _cleanup_(freep) char *mhz = machines_join(&here, MACHINE_CPU_MHZ);
+    _cleanup_(freep) char *caches = machines_join(&here, MACHINE_CACHES);
+    machines_done(&here);
+    if (b->reference->cpu[0] != '\0' && !b->is_predicted) {
+        say(s, "CPU here: %s, cpu MHz %s, caches %s; there: %s, %s.", model, mhz, caches,
+            b->reference->hardware, b->reference->cpu);
+    }
+}
+
 void sheet_beside(struct sheet *s, const struct reference_beside *b)
 {
     size_t n_left_out = 0;
     _cleanup_(buf_done) struct buf left_out = BUF_INIT;
     sheet_block(s, NULL);
     reference_layout_title(s, b->reference, b->is_predicted ? "Predicted, beside " : "Beside ");
+    put_cpus(s, b);
     vec_each (const struct reference_table, t, &b->reference->tables) {
         if (vec_any(&t->rows, row, reference_has_task(b, t, row))) {
             put_table(s, b, t);
