@@ -6,6 +6,7 @@
 #include "base/vec_walk.h"
 #include "compare/comparison.h"
 #include "ctl/cli/terminal_size.h"
+#include "result/pivot.h"
 #include "result/threshold.h"
 
 unsigned show_list_columns(void)
@@ -83,4 +84,16 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
            : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE
                                               : EXIT_OK;
+}
+
+enum exit_code show_set_price(const struct cli *cli, struct result *r)
+{
+    const char *price = args_get(&cli->args, "price", NULL);
+    if (price != NULL && (r->def->spec->goal.kind == GOAL_NONE || pivot_set_price(r, price) < 0)) {
+        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
+                         "--price needs an amount a CPU hour or a pod hour (got '%s'), and a run "
+                         "with measure.timeToAccuracy",
+                         price);
+    }
+    return EXIT_OK;
 }

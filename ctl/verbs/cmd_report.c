@@ -9,10 +9,10 @@
 #include "ctl/cli/whole_file.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/reference_sets.h"
+#include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "report/charts.h"
 #include "report/sheets.h"
-#include "result/pivot.h"
 
 extern char **environ;
 
@@ -171,18 +171,6 @@ static enum exit_code check_options(const struct cli *cli)
     return EXIT_OK;
 }
 
-static enum exit_code set_price(const struct cli *cli, struct result *r)
-{
-    const char *price = args_get(&cli->args, "price", NULL);
-    if (price != NULL && (r->def->spec->goal.kind == GOAL_NONE || pivot_set_price(r, price) < 0)) {
-        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
-                         "--price needs an amount a CPU hour or a pod hour (got '%s'), and a run "
-                         "with measure.timeToAccuracy",
-                         price);
-    }
-    return EXIT_OK;
-}
-
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
@@ -193,7 +181,7 @@ static enum exit_code run(struct cli *cli)
     }
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     code = code == EXIT_OK ? load(cli, b, &loaded) : code;
-    code = code == EXIT_OK ? set_price(cli, loaded.runs[0].result) : code;
+    code = code == EXIT_OK ? show_set_price(cli, loaded.runs[0].result) : code;
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);

@@ -76,8 +76,8 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
 
 static bool wants_pivot(const struct cli *cli)
 {
-    static const char *const options[] = {"rows", "columns", "cells", "ratio", "price"};
-    bool is_wanted = false;
+    static const char *const options[] = {"rows", "columns", "cells", "ratio"};
+    bool is_wanted = args_has(&cli->args, "price") && !args_has(&cli->args, "reference");
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         is_wanted = is_wanted || args_has(&cli->args, options[i]);
     }
@@ -92,8 +92,8 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     }
     if (args_has(&cli->args, "by") || args_has(&cli->args, "reference")) {
         return cli_error(EXIT_USAGE, "ask for one of them at a time",
-                         "--rows, --columns, --cells, --ratio and --price make a table of their "
-                         "own, without --by and --reference");
+                         "--rows, --columns, --cells and --ratio make a table of their own, as "
+                         "--price does, without --by and --reference");
     }
     if (program_of(cli) != NULL) {
         return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
@@ -139,7 +139,8 @@ static enum exit_code print_without_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
                          "'results' needs an argument: RUN, or --reference SET");
     }
-    if (program_of(cli) != NULL || wants_pivot(cli) || args_has(&cli->args, "by")) {
+    if (program_of(cli) != NULL || wants_pivot(cli) || args_has(&cli->args, "by") ||
+        args_has(&cli->args, "price")) {
         return cli_error(EXIT_USAGE, "add RUN",
                          "without RUN, --reference prints the set as text, markdown, csv or json");
     }
@@ -195,6 +196,7 @@ static enum exit_code run(struct cli *cli)
                    : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
     }
     code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
+    code = code == EXIT_OK && reference != NULL ? show_set_price(cli, run.result) : code;
     if (code == EXIT_OK) {
         code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
                                 : show(cli, by, reference, run.result);
@@ -216,8 +218,8 @@ static const struct arg_opt opts[] = {
      "-cost"},
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
     {"price", 0, "AMOUNT/UNIT",
-     "Print what a million samples cost, or a trial with --cells time-to-accuracy-cost: "
-     "0.05/cpu-hour, 0.2/pod-hour"},
+     "Print what a million samples cost, or a trial with --cells time-to-accuracy-cost or "
+     "--reference: 0.05/cpu-hour, 0.2/pod-hour"},
     {"reference", 0, "SET",
      "Print a set of published figures next to it, or alone without RUN; \"list\" lists the sets"},
 };

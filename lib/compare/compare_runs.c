@@ -228,7 +228,7 @@ void compare_machines(struct comparison *c)
         machines_merge(&base, &p->base->machines);
         machines_merge(&candidate, &p->candidate->machines);
     }
-    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+    for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
         if (!machines_are_same(&base, &candidate, k)) {
             *vec_push(&c->differences) = (struct difference){
                 machine_key_name(k), machines_join(&base, k), machines_join(&candidate, k)};

@@ -22,7 +22,8 @@ char *environment_any_text(const json_t *environment, const char *key)
     return value == NULL || json_is_null(value) ? NULL
            : json_is_string(value)
                ? xstrdup(json_string_value(value))
-               : json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_COMPACT);
+               : json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_COMPACT |
+                                       JSON_REAL_PRECISION(15)); /* 2445.406 reads so */
 }
 
 double environment_number(const json_t *environment, const char *key)

@@ -139,8 +139,8 @@ struct reference_table {
 };
 
 struct reference {
-    struct node *document;                                                /* owned */
-    const char *name, *title, *description, *model, *hardware, *software; /* "" if not given */
+    struct node *document;                                                      /* owned */
+    const char *name, *title, *description, *model, *hardware, *cpu, *software; /* "" if none */
     int64_t year;
     struct reference_kin kin;
     VEC(struct reference_source) sources;

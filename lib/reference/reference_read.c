@@ -434,7 +434,8 @@ static void read_set(const struct reading *in, const struct place *root)
 {
     if (!read_map(in->d, root,
                   FIELDS("*name", "*title", "*year", "*sources", "*tables", "model", "description",
-                         "hardware", "software", "notes", "task", "family", "reimplementedBy"))) {
+                         "hardware", "cpu", "software", "notes", "task", "family",
+                         "reimplementedBy"))) {
         return;
     }
     in->r->name = read_name(in->d, root, "name");
@@ -442,6 +443,7 @@ static void read_set(const struct reading *in, const struct place *root)
     in->r->description = read_text_or(in->d, root, "description", TEXT_MAX, "");
     in->r->model = read_text_or(in->d, root, "model", TEXT_MAX, "");
     in->r->hardware = read_text_or(in->d, root, "hardware", TEXT_MAX, "");
+    in->r->cpu = read_text_or(in->d, root, "cpu", TEXT_MAX, "");
     in->r->software = read_text_or(in->d, root, "software", TEXT_MAX, "");
     in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
     in->r->kin = read_kin(in->d, root);

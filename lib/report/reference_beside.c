@@ -47,6 +47,21 @@ static void put_theirs(const struct beside *x, const struct reference_pair *pair
     }
 }
 
+static bool has_costs(const struct beside *x)
+{
+    return x->b->result->price != NULL && reference_has(x->b->reference, x->t, REFERENCE_COST);
+}
+
+static void put_costs(const struct beside *x, const struct reference_pair *pair,
+                      struct table *table)
+{
+    _cleanup_(buf_done) struct buf theirs = BUF_INIT;
+    const struct figure own = reference_own_cost(x->t, pair->point);
+    reference_layout_put(x->b->reference, x->t, REFERENCE_COST, pair->row, pair->column, &theirs);
+    table_figure(table, "COST", &own);
+    table_number(table, "PUBLISHED COST", "%s", buf_cstr(&theirs));
+}
+
 /* A row a pair: "trainers 20", the run's figure, the published one, which one it is. */
 static void put_pairs(struct sheet *s, const struct beside *x)
 {
@@ -69,6 +84,9 @@ static void put_pairs(struct sheet *s, const struct beside *x)
             table_number(table, "THIS RUN", "%s", buf_cstr(&own));
         }
         table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
+        if (has_costs(x)) {
+            put_costs(x, pair, table);
+        }
         table_text(table, "OF", "%s", x->t->rows.items[pair->row].name);
         table_end_row(table);
         last = pair->point;
@@ -252,7 +270,8 @@ static bool shows_erratum(const struct beside *x, const struct reference_erratum
         const size_t row = i / x->t->n_columns, c = i % x->t->n_columns;
         const bool is_value = e->figure == REFERENCE_VALUE;
         const bool is_shown =
-            x->is_paired[row] ? (is_value || e->figure == REFERENCE_EFFICIENCY) &&
+            x->is_paired[row] ? (is_value || e->figure == REFERENCE_EFFICIENCY ||
+                                 (e->figure == REFERENCE_COST && has_costs(x))) &&
                                     vec_any(&x->pairs.list, it, it->row == row && it->column == c)
                               : is_value && !x->is_done[row];
         if (is_shown && (e->row == row || e->row == REFERENCE_NO_ROW) &&
@@ -282,6 +301,9 @@ static void put_lines(struct sheet *s, const struct beside *x)
             say(s, "%s is next to '%s' because it reimplements that program%s%s.", copy->name,
                 row->name, is_same ? ", which trains " : "", is_same ? ours : "");
         }
+    }
+    if (has_costs(x)) {
+        say(s, "Costs are in dollars there, and here at %s.", x->b->result->price);
     }
     if (x->pairs.list.len > 0) {
         put_caveats(s, x);
@@ -336,12 +358,30 @@ static void put_table(struct sheet *s, const struct reference_beside *b,
     vec_done(&x.pairs.list);
 }
 
+/* What a name of hardware does not say: clock and caches, where the source has them. */
+static void put_cpus(struct sheet *s, const struct reference_beside *b)
+{
+    struct machines here = {0};
+    result_each_point (p, b->result) {
+        machines_merge(&here, &p->machines);
+    }
+    _cleanup_(freep) char *model = machines_join(&here, MACHINE_CPU);
+    _cleanup_(freep) char *mhz = machines_join(&here, MACHINE_CPU_MHZ);
+    _cleanup_(freep) char *caches = machines_join(&here, MACHINE_CACHES);
+    machines_done(&here);
+    if (b->reference->cpu[0] != '\0' && !b->is_predicted) {
+        say(s, "CPU here: %s, cpu MHz %s, caches %s; there: %s, %s.", model, mhz, caches,
+            b->reference->hardware, b->reference->cpu);
+    }
+}
+
 void sheet_beside(struct sheet *s, const struct reference_beside *b)
 {
     size_t n_left_out = 0;
     _cleanup_(buf_done) struct buf left_out = BUF_INIT;
     sheet_block(s, NULL);
     reference_layout_title(s, b->reference, b->is_predicted ? "Predicted, beside " : "Beside ");
+    put_cpus(s, b);
     vec_each (const struct reference_table, t, &b->reference->tables) {
         if (vec_any(&t->rows, row, reference_has_task(b, t, row))) {
             put_table(s, b, t);

@@ -183,9 +183,9 @@ static json_t *source_to_json(const struct reference_source *s)
 json_t *reference_data_to_json(const struct reference *r)
 {
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-        "Reference", "name", r->name, "title", r->title, "year", (json_int_t)r->year, "description",
-        text_or_null(r->description), "sources",
+        "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1",
+        "kind", "Reference", "name", r->name, "title", r->title, "year", (json_int_t)r->year,
+        "description", text_or_null(r->description), "cpu", text_or_null(r->cpu), "sources",
         JSON_ARRAY_OF(vec_each (const struct reference_source, s, &r->sources), source_to_json(s)),
         "tables",
         JSON_ARRAY_OF(vec_each (const struct reference_table, t, &r->tables), table_to_json(r, t)),

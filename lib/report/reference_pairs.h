@@ -38,6 +38,8 @@ bool reference_counts_other(const struct point *p, const char *name);
 double reference_own(const struct reference_table *t, const struct result *r,
                      const struct point_result *p);
 double reference_own_efficiency(const struct reference_table *t, const struct point_result *p);
+/* What it costs; unknown without a price, too. */
+struct figure reference_own_cost(const struct reference_table *t, const struct point_result *p);
 /* Why it is NaN: "it has no time to accuracy". */
 void reference_own_why(const struct reference_table *t, const struct result *r,
                        const struct point_result *p, struct buf *out);

@@ -52,13 +52,14 @@ static const struct quantity {
     size_t figure, efficiency; /* of struct point_result */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
     double (*goal)(const struct spec *spec); /* the number that the table calls its goal */
+    size_t cost;                             /* of struct point_result; known with a price */
 } quantities[] = {
     [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
     [REFERENCE_RATE] = {"throughput", AT(throughput), AT(efficiency)},
     [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", AT(speedup), AT(efficiency)},
     [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", AT(efficiency)},
     [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", AT(time_to_accuracy), AT(time_efficiency),
-                                    .goal = goal_accuracy},
+                                    .goal = goal_accuracy, .cost = AT(time_cost)},
     [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", AT(time_speedup),
                                        AT(time_efficiency), .goal = goal_accuracy},
     [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", AT(accuracy_after_time),
@@ -141,6 +142,12 @@ double reference_own_efficiency(const struct reference_table *t, const struct po
     const size_t at = quantities[t->quantity].efficiency;
     const struct estimate *e = &point_figure(p, at)->estimate;
     return at > 0 && e->known ? e->value : NAN;
+}
+
+struct figure reference_own_cost(const struct reference_table *t, const struct point_result *p)
+{
+    const size_t at = quantities[t->quantity].cost;
+    return at > 0 ? *point_figure(p, at) : exactly(NAN, "");
 }
 
 void reference_own_why(const struct reference_table *t, const struct result *r,

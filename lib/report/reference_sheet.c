@@ -125,6 +125,7 @@ static void put_head(struct sheet *s, const struct reference *r)
     add_fact(s, "", r->description);
     add_fact(s, "Model: ", r->model);
     add_fact(s, "Hardware: ", r->hardware);
+    add_fact(s, "Clock and caches: ", r->cpu);
     add_fact(s, "Software: ", r->software);
     vec_each (char *, note, &r->notes) {
         sheet_line(s, NULL, "%s.", *note);

@@ -10,7 +10,8 @@
 
 #include "base/texts.h"
 
-#define MACHINE_KEY_COUNT 15
+#define MACHINE_KEYS_COMPARED 15 /* not the clock of the CPU, which may change by itself */
+enum { MACHINE_CPU, MACHINE_CACHES, MACHINE_CPU_MHZ = MACHINE_KEYS_COMPARED, MACHINE_KEY_COUNT };
 struct machines {
     struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
 };

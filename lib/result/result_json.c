@@ -335,6 +335,15 @@ json_t *result_json_put_run(json_t *o, const struct result *r)
                         {"createdUnixMs", json_integer(r->def->created_unix_ms)}));
 }
 
+static json_t *rules_to_json(const struct run_def *def)
+{
+    _cleanup_(buf_done) struct buf breaches = BUF_INIT;
+    rules_put_breaches(def->spec, &def->matrix, &breaches);
+    return JSON_OBJECT_OF({"name", json_string(rules_names[def->spec->rules])},
+                          {"division", json_string(breaches.len > 0 ? "Open" : "Closed")},
+                          {"reason", breaches.len == 0 ? NULL : json_string(buf_cstr(&breaches))});
+}
+
 json_t *result_frame_to_json(const struct result *r)
 {
     const struct run_def *def = r->def;
@@ -356,8 +365,9 @@ json_t *result_frame_to_json(const struct result *r)
         JSON_MEMBERS(
             {"cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus)},
             {"rehearsal", json_boolean(def->rehearsal)}, {"simulated", json_boolean(r->simulated)},
-            {"imported", json_boolean(spec_is_imported(def->spec))}, {"measure", measure},
-            {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
+            {"imported", json_boolean(spec_is_imported(def->spec))},
+            {"rules", def->spec->rules == RULES_NONE ? NULL : rules_to_json(def)},
+            {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
             {"slowReplicas",
              JSON_ARRAY_OF(vec_each (struct slow_replica, s, &r->slow), slow_to_json(s))},
             {"points", json_array()}, {"baselines", json_array()}, {"curves", json_array()},

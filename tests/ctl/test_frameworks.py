@@ -151,7 +151,7 @@ class Frameworks(cli.CliCase):
         for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
             (cifar / name).write_bytes(b"".join(bytes([i % 2]) + bytes([200 * (i % 2)]) * 3072 for i in range(64)))
         words = ["--set", "samples=128", "--set", "test_samples=64", "--set", "epochs=2", "--set", "width=2", "--repeats", "1",
-                 "--set", f"data=synthetic,{folder},{cifar}", "--store", self.store, "-o", "json"]
+                 "--set", f"data=synthetic,{folder},{cifar}", "--systems", "pytorch-ddp", "--store", self.store, "-o", "json"]
         result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words).stdout)
         self.assertEqual(("Succeeded", 6), (result["phase"], len(result["points"])))
         words[words.index(f"data=synthetic,{folder},{cifar}")] = "net=resnet20-v2"
@@ -159,6 +159,38 @@ class Frameworks(cli.CliCase):
         for point in result["points"] + again["points"]:
             self.assertIsNotNone(point["trials"][0]["timeToAccuracy"]["bestAccuracy"])
             self.assertLess(0, point["throughput"]["value"])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
+    def test_mlbench_resnet_over_open_mpi(self):
+        """Both rows train the same: of two workers and of one, each epoch has the same loss and accuracy."""
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        program = self.folder / "bin" / "mlbench-resnet"
+        program.parent.mkdir()
+        script = self.folder / "place" / "profiles" / "pytorch" / "train_mlbench.py"
+        program.write_text(f"#!/bin/sh\nexec {peers.interpreter('pytorch')} {script}\n", encoding="utf-8")
+        program.chmod(0o755)
+        self.env["PATH"] = f"{program.parent}:{self.env.get('PATH', os.defpath)}"
+        words = ["--set", "samples=256", "--set", "test_samples=128", "--set", "epochs=3", "--set", "width=2", "--repeats", "1"]
+        result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        learnt, exchanged = {}, {}
+        for point in result["points"]:
+            key = point["system"], point["replicas"]["worker"]
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
+            learnt[key] = [(float(loss), float(accuracy)) for loss, accuracy in re.findall(r"loss ([\d.]+), .*accuracy ([\d.]+)", log)]
+            (exchanged[key],) = [r["summary"]["phaseNs"]["wait"] for r in point["trials"][0]["replicas"]["items"]
+                                 if r["role"] in ("worker", "launcher") and r["index"] == 0 and r["summary"]]
+        self.assertEqual({(s, n) for s in ("pytorch-ddp", "pytorch-open-mpi") for n in (1, 2)}, set(learnt))
+        for n in (1, 2):
+            gloo, mpi = learnt["pytorch-ddp", n], learnt["pytorch-open-mpi", n]
+            self.assertEqual((3, 3), (len(gloo), len(mpi)))
+            for (loss, accuracy), (other, found) in zip(gloo, mpi, strict=True):
+                self.assertAlmostEqual(loss, other, delta=.0002)
+                self.assertAlmostEqual(accuracy, found, delta=.01)
+        self.assertNotEqual(learnt["pytorch-ddp", 1], learnt["pytorch-ddp", 2])
+        self.assertEqual((0, 0), (exchanged["pytorch-ddp", 1], exchanged["pytorch-open-mpi", 1]))
+        self.assertLess(0, min(exchanged["pytorch-ddp", 2], exchanged["pytorch-open-mpi", 2]))
 
     def test_the_networks_of_mlbench(self):
         """m2 has nothing after a sum, m1 a ReLU; both have the layers of the papers."""

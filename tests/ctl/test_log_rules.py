@@ -141,6 +141,21 @@ class LogRules(cli.CliCase):
         cost = self.ctl(*words, "time-to-accuracy-cost", "--price", "0.2092/pod-hour").stdout
         self.assertRegex(cost, r",a trial,0\.0287626\d+,")  # 16 pods x 0.2092 / 3600 x 30.935 s
 
+        published = self.folder / "published.yaml"
+        published.write_text("""name: published
+title: T
+year: 2021
+sources: [{id: s, title: S}]
+tables:
+- {name: t, title: T, source: s, quality: Table, measure: Time, quantity: TimeToAccuracy, goal: 0.8, unit: s, axis: workers,
+   columns: [1, 16], rows: [{name: theirs, price: 0.04, values: [5895, 1880]}]}
+""", encoding="utf-8")
+        beside = ("results", result["run"], "--store", self.store, "--reference", str(published))
+        self.assertRegex(self.ctl(*beside, "--price", "0.2092/pod-hour").stdout, r"(?m)^trainers 16 +30\.9\d +1880 +0\.02876 +0\.3342 +theirs$")
+        self.assertNotIn("COST", self.ctl(*beside).stdout)
+        self.assertIn("--price needs an amount", self.ctl(*beside, "--price", "5", code=2).stderr)
+        self.assertIn("without --by and --reference", self.ctl(*beside, "--price", "5/pod-hour", "--cells", "cost", code=2).stderr)
+        self.assertIn("add RUN", self.ctl("results", *beside[4:], "--price", "5/pod-hour", code=2).stderr)
         page = self.ctl("report", result["run"], "--store", self.store, "--price", "0.2092/pod-hour", "-o", "html").stdout
         self.assertIn("and its cost at 0.2092/pod-hour", page)
         for chart in ("time-to-accuracy-speedup", "time-to-accuracy-cost", "accuracy-over-time"):

@@ -3,6 +3,8 @@
 import bz2
 import json
 import os
+import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -36,7 +38,11 @@ class OpenMpi(cli.CliCase):
         result = self.run_it()
         self.assertEqual("Succeeded", result["phase"])
         self.assertEqual([1, 2], [p["replicas"]["worker"] for p in result["points"]])
+        model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        self.assertEqual([(model and model[1], platform.release(), None)],  # no process writes a start record, but this is the machine
+                         [(h["cpuModel"], h["kernel"], h["build"]) for h in result["hardware"]])
         for point in result["points"]:
+            self.assertEqual({None}, {r["placement"]["cpuset"] for r in point["trials"][0]["replicas"]["items"]})
             self.assertEqual(1, point["replicas"]["launcher"])
             self.assertEqual("samples/s", point["throughput"]["unit"])
             self.assertLess(0, point["throughput"]["value"])

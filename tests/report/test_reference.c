@@ -8,6 +8,8 @@
 #include "reference/shipped_sets.h"
 #include "report/reference_layout.h"
 #include "report_runs.h"
+#include "result/number.h"
+#include "result/pivot.h"
 #include "sheet_as.h"
 
 TEST(the_first_of_the_seeds_on_a_terminal)
@@ -186,6 +188,44 @@ TEST(hardware_has_the_name_of_its_cpu)
     reference_free(r);
 }
 
+/* Clock and caches of the source are next to our own; of a set without them nothing is said. */
+TEST(clock_and_caches_are_beside_those_of_the_source)
+{
+    static const struct {
+        const char *set, *environment, *said;
+    } rows[] = {
+        {"paddle-vgg16-cpu-2018",
+         "{\"caches\":\"L2 512K\",\"cpu_mhz\":2445.4059999999999,\"cpu_model\":\"A\"}",
+         "CPU here: A, cpu MHz 2445.406, caches L2 512K; there: Intel(R) Xeon(R) CPU E5-2620 v4 @ "
+         "2.10GHz, cpu MHz 2101.000, cache size 20480 KB."},
+        {"paddle-vgg16-cpu-2018", "{\"cpu_model\":\"A\"}",
+         "CPU here: A, cpu MHz unknown, caches unknown; there: Intel"},
+        {"horovod-2017", "{\"cpu_model\":\"A\"}", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                     "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 40);
+        for (size_t k = 0; k < row->replicas.len; k++) {
+            fixture_set_environment(&f, 0, k, rows[i].environment);
+        }
+        struct reference *r = reference_shipped_load(rows[i].set);
+        const struct reference_beside b = {.reference = r,
+                                           .asked = r->name,
+                                           .result = fixture_build(&f, RUN_SUCCEEDED),
+                                           .year = 2026};
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
+        const char *said = rows[i].said == NULL ? "CPU here" : rows[i].said;
+        if ((strstr(buf_cstr(&out), said) != NULL) != (rows[i].said != NULL)) {
+            fail_msg("row %zu: '%s' in\n%s", i, said, buf_cstr(&out));
+        }
+        reference_free(r);
+        fixture_done(&f);
+    }
+}
+
 /* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
 TEST(what_is_the_same_is_not_listed)
 {
@@ -355,6 +395,37 @@ TEST(a_figure_is_chosen_by_its_quantity)
         expect(text, rows[i].said, rows[i].not_said);
         fixture_done(&f);
     }
+}
+
+/* With a price on both sides the costs of the times are beside each other, and with errata. */
+TEST(costs_are_beside_costs)
+{
+    static const char set[] = SET(
+        AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.8\n  unit: s\n"
+             "  errata: [{row: a, column: 1, figure: cost, printed: 4, what: 60 times too high}]\n",
+        "  - {name: a, price: 0.04, published: {cost: [4, null]}, values: [5895, 3530]}\n"
+        "  - {name: b, values: [1, 2]}\n");
+    static const char note[] = "Costs are in dollars there, and here at 0.2/pod-hour.\n";
+    struct fixture f;
+    report_run_find("accuracy")->make(&f);
+    _cleanup_(freep) char *without = text_of(f.result, load(set));
+    expect(without, "trainers 1 215.0 5895 a\n", "COST");
+    expect(without, NULL, "60 times");
+    assert_true(pivot_set_price(f.result, "0.2/pod-hour") >= 0);
+    _cleanup_(freep) char *with = text_of(f.result, load(set));
+    _cleanup_(buf_done) struct buf cost = BUF_INIT;
+    number_format(0.2 / 3600 * point_pods(f.result->points[0].point) * 215, &cost);
+    _cleanup_(freep) char *rows = xasprintf(
+        "POINT THIS RUN PUBLISHED COST PUBLISHED COST OF\ntrainers 1 215.0 5895 %s 0.06550* "
+        "a\n 1 %s - b\ntrainers 2 - 3530 - 0.07844 a\n 2 - - b\n",
+        buf_cstr(&cost), buf_cstr(&cost));
+    expect(with, rows, NULL);
+    expect(with, note, NULL);
+    expect(with, "Erratum: a, trainers 1, cost (printed 4): 60 times too high.\n", NULL);
+    _cleanup_(freep) char *rates =
+        text_of(f.result, load(SET(AXIS "  unit: samples/s\n", ONE_ROW)));
+    expect(rates, "trainers 1 41.00 5895 a\n", "COST");
+    fixture_done(&f);
 }
 
 /* A run that knows its throughput alone is next to no published time, ratio or share, whatever the

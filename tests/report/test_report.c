@@ -6,6 +6,7 @@
 #include "../golden_csv.h"
 #include "report_runs.h"
 #include "base/parse.h"
+#include "result/result_json.h"
 #include "sheet_as.h"
 
 /* A log without a figure: what it says is shown as it is, once for a system. */
@@ -512,4 +513,83 @@ TEST(trials_of_given_up_points)
     assert_non_null(strstr(buf_cstr(&out), "5 trials pending; the figures are preliminary"));
     buf_done(&out);
     fixture_done(&f);
+}
+
+#define PARAMETER(name) "{name: " name ", targets: [{roles: [worker], args: [--" name "]}]}"
+/* Closed, or Open with the reason, in every form; one field that changed makes a run open. */
+static const struct division {
+    const char *rules, *batch, *exchange, *sweep, *accuracy, *reason;
+} divisions[] = {
+    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2], data: [/d/epsilon_normalized.bz2]", "0.89",
+     NULL},
+    {"mlbench-2a", "100", "AllReduce",
+     "workers: [1, 2], data: [epsilon_normalized], alpha: [200, 400], samples: [400000]", "0.89",
+     NULL},
+    {"mlbench-2a", "128", "AllReduce", "workers: [1, 2], data: [epsilon_normalized]", "0.89",
+     "batch_size is 128 (rules: 100)"},
+    {"mlbench-2a", "100", "Gossip", "workers: [1, 2], data: [epsilon_normalized]", "0.89",
+     "exchange is Gossip (rules: AllReduce)"},
+    {"mlbench-2a", "100", "AllReduce", "workers: [1, 3], data: [epsilon_normalized]", "0.89",
+     "workers is 3 (rules: 1 2 4 8 16 32 64)"},
+    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2]", "0.89",
+     "data is not set (rules: epsilon_normalized epsilon_normalized.bz2)"},
+    {"mlbench-2a", "100", "AllReduce", "workers: [1], data: [epsilon_normalized, mine]", "0.89",
+     "data is mine (rules: epsilon_normalized epsilon_normalized.bz2)"},
+    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2], data: [epsilon_normalized]", "0.8",
+     "timeToAccuracy is 0.8 (rules: 0.89)"},
+    {"mlbench-2a", "100", "AllReduce",
+     "workers: [1, 2], data: [epsilon_normalized], alpha: [5], samples: [1000]", "0.89",
+     "samples is 1000 (rules: 400000); alpha is 5 (rules: 200 400 600 700 800)"},
+    {"None", "128", "AllReduce", "workers: [1, 2], data: [mine]", "0.8", NULL},
+};
+
+static void division_run(struct fixture *f, const struct division *d)
+{
+    _cleanup_(freep) char *sweep =
+        xasprintf("{grid: {%s, test_data: [epsilon_normalized.t]}}", d->sweep);
+    _cleanup_(freep) char *more = xasprintf(
+        "  rules: %s\n  systems: [{name: ours, profile: other}]\n"
+        "  workload: {model: linear, batchSize: %s, exchange: {kind: %s}}\n"
+        "  parameters: [" PARAMETER("data") ", " PARAMETER("test_data") ", " PARAMETER(
+            "samples") ", " PARAMETER("alpha") "]\n"
+                                               "  baseline: {kind: Point, where: {workers: 1}}\n"
+                                               "  roles: {worker: {replicas: {from: workers}}} # "
+                                               "and no roles: {trainer: ...}\n"
+                                               "  measure: {timeToAccuracy: {accuracy: %s}}\n",
+        d->rules, d->batch, d->exchange, d->accuracy);
+    fixture_init(f, sweep, more, 0);
+    fixture_throughput(f, 0, 0, 100);
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+TEST(closed_and_open_divisions)
+{
+    for (size_t i = 0; i < N_ROWS(divisions); i++) {
+        const struct division *d = &divisions[i];
+        const bool has_rules = strcmp(d->rules, "None") != 0;
+        const char *word = d->reason == NULL ? "Closed" : "Open";
+        struct fixture f;
+        division_run(&f, d);
+        _cleanup_(freep) char *sentence =
+            xasprintf("%s division of mlbench-2a%s%s.", word, d->reason == NULL ? "" : ": ",
+                      d->reason == NULL ? "" : d->reason);
+        for (int form = SHEET_TEXT; form <= SHEET_HTML; form++) {
+            _cleanup_(buf_done) struct buf out = BUF_INIT;
+            sheet_as(sheet_points, f.result, &out, (enum sheet_form)form, .columns = 300);
+            if ((strstr(buf_cstr(&out), sentence) != NULL) != has_rules ||
+                (strstr(buf_cstr(&out), " division of ") != NULL) != has_rules) {
+                fail_msg("row %zu, form %d: '%s' in\n%s", i, form, sentence, buf_cstr(&out));
+            }
+        }
+        json_auto_t *document = result_to_json(f.result);
+        const json_t *rules = json_object_get(document, "rules");
+        assert_int_equal(rules != NULL, has_rules);
+        if (has_rules) {
+            const char *reason = json_string_value(json_object_get(rules, "reason"));
+            assert_string_equal(json_string_value(json_object_get(rules, "name")), d->rules);
+            assert_string_equal(json_string_value(json_object_get(rules, "division")), word);
+            assert_string_equal(reason == NULL ? "" : reason, d->reason == NULL ? "" : d->reason);
+        }
+        fixture_done(&f);
+    }
 }

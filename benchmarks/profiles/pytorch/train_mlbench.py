@@ -1,6 +1,6 @@
-"""Task 1a of mlbench: ResNet-20, 32, 44 or 56 on CIFAR-10's form, one process or DistributedDataParallel over gloo. train.py
-starts it for the models resnet20, resnet32, resnet44 and resnet56, and those with -v2. Reads BENCHD_*, and what a sweep may have as an
-axis:
+"""Task 1a of mlbench: ResNet-20, 32, 44 or 56 on CIFAR-10's form, one process or several. train.py starts it for the models resnet20,
+resnet32, resnet44 and resnet56, and those with -v2: then the processes exchange by DistributedDataParallel over gloo. Started by mpirun they
+exchange by one MPI_Allreduce a step (train_mpi.py); both do the same arithmetic. Reads BENCHD_*, and what a sweep may have as an axis:
 
     NET            one of these models; default BENCHD_MODEL. The task's m1 is resnet20, its m2 resnet20-v2
     DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, learnt in a few epochs. Or a
@@ -19,8 +19,8 @@ k-th sample. Images are padded by 4, cropped and flipped. After each epoch all w
     180.310 s, wait 30.050 s, update 8.041 s
 
 in one line for the log rule `epochs`: the mean loss, and the time of all training steps since the start. Testing is no part of it, as in mlbench.
-The steps and the times of their parts are those of this epoch in the first worker. Gradients travel while others are still computed;
-only the time from the last one until all have arrived is waiting."""
+The steps and the times of their parts are those of this epoch in the first worker. With gloo, gradients travel while others are still
+computed; only the time from the last one until all have arrived is waiting. Batch norm counts by itself in each worker."""
 import gzip
 import os
 import pathlib
@@ -155,6 +155,71 @@ def crop(numpy, random, x):
     return out
 
 
+# ---- how workers exchange ----
+
+class Alone:
+    """One process, which exchanges nothing."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def sum(self, values):
+        """Adds a tensor up over all workers, in place."""
+
+    def clear(self, sgd):
+        """Before backward()."""
+        sgd.zero_grad(set_to_none=True)
+
+    def exchange(self):
+        """After backward(): returns with the mean of all gradients in place. Gives the time when its own were computed."""
+        return time.monotonic()
+
+    def end(self):
+        pass
+
+
+class Gloo(Alone):
+    """DistributedDataParallel: buckets of gradients travel while others are computed."""
+
+    def __init__(self, torch, model):
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        torch.distributed.init_process_group("gloo")
+        super().__init__(torch.nn.parallel.DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True))
+        self.distributed, self.all_reduce, self.ready_s = torch.distributed, default_hooks.allreduce_hook, 0
+        self.model.register_comm_hook(None, self.send)
+
+    def send(self, _, bucket):
+        """DDP's own exchange of a bucket of gradients, which it calls when they are computed."""
+        self.ready_s = time.monotonic()
+        return self.all_reduce(None, bucket)
+
+    def sum(self, values):
+        self.distributed.all_reduce(values)
+
+    def exchange(self):
+        return self.ready_s
+
+    def end(self):
+        self.distributed.destroy_process_group()
+
+
+class Mpi(Alone):
+    """All gradients in one buffer, which one MPI_Allreduce adds up."""
+
+    def __init__(self, torch, model, world):
+        import train_mpi
+        super().__init__(model)
+        self.world, self.sum, self.flat = world, world.sum, train_mpi.flat_gradients(torch, model)
+
+    def clear(self, sgd):
+        self.flat.zero_()
+
+    def exchange(self):
+        ready_s = time.monotonic()
+        self.world.mean(self.flat)
+        return ready_s
+
+
 # ---- training ----
 
 def learning_rate(epoch, batch, workers):
@@ -165,12 +230,12 @@ def learning_rate(epoch, batch, workers):
 
 
 class Trainer:
-    def __init__(self, torch, numpy, replica, model, loaded):
-        self.torch, self.numpy, self.replica, self.model = torch, numpy, replica, model
+    def __init__(self, torch, numpy, replica, peers, loaded):
+        self.torch, self.numpy, self.replica, self.peers, self.model = torch, numpy, replica, peers, peers.model
         (self.x, self.labels), (self.test_x, self.test_labels) = loaded
         self.mean, self.std = self.x.mean(), self.x.std() + 1e-6
-        self.sgd = torch.optim.SGD(model.parameters(), lr=1, momentum=.9, nesterov=True, weight_decay=1e-4)
-        self.trained_s, self.ready_s, self.phases, self.all_reduce = 0, 0, {}, None
+        self.sgd = torch.optim.SGD(self.model.parameters(), lr=1, momentum=.9, nesterov=True, weight_decay=1e-4)
+        self.trained_s, self.phases = 0, {}
 
     def tensor(self, x):
         x = (x.astype(self.numpy.float32) - self.mean) / self.std
@@ -179,14 +244,8 @@ class Trainer:
     def sum(self, *values):
         """Over all workers."""
         total = self.torch.tensor(values, dtype=self.torch.float64)
-        if self.replica.training > 1:
-            self.torch.distributed.all_reduce(total)
+        self.peers.sum(total)
         return total.tolist()
-
-    def exchange(self, _, bucket):
-        """DDP's own exchange of a bucket of gradients, which it calls when they are computed."""
-        self.ready_s = time.monotonic()
-        return self.all_reduce(None, bucket)
 
     def lap(self, phase, began_s, ended_s=None):
         """Counts the time since began_s; returns when it ended: now, if it is not given."""
@@ -212,11 +271,11 @@ class Trainer:
                 group["lr"] = learning_rate(epoch + step / steps, replica.batch, workers)
             x, labels = self.tensor(crop(numpy, random, self.x[rows])), self.torch.from_numpy(self.labels[rows])
             now = self.lap("data", now)
-            self.sgd.zero_grad(set_to_none=True)
+            self.peers.clear(self.sgd)
             loss = self.torch.nn.functional.cross_entropy(self.model(x), labels)
             now = self.lap("forward", now)
             loss.backward()
-            now = self.lap("backward", now, self.ready_s if workers > 1 else None)
+            now = self.lap("backward", now, self.peers.exchange())
             now = self.lap("wait", now, None if workers > 1 else now)
             self.sgd.step()
             loss_sum += loss.item()
@@ -240,9 +299,26 @@ class Trainer:
         return right / count
 
 
+def join_mpi(replica):
+    """MPI_COMM_WORLD, of which the replica is a rank. None: mpirun has not started this process."""
+    if "OMPI_COMM_WORLD_SIZE" not in os.environ:
+        return None
+    import train_mpi
+    world = train_mpi.World()
+    replica.index, replica.training = world.rank, world.size
+    return world
+
+
+def connect(torch, model, replica, world):
+    if replica.training == 1:
+        return Alone(model)
+    return Gloo(torch, model) if world is None else Mpi(torch, model, world)
+
+
 def main():
     known = {key: value for key, value in os.environ.items() if key not in ("BENCHD_MODEL", "BENCHD_DATA")}
-    replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
+    replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker", "launcher"))
+    world = join_mpi(replica)
     first = os.environ["BENCHD_MODEL"]
     name = replica.choice("NET", [first, *(net for depth in DEPTHS for net in (depth, depth + "-v2") if net != first)])
     epochs, width = replica.number("EPOCHS", 164), replica.number("WIDTH", 16)
@@ -256,14 +332,8 @@ def main():
     torch.manual_seed(replica.seed)
     model = resnet(torch, DEPTHS[name.removesuffix("-v2")], width, name.endswith("-v2")).to(memory_format=torch.channels_last)
     loaded = load(numpy, replica, os.environ.get("DATA", "synthetic"), samples, test_samples)
-    if replica.training > 1:
-        torch.distributed.init_process_group("gloo")
-        model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
-    trainer = Trainer(torch, numpy, replica, model, loaded)
-    if replica.training > 1:
-        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-        trainer.all_reduce = default_hooks.allreduce_hook
-        model.register_comm_hook(None, trainer.exchange)
+    peers = connect(torch, model, replica, world)
+    trainer = Trainer(torch, numpy, replica, peers, loaded)
     for epoch in range(epochs):
         loss, rate, steps = trainer.train(epoch)
         accuracy = trainer.test()
@@ -271,8 +341,9 @@ def main():
             phases = ", ".join(f"{name} {spent_s:.6f} s" for name, spent_s in trainer.phases.items())
             print(f"epoch {epoch + 1}: loss {loss:.4f}, {rate:.1f} samples/s, accuracy {accuracy:.4f} after "
                   f"{trainer.trained_s:.3f} s; {steps} steps: {phases}", flush=True)
-    if replica.training > 1:
-        torch.distributed.destroy_process_group()
+    peers.end()
+    if world is not None:
+        world.end()
 
 
 if __name__ == "__main__":

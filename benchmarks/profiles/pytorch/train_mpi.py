@@ -4,7 +4,8 @@ prints a line a step, that of rank 0:
     step 3: 57.1 samples/s, loss 2.4113
 
 It is a program for the profile open-mpi: its launcher runs `mpirun python train_mpi.py`; libmpi is Debian's, called by
-ctypes. In pods, hand the variables on: mpirun -x BENCHD_BATCH_SIZE -x BENCHD_STEPS ..."""
+ctypes. In pods, hand the variables on: mpirun -x BENCHD_BATCH_SIZE -x BENCHD_STEPS ... train_mlbench.py uses World and
+flat_gradients, too."""
 import ctypes
 import time
 
@@ -19,9 +20,9 @@ class World:
 
     def __init__(self):
         self.mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
-        self.comm, self.float, self.sum = (
+        self.comm, self.float, self.double, self.add = (
             ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(self.mpi, "ompi_mpi_" + name)))
-            for name in ("comm_world", "float", "op_sum"))
+            for name in ("comm_world", "float", "double", "op_sum"))
         self.check(self.mpi.MPI_Init(None, None))
         self.rank, self.size = self.number("MPI_Comm_rank"), self.number("MPI_Comm_size")
 
@@ -35,10 +36,13 @@ class World:
         self.check(getattr(self.mpi, function)(self.comm, ctypes.byref(found)))
         return found.value
 
+    def sum(self, flat):
+        """Over all ranks, in place. flat: contiguous float32 or float64."""
+        kind = self.double if flat.element_size() == 8 else self.float
+        self.check(self.mpi.MPI_Allreduce(IN_PLACE, ctypes.c_void_p(flat.data_ptr()), flat.numel(), kind, self.add, self.comm))
+
     def mean(self, flat):
-        """Of all ranks, in place. flat: contiguous float32."""
-        self.check(self.mpi.MPI_Allreduce(IN_PLACE, ctypes.c_void_p(flat.data_ptr()), flat.numel(), self.float, self.sum,
-                                          self.comm))
+        self.sum(flat)
         flat /= self.size
 
     def end(self):

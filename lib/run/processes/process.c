@@ -15,6 +15,7 @@
 #include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
+#include "host/host.h"
 
 static void replace_take(char **slot, char *value)
 {
@@ -395,6 +396,11 @@ void process_observe(const struct process *p, struct observed_replica *ret)
 
 void process_output(struct process *p, struct replica_output *ret)
 {
+    if (p->environment_json == NULL) { /* without a start record: the machine, but not its CPUs */
+        json_auto_t *o = host_environment("");
+        (void)json_object_del(o, "cpuset"); /* it is there */
+        p->environment_json = record_environment_canonical(o);
+    }
     replace_take(&p->placed_json, placement_add(p->environment_json, p->node, NULL));
     *ret = (struct replica_output){
         .summary_line = p->end.summary_line,
