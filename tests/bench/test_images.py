@@ -75,6 +75,7 @@ class Images(unittest.TestCase):
             name = path.parent.name
             targets, command = start_of(path)
             with self.subTest(name):
+                self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
                 if name == "open-mpi":
                     programs = [part.split()[0] for part in path.read_text(encoding="utf-8").split("--from=build ")[1:]]
                     self.assertEqual(["/mlbench-logistic", "/mpi-allreduce"], programs)
@@ -82,7 +83,12 @@ class Images(unittest.TestCase):
                 self.assertEqual(f"{name}/", targets[f"/profiles/{name}/"])
                 self.assertEqual("benchd_replica.py", targets["/profiles/benchd_replica.py"])
                 self.assertEqual(["python3", f"/profiles/{name}/train.py"], command)
-                self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
+
+    def test_the_namespace_of_the_manifests_takes_every_template(self):
+        """It enforces the Pod Security Standard `restricted`."""
+        for path in sorted((bench_case.ROOT / "benchmarks" / "templates").glob("*.yaml")):
+            for words in ("runAsNonRoot: true", "seccompProfile: {type: RuntimeDefault}", "allowPrivilegeEscalation: false", "capabilities: {drop: [ALL]}"):
+                self.assertIn(words, path.read_text(encoding="utf-8"), path.name)
 
     def test_every_system_of_a_framework_has_the_image_of_its_profile(self):
         """The image starts the program: a pod of such a system has no command."""
