@@ -24,7 +24,7 @@ def problems(path, context):
     parsed = dockerfile.instructions(path.read_text(encoding="utf-8"))
     for word, rest in parsed:
         words = shlex.split(rest) if word in ("COPY", "RUN", "FROM") else []
-        if word not in ("FROM", "RUN", "COPY", "ENV", "USER", "CMD"):
+        if word not in ("FROM", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT"):
             found.append(f"{word} is not known to dockerfile.py")
         if word == "FROM":
             if words[0] not in dockerfile.BASES:
@@ -53,9 +53,9 @@ def problems(path, context):
 
 
 def start_of(path):
-    """Target folder of each COPY, and the words of CMD."""
+    """Target folder of each COPY, and the words of ENTRYPOINT: after those of a CMD no argument of a parameter could come."""
     parsed = dockerfile.instructions(path.read_text(encoding="utf-8"))
-    command = next((re.findall(r'"([^"]*)"', rest) for word, rest in parsed if word == "CMD"), None)
+    command = next((re.findall(r'"([^"]*)"', rest) for word, rest in parsed if word == "ENTRYPOINT"), None)
     return {rest.split()[-1]: rest.split()[0] for word, rest in parsed if word == "COPY"}, command
 
 
@@ -70,7 +70,7 @@ class Images(unittest.TestCase):
                 self.assertEqual([], problems(path, CONTEXT))
 
     def test_the_scripts_lie_as_in_the_tree(self):
-        """A script finds benchd_replica.py in the folder above its own; CMD starts a file that is copied, as an ordinary user."""
+        """A script finds benchd_replica.py in the folder above its own; ENTRYPOINT starts a file that is copied, as an ordinary user."""
         for path in FILES:
             name = path.parent.name
             targets, command = start_of(path)

@@ -93,8 +93,8 @@ class Stage:
             self.env.update(pair.split("=", 1) for pair in shlex.split(rest))
         elif word == "USER":
             self.config["User"] = rest
-        elif word == "CMD":
-            self.config["Cmd"] = json.loads(rest)
+        elif word == "ENTRYPOINT":
+            self.config["Entrypoint"] = json.loads(rest)
         else:
             raise ValueError(f"{word} is not an instruction that this builder knows")
 
