@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Dockerfiles beside the profiles, without building them (tests/e2e/dockerfile.py does): they are held against the files that they
+"""The Dockerfiles beside the profiles, without building them (tests/e2e/test_main_table.py does): they are held against the files that they
 copy, the pins that they install and the commands that a definition runs in them."""
 import pathlib
 import re
