@@ -2,8 +2,8 @@
  * block, then --systems, --set, --steps, --repeats. See spec_internal.h.
  *
  * Maps merge and lists replace. Another kind of sweep, dataset or exchange replaces; a grid merges
- * by name, and of a list of points --set keeps some. Values from the command line have their option
- * as origin, for messages. */
+ * by name. --set keeps some of a list of points, or replaces the list if it gives every name of it.
+ * Values from the command line have their option as origin, for messages. */
 #include <ctype.h>
 #include <string.h>
 
@@ -148,6 +148,40 @@ static void remove_point(struct node *list, size_t i)
     }
 }
 
+/* The list of points, or the zip, of a sweep; NULL for a grid. */
+static struct node *points_of(struct node *sweep)
+{
+    struct node *zip = tree_get(sweep, "zip");
+    return zip != NULL ? zip : tree_get(sweep, "points");
+}
+
+/* Its children have the names of the points. */
+static const struct node *names_of(const struct node *list)
+{
+    return list->kind == NODE_MAP || list->n_children == 0 ? list : list->children[0];
+}
+
+/* Values for every name are points of their own: a grid, in place of the list. */
+static void replace_points(struct node *root, const struct spec_overrides *overrides)
+{
+    struct node *spec = tree_get(root, "spec"), *list = points_of(tree_get(spec, "sweep"));
+    const struct node *names = list == NULL ? NULL : names_of(list);
+    if (names == NULL || names->kind != NODE_MAP) {
+        return;
+    }
+    for (size_t i = 0; i < names->n_children; i++) {
+        _cleanup_(freep) char *prefix = xasprintf("%s=", names->children[i]->key);
+        bool is_set = false;
+        for (size_t k = 0; k < overrides->n_sets; k++) {
+            is_set = is_set || str_has_prefix(overrides->sets[k], prefix);
+        }
+        if (!is_set) {
+            return;
+        }
+    }
+    tree_set_take(spec, "sweep", tree_new(NODE_MAP));
+}
+
 /* Keeps the points of a list, or of a zip, that have one of the values under that name. */
 static void choose_points(struct node *list, const char *name, const struct node *values,
                           struct diags *diags)
@@ -157,10 +191,7 @@ static void choose_points(struct node *list, const char *name, const struct node
     const size_t n_problems = diags->list.len;
     const bool is_zip = list->kind == NODE_MAP;
     const struct node *column = is_zip ? tree_get(list, name) : list; /* an item for each point */
-    const struct node *names = is_zip || list->n_children == 0 ? list : list->children[0];
-    for (size_t i = 0; tree_get(names, name) == NULL && i < names->n_children; i++) {
-        buf_printf(&fix, "%s%s", i == 0 ? "the points have " : ", ", names->children[i]->key);
-    }
+    const struct node *names = names_of(list);
     for (size_t i = 0; column != NULL && i < column->n_children; i++) {
         const struct node *item = column->children[i];
         char *text = scalar_text(is_zip ? item : tree_get(item, name));
@@ -169,6 +200,11 @@ static void choose_points(struct node *list, const char *name, const struct node
         }
         *vec_push(&own.list) = text;
     }
+    buf_puts(&fix, fix.len > 0 ? "; or --set all of " : "--set all of ");
+    for (size_t i = 0; i < names->n_children; i++) {
+        buf_printf(&fix, "%s%s", i > 0 ? ", " : "", names->children[i]->key);
+    }
+    buf_printf(&fix, "%s for other points", tree_get(names, name) == NULL ? ", too," : "");
     for (size_t i = 0; i < values->n_children; i++) {
         char *text = *vec_push(&wanted.list) = scalar_text(values->children[i]);
         if (!texts_have(&own, text)) {
@@ -208,8 +244,7 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         }
     }
     _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
-    struct node *zip = tree_get(sweep, "zip"),
-                *list = zip != NULL ? zip : tree_get(sweep, "points");
+    struct node *list = points_of(sweep);
     if (list != NULL) {
         choose_points(list, name, axis, diags);
         tree_free(axis);
@@ -245,6 +280,7 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
     if (overrides->systems != NULL) {
         spec_keep_systems(root, overrides->systems, diags);
     }
+    replace_points(root, overrides);
     for (size_t i = 0; i < overrides->n_sets; i++) {
         apply_set(root, overrides->sets[i], diags);
     }

@@ -1,38 +1,34 @@
 #!/usr/bin/env python3
-"""The Dockerfiles beside the profiles. No test builds them: they are parsed, and held against the files that they copy, the pins that they
-install and the commands that a definition runs in them."""
+"""The Dockerfiles beside the profiles, without building them (tests/e2e/test_main_table.py does): they are held against the files that they
+copy, the pins that they install and the commands that a definition runs in them."""
 import pathlib
 import re
 import shlex
+import sys
 import tempfile
 import unittest
 
 import bench_case
 
-CONTEXT = bench_case.ROOT / "benchmarks" / "profiles"
+sys.path.insert(0, str(bench_case.ROOT / "tests" / "e2e"))
+import dockerfile  # noqa: E402  (its folder is known only now)
+
+CONTEXT = dockerfile.CONTEXT
 SHIPPED = sorted((bench_case.ROOT / "benchmarks").glob("*.yaml"))
 FILES = sorted(CONTEXT.glob("*/Dockerfile"))
-KNOWN = {"FROM", "RUN", "COPY", "ENV", "USER", "CMD"}
-
-
-def instructions(text):
-    """[word, rest] of each, without comments, its lines joined."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
-    return [line.split(None, 1) for line in joined.splitlines()]
 
 
 def problems(path, context):
     """What is wrong with a Dockerfile, in words."""
     found, copied, stages = [], {}, set()
-    parsed = instructions(path.read_text(encoding="utf-8"))
+    parsed = dockerfile.instructions(path.read_text(encoding="utf-8"))
     for word, rest in parsed:
         words = shlex.split(rest) if word in ("COPY", "RUN", "FROM") else []
-        if word not in KNOWN:
-            found.append(f"{word} is not among {sorted(KNOWN)}")
+        if word not in ("FROM", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT"):
+            found.append(f"{word} is not known to dockerfile.py")
         if word == "FROM":
-            if not re.fullmatch(r"[a-z0-9./-]+:(?!latest\b)[\w.-]+|" + "|".join(stages or {"-"}), words[0]):
-                found.append(f"{words[0]} is not pinned by a tag")
+            if words[0] not in dockerfile.BASES:
+                found.append(f"{words[0]} is not a base of dockerfile.py")
             stages |= {words[2]} if len(words) == 3 else set()
         if word == "COPY" and words[0].startswith("--from="):
             if words[0][len("--from="):] not in stages:
@@ -57,9 +53,9 @@ def problems(path, context):
 
 
 def start_of(path):
-    """Target folder of each COPY, and the words of CMD."""
-    parsed = instructions(path.read_text(encoding="utf-8"))
-    command = next((re.findall(r'"([^"]*)"', rest) for word, rest in parsed if word == "CMD"), None)
+    """Target folder of each COPY, and the words of ENTRYPOINT: after those of a CMD no argument of a parameter could come."""
+    parsed = dockerfile.instructions(path.read_text(encoding="utf-8"))
+    command = next((re.findall(r'"([^"]*)"', rest) for word, rest in parsed if word == "ENTRYPOINT"), None)
     return {rest.split()[-1]: rest.split()[0] for word, rest in parsed if word == "COPY"}, command
 
 
@@ -74,11 +70,12 @@ class Images(unittest.TestCase):
                 self.assertEqual([], problems(path, CONTEXT))
 
     def test_the_scripts_lie_as_in_the_tree(self):
-        """A script finds benchd_replica.py in the folder above its own; CMD starts a file that is copied, as an ordinary user."""
+        """A script finds benchd_replica.py in the folder above its own; ENTRYPOINT starts a file that is copied, as an ordinary user."""
         for path in FILES:
             name = path.parent.name
             targets, command = start_of(path)
             with self.subTest(name):
+                self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
                 if name == "open-mpi":
                     programs = [part.split()[0] for part in path.read_text(encoding="utf-8").split("--from=build ")[1:]]
                     self.assertEqual(["/mlbench-logistic", "/mpi-allreduce"], programs)
@@ -86,7 +83,12 @@ class Images(unittest.TestCase):
                 self.assertEqual(f"{name}/", targets[f"/profiles/{name}/"])
                 self.assertEqual("benchd_replica.py", targets["/profiles/benchd_replica.py"])
                 self.assertEqual(["python3", f"/profiles/{name}/train.py"], command)
-                self.assertIn("USER 65532:65532", path.read_text(encoding="utf-8"))
+
+    def test_the_namespace_of_the_manifests_takes_every_template(self):
+        """It enforces the Pod Security Standard `restricted`."""
+        for path in sorted((bench_case.ROOT / "benchmarks" / "templates").glob("*.yaml")):
+            for words in ("runAsNonRoot: true", "seccompProfile: {type: RuntimeDefault}", "allowPrivilegeEscalation: false", "capabilities: {drop: [ALL]}"):
+                self.assertIn(words, path.read_text(encoding="utf-8"), path.name)
 
     def test_every_system_of_a_framework_has_the_image_of_its_profile(self):
         """The image starts the program: a pod of such a system has no command."""
@@ -101,8 +103,8 @@ class Images(unittest.TestCase):
     def test_what_is_wrong_is_found(self):
         good = (CONTEXT / "pytorch" / "Dockerfile").read_text(encoding="utf-8")
         for change, says in (
-                (("FROM python:3.11-slim-bookworm", "FROM python"), "python is not pinned by a tag"),
-                (("FROM python:3.11-slim-bookworm", "FROM python:latest"), "python:latest is not pinned by a tag"),
+                (("FROM python:3.11-slim-bookworm", "FROM python"), "python is not a base of dockerfile.py"),
+                (("FROM python:3.11-slim-bookworm", "FROM python:latest"), "python:latest is not a base of dockerfile.py"),
                 (("COPY pytorch/ ", "COPY torch/ "), "COPY torch/: it is not in the context"),
                 (("COPY pytorch/ ", "COPY ../../bench/ "), "COPY ../../bench/: it is not in the context"),
                 (("--no-deps ", ""), "pip installs more than the pins"),

@@ -297,6 +297,9 @@ class Running(RunCase):
         self.assertEqual({"replicas", "template"}, {key for role in spec["roles"].values() for key in role})
         self.assertEqual(12, len(spec["sweep"]["points"]))
         self.assertEqual({"sweep": {"points": [{"pservers": 20, "trainers": 20, "batch_size": 128}]}}, self.created()[0]["spec"]["overrides"])
+        self.ctl("run", "vgg16-systems", "--set", "trainers=2", "--set", "pservers=1", "--set", "batch_size=4", "--set", "cpu=600m", "-q")
+        grid = {"trainers": [2], "pservers": [1], "batch_size": [4], "cpu": ["600m"]}
+        self.assertEqual({"sweep": {"grid": grid}}, self.created()[1]["spec"]["overrides"])
 
     def test_systems_of_this_machine_are_refused(self):
         """Their programs are not in an image: said before anything is made."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A bare Debian 12 (debootstrap's minbase): the machine of script/bare, or one to install packages in without a network.
+"""A bare Debian 12 (debootstrap's minbase): the machine of script/bare, the base of an image (dockerfile.py), or one to install packages in
+without a network.
 
     with BareRoot(["libcurl4", "libjansson4"]) as root:            # they, and what they depend on, are there as .deb files
         root.run("apt-get", "install", "-y", "./benchctl.deb")
@@ -20,6 +21,11 @@ import time
 SUITE = "bookworm"
 ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 INSTALL_ENV = {**ENV, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+# Where the package indexes of a machine and its user are written down, and what it trusts.
+FILES = ("/etc/hosts", "/etc/resolv.conf", "/etc/apt/auth.conf", "/etc/apt/auth.conf.d", "/etc/pip.conf", "/etc/npmrc",
+         "/usr/local/share/ca-certificates", "~/.config/pip", "~/.pip", "~/.npmrc", "~/.config/go/env")
+VARIABLES = re.compile(r"(?i:(https?|no|all)_proxy|npm_config_.*)|NODE_EXTRA_CA_CERTS|GO(PROXY|SUMDB|PRIVATE|NO\w+)"
+                       r"|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|PROXY|CERT|DEFAULT_TIMEOUT)")
 # The root becomes the mount at /, because runc changes it again by pivot_root. The last shell stays: it is process 1, and reaps
 # what others leave.
 ENTER = """
@@ -54,9 +60,10 @@ def why_not():
 
 
 def must(words, **options):
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, **options)
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    done = subprocess.run(words, text=True, check=False, **options)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{(done.stdout or '')[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
@@ -106,9 +113,23 @@ def debootstrap(root, *options):
     (root / "etc/apt/apt.conf.d/90host").write_text("\n".join(apt_options()) + "\n", encoding="utf-8")
 
 
-def kept(kind, suffix, packages, make):
-    """What make(path) makes of these packages: once on a machine, and for one list at a time."""
-    key = hashlib.sha256(pathlib.Path(__file__).read_bytes() + "\n".join(packages).encode()).hexdigest()[:16]
+def configuration():
+    """The variables that say where this machine's package indexes are."""
+    return {name: value for name, value in os.environ.items() if VARIABLES.fullmatch(name)}
+
+
+def copy_configuration(root):
+    """The files that say so."""
+    for name in FILES:
+        source, target = pathlib.Path(name).expanduser(), root / name.replace("~", "/root").lstrip("/")
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            must(["cp", "-rLT", "--remove-destination", source, target])
+
+
+def kept(kind, suffix, parts, make):
+    """What make(path, parts) makes of these texts: once on a machine, and of one list at a time."""
+    key = hashlib.sha256(pathlib.Path(__file__).read_bytes() + "\n".join(parts).encode()).hexdigest()[:16]
     folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "benchd" / "images"
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{kind}-{key}{suffix}"
@@ -118,12 +139,19 @@ def kept(kind, suffix, packages, make):
             work = folder / f"{kind}.part"
             shutil.rmtree(work, ignore_errors=True)   # of one that was killed
             work.mkdir()
-            make(work / "new", packages)
+            make(work / "new", parts)
             (work / "new").rename(out)
             shutil.rmtree(work)
             for old in set(folder.glob(f"{kind}-*{suffix}")) - {out}:
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
     return out
+
+
+def make_installed(root, packages):
+    """A Debian with these packages."""
+    debootstrap(root)
+    for words in (["update"], ["install", "-y", "--no-install-recommends", "-o", "Dpkg::Options::=--force-unsafe-io", *packages], ["clean"]):
+        must(inside(root, ["apt-get", "-qq", *words], INSTALL_ENV))
 
 
 def make_archive(out, packages):

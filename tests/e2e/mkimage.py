@@ -65,31 +65,36 @@ def layer(files, links=None):
 
 
 def write_image(out, name, layer_tar, config):
-    """An OCI image archive of one layer: layer, config, manifest and index, each named by its digest."""
+    """An OCI image archive of one layer: layer (a file), config, manifest and index, each named by its digest."""
     blobs = {}
 
-    def blob(data, kind):
-        digest = hashlib.sha256(data).hexdigest()
-        blobs[digest] = data
-        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(data)}
+    def blob(file, kind):
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        blobs[digest] = file
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": file.seek(0, io.SEEK_END)}
+
+    def document(tree):
+        return io.BytesIO(json.dumps(tree).encode())
 
     packed = blob(layer_tar, "layer.v1.tar")
     arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
     config = {"architecture": arch, "os": "linux", "created": "1970-01-01T00:00:00Z", "config": config,
               "rootfs": {"type": "layers", "diff_ids": [packed["digest"]]}}
     manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "config": blob(json.dumps(config).encode(), "config.v1+json"), "layers": [packed]}
-    index = blob(json.dumps(manifest).encode(), "manifest.v1+json")
+                "config": blob(document(config), "config.v1+json"), "layers": [packed]}
+    index = blob(document(manifest), "manifest.v1+json")
     index["annotations"] = {"io.containerd.image.name": name}
     with tarfile.open(out, "w") as tar:
-        def add(path, data):
+        def add(path, file):
             info = tarfile.TarInfo(path)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-        add("oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
-        add("index.json", json.dumps({"schemaVersion": 2, "manifests": [index]}).encode())
-        for digest, data in blobs.items():
-            add(f"blobs/sha256/{digest}", data)
+            info.size = file.seek(0, io.SEEK_END)
+            file.seek(0)
+            tar.addfile(info, file)
+        add("oci-layout", io.BytesIO(b'{"imageLayoutVersion": "1.0.0"}'))
+        add("index.json", document({"schemaVersion": 2, "manifests": [index]}))
+        for digest, file in blobs.items():
+            add(f"blobs/sha256/{digest}", file)
 
 
 def manifest_digest(path):
@@ -104,7 +109,7 @@ def make(name, build_dir, out_dir):
     files = {}
     for program in PROGRAMS[name]:
         files.update(files_of(pathlib.Path(build_dir) / program))
-    write_image(out, image_name(name), layer(files),
+    write_image(out, image_name(name), io.BytesIO(layer(files)),
                 {"User": f"{USER}:{USER}", "Env": [f"PATH={PATH}"], "Entrypoint": [f"/usr/bin/{name}"]})
     return out
 
@@ -114,7 +119,7 @@ def make_busybox(name, out, entrypoint):
     program = pathlib.Path("/bin/busybox")
     applets = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     links = {f"/bin/{applet}": "busybox" for applet in applets if applet != "busybox"}
-    write_image(out, name, layer({"/bin/busybox": program.read_bytes()}, links),
+    write_image(out, name, io.BytesIO(layer({"/bin/busybox": program.read_bytes()}, links)),
                 {"Env": ["PATH=/bin"], "Entrypoint": entrypoint})
     return out
 

@@ -6,11 +6,14 @@ BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCT
 namespace of manifests/: not as root, without capabilities."""
 import base64
 import json
+import pathlib
 import re
 import sys
 
+import bare_root
+import dockerfile
 import machine
-import system_image
+import mkimage
 import tap
 from cluster import becomes
 from node import Node
@@ -51,11 +54,11 @@ PROGRAMS = {"train_mpi.py": MPI, "train_jax.py": JAX}
 def pod(cpu, memory):
     return {
         "enableServiceLinks": False, "terminationGracePeriodSeconds": 5,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": system_image.USER, "runAsGroup": system_image.USER,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": mkimage.USER, "runAsGroup": mkimage.USER,
                             "seccompProfile": {"type": "RuntimeDefault"}},
         "volumes": [{"name": "programs", "configMap": {"name": "programs"}}],
         "containers": [{
-            "name": "main", "image": system_image.IMAGE, "imagePullPolicy": "IfNotPresent",
+            "name": "main", "image": mkimage.image_name("systems"), "imagePullPolicy": "IfNotPresent",
             "resources": {kind: {"cpu": cpu, "memory": memory} for kind in ("requests", "limits")},
             "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
             "volumeMounts": [{"name": "programs", "mountPath": "/programs"}]}]}
@@ -137,11 +140,11 @@ def check_jax(t, user):
 
 def main():
     t = tap.Tap()
-    reason = machine.why_not() or system_image.why_not()
+    reason = machine.why_not() or bare_root.why_not()
     if reason:
         print(f"1..0 # SKIP {reason}")
         return 0
-    archive = system_image.archive()
+    archive = dockerfile.archive("systems", pathlib.Path(__file__).with_name("systems.Dockerfile"))
     with Node(namespace=None) as node:
         node.install()
         node.load_archive(archive)

@@ -51,8 +51,8 @@ class User:
         self.t, self.node, self.k, self.cluster = t, node, node.cluster.kubectl, node.cluster
         self.env = {"BENCHCTL_PATH": str(tap.ROOT / "benchmarks"), "LC_ALL": "C.UTF-8"}
 
-    def ctl(self, *args, code=0):
-        done = self.cluster.run(os.environ["BENCHCTL"], *args, timeout=RUN_S, env=self.env)
+    def ctl(self, *args, code=0, timeout=RUN_S):
+        done = self.cluster.run(os.environ["BENCHCTL"], *args, timeout=timeout, env=self.env)
         self.t.equal((code, ""), (done.returncode, done.stderr if done.returncode != code else ""),
                      f"benchctl {args[0]}: exit code")
         return done

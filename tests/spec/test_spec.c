@@ -277,14 +277,14 @@ TEST(points_may_stop_early)
     }
 }
 
-/* --set keeps the points that have one of its values; with two, those that have one of each. */
-TEST(set_narrows_a_list_of_points)
+/* --set keeps the points that have one of its values. Values for all names of them are a grid. */
+TEST(set_narrows_or_replaces_a_list_of_points)
 {
 #define POINTS                                                                                     \
     "points: [{pservers: 1, trainers: 1}, {pservers: 1, trainers: 2}, {pservers: 2, trainers: 2}," \
     " {pservers: 2, trainers: 4}]"
     static const struct {
-        const char *sweep, *sets[2], *expected;
+        const char *sweep, *sets[3], *expected;
     } rows[] = {
         {POINTS, {"trainers=2", NULL}, "1:2 2:2"},
         {POINTS, {"trainers=4,1", NULL}, "1:1 2:4"},
@@ -298,13 +298,21 @@ TEST(set_narrows_a_list_of_points)
         {"zip: {pservers: [1, 2], trainers: [1, 2]}\n    exclude: [{pservers: 1, trainers: 1}]",
          {"trainers=2", NULL},
          "2:2"},
+        {POINTS, {"trainers=3", "pservers=1,4"}, "1:3 4:3"},
+        {POINTS "\n    exclude: [{trainers: 4}]",
+         {"trainers=4", "batch_size=8", "pservers=1"},
+         "1:4"},
+        {"zip: {pservers: [1, 2], trainers: [1, 2]}", {"trainers=3", "pservers=4"}, "4:3"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row %zu\n", i);
         _cleanup_(freep) char *text = definition_with(
             "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}", rows[i].sweep);
-        const struct spec_overrides overrides = {.sets = rows[i].sets,
-                                                 .n_sets = rows[i].sets[1] == NULL ? 1 : 2};
+        size_t n_sets = 0;
+        while (n_sets < 3 && rows[i].sets[n_sets] != NULL) {
+            n_sets++;
+        }
+        const struct spec_overrides overrides = {.sets = rows[i].sets, .n_sets = n_sets};
         struct spec *s = definition_load(text, &overrides);
         struct diags diags = {0};
         struct matrix matrix;

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The main table, benchmarks/vgg16-systems.yaml, in pods of a real node: all six systems, with the images of the profiles' Dockerfiles and a
+point that two CPUs can train. Each figure is computed a second time, from the lines that the pods printed. Then allreduce-systems, for the
+image of Open MPI.
+
+BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program. The frameworks' images are built once on a
+machine (dockerfile.py; five minutes, 10 GB)."""
+import json
+import sys
+import time
+
+import bare_root
+import dockerfile
+import machine
+import tap
+from node import Node
+from user import User
+
+SMALL = ["--set", "pservers=1", "--set", "trainers=2", "--set", "batch_size=4", "--set", "cpu=600m", "--set", "memory=3Gi", "--steps", "2",
+         "--repeats", "1"]
+STEPS = 2
+PROFILES = {"pytorch-ddp": ("pytorch", "PyTorch"), "tensorflow-ps": ("tensorflow", "TensorFlow"), "tensorflow-mwms": ("tensorflow", "TensorFlow"),
+            "jax": ("jax-cpu", "JAX"), "paddle-collective": ("paddle", "PaddlePaddle")}
+RUN_S = 5000
+IMPORT_S = 1200
+
+
+def records(user, result, point, role, index):
+    """{type: the last record of the type} that a pod printed."""
+    log = user.ctl("logs", result["run"], "--point", str(point["point"]), "--role", role, "--index", str(index)).stdout
+    return {record["type"]: record for record in map(json.loads, filter(lambda line: line.startswith('{"benchd"'), log.splitlines()))}
+
+
+def check_point(t, user, result, point, n):
+    """n replicas trained, each in a pod of its own, and their figure is what their own lines say."""
+    system = point["system"]
+    what = f"{system}, {n} {'replicas' if n > 1 else 'replica'}"
+    t.equal("Succeeded", point["phase"], f"{what}: the point succeeds")
+    role = "worker" if point["replicas"]["worker"] else "trainer"
+    servers = 1 if n == 2 and point["exchange"] == "PServer" else 0
+    t.equal((n, servers), (point["replicas"][role], point["replicas"]["pserver"]), f"{what}: as many as asked for")
+    printed = [records(user, result, point, role, i) for i in range(n)]
+    if not t.ok(all({"start", "summary"} <= set(record) for record in printed), f"{what}: each printed a start and a summary", printed):
+        return
+    t.equal(n, len({record["start"]["environment"]["host"] for record in printed}), f"{what}: each ran in a pod of its own")
+    t.equal([(STEPS, 4 * STEPS)] * n, [(record["summary"]["steps"], record["summary"]["samples"]) for record in printed],
+            f"{what}: each trained all steps")
+    rate = sum(record["summary"]["samples"] / record["summary"]["duration_ns"] * 1e9 for record in printed)
+    t.ok(abs((point["throughput"]["value"] or 0) / rate - 1) < 1e-6, f"{what}: the figure is that of its lines", (point["throughput"], rate))
+    t.equal(PROFILES.get(system, (None, None))[1], printed[0]["start"]["environment"].get("framework"), f"{what}: by its framework")
+
+
+def check_table(t, user):
+    done = user.ctl("run", "vgg16-systems", *SMALL, "-o", "json", timeout=RUN_S)
+    result = json.loads(done.stdout)
+    table = user.ctl("results", result["run"]).stdout
+    print(f"# {table}".replace("\n", "\n# "), flush=True)
+    t.equal(("Succeeded", False), (result["phase"], result["simulated"]), "the run succeeds, in real containers")
+    t.equal(["benchworker", *PROFILES], [point["system"] for point in result["points"]], "a point for each system")
+    t.equal(["benchworker", *PROFILES], [point["system"] for point in result["baselines"]], "and a baseline for each")
+    for two, alone in zip(result["points"], result["baselines"]):
+        check_point(t, user, result, two, 2)
+        check_point(t, user, result, alone, 1)
+        t.match(rf"(?m)^ *{two['system']} ", table, f"{two['system']}: it has a row")
+
+
+def check_mpi(t, user):
+    small = ["--set", "bytes=65536", "--set", "workers=2", "--set", "cpu=500m", "--set", "memory=1Gi", "--repeats", "1"]
+    result = json.loads(user.ctl("run", "allreduce-systems", *small, "-o", "json", timeout=RUN_S).stdout)
+    print(f"# {user.ctl('results', result['run']).stdout}".replace("\n", "\n# "), flush=True)
+    t.equal("Succeeded", result["phase"], "allreduce-systems succeeds")
+    t.equal(["benchworker", "gloo", "open-mpi"], [point["system"] for point in result["points"] if (point["throughput"]["value"] or 0) > 0],
+            "allreduce-systems: each system has its bandwidth")
+    t.equal(1, result["points"][2]["replicas"]["launcher"], "open-mpi: by a launcher")
+
+
+def main():
+    t = tap.Tap()
+    reason = machine.why_not() or bare_root.why_not()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        return 0
+    archives = []
+    for name in sorted(path.parent.name for path in dockerfile.CONTEXT.glob("*/Dockerfile")):
+        began = time.monotonic()
+        archives.append(dockerfile.archive(name))
+        print(f"# {name}: {archives[-1].stat().st_size / 1e6:.0f} MB after {time.monotonic() - began:.0f} s", flush=True)
+    with Node(namespace=None) as node:
+        node.install()
+        for archive in archives:
+            node.load_archive(archive, IMPORT_S)
+        user = User(t, node)
+        check_table(t, user)
+        check_mpi(t, user)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
