@@ -9,7 +9,6 @@
 
 #include "base/build_info.h"
 #include "base/mem.h"
-#include "host/host.h"
 #include "config.h"
 #include "worker/kernels/blas.h"
 

@@ -1,7 +1,6 @@
 /* `benchworker train`: trains in this process and tests after each epoch. Prints one line per epoch
  * to stdout; with -o json it prints the records of docs/contracts/record.md to stdout and the lines
  * to stderr. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/exit_code.h"

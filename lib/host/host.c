@@ -2,7 +2,6 @@
  * pod) the own group appears as "/". */
 #include "host/host.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -2,6 +2,7 @@
 #include "logparse/lines.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/placement.h"
-#include "core/record.h"
 #include "core/summary.h"
 
 static void fail(struct pod_state *s, enum failure_class failure)

@@ -11,7 +11,6 @@
 #include "report/prose.h"
 #include "compare/comparison.h"
 #include "core/summary.h"
-#include "result/number.h"
 #include "result/phases.h"
 
 #define MS_PER_NS 1e-6
