@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"

@@ -54,13 +54,9 @@ static bool is_plain_mpirun(const char *const *words, size_t n_words)
                                       "--oversubscribe",
                                       "--machinefile",
                                       NULL};
-    for (size_t i = 0; i < n_words; i++) {
-        if (str_is_one_of(words[i], own)) {
-            return false;
-        }
-    }
-    return str_eq(file_last_part(words[0]), "mpirun") ||
-           str_eq(file_last_part(words[0]), "mpiexec");
+    return !array_any(words, n_words, word, str_is_one_of(*word, own)) &&
+           (str_eq(file_last_part(words[0]), "mpirun") ||
+            str_eq(file_last_part(words[0]), "mpiexec"));
 }
 
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
@@ -114,12 +110,9 @@ static const struct shape shapes[] = {
 
 static struct shape shape_of(const char *profile)
 {
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        if (str_eq(shapes[i].profile, profile)) {
-            return shapes[i];
-        }
-    }
-    return (struct shape){.profile = profile};
+    const struct shape *shape =
+        array_find(shapes, sizeof(shapes) / sizeof(shapes[0]), it, str_eq(it->profile, profile));
+    return shape != NULL ? *shape : (struct shape){.profile = profile};
 }
 
 /* ---- text ---- */

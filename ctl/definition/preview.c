@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/texts.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
@@ -91,13 +92,8 @@ static bool is_shown(const struct point *p, size_t system)
 
 static bool has_pservers(const struct run_def *def, size_t system)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(def->matrix.points, def->matrix.n_points, p,
+                     is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0);
 }
 
 /* The heading above the number of those who train. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/find.h"
 #include "ctl/import/import_args.h"
@@ -197,11 +198,7 @@ static void on_bytes(void *ctx, const char *data, size_t len)
 
 static size_t count_files(const struct import *im)
 {
-    size_t n = 0;
-    vec_each (const struct import_trial, it, &im->trials.list) {
-        n += it->files.len;
-    }
-    return n;
+    return vec_sum(&im->trials.list, it, it->files.len);
 }
 
 /* A log that is given twice would look like two trials that agree. */

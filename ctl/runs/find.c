@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "doc/tree.h"
 #include "ctl/cli/whole_file.h"
@@ -75,12 +76,8 @@ static bool is_file(const char *path)
 
 bool definition_is_file(const char *name)
 {
-    for (size_t i = 0; i < N_ENDINGS; i++) {
-        if (str_has_suffix(name, endings[i])) {
-            return true;
-        }
-    }
-    return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
+    return array_any(endings, N_ENDINGS, it, str_has_suffix(name, *it)) ||
+           strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
 static void add_new(struct texts *sorted, char *name_take)

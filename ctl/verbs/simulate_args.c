@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "core/emulation_limits.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/whole_file.h"
@@ -91,13 +92,8 @@ static enum exit_code take_number(const struct cli *cli, const char *option, con
 /* Does a point exchange over links that the definition does not shape? */
 static bool needs_links(const struct run_def *def)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(def->matrix.points, def->matrix.n_points, p,
+                     p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0);
 }
 
 /* An option that would change no point. */

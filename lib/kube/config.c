@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "kube/config_read.h"
 

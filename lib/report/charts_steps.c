@@ -1,6 +1,7 @@
 /* The course of the times of steps, see charts.h. */
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "core/summary.h"
 #include "report/charts.h"
 #include "result/number.h"
@@ -30,11 +31,7 @@ static void take_values(struct spark *spark, const struct summary *s)
 
 static double sum_of(const struct spark *spark)
 {
-    double sum = 0;
-    vec_each (double, value, &spark->values) {
-        sum += *value;
-    }
-    return sum;
+    return vec_sum(&spark->values, value, *value);
 }
 
 /* A first step that is no step like the others: a program that starts something else in it, or

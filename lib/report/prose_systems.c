@@ -259,15 +259,8 @@ static bool is_local_file(const char *word)
 
 static bool names_local_file(const struct launch *launch)
 {
-    const struct command *const commands[] = {&launch->command, &launch->args};
-    for (size_t i = 0; i < 2; i++) {
-        vec_each (char *const, word, &commands[i]->words) {
-            if (is_local_file(*word)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return vec_any(&launch->command.words, word, is_local_file(*word)) ||
+           vec_any(&launch->args.words, word, is_local_file(*word));
 }
 
 void prose_systems_put_local(const struct spec *spec, struct buf *out)
