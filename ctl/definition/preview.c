@@ -37,13 +37,7 @@ static int measure_all(const struct run_def *def, struct point_rate **ret, struc
 /* Have all points this value? */
 static bool is_common(const struct run_def *def, const struct param *param)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct value *other = params_get(&def->matrix.points[i].params, param->name);
-        if (other == NULL || !value_eq(other, &param->value)) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(def->matrix.points, def->matrix.n_points, p, params_has(&p->params, param));
 }
 
 enum params_shown {

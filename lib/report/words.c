@@ -25,8 +25,7 @@ void words_add_differences(struct point_words *words, const struct point *first,
 {
     words->systems = words->systems || p->system != first->system;
     vec_each (const struct param, param, &p->params.list) {
-        const struct value *v = params_get(&first->params, param->name);
-        if (v == NULL || !value_eq(v, &param->value)) {
+        if (!params_has(&first->params, param)) {
             words_add_name(&words->names, param->name);
         }
     }
