@@ -23,7 +23,6 @@ static const struct arg_opt options[] = {
     {"output", 'o', "FORMAT",
      "text, json, or trace: times for spec.workload.trace of a definition (default text)"},
 };
-#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 struct command {
     struct bench_params params;
@@ -50,7 +49,7 @@ static int take_options(const struct args *a, struct command *c, struct err *err
         return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
     c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
-    r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
+    r = role_take_numbers(a, rows, COUNT_OF(rows), err);
     c->params.batch = (uint32_t)batch;
     c->params.threads = (uint32_t)threads;
     c->params.steps = (size_t)steps;
@@ -205,7 +204,7 @@ int role_bench(int argc, char *const *argv)
         .usage = "[OPTION...]",
         .text = "Measure training steps on synthetic data in memory, layer by layer.",
         .options = options,
-        .n_options = N_OPTIONS,
+        .n_options = COUNT_OF(options),
         .run = run,
     };
     return role_command_run(&command, argc, argv);

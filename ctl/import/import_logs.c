@@ -118,7 +118,7 @@ static enum exit_code take_names(struct import *im)
         {"dataset", NAME_UNKNOWN, &o->dataset, free_name_is_valid},
         {"exchange", NAME_UNKNOWN, &o->exchange, free_name_is_valid},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *value = args_get(&im->cli->args, rows[i].option, rows[i].fallback);
         *rows[i].ret = value;
         if (!rows[i].is_valid(value)) {

@@ -66,7 +66,6 @@ void places_list(struct texts *ret)
 }
 
 static const char *const endings[] = {".yaml", ".yml", ".json"};
-#define N_ENDINGS (sizeof(endings) / sizeof(endings[0]))
 
 static bool is_file(const char *path)
 {
@@ -76,7 +75,7 @@ static bool is_file(const char *path)
 
 bool definition_is_file(const char *name)
 {
-    return array_any(endings, N_ENDINGS, it, str_has_suffix(name, *it)) ||
+    return array_any(endings, COUNT_OF(endings), it, str_has_suffix(name, *it)) ||
            strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
@@ -98,7 +97,7 @@ void definition_names(struct texts *ret)
         file_names(*place, &files);
     }
     vec_each (char *const, file, &files.list) {
-        for (size_t k = 0; k < N_ENDINGS; k++) {
+        for (size_t k = 0; k < COUNT_OF(endings); k++) {
             if (str_has_suffix(*file, endings[k])) {
                 add_new(ret, xstrndup(*file, strlen(*file) - strlen(endings[k])));
             }
@@ -193,7 +192,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     }
     _cleanup_(texts_done) struct texts places = {0};
     places_list(&places);
-    const int r = read_in_places(&places, name, endings, N_ENDINGS, ret, err);
+    const int r = read_in_places(&places, name, endings, COUNT_OF(endings), ret, err);
     if (r == -ENOENT) {
         (void)err_set(err, ENOENT,
                       "benchmark '%s' not found: there is no file and no shipped definition of "

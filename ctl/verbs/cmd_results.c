@@ -26,8 +26,7 @@ static const struct program {
 
 static const struct program *program_of(const struct cli *cli)
 {
-    return array_find(programs, sizeof(programs) / sizeof(programs[0]), it,
-                      cli_output_is(cli, it->format));
+    return array_find(programs, COUNT_OF(programs), it, cli_output_is(cli, it->format));
 }
 
 static enum exit_code take_by(const struct cli *cli, const struct by **ret)
@@ -37,7 +36,7 @@ static enum exit_code take_by(const struct cli *cli, const struct by **ret)
         return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
                          cli->output, word);
     }
-    *ret = array_find(bys, sizeof(bys) / sizeof(bys[0]), it, str_eq(word, it->word));
+    *ret = array_find(bys, COUNT_OF(bys), it, str_eq(word, it->word));
     if (*ret != NULL) {
         return EXIT_OK;
     }
@@ -75,7 +74,7 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
 static bool wants_pivot(const struct cli *cli)
 {
     static const char *const options[] = {"rows", "columns", "cells", "ratio", "price"};
-    return array_any(options, sizeof(options) / sizeof(options[0]), it, args_has(&cli->args, *it));
+    return array_any(options, COUNT_OF(options), it, args_has(&cli->args, *it));
 }
 
 static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)

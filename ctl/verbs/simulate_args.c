@@ -38,7 +38,7 @@ static int parse_rate(const char *text, double *ret)
         const char *unit;
         double bits;
     } units[] = {{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         const size_t len = strlen(text), n = strlen(units[i].unit);
         if (len <= n || !str_eq(text + len - n, units[i].unit)) {
             continue;
@@ -103,7 +103,7 @@ static enum exit_code check_shaped(const struct cli *cli, const struct run_def *
     if (!spec_shapes_links(def->spec) || needs_links(def)) {
         return EXIT_OK;
     }
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
         if (args_get(&cli->args, options[i], NULL) != NULL) {
             _cleanup_(freep) char *fix = xasprintf("leave --%s out", options[i]);
             return cli_error(EXIT_USAGE, fix, "--%s: the definition shapes the links of all points",

@@ -557,16 +557,15 @@ static const struct maker makers[] = {
     {"trials", trials},
     {"phases", phases},
 };
-#define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 const char *charts_name(size_t i)
 {
-    return i < N_MAKERS ? makers[i].name : NULL;
+    return i < COUNT_OF(makers) ? makers[i].name : NULL;
 }
 
 bool charts_make(const struct layout *l, const char *name, struct chart *ret)
 {
-    for (size_t i = 0; i < N_MAKERS; i++) {
+    for (size_t i = 0; i < COUNT_OF(makers); i++) {
         if (str_eq(name, makers[i].name)) {
             const bool is_made = makers[i].make(l, &makers[i], ret);
             if (!is_made) {

@@ -253,8 +253,7 @@ static bool is_local_file(const char *word)
 {
     static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
     return word[0] == '/' && word[1] != '\0' &&
-           !array_any(everywhere, sizeof(everywhere) / sizeof(everywhere[0]), it,
-                      str_has_prefix(word, *it));
+           !array_any(everywhere, COUNT_OF(everywhere), it, str_has_prefix(word, *it));
 }
 
 static bool names_local_file(const struct launch *launch)

@@ -35,7 +35,7 @@ void words_add_differences(struct point_words *words, const struct point *first,
 static bool is_count(const char *name)
 {
     static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
-    return str_index(name, counts, sizeof(counts) / sizeof(counts[0])) >= 0;
+    return str_index(name, counts, COUNT_OF(counts)) >= 0;
 }
 
 void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)
