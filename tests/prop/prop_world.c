@@ -7,6 +7,7 @@
 #include "core/record.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_failure.h"
+#include "plan_format.h"
 #include "spec/stop_rule.h"
 
 /* ---- random numbers: splitmix64 ---- */
