@@ -26,7 +26,5 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or
  * could not be judged, else EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);
-/* How stdout is: its width, colour and characters. */
-struct terminal show_terminal(const struct cli *cli);
 /* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
 unsigned show_list_columns(void);

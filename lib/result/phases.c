@@ -17,7 +17,8 @@ const char *const limit_kind_names[] = {
     [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
 };
 
-bool phases_are_counted(const struct replica_result *r, enum role role)
+/* Is it of the role, and says its phases? */
+static bool are_counted(const struct replica_result *r, enum role role)
 {
     bool any = false;
     for (int k = 0; k < PHASE_COUNT; k++) {
@@ -30,7 +31,7 @@ struct step_means phases_of(const struct point_result *p)
 {
     struct step_means m = {0};
     point_each_replica (rep, p) {
-        if (!phases_are_counted(rep, point_leading_role(p->point))) {
+        if (!are_counted(rep, point_leading_role(p->point))) {
             continue;
         }
         const double steps = rep->summary.steps;
@@ -95,7 +96,7 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
 {
     struct phase_times t = {0};
     point_each_replica (r, p) {
-        if (phases_are_counted(r, role)) {
+        if (are_counted(r, role)) {
             add_times(&t, &r->summary);
         }
     }
@@ -174,7 +175,7 @@ struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
     struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
     point_each_replica (r, p) {
-        if (phases_are_counted(r, ROLE_PSERVER)) {
+        if (are_counted(r, ROLE_PSERVER)) {
             add_server(&sums, r);
         }
     }
