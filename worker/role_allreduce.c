@@ -2,7 +2,6 @@
  * nccl-tests, which the log rule of that name reads; docs/worker.md explains it. Ranks find each
  * other as workers of a training do: by BENCHD_WORKER_ADDRS, with the run's secret. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>

@@ -1,7 +1,6 @@
 /* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a
  * table, or one JSON document with -o json (docs/worker.md). */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 

@@ -2,7 +2,6 @@
 #include "worker/role_env.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
  * All numbers are in the machine's byte order, little-endian. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"

@@ -1,7 +1,6 @@
 /* What `benchctl doctor` asks a cluster: see doctor.h, cluster_internal.h. Each question is one
  * request; where the right to ask it is missing, the check is skipped and says so. */
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -5,7 +5,6 @@
  *
  * The API server and benchd may go away and come back during that time: of their failures only a
  * refusal to let us watch ends it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

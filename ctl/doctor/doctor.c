@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

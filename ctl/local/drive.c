@@ -5,7 +5,6 @@
 #include "ctl/local/drive.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include <uv.h>
 

@@ -1,7 +1,6 @@
 /* See try_seen.h. */
 #include "ctl/try/try_seen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,6 +1,5 @@
 /* benchctl simulate NAME: predicts every point of a definition without running it. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"

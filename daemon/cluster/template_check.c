@@ -2,7 +2,6 @@
 #include "daemon/cluster/template_check.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

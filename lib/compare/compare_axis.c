@@ -2,7 +2,6 @@
 #include "compare/compare_axis.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

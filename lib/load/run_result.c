@@ -2,7 +2,6 @@
 #include "load/run_result.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "core/member_number.h"

@@ -1,8 +1,6 @@
 /* A heap of times, see agenda.h. */
 #include "predict/agenda.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 
 void agenda_init(struct agenda *a, uint32_t n_actors)

@@ -2,7 +2,6 @@
 #include "result/pivot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"

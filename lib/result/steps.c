@@ -2,7 +2,6 @@
 #include "result/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "stats/stats.h"
