@@ -7,6 +7,7 @@
 #include "base/build_info.h"
 #include "base/exit_code.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "worker/bench.h"
 #include "worker/kernels/blas.h"
@@ -156,10 +157,7 @@ static int print_text(const struct command *c, const struct bench_result *r)
 static int print_trace(const struct command *c, const struct bench_result *r)
 {
     const struct bench_params *p = &c->params;
-    double sum_ms = 0;
-    for (uint32_t i = 0; i < r->n_layers; i++) {
-        sum_ms += r->layers[i].forward_ms + r->layers[i].backward_ms;
-    }
+    const double sum_ms = array_sum(r->layers, r->n_layers, l, l->forward_ms + l->backward_ms);
     printf("# %s, batch %u, %u thread%s: %.1f ms a step, without Adam's; mean of %zu steps\n"
            "# benchworker %s, source %s, kernels %s\n"
            "batchSize: %u\n"

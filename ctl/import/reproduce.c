@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "ctl/cli/whole_file.h"
 #include "ctl/cli/this_machine.h"
@@ -39,11 +40,7 @@ static char *recorded_of(const json_t *environments, const char *key)
     json_array_foreach (environments, i, entry) {
         const char *text =
             json_string_value(json_object_get(json_object_get(entry, "environment"), key));
-        bool is_new = text != NULL;
-        vec_each (const char *, it, &seen) {
-            is_new = is_new && !str_eq(*it, text);
-        }
-        if (is_new) {
+        if (text != NULL && !vec_any(&seen, it, str_eq(*it, text))) {
             *vec_push(&seen) = text;
             buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
         }

@@ -357,12 +357,8 @@ static int64_t batch_of(const struct run_def *def)
     if (w->batch_size > 0 && w->compute == COMPUTE_REAL) {
         return w->batch_size;
     }
-    for (uint32_t i = 1; i < m->n_points; i++) {
-        if (m->points[i].batch_size != m->points[0].batch_size) {
-            return 0;
-        }
-    }
-    return m->points[0].batch_size;
+    const int64_t first = m->points[0].batch_size;
+    return array_all(m->points, m->n_points, p, p->batch_size == first) ? first : 0;
 }
 
 /* Emulated trainers sleep as the trace says, whatever they have: all the same

@@ -68,14 +68,10 @@ static void sources_done(struct sources *sources)
 /* The entry of a list of maps with this name; NULL if none exists. */
 static const struct node *entry_of(const struct node *entries, const char *name)
 {
-    for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
-         i++) {
-        const char *entry_name = tree_get_text(entries->children[i], "name");
-        if (entry_name != NULL && str_eq(entry_name, name)) {
-            return entries->children[i];
-        }
-    }
-    return NULL;
+    return entries == NULL || entries->kind != NODE_SEQ
+               ? NULL
+               : array_find_item(entries->children, entries->n_children, entry,
+                                 str_eq_or_null(tree_get_text(entry, "name"), name));
 }
 
 /* The map under LIST[name == `name`].KEY, and a reader of its file. The first match wins. `r` and

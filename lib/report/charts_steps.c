@@ -21,10 +21,7 @@ static void take_values(struct spark *spark, const struct summary *s)
     spark->steps_each = s->series_k * k;
     for (uint32_t i = 0; i < s->n_series; i += k) {
         const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
-        double sum = 0;
-        for (uint32_t j = i; j < end; j++) {
-            sum += s->series_us[j];
-        }
+        const double sum = array_sum(s->series_us + i, end - i, us, *us);
         *vec_push(&spark->values) = MS_PER_US * sum / (end - i);
     }
 }

@@ -403,11 +403,7 @@ struct table *layout_points(const struct layout *l, unsigned parts)
 
 bool layout_has_systems_alone(const struct layout *l)
 {
-    bool alone = l->words.systems;
-    vec_each (const char *, name, &l->words.names) {
-        alone = alone && layout_follows_system(l, *name);
-    }
-    return alone;
+    return l->words.systems && vec_all(&l->words.names, name, layout_follows_system(l, *name));
 }
 
 bool layout_has_words(const struct layout *l)

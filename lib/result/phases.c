@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "result/result.h"
 
 #define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
@@ -20,11 +21,8 @@ const char *const limit_kind_names[] = {
 /* Is it of the role, and says its phases? */
 static bool are_counted(const struct replica_result *r, enum role role)
 {
-    bool any = false;
-    for (int k = 0; k < PHASE_COUNT; k++) {
-        any = any || r->summary.phase_ns[k] > 0;
-    }
-    return any && r->row->id.role == role && r->has_summary && r->summary.steps > 0;
+    return array_any(r->summary.phase_ns, PHASE_COUNT, ns, *ns > 0) && r->row->id.role == role &&
+           r->has_summary && r->summary.steps > 0;
 }
 
 struct step_means phases_of(const struct point_result *p)
