@@ -9,7 +9,6 @@ void agenda_init(struct agenda *a, uint32_t n_actors)
         .heap = xnew_array(uint32_t, n_actors),
         .place = xnew_array(uint32_t, n_actors),
         .time_s = xnew_array(double, n_actors),
-        .n_actors = n_actors,
     };
 }
 
