@@ -40,7 +40,6 @@ static const struct arg_opt opts[] = {
 };
 /* clang-format on */
 #define KEEP_BYTES_MIN (INT64_C(1) << 20) /* an empty store has less */
-#define N_OPTS (sizeof(opts) / sizeof(opts[0]))
 
 #define SUMMARY "runs the BenchmarkRuns of one namespace of a Kubernetes cluster"
 
@@ -61,7 +60,7 @@ static void print_page(void)
               "the next benchd continues with them.",
               &page);
     roff_section("OPTIONS", &page);
-    roff_options(opts, N_OPTS, &page);
+    roff_options(opts, COUNT_OF(opts), &page);
     roff_exit_codes("benchd", &page);
     roff_see_also((const char *const[]){"benchctl", "kubectl", NULL}, 1, &page);
     (void)fputs(buf_cstr(&page), stdout); /* as in print_help */
@@ -72,7 +71,7 @@ static void print_help(void)
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_puts(&text, "benchd: " SUMMARY "\n\n"
                     "usage: benchd [OPTIONS]\n\n");
-    args_help(opts, N_OPTS, &text);
+    args_help(opts, COUNT_OF(opts), &text);
     (void)fputs(buf_cstr(&text), stdout); /* the reader may close stdout */
 }
 
@@ -171,7 +170,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
         return 1;
     }
     _cleanup_(args_done) struct args args = {0};
-    const int r = args_parse(opts, N_OPTS, argc - 1, argv + 1, &args, err);
+    const int r = args_parse(opts, COUNT_OF(opts), argc - 1, argv + 1, &args, err);
     if (r < 0) {
         return r;
     }

@@ -1,6 +1,5 @@
 #include "worker/bench.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

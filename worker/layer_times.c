@@ -1,8 +1,6 @@
 #include "worker/layer_times.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

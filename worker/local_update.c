@@ -1,7 +1,6 @@
 /* See local_update.h. */
 #include "worker/local_update.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -7,6 +7,7 @@
 
 #include "base/build_info.h"
 #include "base/exit_code.h"
+#include "base/mem.h"
 #include "base/roff.h"
 #include "base/str.h"
 #include "config.h"
@@ -25,12 +26,11 @@ static const struct role_verb roles[] = {
     {"bench", role_bench, "Measure the speed of training steps, layer by layer"},
     {"allreduce", role_allreduce, "Measure all-reduce among workers, size by size"},
 };
-#define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 
 static void print_help(FILE *to)
 {
     fprintf(to, "Usage: benchworker ROLE [OPTION...]\n\nRoles:\n");
-    for (size_t i = 0; i < N_ROLES; i++) {
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
     }
     fprintf(to, "\nRun 'benchworker ROLE --help' for the options of a role, 'benchworker "
@@ -55,7 +55,7 @@ static void print_page(void)
               "variables that an option stands for.",
               &page);
     roff_section("ROLES", &page);
-    for (size_t i = 0; i < N_ROLES; i++) {
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         roff_item(roles[i].name, roles[i].help, &page);
     }
     roff_exit_codes("benchworker", &page);
@@ -79,11 +79,11 @@ static int flushed(int code)
 
 static int unknown_role(const char *word)
 {
-    const char *names[N_ROLES];
-    for (size_t i = 0; i < N_ROLES; i++) {
+    const char *names[COUNT_OF(roles)];
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         names[i] = roles[i].name;
     }
-    const char *hint = str_suggest(word, names, N_ROLES);
+    const char *hint = str_suggest(word, names, COUNT_OF(roles));
     if (hint != NULL) {
         fprintf(stderr, "benchworker: unknown role '%s'; did you mean %s?\n", word, hint);
     } else {
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         print_page();
         return flushed(EXIT_OK);
     }
-    for (size_t i = 0; i < N_ROLES; i++) {
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         if (str_eq(roles[i].name, argv[1])) {
             return flushed(roles[i].run(argc - 1, argv + 1));
         }

@@ -9,7 +9,6 @@
 
 #include "base/build_info.h"
 #include "base/mem.h"
-#include "host/host.h"
 #include "config.h"
 #include "worker/kernels/blas.h"
 
@@ -77,7 +76,7 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"seed", json_integer(e->seed)},
         {"compute", e->is_emulated ? json_string("Emulated") : NULL},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)json_object_set_new(o, rows[i].key, rows[i].value); /* NULL is left out */
     }
     host_digest(o, r->environment_digest);

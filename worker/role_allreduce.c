@@ -2,7 +2,6 @@
  * nccl-tests, which the log rule of that name reads; docs/worker.md explains it. Ranks find each
  * other as workers of a training do: by BENCHD_WORKER_ADDRS, with the run's secret. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -37,7 +36,6 @@ static const struct arg_opt options[] = {
      "measured, halving or doubling"},
     {"output_file", 'J', "FILE", "Also write the figures to FILE, as JSON"},
 };
-#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 /* A transport of messages. Another one is a row. */
 static const struct backend {
@@ -51,7 +49,6 @@ static const struct backend {
     {"nccl", EXCHANGE_TRANSPORT_NCCL, collective_nccl_new},
     {"auto", EXCHANGE_TRANSPORT_AUTO, collective_mesh_new},
 };
-#define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
 struct command {
     struct role_env env;
@@ -126,7 +123,7 @@ static int take_algorithm(const struct args *a, enum collective_algorithm *ret, 
 static int take_backend(const struct args *a, const struct backend **ret, struct err *err)
 {
     const char *name = args_get(a, "backend", backends[0].name);
-    *ret = array_find(backends, N_BACKENDS, it, str_eq(name, it->name));
+    *ret = array_find(backends, COUNT_OF(backends), it, str_eq(name, it->name));
     return *ret != NULL
                ? 0
                : err_set(err, EINVAL, "--backend '%s': expected tcp, shm, nccl or auto", name);
@@ -386,7 +383,7 @@ int role_allreduce(int argc, char *const *argv)
     struct err err = {0};
     int r = role_env_read_rank(
         "allreduce", "Measure all-reduce among workers, size by size, as nccl-tests does.", options,
-        N_OPTIONS, argc, argv, &c.env, &err);
+        COUNT_OF(options), argc, argv, &c.env, &err);
     if (r > 0) {
         return EXIT_OK;
     }

@@ -1,13 +1,13 @@
 /* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a
  * table, or one JSON document with -o json (docs/worker.md). */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 
 #include "base/build_info.h"
 #include "base/exit_code.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "worker/bench.h"
 #include "worker/kernels/blas.h"
@@ -23,7 +23,6 @@ static const struct arg_opt options[] = {
     {"output", 'o', "FORMAT",
      "text, json, or trace: times for spec.workload.trace of a definition (default text)"},
 };
-#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 struct command {
     struct bench_params params;
@@ -50,7 +49,7 @@ static int take_options(const struct args *a, struct command *c, struct err *err
         return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
     c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
-    r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
+    r = role_take_numbers(a, rows, COUNT_OF(rows), err);
     c->params.batch = (uint32_t)batch;
     c->params.threads = (uint32_t)threads;
     c->params.steps = (size_t)steps;
@@ -158,10 +157,7 @@ static int print_text(const struct command *c, const struct bench_result *r)
 static int print_trace(const struct command *c, const struct bench_result *r)
 {
     const struct bench_params *p = &c->params;
-    double sum_ms = 0;
-    for (uint32_t i = 0; i < r->n_layers; i++) {
-        sum_ms += r->layers[i].forward_ms + r->layers[i].backward_ms;
-    }
+    const double sum_ms = array_sum(r->layers, r->n_layers, l, l->forward_ms + l->backward_ms);
     printf("# %s, batch %u, %u thread%s: %.1f ms a step, without Adam's; mean of %zu steps\n"
            "# benchworker %s, source %s, kernels %s\n"
            "batchSize: %u\n"
@@ -205,7 +201,7 @@ int role_bench(int argc, char *const *argv)
         .usage = "[OPTION...]",
         .text = "Measure training steps on synthetic data in memory, layer by layer.",
         .options = options,
-        .n_options = N_OPTIONS,
+        .n_options = COUNT_OF(options),
         .run = run,
     };
     return role_command_run(&command, argc, argv);

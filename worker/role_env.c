@@ -2,7 +2,6 @@
 #include "worker/role_env.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "worker/comm/link/handshake.h"
 #include "worker/role_options.h"
 
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 #define TRAINER 1u
 #define PSERVER 2u
 #define WORKER 4u
@@ -135,7 +133,7 @@ struct reader {
 };
 
 #define OWN_MAX 16
-#define OPTIONS_MAX (OWN_MAX + N(variables) + N(other_options))
+#define OPTIONS_MAX (OWN_MAX + COUNT_OF(variables) + COUNT_OF(other_options))
 
 /* In the order of the tables. */
 static size_t list_options(const struct reader *reader, struct arg_opt ret[OPTIONS_MAX])
@@ -146,12 +144,12 @@ static size_t list_options(const struct reader *reader, struct arg_opt ret[OPTIO
         ret[n] = reader->own[n];
         n++;
     }
-    for (size_t i = 0; i < N(variables); i++) {
+    for (size_t i = 0; i < COUNT_OF(variables); i++) {
         if ((variables[i].roles & reader->bit) != 0) {
             ret[n++] = variables[i].opt;
         }
     }
-    for (size_t i = 0; i < N(other_options); i++) {
+    for (size_t i = 0; i < COUNT_OF(other_options); i++) {
         if ((other_options[i].roles & reader->bit) != 0) {
             ret[n++] = other_options[i].opt;
         }
@@ -248,7 +246,7 @@ static int check_variables_of_worker(const struct role_env *e, struct err *err)
         {"WIRE", "wire", "Fp32", "only parameter servers and their trainers send other numbers"},
         {"MODE", "mode", "Sync", "only parameter servers and their trainers have other modes"},
     };
-    for (size_t i = 0; i < N(variables_of_others); i++) {
+    for (size_t i = 0; i < COUNT_OF(variables_of_others); i++) {
         char source[48];
         const char *only = variables_of_others[i].only;
         const char *value = look_up(&e->args, variables_of_others[i].name,
@@ -479,7 +477,7 @@ static int read_settings(const struct reader *reader, int argc, char *const *arg
     if (r >= 0 && e.args.n_words > 0) {
         r = err_set(err, EINVAL, "unexpected argument '%s'", e.args.words[0]);
     }
-    for (size_t i = 0; r >= 0 && i < N(variables); i++) {
+    for (size_t i = 0; r >= 0 && i < COUNT_OF(variables); i++) {
         if ((variables[i].roles & reader->bit) != 0) {
             r = read_variable(&e, &variables[i], err);
         }

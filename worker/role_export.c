@@ -10,7 +10,6 @@
  * All numbers are in the machine's byte order, little-endian. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -35,7 +34,6 @@ static const struct arg_opt options[] = {
     {"steps", 0, "N", "Write the batches of the first N steps (default 0: parameters only)"},
     {"seed", 0, "N", "Seed of parameters, order and synthetic data (default 1)"},
 };
-#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 struct command {
     const char *dir, *model, *source; /* borrowed from argv */
@@ -51,7 +49,7 @@ static int take_options(const struct args *a, struct command *c, struct err *err
         {"steps", 0, 0, MAX_STEPS, &c->steps},
         {"seed", 1, 0, INT64_MAX, &c->seed},
     };
-    const int r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
+    const int r = role_take_numbers(a, rows, COUNT_OF(rows), err);
     if (r < 0) {
         return r;
     }
@@ -226,7 +224,7 @@ int role_export(int argc, char *const *argv)
         .text = "Write initial parameters and batches, so that another program can start from the "
                 "same values.",
         .options = options,
-        .n_options = N_OPTIONS,
+        .n_options = COUNT_OF(options),
         .run = run,
     };
     return role_command_run(&command, argc, argv);

@@ -2,7 +2,6 @@
  * of one trial. It computes the initial values itself instead of receiving them
  * (model_init_params). */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* `benchworker train`: trains in this process and tests after each epoch. Prints one line per epoch
  * to stdout; with -o json it prints the records of docs/contracts/record.md to stdout and the lines
  * to stderr. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/exit_code.h"
@@ -27,7 +26,6 @@ static const struct arg_opt options[] = {
     {"no-dropout", 0, NULL, "Train without dropout"},
     {"output", 'o', "FORMAT", "text or json (default text)"},
 };
-#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 struct command {
     struct train_params params;
@@ -48,7 +46,7 @@ static int take_numbers(const struct args *a, struct command *c, struct err *err
         {"limit", 0, 0, MAX_COUNT, &c->limit},
         {"test-limit", -1, 0, MAX_COUNT, &c->test_limit},
     };
-    const int r = role_take_numbers(a, rows, sizeof(rows) / sizeof(rows[0]), err);
+    const int r = role_take_numbers(a, rows, COUNT_OF(rows), err);
     c->params.batch = (uint32_t)batch;
     c->params.threads = (uint32_t)threads;
     c->params.epochs = (uint64_t)epochs;
@@ -145,7 +143,7 @@ int role_train(int argc, char *const *argv)
         .usage = "[OPTION...]",
         .text = "Train in one process, without peers, and test after each epoch.",
         .options = options,
-        .n_options = N_OPTIONS,
+        .n_options = COUNT_OF(options),
         .run = run,
     };
     return role_command_run(&command, argc, argv);

@@ -11,7 +11,6 @@
  * line to stderr, and exits with a code of base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"

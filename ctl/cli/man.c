@@ -21,7 +21,7 @@ static const struct {
 static void put_variables(struct buf *out)
 {
     roff_section("ENVIRONMENT", out);
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(variables); i++) {
         roff_item(variables[i].name, variables[i].text, out);
     }
 }

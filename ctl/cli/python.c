@@ -49,7 +49,7 @@ int python_missing(const struct profile *profile, struct buf *ret)
 {
     VEC(char *) argv = {0};
     char *const fixed[] = {profile->interpreter, (char *)"-I", (char *)"-c", (char *)code};
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(fixed); i++) {
         *vec_push(&argv) = fixed[i];
     }
     vec_each (char *const, package, &profile->packages) {

@@ -104,7 +104,7 @@ int host_find_worker(char **ret, struct err *err)
     static const char *const places[] = {"benchworker", "../worker/benchworker",
                                          "../libexec/benchd/benchworker"};
     _cleanup_(freep) char *folder = host_program_folder();
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
         _cleanup_(freep) char *path = xasprintf("%s/%s", folder, places[i]);
         if (is_program(path)) {
             *ret = take_ptr(path);

@@ -16,7 +16,7 @@ const struct arg_opt usage_global_opts[] = {
     {"color", 0, "WHEN", "Use colors: auto, always or never"},
     {"no-headers", 0, NULL, "Print lists without headers"},
 };
-const size_t usage_n_global_opts = sizeof(usage_global_opts) / sizeof(usage_global_opts[0]);
+const size_t usage_n_global_opts = COUNT_OF(usage_global_opts);
 
 /* A|B|C after a heading, in lines of at most 80 characters. */
 static void put_formats(const char *formats, struct buf *out)

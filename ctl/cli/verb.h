@@ -5,6 +5,7 @@
 
 #include "base/args.h"
 #include "base/exit_code.h"
+#include "base/mem.h"
 
 struct cli; /* ctl/cli/cli.h */
 
@@ -22,5 +23,5 @@ struct verb {
     enum exit_code (*run)(struct cli *cli);
 };
 /* The two members of an array of options. */
-#define VERB_OPTS(list) .opts = (list), .n_opts = sizeof(list) / sizeof((list)[0])
+#define VERB_OPTS(list) .opts = (list), .n_opts = COUNT_OF(list)
 #define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */

@@ -1,7 +1,6 @@
 /* Finds benchd and sends requests to its API. See cluster_internal.h. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,7 +1,6 @@
 /* What `benchctl doctor` asks a cluster: see doctor.h, cluster_internal.h. Each question is one
  * request; where the right to ask it is missing, the check is skipped and says so. */
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -84,7 +83,6 @@ static const struct right {
     {"", "pods", "", "list"},
     {"", "pods", "log", "get"},
 };
-#define N_RIGHTS (sizeof(rights) / sizeof(rights[0]))
 
 static json_t *review_of(const struct cluster *c, const struct right *right)
 {
@@ -122,7 +120,7 @@ static void check_rights(struct cluster *c, struct checks *checks)
     _cleanup_(buf_done) struct buf missing = BUF_INIT;
     struct err err = {0};
     int r = 1;
-    for (size_t i = 0; i < N_RIGHTS && r >= 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(rights) && r >= 0; i++) {
         r = has_right(c, &rights[i], &err);
         if (r == 0) {
             put_right(&rights[i], &missing);
@@ -136,7 +134,7 @@ static void check_rights(struct cluster *c, struct checks *checks)
         checks_fail(checks, "rights", EXIT_NOT_AUTHORISED, fix, "missing in '%s': %s", c->ns,
                     buf_cstr(&missing));
     } else {
-        checks_ok(checks, "rights", "all %zu that benchctl uses in '%s'", N_RIGHTS, c->ns);
+        checks_ok(checks, "rights", "all %zu that benchctl uses in '%s'", COUNT_OF(rights), c->ns);
     }
 }
 

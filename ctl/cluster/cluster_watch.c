@@ -5,12 +5,10 @@
  *
  * The API server and benchd may go away and come back during that time: of their failures only a
  * refusal to let us watch ends it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"

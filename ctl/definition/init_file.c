@@ -54,13 +54,9 @@ static bool is_plain_mpirun(const char *const *words, size_t n_words)
                                       "--oversubscribe",
                                       "--machinefile",
                                       NULL};
-    for (size_t i = 0; i < n_words; i++) {
-        if (str_is_one_of(words[i], own)) {
-            return false;
-        }
-    }
-    return str_eq(file_last_part(words[0]), "mpirun") ||
-           str_eq(file_last_part(words[0]), "mpiexec");
+    return !array_any(words, n_words, word, str_is_one_of(*word, own)) &&
+           (str_eq(file_last_part(words[0]), "mpirun") ||
+            str_eq(file_last_part(words[0]), "mpiexec"));
 }
 
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
@@ -80,7 +76,7 @@ const char *init_guess_profile(const char *const *words, size_t n_words, const c
         *ret_why = "the command starts its own processes";
         return "none";
     }
-    for (size_t i = 0; script != NULL && i < sizeof(marks) / sizeof(marks[0]); i++) {
+    for (size_t i = 0; script != NULL && i < COUNT_OF(marks); i++) {
         if (strstr(script, marks[i].text) != NULL) {
             *ret_why = marks[i].why;
             return marks[i].profile;
@@ -114,12 +110,9 @@ static const struct shape shapes[] = {
 
 static struct shape shape_of(const char *profile)
 {
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        if (str_eq(shapes[i].profile, profile)) {
-            return shapes[i];
-        }
-    }
-    return (struct shape){.profile = profile};
+    const struct shape *shape =
+        array_find(shapes, COUNT_OF(shapes), it, str_eq(it->profile, profile));
+    return shape != NULL ? *shape : (struct shape){.profile = profile};
 }
 
 /* ---- text ---- */
@@ -136,7 +129,7 @@ static void put_scalar(struct buf *out, const char *text)
                                 (*c == ':' && c[1] != '\0' && c[1] != ' '));
         has_letter = has_letter || isalpha((unsigned char)*c);
     }
-    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(keywords); i++) {
         is_plain = is_plain && strcasecmp(text, keywords[i]) != 0 &&
                    strcasecmp(text + 1, keywords[i]) != 0;
     }
@@ -265,7 +258,7 @@ static const char *processes_each(const struct init_params *p)
 {
     static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
     for (size_t i = 0; i < p->n_words; i++) {
-        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+        for (size_t k = 0; k < COUNT_OF(names); k++) {
             if (!str_has_prefix(p->words[i], names[k])) {
                 continue;
             }

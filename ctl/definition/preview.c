@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/texts.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
@@ -36,13 +37,7 @@ static int measure_all(const struct run_def *def, struct point_rate **ret, struc
 /* Have all points this value? */
 static bool is_common(const struct run_def *def, const struct param *param)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct value *other = params_get(&def->matrix.points[i].params, param->name);
-        if (other == NULL || !value_eq(other, &param->value)) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(def->matrix.points, def->matrix.n_points, p, params_has(&p->params, param));
 }
 
 enum params_shown {
@@ -91,13 +86,8 @@ static bool is_shown(const struct point *p, size_t system)
 
 static bool has_pservers(const struct run_def *def, size_t system)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(def->matrix.points, def->matrix.n_points, p,
+                     is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0);
 }
 
 /* The heading above the number of those who train. */

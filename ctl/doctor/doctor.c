@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "report/terminal.h"
 
@@ -43,12 +43,8 @@ void checks_add(struct checks *c, struct check check, const char *fix, const cha
 
 enum exit_code checks_exit_code(const struct checks *c)
 {
-    vec_each (const struct check, check, &c->list) {
-        if (check->outcome == CHECK_FAIL) {
-            return check->code;
-        }
-    }
-    return EXIT_OK;
+    const struct check *failed = vec_find(&c->list, it, it->outcome == CHECK_FAIL);
+    return failed == NULL ? EXIT_OK : failed->code;
 }
 
 #define FOUND_AT 18 /* where the texts begin: "warn  kubeconfig  " */

@@ -87,8 +87,7 @@ static const struct derived {
     {"tables/points.csv", make_tables, SHEET_CSV},
     {"tables/results.md", make_tables, SHEET_MARKDOWN},
 };
-#define N_DERIVED (sizeof(derived) / sizeof(derived[0]))
-#define FIRST_LOG (1 + N_DERIVED) /* index of a member */
+#define FIRST_LOG (1 + COUNT_OF(derived)) /* index of a member */
 
 /* ---- writing ---- */
 
@@ -123,7 +122,7 @@ int archive_run_new(const struct loaded_run *run, const char *program, struct ar
      * UTF-8, records have not. */
     _cleanup_(loaded_run_done) struct loaded_run as_read = {0};
     int r = archive_run_load(&a, &as_read, err);
-    for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
         derived[i].make(&as_read, derived[i].form, &text);
         archive_add_take(&a, derived[i].name, &text);
     }
@@ -291,7 +290,7 @@ static int check_order(const struct archive *a, struct err *err)
 int archive_run_check(const struct archive *a, const struct loaded_run *run, struct err *err)
 {
     int r = check_order(a, err);
-    for (size_t i = 0; i < N_DERIVED && r >= 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
         r = check_derived(a, run, i, err);
     }
     size_t n_logs = 0;

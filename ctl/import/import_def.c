@@ -27,11 +27,7 @@ static const struct import_trial *find_trial(const struct import_trials *trials,
 
 static size_t count_trials(const struct import_trials *trials, const struct params *params)
 {
-    size_t n = 0;
-    vec_each (const struct import_trial, it, &trials->list) {
-        n += same_params(&it->params, params);
-    }
-    return n;
+    return vec_sum(&trials->list, it, (size_t)same_params(&it->params, params));
 }
 
 static int64_t number_of(const struct import_trial *trial, const char *name)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/find.h"
 #include "ctl/import/import_args.h"
@@ -117,7 +118,7 @@ static enum exit_code take_names(struct import *im)
         {"dataset", NAME_UNKNOWN, &o->dataset, free_name_is_valid},
         {"exchange", NAME_UNKNOWN, &o->exchange, free_name_is_valid},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *value = args_get(&im->cli->args, rows[i].option, rows[i].fallback);
         *rows[i].ret = value;
         if (!rows[i].is_valid(value)) {
@@ -197,11 +198,7 @@ static void on_bytes(void *ctx, const char *data, size_t len)
 
 static size_t count_files(const struct import *im)
 {
-    size_t n = 0;
-    vec_each (const struct import_trial, it, &im->trials.list) {
-        n += it->files.len;
-    }
-    return n;
+    return vec_sum(&im->trials.list, it, it->files.len);
 }
 
 /* A log that is given twice would look like two trials that agree. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "ctl/cli/whole_file.h"
 #include "ctl/cli/this_machine.h"
@@ -39,11 +40,7 @@ static char *recorded_of(const json_t *environments, const char *key)
     json_array_foreach (environments, i, entry) {
         const char *text =
             json_string_value(json_object_get(json_object_get(entry, "environment"), key));
-        bool is_new = text != NULL;
-        vec_each (const char *, it, &seen) {
-            is_new = is_new && !str_eq(*it, text);
-        }
-        if (is_new) {
+        if (text != NULL && !vec_any(&seen, it, str_eq(*it, text))) {
             *vec_push(&seen) = text;
             buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
         }
@@ -74,7 +71,7 @@ static void put_worker(const json_t *environments, const char *worker, struct bu
     char *argv[] = {(char *)worker, (char *)"--version", NULL};
     _cleanup_(buf_done) struct buf version = BUF_INIT;
     (void)host_run(argv, &version); /* what it does not say is not known */
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
         _cleanup_(freep) char *recorded = recorded_of(environments, keys[i]);
         _cleanup_(freep) char *here = value_in(&version, keys[i]);
         put_fact(out, keys[i], recorded, here, n_differ);
@@ -113,7 +110,7 @@ size_t reproduce_describe(const struct archive *a, const struct loaded_run *run,
         static const struct {
             const char *what, *key;
         } rows[] = {{"source", "source"}, {"cpu model", "cpu_model"}, {"kernel", "kernel"}};
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
             _cleanup_(freep) char *recorded = recorded_of(environments, rows[i].key);
             char clean[TEXT_SIZE];
             text_put(clean, sizeof(clean), "%s", recorded);

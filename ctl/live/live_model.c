@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "core/throughput.h"
 #include "decide/policy_wait.h"
 #include "stats/stats.h"
@@ -177,10 +178,7 @@ bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *re
 void live_model_waits_for(const struct live_model *m, struct buf *out)
 {
     const struct live_model_current *c = &m->current;
-    size_t n_begun = 0;
-    vec_each (const struct live_model_trainer, t, &c->trainers) {
-        n_begun += t->has_begun ? 1 : 0;
-    }
+    const size_t n_begun = vec_sum(&c->trainers, t, (size_t)t->has_begun);
     if (wait_is_in(&m->status)) {
         buf_printf(out, "%s: %s", m->status.reason, m->status.message);
     } else if (c->is_active && n_begun == 0) {

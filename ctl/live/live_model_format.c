@@ -11,7 +11,6 @@
  * fit whole is left out, the least important first. */
 #include "ctl/live/live_model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

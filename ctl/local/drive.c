@@ -5,7 +5,6 @@
 #include "ctl/local/drive.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include <uv.h>
 
@@ -14,12 +13,11 @@
 #include "run/processes/processes.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 struct drive {
     const struct drive_params *params;
     uv_loop_t loop;
-    uv_signal_t signals[N_SIGNALS];
+    uv_signal_t signals[COUNT_OF(signals)];
     uv_timer_t timeout;
     uv_timer_t enough; /* runs out at once: a record comes while its replica is being read */
     struct launcher *launcher;
@@ -120,7 +118,7 @@ static bool is_ignored(int signum)
 
 static void start_handles(struct drive *d)
 {
-    for (size_t i = 0; i < N_SIGNALS; i++) {
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
         (void)uv_signal_init(&d->loop, &d->signals[i]); /* fails only without a signal pipe */
         d->signals[i].data = d;
         if (!is_ignored(signals[i])) {
@@ -141,7 +139,7 @@ static void start_handles(struct drive *d)
 
 static void close_handles(struct drive *d)
 {
-    for (size_t i = 0; i < N_SIGNALS; i++) {
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     }
     uv_close((uv_handle_t *)&d->timeout, NULL);

@@ -1,8 +1,6 @@
 /* Runs of the local store, see backend.h. */
 #include "ctl/local/local.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
 #include "ctl/cli/this_machine.h"
@@ -66,10 +67,8 @@ static enum exit_code check_links(const struct run_def *def)
 {
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct link *link = &def->matrix.points[i].link;
-        bool is_new = link->bits_per_s > 0;
-        for (uint32_t k = 0; k < i; k++) {
-            is_new = is_new && !link_eq(link, &def->matrix.points[k].link);
-        }
+        const bool is_new =
+            link->bits_per_s > 0 && !array_any(def->matrix.points, i, p, link_eq(link, &p->link));
         struct err err;
         if (is_new && links_try(link, &err) < 0) {
             char text[LINK_TEXT_MAX];

@@ -173,11 +173,8 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(environments[i], key);
-        bool is_new = value != NULL;
-        is_known = is_known || (is_new && !json_is_null(value));
-        vec_each (const json_t *, old, &seen) {
-            is_new = is_new && !json_equal(*old, value);
-        }
+        const bool is_new = value != NULL && !vec_any(&seen, old, json_equal(*old, value));
+        is_known = is_known || (value != NULL && !json_is_null(value));
         if (is_new && seen.len < 8) {
             buf_puts(&text, seen.len == 0 ? "" : " | ");
             value_text(value, &text);
@@ -250,12 +247,10 @@ static void add_phase(struct table *t, const char *type, bool is_true, const str
 static void format_conditions(const struct describe_params *p, struct buf *out)
 {
     const struct run_status *st = &p->run->row.status;
-    bool unknown_metrics = false;
+    const bool unknown_metrics =
+        array_any(p->run->rows, p->run->n_rows, row, row->outcome == ATTEMPT_METRICS_UNAVAILABLE);
     size_t n_missed = 0, n_unjudged = 0;
     const size_t n_skipped = p->run->result->skipped.len;
-    for (size_t i = 0; i < p->run->n_rows; i++) {
-        unknown_metrics = unknown_metrics || p->run->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
-    }
     vec_each (const struct threshold_result, t, &p->run->result->thresholds) {
         n_missed += t->verdict == THRESHOLD_FAILED;
         n_unjudged += t->verdict == THRESHOLD_UNKNOWN;

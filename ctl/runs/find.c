@@ -3,16 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "doc/tree.h"
 #include "ctl/cli/whole_file.h"
@@ -67,7 +66,6 @@ void places_list(struct texts *ret)
 }
 
 static const char *const endings[] = {".yaml", ".yml", ".json"};
-#define N_ENDINGS (sizeof(endings) / sizeof(endings[0]))
 
 static bool is_file(const char *path)
 {
@@ -77,12 +75,8 @@ static bool is_file(const char *path)
 
 bool definition_is_file(const char *name)
 {
-    for (size_t i = 0; i < N_ENDINGS; i++) {
-        if (str_has_suffix(name, endings[i])) {
-            return true;
-        }
-    }
-    return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
+    return array_any(endings, COUNT_OF(endings), it, str_has_suffix(name, *it)) ||
+           strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
 static void add_new(struct texts *sorted, char *name_take)
@@ -103,7 +97,7 @@ void definition_names(struct texts *ret)
         file_names(*place, &files);
     }
     vec_each (char *const, file, &files.list) {
-        for (size_t k = 0; k < N_ENDINGS; k++) {
+        for (size_t k = 0; k < COUNT_OF(endings); k++) {
             if (str_has_suffix(*file, endings[k])) {
                 add_new(ret, xstrndup(*file, strlen(*file) - strlen(endings[k])));
             }
@@ -198,7 +192,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     }
     _cleanup_(texts_done) struct texts places = {0};
     places_list(&places);
-    const int r = read_in_places(&places, name, endings, N_ENDINGS, ret, err);
+    const int r = read_in_places(&places, name, endings, COUNT_OF(endings), ret, err);
     if (r == -ENOENT) {
         (void)err_set(err, ENOENT,
                       "benchmark '%s' not found: there is no file and no shipped definition of "

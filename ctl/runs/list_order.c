@@ -42,7 +42,7 @@ int order_column_find(const char *word, const char *const *columns)
     const bool has_braces = len >= 2 && word[0] == '{' && word[len - 1] == '}';
     _cleanup_(freep) char *plain = has_braces ? xstrndup(word + 1, len - 2) : xstrdup(word);
     const char *name = plain;
-    for (size_t i = 0; i < sizeof(kubectl_columns) / sizeof(kubectl_columns[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(kubectl_columns); i++) {
         name = str_eq(plain, kubectl_columns[i][0]) ? kubectl_columns[i][1] : name;
     }
     for (int i = 0; columns[i] != NULL; i++) {

@@ -55,7 +55,7 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
 const char *run_word_name(const char *what)
 {
     static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (str_has_prefix(what, kinds[i])) {
             return what + strlen(kinds[i]);
         }

@@ -20,7 +20,7 @@ static void read_cause(const json_t *status, struct run_status *ret)
     } rows[] = {{"Failed", "True"},    {"Accepted", "False"}, {"Complete", "True"},
                 {"Suspended", "True"}, {"Waiting", "True"},   {"Running", "True"},
                 {"Running", "False"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const json_t *c = fact_find(json_object_get(status, "conditions"), "type", rows[i].type);
         if (str_eq(fact_text(c, "status"), rows[i].status)) {
             text_put(ret->reason, sizeof(ret->reason), "%s", fact_text(c, "reason"));

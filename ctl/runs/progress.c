@@ -42,7 +42,7 @@ int progress_mode_choose(const struct cli *cli, const char *word, enum progress_
         *ret = cli->is_quiet ? PROGRESS_NONE : terminal_can_live() ? PROGRESS_LIVE : PROGRESS_PLAIN;
         return 0;
     }
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
         if (str_eq(word, modes[i].word)) {
             *ret = modes[i].mode;
             return 0;

@@ -18,7 +18,7 @@ enum exit_code run_opts_take(const struct cli *cli, struct run_opts *ret)
     }
     ret->resume = args_get(&cli->args, "resume", NULL);
     static const char *const of_new_runs[] = {"file", "systems", "set", "steps", "repeats"};
-    size_t n = ret->resume == NULL ? 0 : sizeof(of_new_runs) / sizeof(of_new_runs[0]);
+    size_t n = ret->resume == NULL ? 0 : COUNT_OF(of_new_runs);
     for (size_t i = 0; i < n; i++) {
         if (cli->args.n_words > 0 || args_has(&cli->args, of_new_runs[i])) {
             return cli_error(

@@ -14,19 +14,14 @@ unsigned show_list_columns(void)
     return isatty(STDOUT_FILENO) == 1 ? terminal_columns(STDOUT_FILENO) : 0;
 }
 
-struct terminal show_terminal(const struct cli *cli)
+void show_begin(const struct cli *cli, struct sheet *sheet)
 {
-    return (struct terminal){
+    const struct terminal term = {
         .columns = terminal_columns(STDOUT_FILENO),
         .color = cli->color_stdout,
         .ascii = cli->ascii,
         .wide = cli_output_is(cli, "wide"),
     };
-}
-
-void show_begin(const struct cli *cli, struct sheet *sheet)
-{
-    const struct terminal term = show_terminal(cli);
     sheet_init(sheet,
                cli_output_is(cli, "json")       ? SHEET_JSON
                : cli_output_is(cli, "csv")      ? SHEET_CSV

@@ -28,7 +28,5 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
 enum exit_code show_exit_code(const struct result *result);
 /* Gives the times of a result the costs that --price asks for. */
 enum exit_code show_set_price(const struct cli *cli, struct result *r);
-/* How stdout is: its width, colour and characters. */
-struct terminal show_terminal(const struct cli *cli);
 /* The columns that a list on stdout may have; 0: stdout is no terminal, so any number. */
 unsigned show_list_columns(void);

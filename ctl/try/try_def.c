@@ -1,15 +1,12 @@
 /* See try_def.h. */
 #include "ctl/try/try_def.h"
 
+#include "base/vec_walk.h"
 #include "core/json_field.h"
 
 static uint32_t replicas_of(const struct point *p)
 {
-    uint32_t n = 0;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        n += p->replicas[role];
-    }
-    return n;
+    return array_sum(p->replicas, ROLE_COUNT, n, *n);
 }
 
 static bool is_smaller(const struct point *a, const struct point *b)

@@ -1,7 +1,6 @@
 /* See try_seen.h. */
 #include "ctl/try/try_seen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -53,13 +52,8 @@ static struct replica_id id_of(const struct try_seen *seen, uint32_t index)
 /* Does a line of kind Step speak for all trainers? */
 static bool has_job_steps(const struct log_rule *rule)
 {
-    for (size_t i = 0; rule != NULL && i < rule->lines.len; i++) {
-        const struct log_line_rule *line = &rule->lines.items[i];
-        if (line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA) {
-            return true;
-        }
-    }
-    return false;
+    return rule != NULL && vec_any(&rule->lines, line,
+                                   line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
 }
 
 bool try_seen_record(struct try_seen *seen, const struct replica_id *id,

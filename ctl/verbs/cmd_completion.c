@@ -18,7 +18,7 @@ static enum exit_code run(struct cli *cli)
 {
     const char *shell = cli->args.words[0];
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(scripts); i++) {
         buf_puts(&out, str_eq(shell, scripts[i].shell) ? scripts[i].script : "");
     }
     return out.len > 0 ? cli_print(&out)

@@ -137,7 +137,7 @@ static void put_fix(const struct schema *s, const struct schema_field *at, const
     const char *names[64];
     size_t n = 0;
     struct schema_field child;
-    while (n < sizeof(names) / sizeof(names[0]) && schema_child(s, at, n, &child)) {
+    while (n < COUNT_OF(names) && schema_child(s, at, n, &child)) {
         names[n++] = child.name;
     }
     const char *meant = suggest_name(wrong, names, n);

@@ -24,7 +24,7 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
                    {"trial", &ret->attempt.trial},
                    {"attempt", &ret->attempt.number},
                    {"index", &ret->index}};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
         if (code != EXIT_OK) {
             return code;

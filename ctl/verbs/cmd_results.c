@@ -26,8 +26,7 @@ static const struct program {
 
 static const struct program *program_of(const struct cli *cli)
 {
-    return array_find(programs, sizeof(programs) / sizeof(programs[0]), it,
-                      cli_output_is(cli, it->format));
+    return array_find(programs, COUNT_OF(programs), it, cli_output_is(cli, it->format));
 }
 
 static enum exit_code take_by(const struct cli *cli, const struct by **ret)
@@ -37,11 +36,9 @@ static enum exit_code take_by(const struct cli *cli, const struct by **ret)
         return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
                          cli->output, word);
     }
-    for (size_t i = 0; i < sizeof(bys) / sizeof(bys[0]); i++) {
-        if (str_eq(word, bys[i].word)) {
-            *ret = &bys[i];
-            return EXIT_OK;
-        }
+    *ret = array_find(bys, COUNT_OF(bys), it, str_eq(word, it->word));
+    if (*ret != NULL) {
+        return EXIT_OK;
     }
     return cli_error(EXIT_USAGE,
                      "write --by point, --by node, --by replica, --by curve or --by phase",
@@ -77,11 +74,8 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
 static bool wants_pivot(const struct cli *cli)
 {
     static const char *const options[] = {"rows", "columns", "cells", "ratio"};
-    bool is_wanted = args_has(&cli->args, "price") && !args_has(&cli->args, "reference");
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        is_wanted = is_wanted || args_has(&cli->args, options[i]);
-    }
-    return is_wanted;
+    return array_any(options, COUNT_OF(options), it, args_has(&cli->args, *it)) ||
+           (args_has(&cli->args, "price") && !args_has(&cli->args, "reference"));
 }
 
 static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)

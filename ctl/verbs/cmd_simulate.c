@@ -1,6 +1,5 @@
 /* benchctl simulate NAME: predicts every point of a definition without running it. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,7 +19,7 @@ static enum exit_code load_nodes(const struct cli *cli, const struct definition_
     char *sets[2] = {0};
     static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER};
     const char *before = NULL;
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         const char *from = (*ret)->spec->roles[roles[i]].replicas.from;
         if (from != NULL && (before == NULL || !str_eq(from, before))) {
             sets[params->n_sets++] = xasprintf("%s=%" PRId64, from, nodes);

@@ -405,8 +405,7 @@ static const char *const free_values[] = {
 
 static const struct source *find_source(const char *value_name)
 {
-    return array_find(sources, sizeof(sources) / sizeof(sources[0]), it,
-                      str_eq(it->value_name, value_name));
+    return array_find(sources, COUNT_OF(sources), it, str_eq(it->value_name, value_name));
 }
 
 bool complete_knows(const char *value_name)

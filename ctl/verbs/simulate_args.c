@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "core/emulation_limits.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/whole_file.h"
@@ -37,7 +38,7 @@ static int parse_rate(const char *text, double *ret)
         const char *unit;
         double bits;
     } units[] = {{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         const size_t len = strlen(text), n = strlen(units[i].unit);
         if (len <= n || !str_eq(text + len - n, units[i].unit)) {
             continue;
@@ -91,13 +92,8 @@ static enum exit_code take_number(const struct cli *cli, const char *option, con
 /* Does a point exchange over links that the definition does not shape? */
 static bool needs_links(const struct run_def *def)
 {
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(def->matrix.points, def->matrix.n_points, p,
+                     p->exchange != EXCHANGE_NONE && p->link.bits_per_s == 0);
 }
 
 /* An option that would change no point. */
@@ -107,7 +103,7 @@ static enum exit_code check_shaped(const struct cli *cli, const struct run_def *
     if (!spec_shapes_links(def->spec) || needs_links(def)) {
         return EXIT_OK;
     }
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
         if (args_get(&cli->args, options[i], NULL) != NULL) {
             _cleanup_(freep) char *fix = xasprintf("leave --%s out", options[i]);
             return cli_error(EXIT_USAGE, fix, "--%s: the definition shapes the links of all points",
@@ -361,12 +357,8 @@ static int64_t batch_of(const struct run_def *def)
     if (w->batch_size > 0 && w->compute == COMPUTE_REAL) {
         return w->batch_size;
     }
-    for (uint32_t i = 1; i < m->n_points; i++) {
-        if (m->points[i].batch_size != m->points[0].batch_size) {
-            return 0;
-        }
-    }
-    return m->points[0].batch_size;
+    const int64_t first = m->points[0].batch_size;
+    return array_all(m->points, m->n_points, p, p->batch_size == first) ? first : 0;
 }
 
 /* Emulated trainers sleep as the trace says, whatever they have: all the same

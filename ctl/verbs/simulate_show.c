@@ -8,7 +8,6 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/simulate_args.h"
 #include "report/table.h"
-#include "report/terminal.h"
 
 /* Columns of replicas that the points have, and of links that the definition shapes. */
 struct columns {

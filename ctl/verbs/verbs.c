@@ -11,7 +11,7 @@ const struct verb *const verbs[] = {
     &verb_export,  &verb_reproduce,  &verb_logs,    &verb_attach,  &verb_cancel,
     &verb_delete,  &verb_completion, &verb_doctor,  &verb_version, &verb_help,
 };
-const size_t n_verbs = sizeof(verbs) / sizeof(verbs[0]);
+const size_t n_verbs = COUNT_OF(verbs);
 
 enum exit_code backend_open(const struct cli *cli, struct backend **ret)
 {

@@ -14,7 +14,6 @@
 #include "spec/run_def.h"
 
 #define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
-#define BMR_STATUS_MAX 65536     /* bytes of the rest */
 
 /* The definition that the run is to be frozen from: its own, else `benchmark` with the overrides
  * (benchmark_spec_decode). -ENOENT: it needs a benchmark and got NULL; -EINVAL: what is wrong with

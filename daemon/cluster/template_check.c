@@ -2,7 +2,6 @@
 #include "daemon/cluster/template_check.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -111,7 +110,7 @@ enum template_verdict template_check_verdict(const struct template_check *check,
     /* The first role's words, whichever answer came first: the same run, the same words. */
     static const enum template_verdict by_weight[] = {TEMPLATES_CHECKING, TEMPLATES_REFUSED,
                                                       TEMPLATES_NO_ANSWER};
-    for (size_t i = 0; i < sizeof(by_weight) / sizeof(by_weight[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(by_weight); i++) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             const struct role_check *c = &check->roles[role];
             if (c->verdict == by_weight[i]) {

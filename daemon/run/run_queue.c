@@ -55,12 +55,7 @@ bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n)
 
 struct run *run_queue_active(const struct run_queue *q)
 {
-    vec_each (struct run *, it, &q->runs) {
-        if (run_is_driven(*it)) {
-            return *it;
-        }
-    }
-    return NULL;
+    return vec_find_item(&q->runs, run, run_is_driven(run));
 }
 
 void run_queue_add(struct run_queue *q, struct run *run_take)

@@ -1,4 +1,4 @@
-/* The texts of web.css and live.js; embed.py writes them into a C file. */
+/* The texts of web.css and live.js, compiled in; made by embed_text.py. */
 #pragma once
 
 extern const char asset_style[];

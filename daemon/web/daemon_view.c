@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 struct daemon_view {
     uv_mutex_t mutex;
@@ -86,12 +87,8 @@ bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs 
 
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid)
 {
-    vec_each (struct daemon_run *, run, &runs->list) {
-        if (str_eq((*run)->name, name_or_uid) || str_eq((*run)->uid, name_or_uid)) {
-            return *run;
-        }
-    }
-    return NULL;
+    return vec_find_item(&runs->list, run,
+                         str_eq(run->name, name_or_uid) || str_eq(run->uid, name_or_uid));
 }
 
 /* ---- waits ---- */

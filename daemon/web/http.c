@@ -211,7 +211,7 @@ static void add_headers(struct MHD_Response *response, int code, const char *con
         {"Allow", code == 405 ? "GET, HEAD" : NULL},
         {"Retry-After", must_retry_later ? WEB_RETRY_AFTER : NULL},
     };
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(headers); i++) {
         if (headers[i].value != NULL) {
             /* Fails only without memory; the response is correct without the header. */
             (void)MHD_add_response_header(response, headers[i].name, headers[i].value);

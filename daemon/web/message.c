@@ -7,15 +7,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 const char *web_request_arg(const struct web_request *req, const char *name)
 {
-    for (size_t i = 0; i < req->n_args; i++) {
-        if (str_eq(req->args[i].name, name)) {
-            return req->args[i].value;
-        }
-    }
-    return NULL;
+    const struct web_arg *arg = array_find(req->args, req->n_args, it, str_eq(it->name, name));
+    return arg == NULL ? NULL : arg->value;
 }
 
 void web_spill(struct web_response *res)

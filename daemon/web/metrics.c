@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define NUMBER_SIZE 24
 
 const int web_codes[WEB_N_CODES] = {200, 400, 403, 404, 405, 409, 503, 500};
@@ -51,7 +50,7 @@ static void sample(struct expo *e, double value)
 static void sample_of(struct expo *e, const char *label, const char *text, double value)
 {
     const struct expo_label labels[] = {{label, text}};
-    expo_sample(e, labels, LENGTH(labels), value);
+    expo_sample(e, labels, COUNT_OF(labels), value);
 }
 
 /* --- The daemon ------------------------------------------------------------------------------ */
@@ -97,7 +96,7 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
         sample_of(e, "reason", daemon_wait_reasons[i], c->waits[i]);
     }
     BEGIN(e, EXPO_COUNTER, "benchd_attempts_total", "Attempts saved in the store, by outcome.");
-    for (size_t i = 0; i < LENGTH(c->attempts); i++) {
+    for (size_t i = 0; i < COUNT_OF(c->attempts); i++) {
         sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i), c->attempts[i]);
     }
 }
@@ -145,7 +144,7 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
             const struct expo_label labels[] = {{"method", kube_method_names[method]},
                                                 {"code", kube_codes[i]}};
-            expo_sample(e, labels, LENGTH(labels), kube->traffic.answers[method][i]);
+            expo_sample(e, labels, COUNT_OF(labels), kube->traffic.answers[method][i]);
         }
     }
     BEGIN(e, EXPO_HISTOGRAM, "rest_client_request_duration_seconds",
@@ -156,7 +155,7 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
             const struct expo_label labels[] = {{"verb", kube_verb_names[verb]},
                                                 {"resource", kube_targets[i]}};
             if (histogram_count(h) > 0) {
-                expo_histogram(e, labels, LENGTH(labels), h);
+                expo_histogram(e, labels, COUNT_OF(labels), h);
             }
         }
     }
@@ -291,7 +290,7 @@ static void put_run_labels(struct writing *w)
             {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
             {"simulated", run->is_simulated ? "true" : "false"},
         };
-        expo_sample(&w->e, labels, LENGTH(labels), 1);
+        expo_sample(&w->e, labels, COUNT_OF(labels), 1);
     }
     BEGIN(&w->e, EXPO_GAUGE, "bench_run_phase",
           "1 for the phase that the run is in, 0 for all others.");
@@ -301,7 +300,7 @@ static void put_run_labels(struct writing *w)
                 {"run", w->runs[i].name},
                 {"phase", run_phase_to_string((enum run_phase)phase)},
             };
-            expo_sample(&w->e, labels, LENGTH(labels), (int)w->runs[i].status->phase == phase);
+            expo_sample(&w->e, labels, COUNT_OF(labels), (int)w->runs[i].status->phase == phase);
         }
     }
 }
@@ -316,7 +315,7 @@ static void put_waits(struct writing *w)
             const struct expo_label labels[] = {
                 {"run", w->runs[i].name},
                 {"reason", daemon_wait_reasons[daemon_wait_index(wait->reason)]}};
-            expo_sample(&w->e, labels, LENGTH(labels), (double)wait->since_unix_ms / 1000);
+            expo_sample(&w->e, labels, COUNT_OF(labels), (double)wait->since_unix_ms / 1000);
         }
     }
 }
@@ -407,7 +406,7 @@ static void put_point(struct expo *e, const struct metrics_run *run, const struc
         {"batch_size", numbers[3]}, {"threads", numbers[4]},       {"other", p->other},
     };
     if (!isnan(value)) {
-        expo_sample(e, labels, LENGTH(labels), value);
+        expo_sample(e, labels, COUNT_OF(labels), value);
     }
 }
 
@@ -486,7 +485,7 @@ static void put_node(struct expo *e, const char *run, const char *node, double v
 {
     const struct expo_label labels[] = {{"run", run}, {"node", node}};
     if (!isnan(value)) {
-        expo_sample(e, labels, LENGTH(labels), value);
+        expo_sample(e, labels, COUNT_OF(labels), value);
     }
 }
 

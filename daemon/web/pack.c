@@ -2,7 +2,6 @@
 #include "daemon/web/pack.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include <zstd.h>
 

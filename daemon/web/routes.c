@@ -53,7 +53,7 @@ static bool take_name(const char *path, const char *prefix, const char *suffix,
 void routes_find(const char *path, struct route *ret)
 {
     *ret = (struct route){.kind = ROUTE_QUICK, .is_open = true}; /* a 404 */
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (routes[i].suffix == NULL
                 ? str_eq(path, routes[i].prefix)
                 : take_name(path, routes[i].prefix, routes[i].suffix, ret->run)) {

@@ -15,22 +15,15 @@ static const struct arg_opt help_opt = {"help", 'h', NULL, "Print this help"};
 static const struct arg_opt *find_long(const struct arg_opt *opts, size_t n, const char *name,
                                        size_t len)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strlen(opts[i].name) == len && memcmp(opts[i].name, name, len) == 0) {
-            return &opts[i];
-        }
-    }
-    return len == 4 && memcmp(name, "help", 4) == 0 ? &help_opt : NULL;
+    const struct arg_opt *opt =
+        array_find(opts, n, it, strlen(it->name) == len && memcmp(it->name, name, len) == 0);
+    return opt == NULL && len == 4 && memcmp(name, "help", 4) == 0 ? &help_opt : opt;
 }
 
 static const struct arg_opt *find_short(const struct arg_opt *opts, size_t n, char c)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (opts[i].short_name == c) {
-            return &opts[i];
-        }
-    }
-    return c == 'h' ? &help_opt : NULL;
+    const struct arg_opt *opt = array_find(opts, n, it, it->short_name == c);
+    return opt == NULL && c == 'h' ? &help_opt : opt;
 }
 
 static int unknown(const struct arg_opt *opts, size_t n, const char *arg, struct err *err)

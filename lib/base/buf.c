@@ -2,7 +2,6 @@
 #include "base/buf.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

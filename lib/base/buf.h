@@ -4,7 +4,6 @@
  * outside set a limit with buf_init and use buf_try_append, which returns -E2BIG. */
 #pragma once
 
-#include <stdarg.h>
 #include <stddef.h>
 
 struct buf {

@@ -1,7 +1,6 @@
 /* The machine's clocks; the one place that reads them outside the event loop. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 int64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC: durations, never wall time */

@@ -1,6 +1,8 @@
 /* What each exit code means. tests/meta compares these rows with docs/contracts/exit-codes.md. */
 #include "base/exit_code.h"
 
+#include "base/mem.h"
+
 const struct exit_code_row exit_code_rows[] = {
     {EXIT_OK, "all", "done as asked"},
     {EXIT_RUN_FAILED, "benchctl", "a run or a trial failed (phase Failed or PartiallyFailed)"},
@@ -29,4 +31,4 @@ const struct exit_code_row exit_code_rows[] = {
      "the training has diverged: its loss is infinite or not a number"},
     {EXIT_INTERRUPTED, "benchctl", "interrupted: a cluster run goes on, a local one was cancelled"},
 };
-const size_t exit_code_n_rows = sizeof(exit_code_rows) / sizeof(exit_code_rows[0]);
+const size_t exit_code_n_rows = COUNT_OF(exit_code_rows);

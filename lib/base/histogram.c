@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/vec_walk.h"
+
 #define MS INT64_C(1000000)
 
 const int64_t histogram_bounds_ns[HISTOGRAM_N_BOUNDS] = {
@@ -23,9 +25,5 @@ void histogram_add(struct histogram *h, int64_t took_ns)
 
 uint64_t histogram_count(const struct histogram *h)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; i <= HISTOGRAM_N_BOUNDS; i++) {
-        n += h->counts[i];
-    }
-    return n;
+    return array_sum(h->counts, HISTOGRAM_N_BOUNDS + 1, it, *it);
 }

@@ -22,6 +22,8 @@ char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 /* Of zeros; count may be 0. */
 #define xnew_array(type, count) ((type *)xcalloc((count), sizeof(type)))
+/* The items of an array, which is no pointer. */
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* `_cleanup_(freep) char *s = ...;` frees s when the scope ends. */
 #define _cleanup_(fn) __attribute__((cleanup(fn)))

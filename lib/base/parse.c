@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 int parse_i64(const char *s, int64_t *ret)
 {
     const char *digits = *s == '-' ? s + 1 : s;
@@ -113,7 +115,7 @@ static int parse_quantity(const char *s, double unit, int64_t *ret)
     if (v < 0) {
         return -ERANGE;
     }
-    for (size_t i = 0; i < sizeof(quantity_suffixes) / sizeof(quantity_suffixes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(quantity_suffixes); i++) {
         if (strcmp(rest, quantity_suffixes[i].text) == 0) {
             double scaled = v * quantity_suffixes[i].factor * unit;
             double whole = nearbyint(scaled);
@@ -152,7 +154,7 @@ int parse_age_ms(const char *s, int64_t *ret)
     }
     memcpy(number, s, len - 1);
     number[len - 1] = '\0';
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         int64_t n;
         if (s[len - 1] == units[i].letter) {
             const int r = parse_i64_in(number, 1, 36500, &n);

@@ -3,7 +3,6 @@
 #include "compare/compare.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -2,12 +2,12 @@
 #include "compare/compare_axis.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/texts.h"
+#include "base/vec_walk.h"
 #include "compare/compare_runs.h"
 
 #define MAX_NAMED 8 /* axes or values that an error lists */
@@ -113,13 +113,7 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
 static bool has_all_but_axis(const struct comparison *c, const struct params *a,
                              const struct params *b)
 {
-    vec_each (const struct param, p, &a->list) {
-        const struct value *v = params_get(b, p->name);
-        if (!str_eq(p->name, c->axis) && (v == NULL || !value_eq(v, &p->value))) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&a->list, p, str_eq(p->name, c->axis) || params_has(b, p));
 }
 
 static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)

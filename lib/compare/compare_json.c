@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "compare/compare_axis.h"
 #include "result/figure_json.h"
@@ -11,10 +12,7 @@
 static json_t *gate_to_json(const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
-    size_t tested = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        tested += p->welch.known;
-    }
+    const size_t tested = vec_sum(&c->points, p, (size_t)p->welch.known);
     return JSON_OBJECT_OR_NULL(
         c->axis == NULL, {"test", json_string("StratifiedPermutation")},
         {"points", json_count(tested)},

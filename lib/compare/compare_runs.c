@@ -109,13 +109,8 @@ int compare_check_kind(const struct result *base, const struct result *candidate
 /* Has `b` every parameter of `a` that says something of its own, with its value? */
 static bool has_params_of(const struct spec *spec_a, const struct point *a, const struct point *b)
 {
-    vec_each (const struct param, p, &a->params.list) {
-        const struct value *v = params_get(&b->params, p->name);
-        if (!param_is_point_field(spec_a, p->name) && (v == NULL || !value_eq(v, &p->value))) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&a->params.list, p,
+                   param_is_point_field(spec_a, p->name) || params_has(&b->params, p));
 }
 
 static bool is_same_point(const struct comparison *c, const struct point *a, const struct point *b)

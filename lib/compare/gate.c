@@ -136,11 +136,7 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
 
 size_t gate_count(const struct gate *g, enum gate_outcome outcome)
 {
-    size_t n = 0;
-    vec_each (const struct gate_check, check, &g->checks) {
-        n += check->outcome == outcome;
-    }
-    return n;
+    return vec_sum(&g->checks, it, (size_t)(it->outcome == outcome));
 }
 
 bool gate_judges(const struct gate *g)

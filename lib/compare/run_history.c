@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "compare/compare_runs.h"
 
 /* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
@@ -56,11 +57,7 @@ void run_history_explain(struct run_history_change *change, const struct result 
 
 static double mean_of(const double *logs, size_t from, size_t to)
 {
-    double sum = 0;
-    for (size_t i = from; i < to; i++) {
-        sum += logs[i];
-    }
-    return sum / (double)(to - from);
+    return array_sum(logs + from, to - from, it, *it) / (double)(to - from);
 }
 
 static void find_changes(struct run_history *h, const double *logs)

@@ -4,7 +4,6 @@
  * thousands as for three. Pure. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/parse.h"
 
 const char *const exchange_mode_names[EXCHANGE_MODE_COUNT] = {
@@ -25,7 +26,6 @@ static const struct {
     {"accumulate", offsetof(struct exchange_mode, accumulate), 2, EXCHANGE_PERIOD_MAX},
     {"localSteps", offsetof(struct exchange_mode, local_steps), 2, EXCHANGE_PERIOD_MAX},
 };
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
 static uint32_t *field(struct exchange_mode *mode, size_t i)
 {
@@ -90,7 +90,7 @@ void exchange_mode_text(const struct exchange_mode *mode, char ret[static EXCHAN
 {
     struct exchange_mode copy = *mode;
     int n = snprintf(ret, EXCHANGE_MODE_TEXT_MAX, "%s", exchange_mode_names[mode->kind]);
-    for (size_t i = 0; i < N_FIELDS; i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (*field(&copy, i) > 0 || (i == 0 && mode->kind == EXCHANGE_BOUNDED)) {
             n += snprintf(ret + n, EXCHANGE_MODE_TEXT_MAX - (size_t)n, " %s=%" PRIu32,
                           fields[i].name, *field(&copy, i));
@@ -100,7 +100,7 @@ void exchange_mode_text(const struct exchange_mode *mode, char ret[static EXCHAN
 
 static int parse_field(const char *word, size_t len, struct exchange_mode *mode, struct err *err)
 {
-    for (size_t i = 0; i < N_FIELDS; i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const size_t name_len = strlen(fields[i].name);
         if (len <= name_len || memcmp(word, fields[i].name, name_len) != 0 ||
             word[name_len] != '=') {

@@ -37,8 +37,6 @@ static const char *const threshold_verdicts[] = {
     [THRESHOLD_UNKNOWN] = "Unknown",
 };
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
 const char *trial_phase_to_string(enum trial_phase phase)
 {
     return trial_phases[phase];
@@ -51,7 +49,7 @@ const char *run_phase_to_string(enum run_phase phase)
 
 int run_phase_from_string(const char *s)
 {
-    return str_index(s, run_phases, N(run_phases));
+    return str_index(s, run_phases, COUNT_OF(run_phases));
 }
 
 bool run_phase_is_final(enum run_phase phase)
@@ -72,7 +70,7 @@ const char *threshold_verdict_to_string(enum threshold_verdict verdict)
 
 int threshold_verdict_from_string(const char *s)
 {
-    return str_index(s, threshold_verdicts, N(threshold_verdicts));
+    return str_index(s, threshold_verdicts, COUNT_OF(threshold_verdicts));
 }
 
 bool attempt_outcome_decides(enum attempt_outcome outcome)
@@ -87,7 +85,7 @@ const char *attempt_outcome_to_string(enum attempt_outcome outcome)
 
 int attempt_outcome_from_string(const char *s)
 {
-    return str_index(s, attempt_outcomes, N(attempt_outcomes));
+    return str_index(s, attempt_outcomes, COUNT_OF(attempt_outcomes));
 }
 
 void attempt_row_done(struct attempt_row *row)

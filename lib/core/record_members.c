@@ -1,12 +1,14 @@
 /* See record_internal.h. The order is that of the line. */
 #include "core/record_internal.h"
 
+#include "base/mem.h"
+
 #define AT(type, member)                                                                           \
     .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
 #define IF(type, member) .guard = {AT(type, member)}
 #define MEMBERS(list, ...)                                                                         \
     {                                                                                              \
-        list, sizeof(list) / sizeof((list)[0]), __VA_ARGS__                                        \
+        list, COUNT_OF(list), __VA_ARGS__                                                          \
     }
 
 static const char *const type_names[] = {

@@ -62,20 +62,3 @@ enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_kil
         return FAILURE_PERMANENT;
     }
 }
-
-const char *failure_class_to_string(enum failure_class failure)
-{
-    switch (failure) {
-    case FAILURE_NONE:
-        return "None";
-    case FAILURE_INFRASTRUCTURE:
-        return "Infrastructure";
-    case FAILURE_CONSEQUENCE:
-        return "Consequence";
-    case FAILURE_NO_ROOM:
-        return "NoRoom";
-    case FAILURE_PERMANENT:
-        return "Permanent";
-    }
-    return "?";
-}

@@ -47,6 +47,5 @@ enum failure_class {
     FAILURE_NO_ROOM,        /* it found no room on its node or in the quota: it never began */
     FAILURE_PERMANENT,      /* any other non-zero exit, OOM, image, configuration, admission */
 };
-const char *failure_class_to_string(enum failure_class failure); /* "Infrastructure", ... */
 /* The class of an exit status. `signal` 0: the process exited by itself. */
 enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_killed);

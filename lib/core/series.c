@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
 
 #define CODES_PER_OCTAVE 2048.0
 
@@ -47,11 +48,7 @@ static int32_t to_code(double us)
 
 static double mean_us(const int64_t *step_ns, size_t n)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (double)step_ns[i];
-    }
-    return sum / (double)n / 1e3;
+    return array_sum(step_ns, n, it, (double)*it) / (double)n / 1e3;
 }
 
 void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct series *ret,

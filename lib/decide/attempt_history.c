@@ -2,7 +2,6 @@
 #include "decide/attempt_history.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "spec/stop_rule.h"

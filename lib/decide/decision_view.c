@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec_walk.h"
+
 static int compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
@@ -28,48 +30,36 @@ const struct trial *decision_view_trial(const struct decision_view *w, uint32_t 
                                         uint32_t trial)
 {
     const size_t place = attempt_history_place(history_of(w), point, trial);
-    vec_each (const struct touched_trial, t, &w->touched) {
-        if (t->place == place) {
-            return &t->trial;
-        }
-    }
-    return &history_of(w)->trials[place];
+    const struct touched_trial *t = vec_find(&w->touched, it, it->place == place);
+    return t != NULL ? &t->trial : &history_of(w)->trials[place];
 }
 
 /* The same, to change it. */
 static struct trial *touch(struct decision_view *w, uint32_t point, uint32_t trial)
 {
     const size_t place = attempt_history_place(history_of(w), point, trial);
-    vec_each (struct touched_trial, t, &w->touched) {
-        if (t->place == place) {
-            return &t->trial;
-        }
+    struct touched_trial *t = vec_find(&w->touched, it, it->place == place);
+    if (t == NULL) {
+        t = vec_push(&w->touched);
+        *t = (struct touched_trial){place, history_of(w)->trials[place]};
     }
-    struct touched_trial *t = vec_push(&w->touched);
-    *t = (struct touched_trial){place, history_of(w)->trials[place]};
     return &t->trial;
 }
 
 static struct point_tally *touch_point(struct decision_view *w, uint32_t point)
 {
-    vec_each (struct touched_point, t, &w->touched_points) {
-        if (t->point == point) {
-            return &t->tally;
-        }
+    struct touched_point *t = vec_find(&w->touched_points, it, it->point == point);
+    if (t == NULL) {
+        t = vec_push(&w->touched_points);
+        *t = (struct touched_point){point, history_of(w)->points[point]};
     }
-    struct touched_point *t = vec_push(&w->touched_points);
-    *t = (struct touched_point){point, history_of(w)->points[point]};
     return &t->tally;
 }
 
 bool decision_view_is_open(const struct decision_view *w, uint32_t point)
 {
-    vec_each (const struct touched_point, t, &w->touched_points) {
-        if (t->point == point) {
-            return point_tally_is_open(&t->tally);
-        }
-    }
-    return point_tally_is_open(&history_of(w)->points[point]);
+    const struct touched_point *t = vec_find(&w->touched_points, it, it->point == point);
+    return point_tally_is_open(t != NULL ? &t->tally : &history_of(w)->points[point]);
 }
 
 static bool has_member(const struct decision_view *w, const struct replica_id *id)

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/vec.h"
 #include "core/phase.h"
 #include "core/replica.h"
@@ -42,8 +41,6 @@ struct plan {
 };
 
 void plan_done(struct plan *plan);
-/* One line an action, for `benchctl plan`, tests and debug logs. */
-void plan_format(const struct plan *plan, struct buf *out);
 
 /* For reconcile.c alone: each adds an action. Texts are copied into it. Every byte of an action is
  * set, so that equal plans are equal bytes. */

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "decide/policy_cleanup.h"
 #include "decide/policy_deadline.h"
 #include "decide/policy_retry.h"
@@ -509,13 +510,8 @@ static bool has_enough(const struct decision *d)
 {
     const struct spec *spec = d->def->spec;
     const uint32_t least = (uint32_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats);
-    for (uint32_t i = 0; i < d->def->matrix.n_points; i++) {
-        const struct point_tally *p = &d->o->history->points[i];
-        if (p->done - p->failed < least) {
-            return false;
-        }
-    }
-    return true;
+    return array_all(d->o->history->points, d->def->matrix.n_points, p,
+                     p->done - p->failed >= least);
 }
 
 /* True if the run is over. A live gang is deleted without a row: its attempt was interrupted. If

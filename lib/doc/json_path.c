@@ -75,7 +75,7 @@ static int refuse(const char *template, const char *at, const char *expected, st
                   {"(", "a function"},
                   {"@", "@"}};
     const size_t column = (size_t)(at - template) + 1;
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
         if (str_has_prefix(at, others[i].text)) {
             return err_set(err, EINVAL, "character %zu: %s is not supported", column,
                            others[i].what);

@@ -89,5 +89,3 @@ int read_index_or(struct diags *d, const struct place *map, const char *key,
 
 /* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
 char *guess_digits(const char *text);
-
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))

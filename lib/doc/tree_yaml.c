@@ -486,7 +486,7 @@ static int load_document(struct loader *l, struct node **ret)
         YAML_STREAM_START_EVENT, YAML_DOCUMENT_START_EVENT, YAML_NO_EVENT, /* the root */
         YAML_DOCUMENT_END_EVENT, YAML_STREAM_END_EVENT,
     };
-    for (size_t i = 0; i < sizeof(frame) / sizeof(frame[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(frame); i++) {
         yaml_event_t event;
         int r = next_event(l, &event);
         if (r < 0) {

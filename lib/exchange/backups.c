@@ -2,7 +2,6 @@
 #include "exchange/backups.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

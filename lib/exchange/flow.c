@@ -2,7 +2,6 @@
 #include "exchange/flow.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 

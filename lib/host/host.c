@@ -2,10 +2,8 @@
  * pod) the own group appears as "/". */
 #include "host/host.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -237,7 +235,7 @@ static void set_governor(json_t *o, const char *root)
 static void set_gpu_driver(json_t *o, const char *root)
 {
     static const char *const modules[] = {"nvidia", "amdgpu"};
-    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(modules); i++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "/sys/module/%s/version", modules[i]);
         _cleanup_(freep) char *version = read_line(root, path);

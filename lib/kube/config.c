@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "kube/config_read.h"
 
@@ -19,7 +18,6 @@ static const size_t text_offsets[] = {
     offsetof(struct kube_config, ca_file),    offsetof(struct kube_config, cert_file),
     offsetof(struct kube_config, key_file),   offsetof(struct kube_config, token),
     offsetof(struct kube_config, token_file), offsetof(struct kube_config, exec_extension)};
-#define N_TEXTS (sizeof(text_offsets) / sizeof(text_offsets[0]))
 
 static char **text_at(struct kube_config *c, size_t i)
 {
@@ -28,7 +26,7 @@ static char **text_at(struct kube_config *c, size_t i)
 
 void kube_config_done(struct kube_config *c)
 {
-    for (size_t i = 0; i < N_TEXTS; i++) {
+    for (size_t i = 0; i < COUNT_OF(text_offsets); i++) {
         free(*text_at(c, i));
     }
     str_list_free(c->impersonation);
@@ -39,7 +37,7 @@ void kube_config_done(struct kube_config *c)
 struct kube_config kube_config_copy(const struct kube_config *c)
 {
     struct kube_config copy = *c;
-    for (size_t i = 0; i < N_TEXTS; i++) {
+    for (size_t i = 0; i < COUNT_OF(text_offsets); i++) {
         char **text = text_at(&copy, i);
         *text = xstrdup_or_null(*text);
     }
@@ -70,14 +68,10 @@ static void sources_done(struct sources *sources)
 /* The entry of a list of maps with this name; NULL if none exists. */
 static const struct node *entry_of(const struct node *entries, const char *name)
 {
-    for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
-         i++) {
-        const char *entry_name = tree_get_text(entries->children[i], "name");
-        if (entry_name != NULL && str_eq(entry_name, name)) {
-            return entries->children[i];
-        }
-    }
-    return NULL;
+    return entries == NULL || entries->kind != NODE_SEQ
+               ? NULL
+               : array_find_item(entries->children, entries->n_children, entry,
+                                 str_eq_or_null(tree_get_text(entry, "name"), name));
 }
 
 /* The map under LIST[name == `name`].KEY, and a reader of its file. The first match wins. `r` and
@@ -134,7 +128,7 @@ static int read_proxy(const struct config_reader *r, const struct node *cluster)
     if (code < 0 || proxy == NULL) {
         return code;
     }
-    if (array_any(schemes, sizeof(schemes) / sizeof(schemes[0]), it,
+    if (array_any(schemes, COUNT_OF(schemes), it,
                   str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0')) {
         r->config->proxy_url = xstrdup(proxy->s);
         return 0;

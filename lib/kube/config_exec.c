@@ -142,8 +142,7 @@ static int read_mode(const struct config_reader *r, const struct node *exec,
         *ret = KUBE_EXEC_IF_AVAILABLE;
         return 0;
     }
-    const int index =
-        mode == NULL ? -EINVAL : str_index(mode->s, names, sizeof(names) / sizeof(names[0]));
+    const int index = mode == NULL ? -EINVAL : str_index(mode->s, names, COUNT_OF(names));
     if (index >= 0) {
         *ret = (enum kube_exec_mode)index;
         return 0;

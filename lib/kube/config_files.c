@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "kube/config.h"
 #include "kube/small_file.h"

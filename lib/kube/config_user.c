@@ -156,7 +156,7 @@ int config_read_user(const struct config_reader *r, const struct node *user)
                      "(kubectl create token NAME)"},
     };
     int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(refused) / sizeof(refused[0]); i++) {
+    for (size_t i = 0; code == 0 && i < COUNT_OF(refused); i++) {
         code = config_refuse(r, user, refused[i].key, refused[i].advice);
     }
     code = code < 0 ? code : read_certificate(r, user);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "kube/json.h"
 
@@ -30,7 +31,7 @@ static int type_of(const char *text)
         [KUBE_ADDED] = "ADDED",       [KUBE_MODIFIED] = "MODIFIED", [KUBE_DELETED] = "DELETED",
         [KUBE_BOOKMARK] = "BOOKMARK", [KUBE_ERROR] = "ERROR",
     };
-    return text == NULL ? -EINVAL : str_index(text, names, sizeof(names) / sizeof(names[0]));
+    return text == NULL ? -EINVAL : str_index(text, names, COUNT_OF(names));
 }
 
 static int take_event(struct kube_watch_parser *p, const json_t *event, const char *what,

@@ -2,9 +2,9 @@
 #include "load/run_result.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "core/member_number.h"
 #include "result/result_build.h"
 #include "result/trial_figures.h"
@@ -59,10 +59,8 @@ static int read_point(struct store *s, const char *uid, uint32_t point, struct a
 
 static uint64_t count_replicas(const struct run_def *def)
 {
-    uint64_t n = 0;
-    for (uint32_t p = 0; p < def->matrix.n_points; p++) {
-        n += member_count(def->matrix.points[p].replicas);
-    }
+    const uint64_t n =
+        array_sum(def->matrix.points, def->matrix.n_points, p, (uint64_t)member_count(p->replicas));
     return n * (uint64_t)def->spec->repeats;
 }
 

@@ -2,8 +2,11 @@
 #include "logparse/lines.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/mem.h"
 
 #define ESC '\033'
 #define BEL '\a'
@@ -162,7 +165,7 @@ static int64_t number_before(const char *line, size_t end)
 static bool is_torch_name(const char *name, size_t len)
 {
     static const char *const words[] = {"default", "rank"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         const size_t n = strlen(words[i]);
         if (len > n && strncasecmp(name, words[i], n) == 0) {
             const size_t digits = n + (name[n] == ' ');

@@ -3,7 +3,6 @@
  * more than LOG_LINE_MAX bytes is cut there. Memory is bounded. Pure. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "logparse/number_text.h"
 
@@ -159,7 +160,7 @@ static size_t word_end(const char *line, size_t len, size_t at)
 static size_t divider_len(const char *line, size_t len, size_t at)
 {
     static const char *const dividers[] = {"/", " per ", " a ", " each "};
-    for (size_t i = 0; i < sizeof(dividers) / sizeof(dividers[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(dividers); i++) {
         const size_t n = strlen(dividers[i]);
         if (len - at > n && strncasecmp(line + at, dividers[i], n) == 0) {
             return n;

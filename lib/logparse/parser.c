@@ -11,7 +11,6 @@
 #include "logparse/lines.h"
 #include "logparse/miss.h"
 #include "logparse/tally.h"
-#include "logparse/values.h"
 
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
 #define SLOW_LINE_NS 1000000

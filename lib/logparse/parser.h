@@ -6,7 +6,6 @@
  *                                             -> log_parser_result | log_parser_explain */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 #include "logparse/scan.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"

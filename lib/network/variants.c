@@ -14,8 +14,6 @@ static const struct layer_def vgg16_fluid_fc512[] = {
     {LAYER_FC, 512, 0},    {LAYER_FC, 10, 0},
 };
 
-#define N_VARIANTS (sizeof(variants) / sizeof(variants[0]))
-
 static const struct model_def variants[] = {
     {
         .name = "vgg16-fluid-fc512",
@@ -23,17 +21,17 @@ static const struct model_def variants[] = {
         .h = 32,
         .w = 32,
         .layers = vgg16_fluid_fc512,
-        .n_layers = sizeof(vgg16_fluid_fc512) / sizeof(vgg16_fluid_fc512[0]),
+        .n_layers = COUNT_OF(vgg16_fluid_fc512),
     },
 };
 
 const struct model_def *model_def_find(const char *name)
 {
-    return array_find(variants, N_VARIANTS, it, str_eq(it->name, name));
+    return array_find(variants, COUNT_OF(variants), it, str_eq(it->name, name));
 }
 
 const char *model_def_names(void)
 {
-    _Static_assert(N_VARIANTS == 1, "join the names");
+    _Static_assert(COUNT_OF(variants) == 1, "join the names");
     return variants[0].name;
 }

@@ -19,17 +19,20 @@
 /* If benchd does not come back, its pods end by themselves, this long after the run's deadline. */
 #define DEADLINE_SLACK_S 600
 
-char *pod_service_name(const struct run_def *def)
+/* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key",
+ * of its Secret. Owned. */
+static char *service_name(const struct run_def *def)
 {
     return xasprintf("%s-%.8s", def->name, def->uid);
 }
 
-char *pod_secret_name(const struct run_def *def)
+static char *secret_name(const struct run_def *def)
 {
     return xasprintf("%s-%.8s-key", def->name, def->uid);
 }
 
-char *pod_host_name(const struct replica_id *id)
+/* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
+static char *host_name(const struct replica_id *id)
 {
     return xasprintf("p%ut%ua%u-%s-%u", id->attempt.point, id->attempt.trial, id->attempt.number,
                      role_to_string(id->role), id->index);
@@ -37,8 +40,8 @@ char *pod_host_name(const struct replica_id *id)
 
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id)
 {
-    _cleanup_(freep) char *host = pod_host_name(id);
-    _cleanup_(freep) char *service = pod_service_name(def);
+    _cleanup_(freep) char *host = host_name(id);
+    _cleanup_(freep) char *service = service_name(def);
     return xasprintf("%s.%s:%d", host, service, POD_PORT);
 }
 
@@ -225,13 +228,13 @@ static void set_group(json_t *spec)
 static void set_spec(const struct run_def *def, const struct replica_id *id, enum pod_naming naming,
                      json_t *spec)
 {
-    _cleanup_(freep) char *secret = pod_secret_name(def);
+    _cleanup_(freep) char *secret = secret_name(def);
     set_text(spec, "restartPolicy", "Never");
     set(spec, "automountServiceAccountToken", json_false());
     set(spec, "enableServiceLinks", json_false());
     if (naming == POD_BY_DNS) {
-        _cleanup_(freep) char *host = pod_host_name(id);
-        _cleanup_(freep) char *service = pod_service_name(def);
+        _cleanup_(freep) char *host = host_name(id);
+        _cleanup_(freep) char *service = service_name(def);
         set_text(spec, "hostname", host);
         set_text(spec, "subdomain", service);
     }
@@ -408,7 +411,7 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
     set_text(metadata, "name", name);
     set_text(json_object_get(metadata, "labels"), "benchd.io/replica-index", index);
     if (naming == POD_BY_DNS) {
-        _cleanup_(freep) char *host = pod_host_name(id);
+        _cleanup_(freep) char *host = host_name(id);
         set_text(spec, "hostname", host);
     }
     set_env_value(template_container(pod), "BENCHD_INDEX", index);
@@ -428,7 +431,7 @@ static json_t *new_object(const struct run_def *def, const char *api_version, co
 
 json_t *pod_service_body(const struct run_def *def)
 {
-    _cleanup_(freep) char *name = pod_service_name(def);
+    _cleanup_(freep) char *name = service_name(def);
     json_t *object = new_object(def, "v1", "Service", name);
     set(object, "spec",
         json_pack("{s:s, s:[{s:s, s:i}]}", "clusterIP", "None", "ports", "name", "exchange", "port",
@@ -438,7 +441,7 @@ json_t *pod_service_body(const struct run_def *def)
 
 json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6)
 {
-    _cleanup_(freep) char *service = pod_service_name(def);
+    _cleanup_(freep) char *service = service_name(def);
     _cleanup_(freep) char *name = xasprintf("%s-%u%s", service, number, is_ipv6 ? "-v6" : "");
     json_t *object = new_object(def, "discovery.k8s.io/v1", "EndpointSlice", name);
     json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
@@ -453,7 +456,7 @@ json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6)
 
 void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip)
 {
-    _cleanup_(freep) char *host = pod_host_name(id);
+    _cleanup_(freep) char *host = host_name(id);
     json_array_append_new(json_object_get(slice, "endpoints"),
                           json_pack("{s:[s], s:s, s:{s:b}}", "addresses", ip, "hostname", host,
                                     "conditions", "ready", 1));
@@ -461,7 +464,7 @@ void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip)
 
 json_t *pod_policy_body(const struct run_def *def)
 {
-    _cleanup_(freep) char *name = pod_service_name(def);
+    _cleanup_(freep) char *name = service_name(def);
     json_t *object = new_object(def, "networking.k8s.io/v1", "NetworkPolicy", name);
     json_t *run = json_pack("{s:{s:s, s:s}}", "matchLabels", POD_MANAGED_BY, "benchd",
                             POD_LABEL_RUN, def->name);
@@ -485,7 +488,7 @@ static void set_base64(json_t *data, const char *key, const void *bytes, size_t 
 json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len,
                         const struct ssh_key *ssh)
 {
-    _cleanup_(freep) char *name = pod_secret_name(def);
+    _cleanup_(freep) char *name = secret_name(def);
     json_t *object = new_object(def, "v1", "Secret", name);
     set_text(object, "type", "Opaque");
     set(object, "immutable", json_true());

@@ -26,12 +26,6 @@ struct ssh_key; /* pod/ssh_key.h */
 #define POD_SSH_KEY "id_ed25519" /* of runs with a launcher; with ".pub", its public half */
 #define POD_RENDEZVOUS_S 900     /* pods wait for images and nodes; local processes do not */
 
-/* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key",
- * of its Secret. Owned. */
-char *pod_service_name(const struct run_def *def);
-char *pod_secret_name(const struct run_def *def);
-/* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
-char *pod_host_name(const struct replica_id *id);
 /* "p0t1a0-trainer-7.<service>:7164", as the pods' own search list resolves it at the first try. */
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */

@@ -46,32 +46,30 @@ static const char *put_reference(const char *at, const struct texts *env, struct
     return end + 1;
 }
 
-char *expand(const char *text, const struct texts *env)
+/* With `env` references are replaced, without it they are escaped. */
+static char *rewrite(const char *text, const struct texts *env)
 {
     struct buf out = BUF_INIT;
     while (*text != '\0') {
         const size_t plain = strcspn(text, "$");
         buf_append(&out, text, plain);
         text += plain;
-        if (*text == '$') {
+        if (*text == '$' && env != NULL) {
             text = put_reference(text + 1, env, &out);
-        }
-    }
-    buf_puts(&out, "");
-    return out.data == NULL ? xstrdup("") : buf_take(&out);
-}
-
-char *expand_escape(const char *text)
-{
-    struct buf out = BUF_INIT;
-    while (*text != '\0') {
-        const size_t plain = strcspn(text, "$");
-        buf_append(&out, text, plain);
-        text += plain;
-        if (*text == '$') {
+        } else if (*text == '$') {
             buf_puts(&out, text[1] == '(' || text[1] == '$' ? "$$" : "$");
             text++;
         }
     }
     return out.data == NULL ? xstrdup("") : buf_take(&out);
+}
+
+char *expand(const char *text, const struct texts *env)
+{
+    return rewrite(text, env);
+}
+
+char *expand_escape(const char *text)
+{
+    return rewrite(text, NULL);
 }

@@ -1,7 +1,6 @@
 /* See facts.h. */
 #include "pod/facts.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"

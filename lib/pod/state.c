@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/placement.h"
-#include "core/record.h"
 #include "core/summary.h"
 
 static void fail(struct pod_state *s, enum failure_class failure)
@@ -191,7 +190,7 @@ static bool was_disrupted(struct pod_state *s, const struct pod_facts *pod)
     fail(s, FAILURE_INFRASTRUCTURE);
     const char *detail = *pod->message != '\0' ? pod->message : pod->disruption_message;
     say_of_node(s, "disrupted on ", "", detail);
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (str_eq(table[i].reason, pod->disruption_reason)) {
             say_of_node(s, table[i].before, table[i].after, detail);
         }

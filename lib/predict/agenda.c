@@ -1,8 +1,6 @@
 /* A heap of times, see agenda.h. */
 #include "predict/agenda.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 
 void agenda_init(struct agenda *a, uint32_t n_actors)
@@ -11,7 +9,6 @@ void agenda_init(struct agenda *a, uint32_t n_actors)
         .heap = xnew_array(uint32_t, n_actors),
         .place = xnew_array(uint32_t, n_actors),
         .time_s = xnew_array(double, n_actors),
-        .n_actors = n_actors,
     };
 }
 

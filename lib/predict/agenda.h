@@ -10,7 +10,7 @@ struct agenda {
     uint32_t *heap;  /* actors; owned */
     uint32_t *place; /* (n_actors) in the heap, from 1; 0: it has no time; owned */
     double *time_s;  /* (n_actors) owned */
-    uint32_t n, n_actors;
+    uint32_t n;
 };
 
 void agenda_init(struct agenda *a, uint32_t n_actors);

@@ -8,7 +8,6 @@
 #include "core/summary.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "network/layer_def.h"
 #include "predict/fit.h"
@@ -181,15 +180,11 @@ static void add_trainers(struct exchange_sums *sums, const struct result *r,
 /* One worker, or one trainer without servers, with the point's batch; NULL if none exists. */
 static const struct point_result *find_alone(const struct result *r, const struct point *of)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct point_result *p = &r->points[i];
-        if (is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
-            p->point->exchange != EXCHANGE_PSERVER && p->point->batch_size == of->batch_size &&
-            p->point->threads == of->threads && training_times(p).n > 0) {
-            return p;
-        }
-    }
-    return NULL;
+    return array_find(r->points, r->def->matrix.n_points, p,
+                      is_native(r, p->point) && point_training_replicas(p->point) == 1 &&
+                          p->point->exchange != EXCHANGE_PSERVER &&
+                          p->point->batch_size == of->batch_size &&
+                          p->point->threads == of->threads && training_times(p).n > 0);
 }
 
 /* CPU seconds of a step that are no exchange, of one that is alone. A ring of one applies the

@@ -1,6 +1,5 @@
 /* What goes from a rank of a ring to the next one has a number: below n_hops that of a gradient in
  * the rank's plan, from there on that of a slice of parameters. */
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "predict/gang_internal.h"

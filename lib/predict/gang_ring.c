@@ -1,5 +1,4 @@
 /* The steps of a simulated ring of workers, as worker/comm/ring/ring_round.c has them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -5,7 +5,6 @@
 #include "predict/share.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 

@@ -53,13 +53,9 @@ const struct reference_erratum *reference_find_erratum(const struct reference_ta
                                                        enum reference_figure figure, size_t row,
                                                        size_t column)
 {
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-            (e->column == column || e->column == REFERENCE_NO_ROW)) {
-            return e;
-        }
-    }
-    return NULL;
+    return vec_find(&t->errata, e,
+                    e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+                        (e->column == column || e->column == REFERENCE_NO_ROW));
 }
 
 static void row_done(struct reference_row *row)

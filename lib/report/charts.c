@@ -11,7 +11,6 @@
 #include "report/prose.h"
 #include "compare/comparison.h"
 #include "core/summary.h"
-#include "result/number.h"
 #include "result/phases.h"
 
 #define MS_PER_NS 1e-6
@@ -186,12 +185,8 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
 
 static bool is_first_of_line(const struct layout *l, const struct point_result *p, const char *x)
 {
-    for (const struct point_result *q = l->result->points; q < p; q++) {
-        if (is_same_line(l, q->point, p->point, x)) {
-            return false;
-        }
-    }
-    return true;
+    const struct point_result *first = l->result->points;
+    return !array_any(first, (size_t)(p - first), q, is_same_line(l, q->point, p->point, x));
 }
 
 /* x: a name that varies; NULL if none exists. */
@@ -222,12 +217,8 @@ static const char *servers_name(const struct layout *l)
     if (x == NULL) {
         return NULL;
     }
-    vec_each (const char *, name, &l->words.names) {
-        if (str_eq(*name, "pservers") && !str_eq(x, "pservers") && is_number(l, *name)) {
-            return *name;
-        }
-    }
-    return NULL;
+    return vec_find_item(&l->words.names, name,
+                         str_eq(name, "pservers") && !str_eq(x, "pservers") && is_number(l, name));
 }
 
 /* Is there a line with two marks? Else no two points differ in their servers alone. */
@@ -410,13 +401,10 @@ bool charts_comparison(const struct comparison *c, struct chart *ret)
 
 static bool is_first_without(const struct layout *l, const struct point_result *p)
 {
-    for (const struct point_result *q = l->result->points; q < p; q++) {
-        if (q->point->system == p->point->system && q->n_succeeded > 0 &&
-            phases_of(q).n_replicas == 0) {
-            return false;
-        }
-    }
-    return true;
+    const struct point_result *first = l->result->points;
+    return !array_any(first, (size_t)(p - first), q,
+                      q->point->system == p->point->system && q->n_succeeded > 0 &&
+                          phases_of(q).n_replicas == 0);
 }
 
 /* Owned; NULL: every measured point has phases. */
@@ -569,16 +557,15 @@ static const struct maker makers[] = {
     {"trials", trials},
     {"phases", phases},
 };
-#define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 const char *charts_name(size_t i)
 {
-    return i < N_MAKERS ? makers[i].name : NULL;
+    return i < COUNT_OF(makers) ? makers[i].name : NULL;
 }
 
 bool charts_make(const struct layout *l, const char *name, struct chart *ret)
 {
-    for (size_t i = 0; i < N_MAKERS; i++) {
+    for (size_t i = 0; i < COUNT_OF(makers); i++) {
         if (str_eq(name, makers[i].name)) {
             const bool is_made = makers[i].make(l, &makers[i], ret);
             if (!is_made) {

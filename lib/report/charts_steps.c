@@ -1,6 +1,7 @@
 /* The course of the times of steps, see charts.h. */
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "core/summary.h"
 #include "report/charts.h"
 #include "result/number.h"
@@ -20,21 +21,14 @@ static void take_values(struct spark *spark, const struct summary *s)
     spark->steps_each = s->series_k * k;
     for (uint32_t i = 0; i < s->n_series; i += k) {
         const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
-        double sum = 0;
-        for (uint32_t j = i; j < end; j++) {
-            sum += s->series_us[j];
-        }
+        const double sum = array_sum(s->series_us + i, end - i, us, *us);
         *vec_push(&spark->values) = MS_PER_US * sum / (end - i);
     }
 }
 
 static double sum_of(const struct spark *spark)
 {
-    double sum = 0;
-    vec_each (double, value, &spark->values) {
-        sum += *value;
-    }
-    return sum;
+    return vec_sum(&spark->values, value, *value);
 }
 
 /* A first step that is no step like the others: a program that starts something else in it, or

@@ -35,11 +35,10 @@ static const char *const change_words[CHANGE_COUNT] = {
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate)
 {
     const struct compared_point *first = &c->points.items[0];
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->base->n_succeeded != first->base->n_succeeded ||
-            p->candidate->n_succeeded != first->candidate->n_succeeded) {
-            return false;
-        }
+    if (!vec_all(&c->points, p,
+                 p->base->n_succeeded == first->base->n_succeeded &&
+                     p->candidate->n_succeeded == first->candidate->n_succeeded)) {
+        return false;
     }
     *ret_base = first->base->n_succeeded;
     *ret_candidate = first->candidate->n_succeeded;

@@ -1,6 +1,7 @@
 /* A result by curve, see sheets.h. */
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "report/layout.h"
 #include "report/prose.h"
 #include "report/sheets.h"
@@ -83,9 +84,8 @@ static void put_legend(const struct result *r, struct buf *out)
 {
     bool has_model = false, share = false;
     vec_each (const struct curve, c, &r->curves.list) {
-        for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
-            has_model = has_model || c->fits[m].gap == SCALING_FITTED;
-        }
+        has_model =
+            has_model || array_any(c->fits, SCALING_MODEL_COUNT, fit, fit->gap == SCALING_FITTED);
         share = share || has_share(c);
     }
     if (r->curves.list.len == 0) {

@@ -5,15 +5,12 @@ The script is without its comments and indentation: each page carries it."""
 
 import base64
 import hashlib
+import pathlib
 import sys
 
-
-def quoted(text):
-    lines = []
-    for line in text.splitlines(keepends=True):
-        escaped = line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("??", "?\\?")
-        lines.append(f'    "{escaped}"')
-    return "\n".join(lines)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from embed import quoted  # noqa: E402  (its folder is known only now)
 
 
 def shortened(script):

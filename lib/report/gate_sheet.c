@@ -1,5 +1,6 @@
 /* What a gate says of a run, see sheets.h: for people, for a forge's list of tests, and as the
  * document of docs/contracts/gate.md. */
+#include "base/vec_walk.h"
 #include "compare/gate.h"
 
 #include "core/json_field.h"
@@ -56,10 +57,8 @@ static bool is_of_threshold(enum note_kind kind)
 /* The notes of thresholds have the order of their checks. */
 static const char *threshold_text(const struct gate_words *w, const struct gate_check *of)
 {
-    size_t index = 0;
-    vec_each (const struct gate_check, check, &w->gate->checks) {
-        index += check < of && check->kind == GATE_OF_THRESHOLD;
-    }
+    size_t index =
+        vec_sum(&w->gate->checks, check, (size_t)(check < of && check->kind == GATE_OF_THRESHOLD));
     vec_each (const struct note, n, &w->notes.list) {
         if (is_of_threshold(n->kind) && index-- == 0) {
             return n->text;

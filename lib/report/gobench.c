@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "report/export.h"
 #include "report/run_labels.h"
 #include "result/number.h"
@@ -93,11 +94,7 @@ static void put_units(struct buf *out, const struct result *r)
     VEC(const char *) seen = {0}; /* units are static */
     result_each_point (p, r) {
         const struct figure *f = &p->throughput;
-        bool is_new = f->estimate.known;
-        vec_each (const char *, unit, &seen) {
-            is_new = is_new && *unit != f->unit;
-        }
-        if (is_new) {
+        if (f->estimate.known && !vec_any(&seen, unit, *unit == f->unit)) {
             *vec_push(&seen) = f->unit;
             buf_printf(out, "Unit %s better=higher\n", f->unit);
         }

@@ -258,7 +258,6 @@ static const struct resource_column {
     size_t offset;
 } resource_columns[] = {{"EFF/POD", offsetof(struct point_result, efficiency_per_pod)},
                         {"EFF/CPU", offsetof(struct point_result, efficiency_per_cpu)}};
-#define N_RESOURCE_COLUMNS (sizeof(resource_columns) / sizeof(resource_columns[0]))
 
 bool layout_says_more(const struct layout *l, size_t offset)
 {
@@ -302,7 +301,7 @@ struct point_columns {
     bool by_index, has_index;    /* the index in place of what varies; besides that */
     bool x_interval, e_interval; /* of throughput, of efficiency */
     bool range;
-    bool resources[N_RESOURCE_COLUMNS];
+    bool resources[COUNT_OF(resource_columns)];
     char *word; /* of the run; NULL: none; owned */
 };
 
@@ -320,7 +319,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
     /* A narrow table with units, or with words in each row, has no room for the lowest and the
      * highest trial. */
     c.range = (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && c.word == NULL);
-    for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
+    for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
         c.resources[i] =
             (c.parts & LAYOUT_RESOURCES) != 0 && layout_says_more(l, resource_columns[i].offset);
     }
@@ -374,7 +373,7 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
             layout_put_percents(t, e, 1);
         }
     }
-    for (size_t i = 0; i < N_RESOURCE_COLUMNS; i++) {
+    for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
         if (with->resources[i]) {
             put_efficiency(t, resource_columns[i].title,
                            &point_figure(p, resource_columns[i].offset)->estimate);
@@ -404,11 +403,7 @@ struct table *layout_points(const struct layout *l, unsigned parts)
 
 bool layout_has_systems_alone(const struct layout *l)
 {
-    bool alone = l->words.systems;
-    vec_each (const char *, name, &l->words.names) {
-        alone = alone && layout_follows_system(l, *name);
-    }
-    return alone;
+    return l->words.systems && vec_all(&l->words.names, name, layout_follows_system(l, *name));
 }
 
 bool layout_has_words(const struct layout *l)

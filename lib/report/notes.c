@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "report/prose.h"
 #include "result/number.h"
 #include "result/threshold.h"
@@ -351,11 +352,8 @@ static double half_width_ratio(const struct estimate *e)
 
 static size_t count_undecided(const struct point_result *p)
 {
-    size_t n = 0;
-    point_each_trial (t, p) {
-        n += t->row == NULL || !attempt_outcome_decides(t->row->outcome);
-    }
-    return n;
+    return array_sum(p->trials, p->n_trials, t,
+                     (size_t)(t->row == NULL || !attempt_outcome_decides(t->row->outcome)));
 }
 
 /* The points whose interval is wider than a stop rule asks for, and those that a

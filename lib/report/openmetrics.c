@@ -19,7 +19,6 @@ static const struct rate rates[] = {
     {"words/s", "words_per_second", 1},     {"tokens/s", "tokens_per_second", 1},
     {"GB/s", "bytes_per_second", 1e9},      {"runs/s", "runs_per_second", 1},
 };
-#define N_RATES (sizeof(rates) / sizeof(rates[0]))
 static const struct rate ratio = {"ratio", "ratio", 1};
 
 struct writer {
@@ -165,7 +164,6 @@ static const struct family {
     {"bench_point_baseline_throughput", "Throughput of the baseline that the point divides by.",
      offsetof(struct point_result, throughput), true, true},
 };
-#define N_FAMILIES (sizeof(families) / sizeof(families[0]))
 
 /* 0: the value, 1: the lower limit, 2: the upper one. NaN: it has none. */
 static double number_of(const struct figure *f, const struct rate *rate, int which)
@@ -202,7 +200,7 @@ static void put_point_family(const struct writer *w, const struct family *what,
 
 static void put_figure(const struct writer *w, const struct family *what)
 {
-    for (size_t i = 0; i < (what->is_rate ? N_RATES : 1); i++) {
+    for (size_t i = 0; i < (what->is_rate ? COUNT_OF(rates) : 1); i++) {
         for (int which = 0; which < (what->is_baseline ? 1 : 3); which++) {
             put_point_family(w, what, what->is_rate ? &rates[i] : &ratio, which);
         }
@@ -211,7 +209,7 @@ static void put_figure(const struct writer *w, const struct family *what)
 
 static void put_points(const struct writer *w)
 {
-    for (size_t i = 0; i < N_FAMILIES; i++) {
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
         put_figure(w, &families[i]);
     }
     begin(w->out, "bench_point_trials_succeeded", NULL,
@@ -252,7 +250,7 @@ void openmetrics_write(const struct result *r, struct buf *out)
     const struct writer w = {r, out};
     put_run(&w);
     put_points(&w);
-    for (size_t i = 0; i < N_RATES; i++) {
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
         put_trial_family(&w, &rates[i]);
     }
     buf_puts(out, "# EOF\n");

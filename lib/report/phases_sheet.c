@@ -13,7 +13,6 @@ static const char method[] =
     "their sum. MB: sent and received in a step.";
 
 static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_LAUNCHER, ROLE_PSERVER};
-#define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 
 static void put_ms(struct table *t, const char *title, double s)
 {
@@ -24,7 +23,7 @@ static void put_ms(struct table *t, const char *title, double s)
 static void put_point(struct table *t, const struct point_result *p)
 {
     static const char *const titles[] = {"DATA", "FWD", "BWD", "SEND", "WAIT", "UPDATE", "RECV"};
-    for (size_t i = 0; i < N_ROLES; i++) {
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
         const struct phase_times times = phase_times_of(p, roles[i]);
         if (times.n == 0) {
             continue;
@@ -90,7 +89,7 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
 
 static bool has_row(const struct point_result *p)
 {
-    return array_any(roles, N_ROLES, role, phase_times_of(p, *role).n > 0);
+    return array_any(roles, COUNT_OF(roles), role, phase_times_of(p, *role).n > 0);
 }
 
 /* "Point 1 (pservers 1, trainers 4) is limited by ...", "Point 2: trainers 1, baseline" */
@@ -178,7 +177,7 @@ void sheet_phases(struct sheet *s, const struct result *r)
     put_row(s, r, 0, roles[0], &(struct phase_times){0});
     sheet_drop_rows(s);
     for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
-        for (size_t i = 0; i < N_ROLES; i++) {
+        for (size_t i = 0; i < COUNT_OF(roles); i++) {
             const struct phase_times times = phase_times_of(&r->points[p], roles[i]);
             if (times.n > 0) {
                 put_row(s, r, p, roles[i], &times);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/compare_layout.h"
 #include "compare/compare_axis.h"
 #include "compare/compare_history.h"
@@ -153,10 +154,7 @@ static void say_margin(struct notes *lines, const struct comparison *c)
 
 static void say_axis_rule(struct notes *lines, const struct comparison *c)
 {
-    size_t tested = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        tested += p->paired.known;
-    }
+    const size_t tested = vec_sum(&c->points, p, (size_t)p->paired.known);
     notes_add(
         lines, NOTE_INFO,
         "A block is one of %zu rounds of repeats: both sides of a pair ran in it, in random order.",
@@ -189,10 +187,7 @@ static void say_history(struct notes *lines, const struct comparison *c)
 
 static void say_rule(struct notes *lines, const struct comparison *c)
 {
-    size_t tested = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        tested += p->welch.known;
-    }
+    const size_t tested = vec_sum(&c->points, p, (size_t)p->welch.known);
     if (tested == 0) {
         return;
     }

@@ -253,21 +253,13 @@ static bool is_local_file(const char *word)
 {
     static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
     return word[0] == '/' && word[1] != '\0' &&
-           !array_any(everywhere, sizeof(everywhere) / sizeof(everywhere[0]), it,
-                      str_has_prefix(word, *it));
+           !array_any(everywhere, COUNT_OF(everywhere), it, str_has_prefix(word, *it));
 }
 
 static bool names_local_file(const struct launch *launch)
 {
-    const struct command *const commands[] = {&launch->command, &launch->args};
-    for (size_t i = 0; i < 2; i++) {
-        vec_each (char *const, word, &commands[i]->words) {
-            if (is_local_file(*word)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return vec_any(&launch->command.words, word, is_local_file(*word)) ||
+           vec_any(&launch->args.words, word, is_local_file(*word));
 }
 
 void prose_systems_put_local(const struct spec *spec, struct buf *out)

@@ -152,11 +152,7 @@ static void add_model(const struct beside *x, struct buf *reasons)
 static void add_batch(const struct reference_beside *b, const struct reference_table *t,
                       struct buf *reasons)
 {
-    bool is_said = str_eq(t->axis, "batch_size");
-    vec_each (const struct reference_at, at, &t->at) {
-        is_said = is_said || str_eq(at->name, "batch_size");
-    }
-    if (!is_said) {
+    if (!str_eq(t->axis, "batch_size") && !vec_any(&t->at, at, str_eq(at->name, "batch_size"))) {
         add_reason(reasons, "the table does not give the batch size (here %lld)",
                    (long long)b->result->points[0].point->batch_size);
     }

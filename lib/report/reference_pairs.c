@@ -19,7 +19,8 @@ bool reference_counts_other(const struct point *p, const char *name)
     return (v == NULL || !v->is_int) && (str_eq(name, "gpus") || str_eq(name, "nodes"));
 }
 
-double reference_coordinate(const struct point *p, const char *name)
+/* What a point has for a coordinate of a set; NaN: the run knows no such thing. */
+static double coordinate(const struct point *p, const char *name)
 {
     const struct value *v = params_get(&p->params, name);
     const struct value *bytes = params_get(&p->params, "bytes");
@@ -49,7 +50,7 @@ double reference_coordinate(const struct point *p, const char *name)
 /* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
 static size_t column_of(const struct reference_table *t, const struct point *p)
 {
-    const double at = reference_coordinate(p, t->axis);
+    const double at = coordinate(p, t->axis);
     return isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
 }
 
@@ -117,8 +118,8 @@ static bool fits(const struct reference_beside *b, const struct reference_table 
                  const struct reference_row *row, const struct point *p)
 {
     return column_of(t, p) != REFERENCE_NO_ROW && does_task(b, t, row, p) &&
-           vec_all(&t->at, at, reference_coordinate(p, at->name) == at->value) &&
-           vec_all(&row->at, at, reference_coordinate(p, at->name) == at->value);
+           vec_all(&t->at, at, coordinate(p, at->name) == at->value) &&
+           vec_all(&row->at, at, coordinate(p, at->name) == at->value);
 }
 
 static void add_point(const struct reference_beside *b, const struct reference_table *t,

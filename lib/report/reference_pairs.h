@@ -28,8 +28,6 @@ bool reference_has_task(const struct reference_beside *b, const struct reference
 const struct system *reference_copy(const struct reference_beside *b,
                                     const struct reference_table *t,
                                     const struct reference_pair *pair);
-/* What a point has for a coordinate of a set; NaN: the run knows no such thing. */
-double reference_coordinate(const struct point *p, const char *name);
 /* Does the set count GPUs or nodes where the run counts replicas? */
 bool reference_counts_other(const struct point *p, const char *name);
 

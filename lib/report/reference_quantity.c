@@ -99,10 +99,8 @@ static const struct known_unit {
 /* What a number in `from` is multiplied by to be one in `to`; NaN: no exact factor exists. */
 static double factor_between(const char *from, const char *to, const struct point *p)
 {
-    const struct known_unit *a =
-        array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, from));
-    const struct known_unit *b =
-        array_find(units, sizeof(units) / sizeof(units[0]), it, str_eq(it->name, to));
+    const struct known_unit *a = array_find(units, COUNT_OF(units), it, str_eq(it->name, from));
+    const struct known_unit *b = array_find(units, COUNT_OF(units), it, str_eq(it->name, to));
     if (str_eq(from, to)) {
         return 1;
     }

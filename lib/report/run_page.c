@@ -5,7 +5,6 @@
 #include "report/notes.h"
 #include "report/prose.h"
 #include "report/run_page.h"
-#include "report/sheets.h"
 #include "result/number.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
@@ -92,7 +91,7 @@ static void define_roles(struct sheet *s, const struct result *r)
     };
     static const enum role order[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_WORKER, ROLE_LAUNCHER};
     define(s, " A ", "replica", " is one process of a trial, in a cluster one pod.");
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
         if (has_role(r, order[i])) {
             define(s, " A ", role_to_string(order[i]), meanings[order[i]]);
         }

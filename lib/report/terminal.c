@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/vec_walk.h"
+
 #define PLAIN "\033[0m"
 
 void terminal_colored(struct buf *out, const struct terminal *t, const char *color,
@@ -19,11 +21,7 @@ void terminal_colored(struct buf *out, const struct terminal *t, const char *col
 
 static size_t width_of(const char *text, size_t bytes)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    }
-    return n;
+    return array_sum(text, bytes, c, (size_t)(((unsigned char)*c & 0xc0) != 0x80));
 }
 
 size_t text_width(const char *text)

@@ -25,8 +25,7 @@ void words_add_differences(struct point_words *words, const struct point *first,
 {
     words->systems = words->systems || p->system != first->system;
     vec_each (const struct param, param, &p->params.list) {
-        const struct value *v = params_get(&first->params, param->name);
-        if (v == NULL || !value_eq(v, &param->value)) {
+        if (!params_has(&first->params, param)) {
             words_add_name(&words->names, param->name);
         }
     }
@@ -36,7 +35,7 @@ void words_add_differences(struct point_words *words, const struct point *first,
 static bool is_count(const char *name)
 {
     static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
-    return str_index(name, counts, sizeof(counts) / sizeof(counts[0])) >= 0;
+    return str_index(name, counts, COUNT_OF(counts)) >= 0;
 }
 
 void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)

@@ -207,7 +207,7 @@ static void explain(struct curve_loss *loss)
     };
     loss->has_phases = true;
     loss->step_ns = to.step_ns - from.step_ns;
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(groups); i++) {
         if (i == 0 || groups[i].grown_ns > loss->phase_ns) {
             loss->phase = groups[i].name;
             loss->phase_ns = groups[i].grown_ns;

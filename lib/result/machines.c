@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec_sorted.h"

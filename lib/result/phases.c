@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "result/result.h"
 
 #define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
@@ -17,20 +18,18 @@ const char *const limit_kind_names[] = {
     [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
 };
 
-bool phases_are_counted(const struct replica_result *r, enum role role)
+/* Is it of the role, and says its phases? */
+static bool are_counted(const struct replica_result *r, enum role role)
 {
-    bool any = false;
-    for (int k = 0; k < PHASE_COUNT; k++) {
-        any = any || r->summary.phase_ns[k] > 0;
-    }
-    return any && r->row->id.role == role && r->has_summary && r->summary.steps > 0;
+    return array_any(r->summary.phase_ns, PHASE_COUNT, ns, *ns > 0) && r->row->id.role == role &&
+           r->has_summary && r->summary.steps > 0;
 }
 
 struct step_means phases_of(const struct point_result *p)
 {
     struct step_means m = {0};
     point_each_replica (rep, p) {
-        if (!phases_are_counted(rep, point_leading_role(p->point))) {
+        if (!are_counted(rep, point_leading_role(p->point))) {
             continue;
         }
         const double steps = rep->summary.steps;
@@ -95,7 +94,7 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
 {
     struct phase_times t = {0};
     point_each_replica (r, p) {
-        if (phases_are_counted(r, role)) {
+        if (are_counted(r, role)) {
             add_times(&t, &r->summary);
         }
     }
@@ -174,7 +173,7 @@ struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
     struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
     point_each_replica (r, p) {
-        if (phases_are_counted(r, ROLE_PSERVER)) {
+        if (are_counted(r, ROLE_PSERVER)) {
             add_server(&sums, r);
         }
     }

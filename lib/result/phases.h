@@ -10,9 +10,6 @@
 struct point_result;
 struct replica_result;
 
-/* Is it of the role, and says its phases? */
-bool phases_are_counted(const struct replica_result *r, enum role role);
-
 /* The mean over the trainers (or workers) of all succeeded trials whose programs count phases. */
 struct step_means {
     double phase_ns[PHASE_COUNT]; /* of a step */

@@ -2,12 +2,12 @@
 #include "result/pivot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_sorted.h"
+#include "base/vec_walk.h"
 #include "result/phases.h"
 
 #define MAX_CELLS 1000000
@@ -100,12 +100,7 @@ static const struct point *point_at(const struct pivot *p, uint32_t i)
 
 static bool varies(const struct pivot *p, const char *axis)
 {
-    for (uint32_t i = 1; i < n_points(p); i++) {
-        if (!same_on(axis, point_at(p, 0), point_at(p, i))) {
-            return true;
-        }
-    }
-    return false;
+    return !array_all(p->result->points, n_points(p), it, same_on(axis, point_at(p, 0), it->point));
 }
 
 /* The axis of this name, borrowed from the result; NULL if none exists. */
@@ -114,24 +109,16 @@ static const char *find_axis(const struct pivot *p, const char *name, size_t len
     if (len == strlen(system_axis) && strncmp(name, system_axis, len) == 0) {
         return system_axis;
     }
-    vec_each (const struct param, param, &point_at(p, 0)->params.list) {
-        if (strlen(param->name) == len && strncmp(name, param->name, len) == 0) {
-            return param->name;
-        }
-    }
-    return NULL;
+    const struct param *param =
+        vec_find(&point_at(p, 0)->params.list, it,
+                 strlen(it->name) == len && strncmp(name, it->name, len) == 0);
+    return param == NULL ? NULL : param->name;
 }
 
 static bool is_used(const struct pivot *p, const char *axis)
 {
-    bool used = p->ratio_axis == axis;
-    vec_each (const char *const, a, &p->rows.axes) {
-        used = used || *a == axis;
-    }
-    vec_each (const char *const, a, &p->columns.axes) {
-        used = used || *a == axis;
-    }
-    return used;
+    return p->ratio_axis == axis || vec_any(&p->rows.axes, it, *it == axis) ||
+           vec_any(&p->columns.axes, it, *it == axis);
 }
 
 static int no_axis(const struct pivot *p, const char *name, size_t len, struct err *err)
@@ -171,11 +158,7 @@ static bool is_at(const struct pivot *p, const char *axis, const struct point *p
 
 static bool has_value(const struct pivot *p, const char *axis, const char *value)
 {
-    bool has = false;
-    for (uint32_t i = 0; i < n_points(p) && !has; i++) {
-        has = is_at(p, axis, point_at(p, i), value);
-    }
-    return has;
+    return array_any(p->result->points, n_points(p), it, is_at(p, axis, it->point, value));
 }
 
 /* "1, 2, 4": each value once, in the order of the points. */

@@ -61,11 +61,10 @@ static const struct column {
     OF(steps.fall),
 };
 _Static_assert(PHASE_COUNT == 7, "a column for each phase");
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 /* After the table. PACE: bits of a median step time; 0 if none exists, or the
  * summary says the pace. */
-enum { UNIT = N_COLUMNS, PACE, ALL_COLUMNS };
+enum { UNIT = COUNT_OF(columns), PACE, ALL_COLUMNS };
 
 size_t replica_numbers_count(void)
 {

@@ -2,6 +2,7 @@
 #include "result/result.h"
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "result/number.h"
 
 const struct replica_result *point_next_replica(const struct point_result *p,
@@ -40,20 +41,13 @@ bool point_result_is_given_up(const struct point_result *p)
 
 bool point_result_is_complete(const struct point_result *p)
 {
-    size_t n_decided = 0;
-    point_each_trial (t, p) {
-        n_decided += trial_is_decided(t);
-    }
+    const size_t n_decided = array_sum(p->trials, p->n_trials, t, (size_t)trial_is_decided(t));
     return p->n_succeeded >= p->n_required && p->n_succeeded >= n_decided;
 }
 
 uint32_t result_count_trials(const struct result *r)
 {
-    size_t n = 0;
-    result_each_point (p, r) {
-        n += p->n_trials;
-    }
-    return (uint32_t)n;
+    return (uint32_t)array_sum(r->points, r->def->matrix.n_points, p, p->n_trials);
 }
 
 const char *result_unit(const struct result *r, bool *ret_is_mixed)

@@ -2,9 +2,9 @@
 #include "result/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "stats/stats.h"
 
 #define MIN_ENTRIES 6 /* three in each half, so that one odd step does not decide */
@@ -48,11 +48,7 @@ struct step_series step_series_of(const struct summary *s)
     m.k = s->series_k * (uint32_t)group;
     for (size_t i = 0; i < s->n_series; i += group) {
         const size_t end = i + group < s->n_series ? i + group : s->n_series;
-        double sum = 0;
-        for (size_t j = i; j < end; j++) {
-            sum += s->series_us[j];
-        }
-        m.us[m.n++] = sum / (double)(end - i);
+        m.us[m.n++] = array_sum(s->series_us + i, end - i, us, *us) / (double)(end - i);
     }
     return m;
 }

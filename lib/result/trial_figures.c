@@ -2,7 +2,6 @@
 #include "result/trial_figures.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>

@@ -12,7 +12,6 @@
 
 #define BIT(kind) (1U << (unsigned)(kind))
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 enum {
     NUMBER = BIT(NODE_INT),

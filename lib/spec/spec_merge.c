@@ -14,7 +14,6 @@
 #include "base/vec_walk.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 
 static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 

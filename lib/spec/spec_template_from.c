@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/text.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
 

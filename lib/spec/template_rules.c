@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,7 +96,7 @@ static int check_kinds(const json_t *template, const json_t *container, struct t
         {container, "spec.containers[0]", "env", JSON_ARRAY},
         {container, "spec.containers[0]", "volumeMounts", JSON_ARRAY},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int r = check_kind(rows[i].object, rows[i].path, rows[i].key, rows[i].type, p);
         if (r < 0) {
             return r;
@@ -151,7 +150,7 @@ static int check_metadata(json_t *metadata, struct template_problem *p)
 {
     static const struct rule rules[] = {
         {"name", NULL}, {"generateName", NULL}, {"namespace", NULL}, {"ownerReferences", NULL}};
-    int r = check_texts(metadata, "metadata", rules, sizeof(rules) / sizeof(rules[0]), p);
+    int r = check_texts(metadata, "metadata", rules, COUNT_OF(rules), p);
     return r < 0 ? r : check_labels(metadata, p);
 }
 
@@ -159,7 +158,7 @@ static int check_spec(const json_t *spec, struct template_problem *p)
 {
     static const struct rule rules[] = {
         {"restartPolicy", "Never"}, {"hostname", NULL}, {"subdomain", NULL}};
-    int r = check_texts(spec, "spec", rules, sizeof(rules) / sizeof(rules[0]), p);
+    int r = check_texts(spec, "spec", rules, COUNT_OF(rules), p);
     r = r < 0 ? r : check_off(spec, "automountServiceAccountToken", p);
     r = r < 0 ? r : check_off(spec, "enableServiceLinks", p);
     return r < 0 ? r
@@ -257,7 +256,7 @@ static int check_ephemeral(const json_t *volume, size_t index, struct template_p
     static const char *const sources[] = {"dataSource", "dataSourceRef"};
     const json_t *template =
         json_object_get(json_object_get(volume, "ephemeral"), "volumeClaimTemplate");
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
         const json_t *source = json_object_get(json_object_get(template, "spec"), sources[i]);
         if (source != NULL && !json_is_null(source)) {
             return refuse(p, "make the claim yourself and use persistentVolumeClaim",
@@ -286,7 +285,7 @@ static int check_volume(json_t *volume, size_t index, struct template_problem *p
     text_put(path, sizeof(path), "spec.volumes[%zu]", index);
     int r = check_volume_kinds(volume, kinds, path, p);
     r = r < 0 ? r : check_ephemeral(volume, index, p);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++) {
         const json_t *map = json_object_get(volume, names[i].kind);
         text_put(path, sizeof(path), "spec.volumes[%zu].%s%s%s", index, names[i].kind,
                  names[i].map == NULL ? "" : ".", names[i].map == NULL ? "" : names[i].map);
@@ -358,7 +357,7 @@ static int check_own_things(const json_t *spec, struct template_problem *p)
     static const char *const accounts[] = {"serviceAccountName", "serviceAccount"};
     static const char *const lists[] = {"containers", "initContainers"};
     int r = 0;
-    for (size_t i = 0; i < sizeof(accounts) / sizeof(accounts[0]) && r == 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(accounts) && r == 0; i++) {
         r = check_name(spec, "spec", accounts[i], false, p);
     }
     const json_t *pulls = json_object_get(spec, "imagePullSecrets");
@@ -371,7 +370,7 @@ static int check_own_things(const json_t *spec, struct template_problem *p)
     for (size_t i = 0; i < json_array_size(volumes) && r == 0; i++) {
         r = check_volume(json_array_get(volumes, i), i, p);
     }
-    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
         const json_t *list = json_object_get(spec, lists[k]);
         for (size_t i = 0; i < json_array_size(list) && r == 0; i++) {
             char path[64];

@@ -63,15 +63,15 @@ void params_copy(const struct params *p, struct params *ret)
     }
 }
 
+bool params_has(const struct params *p, const struct param *wanted)
+{
+    const struct value *v = params_get(p, wanted->name);
+    return v != NULL && value_eq(v, &wanted->value);
+}
+
 bool params_contain(const struct params *p, const struct params *wanted)
 {
-    vec_each (const struct param, it, &wanted->list) {
-        const struct value *v = params_get(p, it->name);
-        if (v == NULL || !value_eq(v, &it->value)) {
-            return false;
-        }
-    }
-    return true;
+    return vec_all(&wanted->list, it, params_has(p, it));
 }
 
 void params_format(const struct params *p, const char *between, struct buf *out)

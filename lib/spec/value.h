@@ -30,7 +30,8 @@ struct params {
 const struct value *params_get(const struct params *p, const char *name); /* NULL: not there */
 void params_set(struct params *p, const char *name, const struct value *value); /* copies */
 void params_copy(const struct params *p, struct params *ret);
-/* Has p every pair of `wanted`? */
+/* Has p this pair, or every pair of `wanted`? */
+bool params_has(const struct params *p, const struct param *wanted);
 bool params_contain(const struct params *p, const struct params *wanted);
 /* "pservers=2, trainers=100", with ", " between them. */
 void params_format(const struct params *p, const char *between, struct buf *out);

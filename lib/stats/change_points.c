@@ -3,7 +3,6 @@
 #include "stats/change_points.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

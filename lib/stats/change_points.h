@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/vec.h"
 

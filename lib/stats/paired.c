@@ -2,7 +2,6 @@
 #include "stats/paired.h"
 
 #include <math.h>
-#include <stdint.h>
 
 #include "base/mem.h"
 #include "stats/ranked.h"

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/splitmix.h"
+#include "base/vec_walk.h"
 #include "stats/ranked.h"
 #include "stats/student.h"
 
@@ -16,10 +17,8 @@
 
 struct contrast significance_mean(const struct sample *s)
 {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        sum += s->values[i];
-    }
+    const double sum = array_sum(s->values, s->n, it, *it);
+    double squares = 0;
     if (s->n < 2) {
         return (struct contrast){.value = sum};
     }
@@ -251,11 +250,8 @@ static uint64_t count_reaching(const struct pool *pools, size_t n, double before
     if (n == 0) {
         return before >= limit;
     }
-    uint64_t count = 0;
-    for (size_t i = 0; i < pools->n_terms; i++) {
-        count += count_reaching(pools + 1, n - 1, before + pools->terms[i], limit);
-    }
-    return count;
+    return array_sum(pools->terms, pools->n_terms, it,
+                     count_reaching(pools + 1, n - 1, before + *it, limit));
 }
 
 /* Draws k of the pool's values. They stay shuffled, which does no harm. */

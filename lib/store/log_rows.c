@@ -2,7 +2,6 @@
 #include "store/log_rows.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,7 +1,6 @@
 /* See run_document.h. */
 #include "store/run_document.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 #include "store/sqlite_store.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "store/sqlite_store.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -19,8 +19,6 @@
  * at all, whatever fails in between. */
 #pragma once
 
-#include <stdarg.h>
-
 #include <sqlite3.h>
 
 #include "base/err.h"

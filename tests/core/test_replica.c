@@ -90,8 +90,7 @@ TEST(classes_of_exits)
         const enum failure_class got =
             failure_classify_exit(rows[i].exit_code, rows[i].signal, rows[i].oom_killed);
         if (got != rows[i].failure) {
-            fail_msg("row '%s': expected %s, got %s", rows[i].name,
-                     failure_class_to_string(rows[i].failure), failure_class_to_string(got));
+            fail_msg("row '%s': expected class %d, got %d", rows[i].name, rows[i].failure, got);
         }
     }
 }

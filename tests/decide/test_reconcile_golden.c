@@ -2,6 +2,7 @@
  * the expected part is written anew: read the difference before it is committed. */
 #include "tests/test.h"
 #include "decide/reconcile.h"
+#include "plan_format.h"
 #include "scenario.h"
 
 #include <dirent.h>

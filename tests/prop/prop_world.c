@@ -7,6 +7,7 @@
 #include "core/record.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_failure.h"
+#include "plan_format.h"
 #include "spec/stop_rule.h"
 
 /* ---- random numbers: splitmix64 ---- */
@@ -623,10 +624,16 @@ bool sim_eq(const struct sim *a, const struct sim *b)
 static void print_replica(const struct observed_replica *r, struct buf *out)
 {
     static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
+    static const char *const classes[] = {
+        [FAILURE_NONE] = "None",
+        [FAILURE_INFRASTRUCTURE] = "Infrastructure",
+        [FAILURE_CONSEQUENCE] = "Consequence",
+        [FAILURE_NO_ROOM] = "NoRoom",
+        [FAILURE_PERMANENT] = "Permanent",
+    };
     buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.attempt.point,
                r->id.attempt.trial, r->id.attempt.number, role_to_string(r->id.role), r->id.index,
-               states[r->state], failure_class_to_string(r->failure), r->exit_code,
-               (long long)r->ended_unix_ms);
+               states[r->state], classes[r->failure], r->exit_code, (long long)r->ended_unix_ms);
     if (r->has_blamed) {
         buf_printf(out, " blames=%s/%u", role_to_string(r->blamed_role), r->blamed_index);
     }

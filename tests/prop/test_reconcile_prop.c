@@ -4,6 +4,7 @@
  * (3000) milliseconds. */
 #include "tests/test.h"
 #include "decide/reconcile.h"
+#include "plan_format.h"
 #include "prop_world.h"
 
 #include <inttypes.h>

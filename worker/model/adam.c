@@ -1,7 +1,6 @@
 #include "worker/model/adam.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "worker/tensor/arena.h"

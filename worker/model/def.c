@@ -1,23 +1,8 @@
-/* What follows from a layer table and needs numbers: FLOPs and initial values.
- * Declared in model.h. */
+/* The initial values of a layer table. Declared in model.h. */
 #include <math.h>
 
 #include "worker/model/model.h"
 #include "worker/tensor/rng.h"
-
-/* Forward takes one multiply-add per weight and output pixel, backward two; the first layer
- * computes no gradient of its input. BN, ReLU, dropout and pooling are not counted. */
-double model_flops_per_sample(const struct model_def *def)
-{
-    struct layer_shape shape = {0};
-    double flops = 0;
-    for (uint32_t i = 0; i < def->n_layers; i++) {
-        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
-        struct layer_params p = layer_params(&def->layers[i], &shape);
-        flops += 2.0 * (double)p.weight * shape.ho * shape.wo * (i == 0 ? 2 : 3);
-    }
-    return flops;
-}
 
 static void fill(float *out, size_t n, float value)
 {

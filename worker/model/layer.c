@@ -1,6 +1,8 @@
 /* Shapes and memory of layers, see layer.h. */
 #include "worker/model/layer.h"
 
+#include "base/mem.h"
+
 static bool does_pooling(const struct model_def *def, uint32_t i)
 {
     const struct layer_def *l = &def->layers[i];
@@ -36,7 +38,7 @@ void layer_carve(struct layer *l, size_t n, struct carver *c)
         if (!l->pools) { /* a word of bits is as large as a float */
             l->kept = (void *)carve(c, n * l->shape.ho * l->shape.wo * KEPT_WORDS(k));
         }
-        for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+        for (size_t i = 0; i < COUNT_OF(vectors); i++) {
             *vectors[i] = carve(c, k);
         }
     }

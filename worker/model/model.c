@@ -2,7 +2,6 @@
 #include "worker/model/model.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "worker/model/model_internal.h"

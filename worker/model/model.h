@@ -4,8 +4,8 @@
  * layers. Gradients lie in a second array of the same shape. BN running statistics are not
  * parameters: each trainer keeps its own, as the original networks do (docs/worker.md).
  *
- * Networks as tables are in lib/network. model_init_params and model_flops_per_sample are defined
- * in def.c, the passes in forward.c and backward.c, the rest in model.c. */
+ * Networks as tables are in lib/network. model_init_params is defined in def.c, the passes in
+ * forward.c and backward.c, the rest in model.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -83,7 +83,5 @@ struct model_probe {
 void model_set_probe(struct model *m, const struct model_probe *probe); /* borrowed; NULL: none */
 const char *model_isa(const struct model *m); /* of the kernels: "avx512", ... */
 
-/* Forward and backward FLOPs of one sample, multiply-adds counted as two. */
-double model_flops_per_sample(const struct model_def *def);
 /* Bytes of the arenas. */
 size_t model_bytes(const struct model *m);

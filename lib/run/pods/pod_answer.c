@@ -2,7 +2,6 @@
 #include "run/pods/pod_answer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "kube/retry.h"

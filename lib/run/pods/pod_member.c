@@ -88,7 +88,7 @@ static bool has(unsigned set, unsigned item)
 
 int member_life_next(enum member_life life, enum member_event event)
 {
-    for (size_t i = 0; i < sizeof(arrows) / sizeof(arrows[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(arrows); i++) {
         if (has(arrows[i].from, life) && has(arrows[i].on, event)) {
             return (int)arrows[i].to;
         }

@@ -179,14 +179,10 @@ void pod_requests_send_due(struct pods *l, int64_t now_ns)
 /* Some other member of its attempt may exist. */
 static bool has_part_of_gang(const struct pod_member *m)
 {
-    vec_each (struct pod_member *, it, &m->owner->members) {
-        const struct pod_member *other = *it;
-        if (other != m && other->life < MEMBER_DYING_POSTING && !pod_member_is_wanted(other) &&
-            attempt_id_eq(&other->id.attempt, &m->id.attempt)) {
-            return true;
-        }
-    }
-    return false;
+    return vec_any(&m->owner->members, other,
+                   *other != m && (*other)->life < MEMBER_DYING_POSTING &&
+                       !pod_member_is_wanted(*other) &&
+                       attempt_id_eq(&(*other)->id.attempt, &m->id.attempt));
 }
 
 /* By the uid of the pod that was made it is known even if its owner is taken away before the watch

@@ -2,8 +2,6 @@
  * pod_tick_soon, and then every POD_TICK_MS until pod_tick_stop. Edge file: the loop's timer. */
 #pragma once
 
-#include <stdbool.h>
-
 #include <uv.h>
 
 #define POD_TICK_MS 500

@@ -95,7 +95,7 @@ void pod_words_wait(const struct pods *l, struct run_wait *ret)
     static void (*const say[])(const struct pods *, struct run_wait *) = {
         say_what_is_refused,      say_which_pod_is_not_set_up, say_that_room_was_missing,
         say_what_is_not_answered, say_which_node_is_lost,      say_which_address_is_missing};
-    for (size_t i = 0; i < sizeof(say) / sizeof(say[0]) && ret->reason[0] == '\0'; i++) {
+    for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
         say[i](l, ret);
     }
 }

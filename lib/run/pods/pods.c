@@ -53,27 +53,18 @@ static void drop_gone(struct pods *l)
 /* By uid; a member that has none yet, by its name. */
 static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        struct pod_member *m = *it;
-        if (member_life_is_dying(m->life) &&
-            (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name))) {
-            return m;
-        }
-    }
-    return NULL;
+    return vec_find_item(&l->members, m,
+                         member_life_is_dying(m->life) &&
+                             (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name)));
 }
 
 /* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
 static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
                                                 const char *uid)
 {
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid)) {
-            return id != NULL && replica_id_eq(&m->id, id) ? NULL : m;
-        }
-    }
-    return NULL;
+    const struct pod_member *found = vec_find_item(
+        &l->members, m, m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid));
+    return found != NULL && id != NULL && replica_id_eq(&found->id, id) ? NULL : found;
 }
 
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)

@@ -23,7 +23,7 @@ static void start_close(struct start *s)
 {
     int *const all[] = {&s->out[0],    &s->out[1],    &s->err[0], &s->err[1],
                         &s->report[0], &s->report[1], &s->null,   &s->secret};
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
         fd_close(all[i]);
     }
 }

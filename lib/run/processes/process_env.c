@@ -28,7 +28,7 @@ const char *process_env_get(char *const *list, const char *name)
 char **process_env_build(char *const *contract, char *const *extra)
 {
     VEC(char *) list = {0};
-    for (size_t i = 0; i < sizeof(handed_down) / sizeof(*handed_down); i++) {
+    for (size_t i = 0; i < COUNT_OF(handed_down); i++) {
         const char *value = getenv(handed_down[i]);
         if (value != NULL && process_env_get(contract, handed_down[i]) == NULL) {
             *vec_push(&list) = xasprintf("%s=%s", handed_down[i], value);
