@@ -9,14 +9,14 @@
 #include "ctl/verbs/simulate_args.h"
 #include "report/table.h"
 
-/* Columns of replicas that the points have, and of links that the definition shapes. */
+/* Columns of replicas that the points have, and of links that the definition shapes; its unit. */
 struct columns {
-    bool has_trainers, has_workers, has_links;
+    bool has_trainers, has_workers, has_links, in_batches;
 };
 
 static struct columns columns_of(const struct prediction *p)
 {
-    struct columns c = {0};
+    struct columns c = {.in_batches = p->def->spec->unit == UNIT_OF_BATCHES};
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         const uint32_t *n = p->points[i].point->replicas;
         c.has_trainers |= n[ROLE_TRAINER] > 0 || n[ROLE_PSERVER] > 0;
@@ -41,7 +41,9 @@ static struct figure of(const struct estimate *e, const char *unit)
 static void add_row(struct table *t, const struct columns *c, const struct predicted_point *it)
 {
     const struct point *p = it->point;
-    const struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio");
+    struct figure x = of(&it->throughput, "samples/s"), s = of(&it->speedup, "ratio");
+    x.batch = c->in_batches ? p->batch_size : 0;
+    x = figure_shown(&x);
     const struct estimate *e = &it->efficiency;
     table_text(t, "POINT", "%u%s", p->index, p->is_baseline ? " (baseline)" : "");
     if (c->has_trainers) {
@@ -57,7 +59,7 @@ static void add_row(struct table *t, const struct columns *c, const struct predi
         table_number(t, "LINK", "%s", text);
     }
     table_number(t, "BATCH", "%lld%s", (long long)p->batch_size, it->is_scaled ? "*" : "");
-    table_figure(t, "PREDICTED SAMPLES/S", &x);
+    table_figure(t, c->in_batches ? "PREDICTED BATCHES/S" : "PREDICTED SAMPLES/S", &x);
     table_interval(t, "95%", &x);
     table_figure(t, "SPEEDUP", &s);
     table_percent(t, "EFFICIENCY", e->known ? e->value : NAN, false);

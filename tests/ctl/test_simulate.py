@@ -222,6 +222,13 @@ class Simulate(cli.CliCase):
         self.assertIn("--reference has text and markdown (got -o json)\nfix: leave --reference out", done.stderr)
         self.ctl("simulate", *ACCELERATION, *few[:-1], "nosuch", code=3)
 
+    def test_unit_of_the_definition(self):
+        few = ("--systems", "benchworker", "--set", "pservers=20", "--set", "trainers=10", "--link", "1gbit", "--steps", "2", "--repeats", "1")
+        text = self.ctl("simulate", "vgg16-systems-plan", *few).stdout
+        samples = json.loads(self.ctl("simulate", "vgg16-systems-plan", *few, "-o", "json").stdout)["points"][0]["throughput"]["value"]
+        self.assertIn("PREDICTED BATCHES/S", text)
+        self.assertRegex(text, rf"(?m)^0 +10 +20 +64\* +{samples / 64:.4g} ")
+
     def test_lines_fit_and_name_the_servers(self):
         self.env["COLUMNS"] = "80"
         text = self.simulate("--layers", self.layers, "--link", "1gbit", "--jitter", "0.05", "--layers-batch", "1", pservers=(1, 2), repeats=3).stdout
