@@ -58,8 +58,8 @@ class Real(cli.CliCase):
     def test_allreduce_sweep(self):
         """As it ships: bus bandwidths by size and ranks. A system whose command is benchworker gets that of local runs."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
-        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096,65536", "--steps", "3",
-                        "--repeats", "1")
+        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096,65536", "--set", "workers=2,4",
+                        "--steps", "3", "--repeats", "1")
         result = json.loads(done.stdout)
         self.assertEqual("Succeeded", result["phase"])
         self.assertEqual([(4096, 2), (4096, 4), (65536, 2), (65536, 4)],
