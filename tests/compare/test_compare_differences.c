@@ -18,7 +18,7 @@ TEST(differences)
     rename_run(&b, "demo-q2v8n");
     b.def->spec->warmup_steps += 1;
     b.def->spec->steps += 2;
-    _cleanup_(freep) char *model = b.def->spec->workload.model;
+    free(b.def->spec->workload.model);
     b.def->spec->workload.model = xstrdup("resnet50");
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t t = 0; t < 3; t++) {

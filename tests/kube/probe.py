@@ -40,6 +40,14 @@ class Probe:
         self.child.stdin.write(json.dumps(command) + "\n")
         self.child.stdin.flush()
 
+    def start_and_cancel(self, op, **more):
+        """The same with a command that cancels it; the probe reads both before it goes on."""
+        self.last_id += 1
+        self.child.stdin.write(json.dumps({"id": self.last_id, "op": op, **more}) + "\n" +
+                               json.dumps({"op": "cancel", "target": self.last_id}) + "\n")
+        self.child.stdin.flush()
+        return self.last_id
+
     def next(self, number, wait_s=WAIT_S):
         """The next event of a command; {} if none comes in time."""
         try:
