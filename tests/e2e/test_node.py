@@ -33,8 +33,10 @@ def machine():
     """What a node may change on the machine and must not: mounts, network, sysctls, and what bears its name."""
     def lines(*command):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    # Other tests mount below the temporary folder meanwhile; a node's own mounts there would bear its name.
-    others = re.compile(rf"\S+ {re.escape(tempfile.gettempdir())}/(?!{node_keeper.PREFIX})")
+    # Other tests mount below the temporary folder meanwhile, where a node's own mounts would bear its name, and debootstrap
+    # below the cache.
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "benchd"
+    others = re.compile(rf"\S+ (?:{re.escape(tempfile.gettempdir())}/(?!{node_keeper.PREFIX})|{re.escape(str(cache))}/)")
     mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if not others.match(line)]
     links = [line.split(":")[1] for line in lines("ip", "-oneline", "link")]
     sysctls = {name: pathlib.Path("/proc/sys", name).read_text() for name in node_keeper.SYSCTLS
