@@ -36,7 +36,8 @@ static void put_point(struct table *t, const struct point_result *p)
         }
         put_ms(t, "EXPOSED", roles[i] == ROLE_PSERVER ? NAN : times.exposed_s);
         put_ms(t, "CPU", times.cpu_s);
-        table_number(t, "MB", "%.1f", (times.bytes_tx + times.bytes_rx) / 1e6);
+        table_known(t, "MB", !isnan(times.bytes_tx), "%.1f",
+                    (times.bytes_tx + times.bytes_rx) / 1e6);
         table_end_row(t);
     }
 }

@@ -56,7 +56,7 @@ static void count(struct result *r, struct walk *walks, uint32_t point,
     if (node->cpu_model == NULL && replica->hardware != NO_HARDWARE) {
         node->cpu_model = r->hardware.items[replica->hardware].cpu_model;
     }
-    if (replica->has_summary) {
+    if (replica->has_summary && replica->summary.source.rule == NULL) { /* else not known */
         node->throttled_s += (double)replica->summary.throttled_ns / 1e9;
         node->measured_s += (double)replica->summary.duration_ns / 1e9;
     }

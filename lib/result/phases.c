@@ -86,8 +86,8 @@ static void add_times(struct phase_times *t, const struct summary *s)
     }
     t->exposed_s += (double)exposed_ns(s) / 1e9 / steps;
     t->cpu_s += s->cpu_ns > 0 ? (double)s->cpu_ns / 1e9 / steps : NAN;
-    t->bytes_tx += (double)s->bytes_tx / steps;
-    t->bytes_rx += (double)s->bytes_rx / steps;
+    t->bytes_tx += s->source.rule != NULL ? NAN : (double)s->bytes_tx / steps;
+    t->bytes_rx += s->source.rule != NULL ? NAN : (double)s->bytes_rx / steps;
 }
 
 struct phase_times phase_times_of(const struct point_result *p, enum role role)

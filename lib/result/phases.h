@@ -30,9 +30,9 @@ struct phase_times { /* of one role; seconds a step */
     double steps;    /* of a replica and trial, in the mean */
     double step_s;
     double phase_s[PHASE_COUNT];
-    double exposed_s; /* of a trainer or worker */
-    double cpu_s;     /* NaN: not known */
-    double bytes_tx, bytes_rx;
+    double exposed_s;          /* of a trainer or worker */
+    double cpu_s;              /* NaN: not known */
+    double bytes_tx, bytes_rx; /* NaN: not known, a log has none */
 };
 struct phase_times phase_times_of(const struct point_result *p, enum role role);
 

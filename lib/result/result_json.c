@@ -58,6 +58,12 @@ static json_t *noise_to_json(const struct noise *n)
                           {"byLauncher", n->by_launcher ? json_true() : NULL});
 }
 
+/* Bytes, throttling and memory are not known of a log. */
+static json_t *known_count(const struct summary *s, uint64_t n)
+{
+    return s->source.rule != NULL ? json_null() : json_count(n);
+}
+
 static json_t *summary_to_json(const struct summary *s)
 {
     json_t *phases = json_object();
@@ -66,12 +72,13 @@ static json_t *summary_to_json(const struct summary *s)
     }
     return JSON_OBJECT_OF(
         {"samples", json_count(s->samples)}, {"durationNs", json_integer(s->duration_ns)},
-        {"steps", json_count(s->steps)}, {"phaseNs", phases}, {"bytesTx", json_count(s->bytes_tx)},
-        {"bytesRx", json_count(s->bytes_rx)}, {"lossFirst", json_number_or_null(s->loss_first)},
+        {"steps", json_count(s->steps)}, {"phaseNs", phases},
+        {"bytesTx", known_count(s, s->bytes_tx)}, {"bytesRx", known_count(s, s->bytes_rx)},
+        {"lossFirst", json_number_or_null(s->loss_first)},
         {"lossLast", json_number_or_null(s->loss_last)},
-        {"throttledNs", json_integer(s->throttled_ns)},
-        {"throttledPeriods", json_count(s->throttled_periods)},
-        {"maxRssBytes", json_count(s->max_rss_bytes)},
+        {"throttledNs", known_count(s, (uint64_t)s->throttled_ns)},
+        {"throttledPeriods", known_count(s, s->throttled_periods)},
+        {"maxRssBytes", known_count(s, s->max_rss_bytes)},
         {"environmentDigest", json_text_or_null(s->environment_digest)},
         {"log", s->source.rule == NULL ? NULL : source_to_json(&s->source)},
         {"noise", noise_is_known(&s->noise) ? noise_to_json(&s->noise) : NULL});

@@ -106,6 +106,21 @@ TEST(every_point_is_told)
     fixture_done(&f);
 }
 
+TEST(a_log_has_phases_and_no_bytes)
+{
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    fixture_count(fixture_throughput(&f, 0, 0, 100), UNIT_SAMPLES);
+    fixture_build(&f, RUN_SUCCEEDED);
+    _cleanup_(buf_done) struct buf text = BUF_INIT, csv = BUF_INIT;
+    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 120);
+    sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
+    assert_non_null(strstr(buf_cstr(&text), "   -\n"));
+    assert_non_null(strstr(buf_cstr(&csv), ",,,,Compute,")); /* cpu_s, too */
+    fixture_done(&f);
+}
+
 TEST(a_narrow_terminal_breaks_no_number)
 {
     struct fixture f;

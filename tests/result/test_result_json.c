@@ -112,6 +112,24 @@ TEST(how_replicas_reached_each_other)
     }
 }
 
+/* Nothing that no log has is 0: neither of a replica nor of its node. */
+TEST(a_log_knows_no_bytes_and_no_throttling)
+{
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    fixture_place(row, row->replicas.len - 1, "n4", 100);
+    fixture_count(row, UNIT_SAMPLES);
+    json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+    _cleanup_(freep) char *text = json_dumps(o, JSON_COMPACT);
+    assert_non_null(strstr(text, "\"bytesTx\":null,\"bytesRx\":null,"));
+    assert_non_null(
+        strstr(text, "\"throttledNs\":null,\"throttledPeriods\":null,\"maxRssBytes\":null,"));
+    assert_non_null(strstr(text, "\"throttled\":null"));
+    json_decref(o);
+    fixture_done(&f);
+}
+
 TEST(foreign_bytes_in_causes)
 {
     struct fixture f;
