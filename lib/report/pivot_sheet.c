@@ -257,8 +257,9 @@ static void put_people(struct sheet *s, const struct pivot *p)
     put_unknown_cpus(p, &text);
     sheet_put_line(s, NULL, &text);
     sheet_line(s, NULL,
-               "Each cell is the median of one point's trials. A cell without a number was not "
+               "Each cell is the %s of one point's trials. A cell without a number was not "
                "measured%s or is unknown.",
+               p->figure == PIVOT_EXCHANGE ? "mean" : "median",
                pivot_figures[p->figure].is_of_time ? ", was not reached in every trial," : "");
 }
 
