@@ -126,14 +126,16 @@ class Frameworks(cli.CliCase):
         """Every way to update learns; of one trainer, synchronous and asynchronous are the same."""
         points = self.fleetx("pytorch", "fleetx-pserver", "--steps", "40", "--set", "pservers=2", "--set", "trainers=2",
                              "--set", "geo_steps=4")
-        best = {(p["parameters"]["net"], p["parameters"]["update"], p["replicas"]["pserver"], p["replicas"]["trainer"]):
+        best = {(p["parameters"]["net"], p["system"], p["replicas"]["pserver"], p["replicas"]["trainer"]):
                 p["trials"][0]["timeToAccuracy"]["bestAccuracy"] for p in points}
-        self.assertEqual({(net, update, servers, n) for net in ("ctr", "word2vec") for update in ("sync", "async", "geo")
-                          for servers, n in ((1, 1), (2, 2)) if (net, update) != ("ctr", "geo")}, set(best))
-        for (net, update, servers, n), found in best.items():
-            self.assertLess(.6 if net == "ctr" else .5, found, (net, update, servers, n))
-            if n == 1 and update != "geo":
-                self.assertEqual(best[net, "sync", 1, 1], found)
+        systems = {"pytorch-rpc": None, "pytorch-rpc-async": "Async", "pytorch-rpc-geo": "Async"}
+        self.assertEqual({(net, system, servers, n) for net in ("ctr", "word2vec") for system in systems
+                          for servers, n in ((1, 1), (2, 2))}, set(best))
+        self.assertEqual(set(systems.items()), {(p["system"], p.get("mode")) for p in points})
+        for (net, system, servers, n), found in best.items():
+            self.assertLess(.6 if net == "ctr" else .5, found, (net, system, servers, n))
+            if n == 1 and system != "pytorch-rpc-geo":
+                self.assertEqual(best[net, "pytorch-rpc", 1, 1], found)
 
     def test_mlbench_resnet(self):
         """ResNet-20 of a few channels learns by one process and by two, on each kind of data."""
