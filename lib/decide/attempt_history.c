@@ -113,9 +113,6 @@ void attempt_history_done(struct attempt_history *p)
     free(p->trials);
     free(p->points);
     free(p->rates);
-    p->trials = NULL;
-    p->points = NULL;
-    p->rates = NULL;
 }
 
 bool attempt_history_may_have(const struct attempt_history *p, const struct attempt_id *id)

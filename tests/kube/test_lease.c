@@ -550,12 +550,17 @@ TEST(read_by_others)
     }
 }
 
+#define KEY_32 "0123456789abcdef0123456789abcdef"
+#define KEY_128 KEY_32 KEY_32 KEY_32 KEY_32
+
 /* The key goes into the Lease, and out of it once the next holder wants none. */
 TEST(the_key_of_readers)
 {
     static const struct {
         const char *key, *read;
     } rows[] = {{"0123abcd", "0123abcd"},
+                {KEY_128, KEY_128},
+                {KEY_128 "a", NULL},
                 {NULL, NULL},
                 {"", NULL},
                 {"ab\r\nImpersonate-User: root", NULL},
