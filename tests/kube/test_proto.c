@@ -396,6 +396,13 @@ TEST(same_events_however_split)
     buf_done(&first);
 }
 
+/* A frame begins with its length, of which the first byte is 0; JSON may begin with white space. */
+TEST(a_watch_that_begins_with_a_tab_is_lines)
+{
+    assert_true(kube_proto_is_watch('\b'));
+    assert_false(kube_proto_is_watch('\t'));
+}
+
 /* After the end of a stream the next may have the other form. */
 TEST(the_next_stream_may_be_lines)
 {
