@@ -59,10 +59,9 @@ static inline void golden_check_json(const char *name, json_t *actual)
     }
     _cleanup_(freep) char *text = golden_read(name);
     json_error_t why;
-    json_t *expected = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    _cleanup_(json_decrefp) json_t *expected = json_loads(text, JSON_REJECT_DUPLICATES, &why);
     if (expected == NULL) {
         fail_msg("%s:%d: %s", name, why.line, why.text);
     }
     golden_same_json("$", expected, actual);
-    json_decref(expected);
 }

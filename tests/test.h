@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
+
 #define N_ROWS(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef void (*test_fn)(void);
@@ -28,6 +30,13 @@ typedef void (*test_fn)(void);
         test_add(#name, name);                                                                     \
     }                                                                                              \
     static void name(void)
+
+/* `FREEP(spec_free, struct spec)` makes spec_freep(), for a variable with _cleanup_. */
+#define FREEP(free_it, type)                                                                       \
+    static inline void free_it##p(type **it)                                                       \
+    {                                                                                              \
+        free_it(*it);                                                                              \
+    }
 
 void test_add(const char *name, test_fn run);
 

@@ -16,7 +16,7 @@ static int parse(struct args *a, struct err *err, int n, char *const *argv)
 TEST(options_and_words_mix)
 {
     char *argv[] = {"sweep", "--set", "a=1", "--local", "--set=b=2", "-ojson", "--", "--x"};
-    struct args a;
+    _cleanup_(args_done) struct args a;
     assert_int_equal(parse(&a, NULL, 8, argv), 0);
     assert_int_equal(a.n_words, 2);
     assert_string_equal(a.words[0], "sweep");
@@ -27,20 +27,18 @@ TEST(options_and_words_mix)
     assert_true(args_has(&a, "local"));
     assert_string_equal(args_get(&a, "output", "text"), "json");
     assert_false(args_has(&a, "help"));
-    args_done(&a);
 }
 
 TEST(the_last_of_equal_options_counts)
 {
     char *argv[] = {"--output=json", "-", "-ocsv", "--", "--output=markdown"};
-    struct args a;
+    _cleanup_(args_done) struct args a;
     assert_int_equal(parse(&a, NULL, 5, argv), 0);
     assert_string_equal(args_get(&a, "output", "text"), "csv");
     assert_string_equal(args_get(&a, "set", "none"), "none");
     assert_int_equal(a.n_words, 2);
     assert_string_equal(a.words[0], "-"); /* a word: standard input by custom */
     assert_string_equal(a.words[1], "--output=markdown");
-    args_done(&a);
 }
 
 TEST(errors_say_what_to_do)
@@ -66,11 +64,10 @@ TEST(errors_say_what_to_do)
 
 TEST(help_lists_the_table)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     args_help(opts, N_OPTS, &b);
     assert_non_null(strstr(buf_cstr(&b), "-o, --output FORMAT"));
     assert_non_null(strstr(buf_cstr(&b), "-h, --help"));
-    buf_done(&b);
 }
 
 TEST(help_is_folded_at_80_columns)
@@ -81,7 +78,7 @@ TEST(help_is_folded_at_80_columns)
         {"over", 0, "FILE", "This text ends with one column more, so its end is down"},
         {"a-name-longer-than-its-column", 0, "VALUE", "Behind its name, then below the others"},
     };
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     args_help(rows, sizeof(rows) / sizeof(rows[0]), &b);
     assert_string_equal(
         buf_cstr(&b),
@@ -92,7 +89,6 @@ TEST(help_is_folded_at_80_columns)
         "      --a-name-longer-than-its-column VALUE Behind its name, then below the\n"
         "                          others\n"
         "  -h, --help              Print this help\n");
-    buf_done(&b);
 }
 
 /* Parses `n` words, the last of which is being typed. */
@@ -126,7 +122,7 @@ TEST(the_last_word_is_what_is_being_typed)
         {{"--nonsense", "--output", "json", "x"}, 4, ARGS_AT_WORD, NULL, "x"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct args a;
+        _cleanup_(args_done) struct args a;
         const struct args_end end = typed(&a, rows[i].n, rows[i].argv);
         assert_int_equal(end.place, rows[i].place);
         assert_string_equal(end.text, rows[i].text);
@@ -134,19 +130,17 @@ TEST(the_last_word_is_what_is_being_typed)
         if (end.opt != NULL) {
             assert_string_equal(end.opt->name, rows[i].option);
         }
-        args_done(&a);
     }
 }
 
 TEST(what_was_typed_before_is_parsed)
 {
     char *argv[] = {"run", "--set", "a=1", "--nonsense", "--set=b=2", "--local", "x"};
-    struct args a;
+    _cleanup_(args_done) struct args a;
     (void)typed(&a, 7, argv);
     assert_int_equal(a.n_words, 1);
     assert_string_equal(a.words[0], "run");
     assert_string_equal(args_get_nth(&a, "set", 0), "a=1");
     assert_string_equal(args_get_nth(&a, "set", 1), "b=2");
     assert_true(args_has(&a, "local"));
-    args_done(&a);
 }

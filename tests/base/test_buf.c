@@ -7,7 +7,7 @@
 
 TEST(grows_and_stays_terminated)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     assert_string_equal(buf_cstr(&b), "");
     for (int i = 0; i < 1000; i++) {
         buf_printf(&b, "%d,", i);
@@ -17,12 +17,11 @@ TEST(grows_and_stays_terminated)
     assert_int_equal(b.len, 10 * 2 + 90 * 3 + 900 * 4);
     buf_clear(&b);
     assert_string_equal(buf_cstr(&b), "");
-    buf_done(&b);
 }
 
 TEST(limit_is_exact_and_keeps_content)
 {
-    struct buf b;
+    _cleanup_(buf_done) struct buf b;
     buf_init(&b, 8);
     assert_int_equal(buf_try_append(&b, "12345678", 8), 0);
     assert_int_equal(buf_try_append(&b, "9", 1), -E2BIG);
@@ -31,7 +30,6 @@ TEST(limit_is_exact_and_keeps_content)
     buf_clear(&b);
     assert_int_equal(buf_try_append(&b, "abc", 3), 0);
     assert_string_equal(buf_cstr(&b), "abc");
-    buf_done(&b);
 }
 
 TEST(take_hands_over)
@@ -69,10 +67,9 @@ TEST(foreign_text_becomes_utf8)
         {"", 9, ""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct buf b = BUF_INIT;
+        _cleanup_(buf_done) struct buf b = BUF_INIT;
         buf_put_utf8(&b, rows[i].text, rows[i].max);
         assert_string_equal(buf_cstr(&b), rows[i].expected);
-        buf_done(&b);
     }
 }
 
@@ -88,10 +85,9 @@ TEST(bytes_that_are_not_plain_are_escaped)
         {"", BUF_ALNUM, ""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf b = BUF_INIT;
+        _cleanup_(buf_done) struct buf b = BUF_INIT;
         buf_put_percent(&b, rows[i].text, rows[i].plain);
         assert_string_equal(buf_cstr(&b), rows[i].expected);
-        buf_done(&b);
     }
 }
 

@@ -15,10 +15,9 @@ TEST(text_is_escaped)
         {"one\n\ntwo", "one\n.PP\ntwo\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         roff_text(rows[i].text, &out);
         assert_string_equal(buf_cstr(&out), rows[i].roff);
-        buf_done(&out);
     }
 }
 
@@ -26,17 +25,16 @@ TEST(options_have_their_names_and_values)
 {
     static const struct arg_opt opts[] = {{"output", 'o', "FORMAT", "How"},
                                           {"no-color", 0, NULL, ".Plain"}};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     roff_options(opts, 2, &out);
     assert_string_equal(buf_cstr(&out),
                         ".TP\n\\fB\\-o\\fP, \\fB\\-\\-output\\fP \\fIFORMAT\\fP\nHow\n"
                         ".TP\n\\fB\\-\\-no\\-color\\fP\n\\&.Plain\n");
-    buf_done(&out);
 }
 
 TEST(a_page_has_the_exit_codes_of_its_program)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     roff_begin(&(struct roff_page){"a-b", 8, "does it", "1.2"}, &out);
     roff_exit_codes("benchd", &out);
     roff_see_also((const char *const[]){"x", "y-z", NULL}, 1, &out);
@@ -49,5 +47,4 @@ TEST(a_page_has_the_exit_codes_of_its_program)
         ".TP\n\\fB9\\fP\nlocal resource: file, disk, port\n"
         ".TP\n\\fB14\\fP\nthe lease was lost\n"
         ".SH SEE ALSO\n\\fBx\\fP(1),\n\\fBy\\-z\\fP(1)\n");
-    buf_done(&out);
 }

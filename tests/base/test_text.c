@@ -93,10 +93,9 @@ TEST(as_a_terminal_may_have_it)
     };
 #undef ROW
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct buf got = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
         text_put_shown(&got, rows[i].text, rows[i].len);
         assert_string_equal(buf_cstr(&got), rows[i].expected);
         assert_int_equal(got.len, strlen(rows[i].expected));
-        buf_done(&got);
     }
 }

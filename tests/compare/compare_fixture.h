@@ -2,8 +2,11 @@
  * beside other runs of the base. */
 #pragma once
 
+#include "tests/test.h"
 #include "compare/compare.h"
 #include "result_fixture.h"
+
+FREEP(comparison_free, struct comparison)
 
 #define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}" /* four points */
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"

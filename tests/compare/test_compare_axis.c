@@ -7,6 +7,8 @@
 #include "base/splitmix.h"
 #include "result_fixture.h"
 
+FREEP(comparison_free, struct comparison)
+
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
 /* Points in turn: pservers 1 with trainers 1, 2, then pservers 2 with both. */
 #define GRID "{grid: {pservers: [1, 2], trainers: [1, 2]}}"
@@ -96,13 +98,13 @@ static const struct {
 TEST(verdicts)
 {
     for (size_t i = 0; i < N_ROWS(verdict_rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make(&f, GRID, verdict_rows[i].n, "");
         fill(&f, verdict_rows[i].n, verdict_rows[i].x, verdict_rows[i].block,
              verdict_rows[i].noise);
         struct compare_axis_params params = by_pservers;
         params.margin_ratio = verdict_rows[i].margin;
-        struct comparison *c = compare(&f, &params);
+        _cleanup_(comparison_freep) struct comparison *c = compare(&f, &params);
         char changes[3] = "";
         for (size_t p = 0; p < 2; p++) {
             changes[p] = "SFiuU-tx"[c->points.items[p].change];
@@ -121,8 +123,6 @@ TEST(verdicts)
         assert_int_equal(c->geomean_ratio.estimate.method,
                          verdict_rows[i].n < 3 ? INTERVAL_NONE : INTERVAL_PAIRED_LOG);
         assert_int_equal(c->geomean_ratio.estimate.has_interval, verdict_rows[i].n >= 3);
-        comparison_free(c);
-        fixture_done(&f);
     }
 }
 
@@ -130,7 +130,7 @@ TEST(verdicts)
 TEST(figures_by_hand)
 {
     static const double a[] = {100, 104, 98}, b[] = {97, 101.5, 95.2};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", 3, "");
     for (uint32_t t = 0; t < 3; t++) {
         fixture_throughput(&f, 0, t, a[t]);
@@ -139,7 +139,7 @@ TEST(figures_by_hand)
     fixture_build(&f, RUN_SUCCEEDED);
     struct compare_axis_params params = by_pservers;
     params.margin_ratio = 0.05;
-    struct comparison *c = compare(&f, &params);
+    _cleanup_(comparison_freep) struct comparison *c = compare(&f, &params);
     const struct compared_point *p = &c->points.items[0];
     assert_int_equal(p->paired.n, 3);
     assert_true(fabs(p->paired.mean - -0.027926) < 1e-6);
@@ -153,23 +153,20 @@ TEST(figures_by_hand)
     assert_true(fabs(exp(paired_low_95(&p->paired)) - 0.96723) < 1e-5);
     assert_int_equal(c->change, CHANGE_SLOWER);
     assert_int_equal(c->margin, MARGIN_NOT_SLOWER);
-    json_t *document = comparison_to_json(c);
+    _cleanup_(json_decrefp) json_t *document = comparison_to_json(c);
     double point, whole;
     assert_int_equal(json_unpack(document, "{s:[{s:{s:f}}], s:{s:{s:f}}}", "points", "margin",
                                  "low", &point, "whole", "margin", "low", &whole),
                      0);
     assert_true(fabs(point - 0.96723) < 1e-5);
     assert_true(point == whole);
-    json_decref(document);
-    comparison_free(c);
-    fixture_done(&f);
 }
 
 /* Where a stop rule chose how many pairs there are, only the first ones say how pairs vary. And
  * where the two sides ran on different machines, that is said. */
 TEST(a_stop_rule_and_two_machines)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
                  POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.5}}\n",
                  16);
@@ -179,33 +176,29 @@ TEST(a_stop_rule_and_two_machines)
                                 row < 6 ? "{\"kernel\":\"6.1\"}" : "{\"kernel\":\"6.2\"}");
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct comparison *c = compare(&f, &by_pservers);
+    _cleanup_(comparison_freep) struct comparison *c = compare(&f, &by_pservers);
     assert_int_equal(c->points.items[0].paired.n, 6);
     assert_true(c->points.items[0].paired.df == 2);
     assert_true(c->whole.n == 6 && c->whole.df == 2);
     assert_true(c->differences.len > 0);
     assert_string_equal(c->differences.items[c->differences.len - 1].what, "kernel");
-    comparison_free(c);
-    fixture_done(&f);
 }
 
 /* A trial without a number takes its pair out, not the block of other points. */
 TEST(pairs_are_of_blocks)
 {
     static const double x[] = {100, 180, 95, 171};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f, GRID, 5, "");
     fill(&f, 5, x, 0.3, 0.01);
     f.rows.items[1].outcome = ATTEMPT_FAILED;     /* point 0, block 1 */
     f.rows.items[5 + 3].outcome = ATTEMPT_FAILED; /* point 1, block 3 */
     fixture_build(&f, RUN_SUCCEEDED);
-    struct comparison *c = compare(&f, &by_pservers);
+    _cleanup_(comparison_freep) struct comparison *c = compare(&f, &by_pservers);
     assert_int_equal(c->points.items[0].paired.n, 4);
     assert_int_equal(c->points.items[1].paired.n, 4);
     assert_int_equal(c->whole.n, 3); /* blocks that all points have */
     assert_true(fabs(c->points.items[0].ratio.estimate.value - 0.95) < 0.01); /* not 0.3 off */
-    comparison_free(c);
-    fixture_done(&f);
 }
 
 TEST(what_is_a_pair)
@@ -246,18 +239,16 @@ TEST(what_is_a_pair)
 
 TEST(systems_are_an_axis)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f, "{grid: {pservers: [1], trainers: [1, 2]}}", 3,
          "  systems: [{name: old, profile: benchworker}, {name: new, profile: benchworker}]\n");
     fill(&f, 3, (const double[]){100, 180, 50, 90}, 0, 0.01);
     const struct compare_axis_params params = {.axis = "system", .threshold_ratio = 0.02};
-    struct comparison *c = compare(&f, &params);
+    _cleanup_(comparison_freep) struct comparison *c = compare(&f, &params);
     assert_string_equal(c->axis_base, "old");
     assert_string_equal(c->axis_candidate, "new");
     assert_int_equal(c->points.len, 2);
     assert_int_equal(c->change, CHANGE_SLOWER);
-    comparison_free(c);
-    fixture_done(&f);
 }
 
 TEST(refusals)
@@ -282,7 +273,7 @@ TEST(refusals)
          false},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make(&f, rows[i].sweep, 3, rows[i].more);
         const double x = rows[i].measured ? 100 : 0;
         fill(&f, 3, (const double[10]){x, x, x, x}, 0, 0.01);
@@ -297,7 +288,6 @@ TEST(refusals)
         if (strstr(err.msg, rows[i].message) == NULL) {
             fail_msg("expected '%s', got '%s'", rows[i].message, err.msg);
         }
-        fixture_done(&f);
     }
     struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3, order: Sequential}\n", 16);

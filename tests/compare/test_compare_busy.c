@@ -8,6 +8,8 @@
 #include "compare/gate.h"
 #include "result_fixture.h"
 
+FREEP(comparison_free, struct comparison)
+
 #define N_POINTS 4
 #define N_TRIALS 5
 
@@ -114,10 +116,9 @@ static struct comparison *compare(const struct fixture *a, const struct fixture 
 
 static enum gate_verdict judge(const struct comparison *c)
 {
-    struct gate gate;
+    _cleanup_(gate_done) struct gate gate;
     gate_judge(c->candidate, c, NULL, &gate);
     const enum gate_verdict verdict = gate.verdict;
-    gate_done(&gate);
     return verdict;
 }
 
@@ -160,12 +161,12 @@ TEST(runs)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 100, rows[i].base_share, 0);
         make_run(&b, "demo-q2v8n", rows[i].x, rows[i].share, 3);
-        struct fixture_history history;
+        _cleanup_(fixture_history_done) struct fixture_history history;
         fixture_history_init(&history, a.result, usual);
-        struct comparison *c = compare(&a, &b, &history);
+        _cleanup_(comparison_freep) struct comparison *c = compare(&a, &b, &history);
         for (size_t p = 0; p < N_POINTS; p++) {
             assert_int_equal(c->points.items[p].change, rows[i].point);
         }
@@ -174,10 +175,6 @@ TEST(runs)
         assert_int_equal(judge(c), rows[i].gate);
         assert_int_equal(c->repeats_to_decide,
                          0); /* more of them on a busy machine decide nothing */
-        comparison_free(c);
-        fixture_history_done(&history);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -186,8 +183,8 @@ TEST(runs)
 TEST(a_history_of_busy_runs)
 {
     static const double shares[FIXTURE_HISTORY] = {0.02, 0.01, 0.04, 0, 0.03};
-    struct fixture a, b;
-    struct fixture_history history;
+    _cleanup_(fixture_done) struct fixture a, b;
+    _cleanup_(fixture_history_done) struct fixture_history history;
     make_run(&a, "demo-7k3fq", 100, 0, 0);
     make_run(&b, "demo-q2v8n", 60, 0.4, 3);
     double factors[FIXTURE_HISTORY];
@@ -221,9 +218,6 @@ TEST(a_history_of_busy_runs)
     assert_int_equal(c->points.items[1].change, CHANGE_MACHINE_BUSY);
     assert_int_equal(c->change, CHANGE_SLOWER);
     comparison_free(c);
-    fixture_history_done(&history);
-    fixture_done(&a);
-    fixture_done(&b);
 }
 
 /* Runs of the base differ at each point by more than the candidate does, and
@@ -233,8 +227,8 @@ TEST(all_points_together)
     static const double moves[FIXTURE_HISTORY] = {-0.06, -0.03, 0.03, 0.06, 0};
     static const double same[FIXTURE_HISTORY] = {1, 1, 1, 1, 1};
     for (int is_busy = 0; is_busy <= 1; is_busy++) {
-        struct fixture a, b;
-        struct fixture_history history;
+        _cleanup_(fixture_done) struct fixture a, b;
+        _cleanup_(fixture_history_done) struct fixture_history history;
         make_run(&a, "demo-7k3fq", 100, 0, 0);
         make_run(&b, "demo-q2v8n", 90, is_busy ? 0.1 : 0, 3);
         fixture_history_init(&history, a.result, same);
@@ -246,14 +240,10 @@ TEST(all_points_together)
                 }
             }
         }
-        struct comparison *c = compare(&a, &b, &history);
+        _cleanup_(comparison_freep) struct comparison *c = compare(&a, &b, &history);
         assert_int_equal(c->counts[CHANGE_USUAL], N_POINTS);
         assert_int_equal(c->whole_change, is_busy ? CHANGE_MACHINE_BUSY : CHANGE_SLOWER);
         assert_int_equal(c->change, is_busy ? CHANGE_INCONCLUSIVE : CHANGE_SLOWER);
-        comparison_free(c);
-        fixture_history_done(&history);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -266,13 +256,13 @@ static double number_at(const json_t *o, const char *key)
 
 TEST(document)
 {
-    struct fixture a, b;
-    struct fixture_history history;
+    _cleanup_(fixture_done) struct fixture a, b;
+    _cleanup_(fixture_history_done) struct fixture_history history;
     make_run(&a, "demo-7k3fq", 100, 0.1, 0);
     make_run(&b, "demo-q2v8n", 50, 0.55, 3);
     fixture_history_init(&history, a.result, usual);
-    struct comparison *c = compare(&a, &b, &history);
-    json_t *o = comparison_to_json(c);
+    _cleanup_(comparison_freep) struct comparison *c = compare(&a, &b, &history);
+    _cleanup_(json_decrefp) json_t *o = comparison_to_json(c);
     const json_t *point = json_array_get(json_object_get(o, "points"), 0);
     const json_t *others = json_object_get(point, "others");
     assert_string_equal(json_string_value(json_object_get(point, "verdict")), "MachineBusy");
@@ -284,9 +274,4 @@ TEST(document)
     assert_true(fabs(number_at(others, "remaining") - 1) < 0.01);
     assert_true(number_at(others, "pAdjusted") > 0.05);
     assert_non_null(json_object_get(json_object_get(o, "history"), "others"));
-    json_decref(o);
-    comparison_free(c);
-    fixture_history_done(&history);
-    fixture_done(&a);
-    fixture_done(&b);
 }

@@ -7,7 +7,7 @@
 TEST(differences)
 {
     static const double x[] = {40, 70, 120, 200};
-    struct fixture a, b;
+    _cleanup_(fixture_done) struct fixture a, b;
     make_run(&a, "demo-7k3fq", 3, x, 0);
     fixture_init(&b, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
                  POINT_BASELINE "  repeats: {min: 4}\n"
@@ -41,7 +41,7 @@ TEST(differences)
     fixture_set_environment(&b, 1, 0, "{damaged");
     fixture_build(&b, RUN_SUCCEEDED);
     struct comparison *c = compare(&a, &b, &defaults);
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     vec_each (struct difference, d, &c->differences) {
         buf_printf(&text, "%s: %s -> %s\n", d->what, d->base, d->candidate);
     }
@@ -53,7 +53,6 @@ TEST(differences)
                                          "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
                                          "CPU limit: unknown -> 1.5\n"
                                          "BLAS core: HASWELL -> HASWELL and ZEN\n");
-    buf_done(&text);
     comparison_free(c);
     c = NULL;
     const struct compare_params strict = {.threshold_ratio = 0.02, .is_strict = true};
@@ -66,8 +65,6 @@ TEST(differences)
     assert_string_equal(fix, "measure both in the same way, or omit --strict");
     assert_int_equal(comparison_new(a.result, a.result, &strict, &c, &fix, &err), 0);
     comparison_free(c);
-    fixture_done(&a);
-    fixture_done(&b);
 }
 
 static void set_environments(struct fixture *f, const char *json)
@@ -147,7 +144,7 @@ TEST(replicas_may_be_forgotten)
                                                 : "{\"kernel\":\"6.2\",\"node\":\"n\"}");
     }
     struct comparison *c = compare(&runs[0], &runs[1], &defaults);
-    json_t *before = comparison_to_json(c);
+    _cleanup_(json_decrefp) json_t *before = comparison_to_json(c);
     comparison_free(c);
     for (size_t side = 0; side < 2; side++) {
         result_forget_replicas(runs[side].result);
@@ -157,11 +154,9 @@ TEST(replicas_may_be_forgotten)
         vec_done(&runs[side].rows);
     }
     c = compare(&runs[0], &runs[1], &defaults);
-    json_t *after = comparison_to_json(c);
+    _cleanup_(json_decrefp) json_t *after = comparison_to_json(c);
     assert_true(json_equal(before, after));
     assert_int_equal(c->differences.len, 1);
-    json_decref(before);
-    json_decref(after);
     comparison_free(c);
     fixture_done(&runs[0]);
     fixture_done(&runs[1]);

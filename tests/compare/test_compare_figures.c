@@ -31,7 +31,7 @@ TEST(exchanging_mirrors)
             x[p] = 40 * (double)(p + 1);
             y[p] = x[p] * (0.95 + 0.001 * splitmix_below(&seed, 101));
         }
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 2 + splitmix_below(&seed, 5), x, 0);
         make_run(&b, "demo-q2v8n", 2 + splitmix_below(&seed, 5), y, 3);
         struct comparison *c = compare(&a, &b, &defaults), *d = compare(&b, &a, &defaults);
@@ -51,8 +51,6 @@ TEST(exchanging_mirrors)
         near("geomean", 1 / c->geomean_ratio.estimate.value, d->geomean_ratio.estimate.value);
         comparison_free(c);
         comparison_free(d);
-        fixture_done(&a);
-        fixture_done(&b);
     }
     assert_in_range(flagged, 60, 200); /* of 240: the rounds hold both kinds */
 }

@@ -68,14 +68,14 @@ TEST(a_change_is_beyond_the_usual_spread)
          CHANGE_NONE},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 5, x, 0);
         make_run(&b, "demo-q2v8n", 5, rows[i].b, 3);
-        struct fixture_history h;
+        _cleanup_(fixture_history_done) struct fixture_history h;
         fixture_history_init(&h, a.result, rows[i].factors);
         const struct compare_params params = {
             .threshold_ratio = 0.02, .history = h.list, .n_history = rows[i].n_history};
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, NULL), 0);
         char changes[5] = "";
@@ -90,10 +90,6 @@ TEST(a_change_is_beyond_the_usual_spread)
             assert_int_equal(c->whole_change, rows[i].whole_change);
         }
         assert_int_equal(c->change, rows[i].change);
-        comparison_free(c);
-        fixture_history_done(&h);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -101,7 +97,7 @@ TEST(a_change_is_beyond_the_usual_spread)
 TEST(which_runs_are_the_base_s)
 {
     static const double x[] = {40, 70, 120, 200};
-    struct fixture a, b, other;
+    _cleanup_(fixture_done) struct fixture a, b, other;
     make_run(&a, "demo-7k3fq", 3, x, 0);
     make_run(&b, "demo-q2v8n", 3, x, 3);
     free(b.def->uid);
@@ -109,7 +105,7 @@ TEST(which_runs_are_the_base_s)
     make_run(&other, "demo-other", 4, x, 1); /* four repeats: another definition */
     free(other.def->uid);
     other.def->uid = xstrdup("70de7c3e-0c52-4f0e-9a57-0f5b6f3f8a11");
-    struct fixture_history h;
+    _cleanup_(fixture_history_done) struct fixture_history h;
     fixture_history_init(&h, a.result, usual);
     struct result twins[3];
     for (size_t i = 0; i < 3; i++) {
@@ -125,13 +121,8 @@ TEST(which_runs_are_the_base_s)
                                          &twins[1], &twins[2], h.list[0],    h.list[1]};
     const struct compare_params params = {
         .threshold_ratio = 0.02, .history = list, .n_history = N_ROWS(list)};
-    struct comparison *c = NULL;
+    _cleanup_(comparison_freep) struct comparison *c = NULL;
     const char *fix = NULL;
     assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, NULL), 0);
     assert_int_equal(c->n_base_runs, 3);
-    comparison_free(c);
-    fixture_history_done(&h);
-    fixture_done(&a);
-    fixture_done(&b);
-    fixture_done(&other);
 }

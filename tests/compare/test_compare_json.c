@@ -8,7 +8,7 @@
  * side only, another kernel. */
 TEST(golden_document)
 {
-    struct fixture a, b;
+    _cleanup_(fixture_done) struct fixture a, b;
     fixture_init(&a, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 4}\n", 8);
     fixture_init(&b, "{grid: {pservers: [1, 2], trainers: [2]}}",
@@ -28,11 +28,7 @@ TEST(golden_document)
     }
     fixture_build(&a, RUN_SUCCEEDED);
     fixture_build(&b, RUN_SUCCEEDED);
-    struct comparison *c = compare_beside(&a, &b, &defaults, usual);
-    json_t *document = comparison_to_json(c);
+    _cleanup_(comparison_freep) struct comparison *c = compare_beside(&a, &b, &defaults, usual);
+    _cleanup_(json_decrefp) json_t *document = comparison_to_json(c);
     golden_check_json("docs/contracts/golden/compare.json", document);
-    json_decref(document);
-    comparison_free(c);
-    fixture_done(&a);
-    fixture_done(&b);
 }

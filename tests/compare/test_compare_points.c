@@ -65,13 +65,13 @@ TEST(points_are_matched_by_what_ran)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         fixture_init(&a, rows[i].sweep_a, rows[i].more_a, 0);
         fixture_init(&b, rows[i].sweep_b, rows[i].more_b, 0);
         rename_run(&b, "demo-q2v8n");
         add_trials(&a);
         add_trials(&b);
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -86,8 +86,5 @@ TEST(points_are_matched_by_what_ran)
             _cleanup_(freep) char *matches = matches_text(c);
             assert_string_equal(matches, rows[i].matches);
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }

@@ -20,7 +20,7 @@ TEST(emulated_runs_compare_with_each_other)
          "workers sleep"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         a.def->rehearsal = b.def->rehearsal = true; /* of both kinds */
@@ -31,7 +31,7 @@ TEST(emulated_runs_compare_with_each_other)
         a.def->spec->workload.compute = rows[i].a ? COMPUTE_EMULATED : COMPUTE_REAL;
         b.def->spec->workload.compute = rows[i].b ? COMPUTE_EMULATED : COMPUTE_REAL;
         b.def->spec->workload.trace.jitter_ratio = 0.1;
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -48,9 +48,6 @@ TEST(emulated_runs_compare_with_each_other)
             assert_non_null(strstr(err.msg, rows[i].message));
             assert_string_equal(fix, "compare runs with the same spec.workload.compute");
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -59,13 +56,13 @@ TEST(other_wires_do_not_compare)
 {
     static const double x[] = {40, 70, 120, 200};
     for (int same = 0; same < 2; same++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         b.def->spec->systems.items[0].exchange.wire = EXCHANGE_WIRE_BF16;
         a.def->spec->systems.items[0].exchange.wire =
             same ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -76,9 +73,6 @@ TEST(other_wires_do_not_compare)
                                             "run/demo-q2v8n in Bf16"));
             assert_non_null(strstr(fix, "compare runs with the same exchange.wire"));
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -92,12 +86,12 @@ TEST(other_modes_do_not_compare)
     } rows[] = {{{.accumulate = 2}, "Sync accumulate=2"}, {{.backups = 2}, "Sync backups=2"}};
     for (uint32_t i = 0; i < 2 * N_ROWS(rows); i++) {
         const bool same = i % 2 == 1;
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         b.def->spec->systems.items[0].exchange.mode = rows[i / 2].mode;
         a.def->spec->systems.items[0].exchange.mode = same ? rows[i / 2].mode : EXCHANGE_MODE_SYNC;
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -109,9 +103,6 @@ TEST(other_modes_do_not_compare)
             assert_non_null(strstr(err.msg, rows[i / 2].text));
             assert_non_null(strstr(fix, "compare runs with the same mode, staleness, backups"));
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -120,12 +111,12 @@ TEST(other_links_do_not_compare)
 {
     static const double x[] = {40, 70, 120, 200};
     for (uint32_t same = 0; same < 2; same++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         b.def->spec->workload.link = (struct link){1000000000, 1000000};
         a.def->spec->workload.link = (struct link){same ? 1000000000 : 0, same ? 1000000 : 0};
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -136,9 +127,6 @@ TEST(other_links_do_not_compare)
                                             "of run/demo-q2v8n to 1gbit 1ms"));
             assert_non_null(strstr(fix, "compare runs with the same spec.workload.link"));
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -148,7 +136,7 @@ TEST(other_transports_do_not_compare)
     static const double x[] = {40, 70, 120, 200};
     enum { ASKED, ASKED_THE_SAME, USED, USED_THE_SAME, ONE_IS_SILENT, KINDS };
     for (int kind = 0; kind < KINDS; kind++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
         if (kind <= ASKED_THE_SAME) {
@@ -163,7 +151,7 @@ TEST(other_transports_do_not_compare)
                 : kind == ONE_IS_SILENT ? EXCHANGE_TRANSPORT_AUTO
                                         : EXCHANGE_TRANSPORT_SHARED_MEMORY;
         }
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         const int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -176,9 +164,6 @@ TEST(other_transports_do_not_compare)
             assert_string_equal(err.msg, "run/demo-7k3fq exchanged over SharedMemory, "
                                          "run/demo-q2v8n over Tcp");
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -206,14 +191,14 @@ TEST(some_runs_do_not_compare)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, rows[i].measured_b ? x : none, 0);
         a.result->simulated = rows[i].simulated_a;
         b.result->simulated = rows[i].simulated_b;
         a.def->rehearsal = rows[i].rehearsal_a;
         b.def->rehearsal = rows[i].rehearsal_b;
-        struct comparison *c = NULL;
+        _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
@@ -227,8 +212,5 @@ TEST(some_runs_do_not_compare)
                 fail_msg("expected '%s', got '%s'", rows[i].message, err.msg);
             }
         }
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }

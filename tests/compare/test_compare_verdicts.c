@@ -71,11 +71,11 @@ TEST(verdicts)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", rows[i].n_a, rows[i].a, 0);
         make_run(&b, "demo-q2v8n", rows[i].n_b, rows[i].b, 3);
         const struct compare_params params = {.threshold_ratio = rows[i].threshold_ratio};
-        struct comparison *c = compare(&a, &b, &params);
+        _cleanup_(comparison_freep) struct comparison *c = compare(&a, &b, &params);
         char changes[5] = "";
         size_t counts[CHANGE_COUNT] = {0};
         assert_int_equal(c->points.len, 4);
@@ -89,9 +89,6 @@ TEST(verdicts)
         assert_int_equal(c->repeats_for_all, rows[i].repeats_for_all);
         assert_int_equal(c->repeats_for_one, rows[i].repeats_for_one);
         assert_int_equal(c->repeats_to_decide, rows[i].repeats_to_decide);
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 
@@ -100,11 +97,11 @@ TEST(the_same_trials_twice)
 {
     static const double x[] = {40, 70, 120, 200};
     for (size_t n = 1; n <= 8; n++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", n, x, 0);
         make_run(&b, "demo-q2v8n", n, x, 0);
         const struct compare_params params = {.threshold_ratio = 0};
-        struct comparison *c = compare(&a, &b, &params);
+        _cleanup_(comparison_freep) struct comparison *c = compare(&a, &b, &params);
         vec_each (struct compared_point, p, &c->points) {
             assert_true(p->ratio.estimate.value == 1);
             assert_int_equal(p->change, n <= 2 ? CHANGE_TOO_FEW : CHANGE_NONE);
@@ -113,9 +110,6 @@ TEST(the_same_trials_twice)
         assert_true(c->gate.p == 1);
         assert_true(c->geomean_ratio.estimate.value == 1);
         assert_int_equal(c->differences.len, 0);
-        comparison_free(c);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }
 

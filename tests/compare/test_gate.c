@@ -27,17 +27,16 @@ static void make(struct fixture *f, double factor, uint32_t n_trials)
 static enum gate_verdict judge(const struct fixture *candidate, const struct comparison *c,
                                const char *refusal, size_t *ret_n)
 {
-    struct gate g;
+    _cleanup_(gate_done) struct gate g;
     gate_judge(candidate->result, c, refusal, &g);
     const enum gate_verdict v = g.verdict;
     *ret_n = g.checks.len;
-    gate_done(&g);
     return v;
 }
 
 TEST(the_first_that_holds)
 {
-    struct fixture whole, part, low;
+    _cleanup_(fixture_done) struct fixture whole, part, low;
     size_t n;
     make(&whole, 1, 4);
     make(&part, 1, 3); /* a trial has no result */
@@ -47,10 +46,9 @@ TEST(the_first_that_holds)
     assert_int_equal(judge(&whole, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
     assert_int_equal(judge(&part, NULL, "there is no base", &n), GATE_RUN_FAILED);
     assert_int_equal(judge(&low, NULL, "there is no base", &n), GATE_THRESHOLD);
-    struct gate g;
+    _cleanup_(gate_done) struct gate g;
     gate_judge(low.result, NULL, NULL, &g);
     assert_int_equal(gate_count(&g, GATE_CHECK_FAILED), 1);
-    gate_done(&g);
     whole.result->phase = RUN_RUNNING;
     assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_INCONCLUSIVE);
     whole.result->phase = RUN_CANCELLED;
@@ -58,16 +56,13 @@ TEST(the_first_that_holds)
     whole.result->phase = RUN_SUCCEEDED;
     whole.result->thresholds.items[0].verdict = THRESHOLD_UNKNOWN; /* is not passed */
     assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_THRESHOLD);
-    fixture_done(&whole);
-    fixture_done(&part);
-    fixture_done(&low);
 }
 
 /* A threshold without a point is neither passed nor missed, and a gate that judges
  * nothing else does not pass. */
 TEST(skipped_thresholds)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     size_t n;
     make(&f, 1, 4);
     struct result *r = f.result;
@@ -84,16 +79,14 @@ TEST(skipped_thresholds)
     assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
     r->phase = RUN_FAILED;
     assert_int_equal(judge(&f, NULL, NULL, &n), GATE_RUN_FAILED);
-    struct gate g;
+    _cleanup_(gate_done) struct gate g;
     gate_judge(r, &c, NULL, &g);
     assert_int_equal(gate_count(&g, GATE_CHECK_SKIPPED), 1);
     assert_true(gate_judges(&g));
     assert_string_equal(gate_outcome_names[GATE_CHECK_SKIPPED], "Skipped");
-    gate_done(&g);
     r->phase = RUN_SUCCEEDED;
     r->skipped.len = 0; /* no thresholds at all, and no base */
     assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
-    fixture_done(&f);
 }
 
 /* Every verdict of a comparison: what is not known is not passed. */
@@ -119,7 +112,7 @@ TEST(changes_and_margins)
         [MARGIN_INCONCLUSIVE] = GATE_INCONCLUSIVE,
     };
     _Static_assert(N_ROWS(rows) == CHANGE_COUNT, "a row for each verdict");
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     size_t n;
     make(&f, 1, 4);
     struct comparison c = {.base = f.result, .candidate = f.result};
@@ -143,7 +136,6 @@ TEST(changes_and_margins)
     assert_int_equal(judge(&f, &c, NULL, &n), GATE_INCONCLUSIVE);
     vec_done(&c.points);
     vec_done(&c.only_base);
-    fixture_done(&f);
 }
 
 TEST(what_was_refused_is_no_base)
@@ -158,10 +150,10 @@ TEST(what_was_refused_is_no_base)
         {{1, 1.001, 0.999, 1, 1}, 2, 0, 0},       /* too few */
         {{1.5, 1.501, 1.499}, 3, 3, 2},           /* faster than the candidate */
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f, 1, 4);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture_history h;
+        _cleanup_(fixture_history_done) struct fixture_history h;
         const struct result *taken[FIXTURE_HISTORY + 1];
         fixture_history_init(&h, f.result, rows[i].factors);
         const size_t n = gate_find_base(f.result, h.list, rows[i].n, &defaults, taken);
@@ -169,7 +161,5 @@ TEST(what_was_refused_is_no_base)
         if (n > 0) {
             assert_ptr_equal(taken[n - 1], h.list[rows[i].newest]);
         }
-        fixture_history_done(&h);
     }
-    fixture_done(&f);
 }

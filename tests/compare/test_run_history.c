@@ -11,13 +11,13 @@ TEST(figures_of_runs)
 {
     static const double factors[FIXTURE_HISTORY] = {1, 1.1, 0.9, 2, 0.5};
     static const uint32_t second = 1;
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n", 0);
     fixture_throughput(&f, 0, 0, 60);
     fixture_throughput(&f, 1, 0, 90);
     fixture_build(&f, RUN_SUCCEEDED);
-    struct fixture_history history;
+    _cleanup_(fixture_history_done) struct fixture_history history;
     fixture_history_init(&history, f.result, factors);
     for (size_t k = 0; k < FIXTURE_HISTORY; k++) {
         history.results[k].points[0].throughput.estimate.value *= factors[k];
@@ -25,7 +25,7 @@ TEST(figures_of_runs)
     }
     for (int i = 0; i < 2; i++) {
         const double figure = i == 0 ? sqrt(60 * 90) : 90;
-        struct run_history h;
+        _cleanup_(run_history_done) struct run_history h;
         run_history_init(&h, history.list, FIXTURE_HISTORY, i == 0 ? NULL : &second);
         assert_int_equal(h.entries.len, FIXTURE_HISTORY);
         for (size_t k = 0; k < h.entries.len; k++) {
@@ -33,10 +33,7 @@ TEST(figures_of_runs)
                           h.entries.items[k].value);
             assert_true(fabs(h.entries.items[k].value / (figure * factors[k]) - 1) < 1e-6);
         }
-        run_history_done(&h);
     }
-    fixture_history_done(&history);
-    fixture_done(&f);
 }
 
 /* Ten runs, ten slower ones on another kernel, and one between them without a figure. */
@@ -65,7 +62,7 @@ TEST(a_change_is_found_and_explained)
             list[i * FIXTURE_HISTORY + k + (i >= 2)] = r;
         }
     }
-    struct fixture empty;
+    _cleanup_(fixture_done) struct fixture empty;
     make_run(&empty, "empty", 3, (const double[]){40, 70, 120, 0}, 0);
     list[2 * FIXTURE_HISTORY] = empty.result;
     struct run_history h;
@@ -90,5 +87,4 @@ TEST(a_change_is_found_and_explained)
     }
     fixture_done(&runs[0]);
     fixture_done(&runs[1]);
-    fixture_done(&empty);
 }

@@ -47,7 +47,7 @@ TEST(patterns)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct buf got = BUF_INIT, plain = BUF_INIT, read = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT, plain = BUF_INIT, read = BUF_INIT;
         char *list[8];
         uint32_t n = 0;
         for (; rows[i].addresses[n] != NULL; n++) {
@@ -59,9 +59,6 @@ TEST(patterns)
         struct err err;
         assert_int_equal(address_list_read(buf_cstr(&got), 8, put, &read, &err), 0);
         assert_string_equal(buf_cstr(&read), buf_cstr(&plain)); /* there and back */
-        buf_done(&got);
-        buf_done(&plain);
-        buf_done(&read);
     }
 }
 
@@ -95,7 +92,7 @@ TEST(what_people_write)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].text);
-        struct buf got = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
         struct err err = {0};
         const int r = address_list_read(rows[i].text, 8, put, &got, &err);
         if (rows[i].want == NULL) {
@@ -105,6 +102,5 @@ TEST(what_people_write)
             assert_int_equal(r, 0);
             assert_string_equal(buf_cstr(&got), rows[i].want);
         }
-        buf_done(&got);
     }
 }

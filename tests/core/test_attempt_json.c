@@ -29,8 +29,8 @@ TEST(comes_back_without_loss)
          .failure = (char *)"killed by signal 9"},
     };
     const struct attempt_row row = failed_row(replicas, N_ROWS(replicas));
-    json_t *document = attempt_row_to_json(&row);
-    struct attempt_row got;
+    _cleanup_(json_decrefp) json_t *document = attempt_row_to_json(&row);
+    _cleanup_(attempt_row_done) struct attempt_row got;
     struct err err = {0};
     if (attempt_row_from_json(document, &got, &err) < 0) {
         fail_msg("refused: %s", err.msg);
@@ -55,11 +55,8 @@ TEST(comes_back_without_loss)
     assert_string_equal(got.replicas.items[1].failure, "killed by signal 9");
     assert_null(got.replicas.items[1].summary_json);
 
-    json_t *again = attempt_row_to_json(&got);
+    _cleanup_(json_decrefp) json_t *again = attempt_row_to_json(&got);
     assert_true(json_equal(again, document));
-    json_decref(again);
-    json_decref(document);
-    attempt_row_done(&got);
 }
 
 TEST(names_what_is_wrong)
@@ -85,7 +82,7 @@ TEST(names_what_is_wrong)
     struct replica_row replica = {.id = {{2, 1, 3}, ROLE_TRAINER, 0}, .exit_code = 1};
     const struct attempt_row row = failed_row(&replica, 1);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *document = attempt_row_to_json(&row);
+        _cleanup_(json_decrefp) json_t *document = attempt_row_to_json(&row);
         json_t *first = json_array_get(json_object_get(document, "replicas"), 0);
         const bool is_of_replica = rows[i].key[0] == '/';
         (void)json_object_set_new(is_of_replica ? first : document, rows[i].key + is_of_replica,
@@ -97,6 +94,5 @@ TEST(names_what_is_wrong)
             fail_msg("%s %s: expected '%s', got %d '%s'", rows[i].key, rows[i].value, rows[i].error,
                      r, err.msg);
         }
-        json_decref(document);
     }
 }

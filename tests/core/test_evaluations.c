@@ -120,10 +120,10 @@ TEST(a_summary_brings_them_back)
                 evaluations_add(&e, t_s, what == 1 ? NAN : accuracy, what == 0 ? NAN : loss));
         }
         const struct summary s = {.samples = 1, .duration_ns = 1, .evaluations = &e};
-        struct buf line = BUF_INIT;
+        _cleanup_(buf_done) struct buf line = BUF_INIT;
         record_write_summary(&line, &who, &s, step_ns, N_ROWS(step_ns));
         assert_true(line.len <= SUMMARY_MAX_BYTES);
-        struct record r;
+        _cleanup_(record_done) struct record r;
         assert_int_equal(record_read(line.data, line.len, &r, NULL), 1);
         const struct evaluations *back = r.summary.evaluations;
         assert_int_equal(back->n, e.n);
@@ -136,8 +136,6 @@ TEST(a_summary_brings_them_back)
         }
         assert_int_equal(r.summary.n_series,
                          has_loss ? SUMMARY_MAX_SERIES_LOSSES : SUMMARY_MAX_SERIES_EVALUATED);
-        record_done(&r);
-        buf_done(&line);
     }
 }
 

@@ -32,7 +32,7 @@ TEST(whole_numbers)
         {"{}", 0, 10, 0, "'n' is not a whole number"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *o = parse(rows[i].json);
+        _cleanup_(json_decrefp) json_t *o = parse(rows[i].json);
         int64_t value = 4711;
         struct err err = {0};
         const int r = json_field_int(o, "n", rows[i].lo, rows[i].hi, &value, &err);
@@ -41,7 +41,6 @@ TEST(whole_numbers)
             (!is_read && strstr(err.msg, rows[i].error) == NULL)) {
             fail_msg("%s: got %d, %lld, '%s'", rows[i].json, r, (long long)value, err.msg);
         }
-        json_decref(o);
     }
 }
 
@@ -59,7 +58,7 @@ TEST(strings)
         {"{\"s\": []}", NULL, "'s' is not a string", "'s' is not a string"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *o = parse(rows[i].json);
+        _cleanup_(json_decrefp) json_t *o = parse(rows[i].json);
         const char *text = "untouched", *or_null = "untouched";
         struct err err = {0};
         int r = json_field_text(o, "s", &text, &err);
@@ -76,7 +75,6 @@ TEST(strings)
         } else {
             assert_string_equal(or_null, rows[i].value);
         }
-        json_decref(o);
     }
 }
 
@@ -92,21 +90,19 @@ TEST(bytes_become_utf8)
 
 TEST(document_of_items)
 {
-    json_t *list = document_list("RunList", json_pack("[i, i]", 1, 2));
+    _cleanup_(json_decrefp) json_t *list = document_list("RunList", json_pack("[i, i]", 1, 2));
     _cleanup_(freep) char *text = json_dumps(list, JSON_COMPACT);
     assert_string_equal(
         text, "{\"apiVersion\":\"benchd.io/v1alpha1\",\"kind\":\"RunList\",\"items\":[1,2]}");
-    json_decref(list);
 }
 
 TEST(first_item_with_a_text)
 {
-    json_t *list =
+    _cleanup_(json_decrefp) json_t *list =
         parse("[{\"type\": 1}, 7, {\"type\": \"A\"}, {\"type\": \"B\"}, {\"type\": \"A\"}]");
     assert_ptr_equal(fact_find(list, "type", "A"), json_array_get(list, 2));
     assert_ptr_equal(fact_find(list, "type", "B"), json_array_get(list, 3));
     assert_null(fact_find(list, "type", "C"));
     assert_null(fact_find(list, "kind", "A"));
     assert_null(fact_find(NULL, "type", "A"));
-    json_decref(list);
 }

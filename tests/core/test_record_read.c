@@ -30,7 +30,7 @@ TEST(sources)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].log);
-        char *line =
+        _cleanup_(freep) char *line =
             xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
                       "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1,\"log\":%s}",
                       rows[i].log);
@@ -47,7 +47,6 @@ TEST(sources)
             assert_true(r.summary.source.is_job && r.summary.source.accuracy_last == 0.5);
             record_done(&r);
         }
-        free(line);
     }
 }
 
@@ -177,7 +176,7 @@ TEST(lines_of_others_pass_and_damaged_ones_are_named)
          "'min' is 1048577"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct record r = {.type = RECORD_STEP};
+        _cleanup_(record_done) struct record r = {.type = RECORD_STEP};
         struct err err = {0};
         int result = record_read(rows[i].line, strlen(rows[i].line), &r, &err);
         if (result != rows[i].result ||
@@ -185,13 +184,12 @@ TEST(lines_of_others_pass_and_damaged_ones_are_named)
             fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, rows[i].result,
                      rows[i].says == NULL ? "" : rows[i].says, result, err.msg);
         }
-        record_done(&r);
     }
 }
 
 TEST(long_lines)
 {
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     buf_puts(&line, STEP ",\"pad\":\"");
     while (line.len < 64 * 1024 - 2) {
         buf_putc(&line, 'x');
@@ -206,5 +204,4 @@ TEST(long_lines)
     assert_non_null(strstr(err.msg, "65537 bytes exceeds 65536"));
     memset(line.data, '-', 20);
     assert_int_equal(record_read(line.data, line.len, &r, &err), 0); /* not ours: no error */
-    buf_done(&line);
 }

@@ -34,11 +34,11 @@ TEST(golden_summary_is_what_is_written)
 {
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/summary.json");
     struct summary s = golden_summary();
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     record_write_summary(&out, &trainer_1, &s, golden_steps_ns, 8);
     assert_string_equal(buf_cstr(&out), text);
 
-    struct record r;
+    _cleanup_(record_done) struct record r;
     read_ok(out.data, out.len, &r);
     assert_int_equal(r.type, RECORD_SUMMARY);
     assert_int_equal(r.summary.samples, 128);
@@ -56,8 +56,6 @@ TEST(golden_summary_is_what_is_written)
             fail_msg("step %d: expected %.3f us, got %.3f", i, expected, r.summary.series_us[i]);
         }
     }
-    record_done(&r);
-    buf_done(&out);
 }
 
 TEST(series_is_small_and_exact_enough)
@@ -78,16 +76,16 @@ TEST(series_is_small_and_exact_enough)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        int64_t *ns = xnew_array(int64_t, rows[i].n);
+        _cleanup_(freep) int64_t *ns = xnew_array(int64_t, rows[i].n);
         uint64_t seed = 42 + i;
         for (size_t j = 0; j < rows[i].n; j++) {
             ns[j] = rows[i].base_ns + (int64_t)(xorshift_next(&seed) % rows[i].spread_ns);
         }
         struct summary s = golden_summary();
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         record_write_summary(&out, &trainer_1, &s, ns, rows[i].n);
         assert_true(out.len <= SUMMARY_MAX_BYTES);
-        struct record r;
+        _cleanup_(record_done) struct record r;
         read_ok(out.data, out.len, &r);
         assert_int_equal(r.summary.series_k, rows[i].k);
         assert_int_equal(r.summary.n_series, rows[i].n_series);
@@ -104,9 +102,6 @@ TEST(series_is_small_and_exact_enough)
         }
         print_message("# worst relative error %.7f, %zu bytes\n", worst, out.len);
         assert_true(worst <= 0.0002);
-        record_done(&r);
-        buf_done(&out);
-        free(ns);
     }
 }
 
@@ -114,15 +109,13 @@ TEST(series_saturates)
 {
     int64_t ns[2] = {1, INT64_MAX};
     struct summary s = golden_summary();
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     record_write_summary(&out, &trainer_1, &s, ns, 2);
-    struct record r;
+    _cleanup_(record_done) struct record r;
     read_ok(out.data, out.len, &r);
     assert_true(fabs(r.summary.series_us[0] / 0.001 - 1) <= 0.0002);
     /* min is round(2048*log2(0.001)) = -20410; cut at 65535 above it. */
     assert_true(fabs(r.summary.series_us[1] / exp2((65535 - 20410) / 2048.0) - 1) < 1e-12);
-    record_done(&r);
-    buf_done(&out);
 }
 
 /* A server alone sees staleness, late gradients and who came last; a worker alone has a
@@ -178,7 +171,7 @@ TEST(worst_numbers_fit_the_termination_message)
         const struct record_who who = {writer == WORKER ? ROLE_WORKER : ROLE_PSERVER, UINT32_MAX,
                                        UINT32_MAX};
         const size_t n = counts[i % N_ROWS(counts)];
-        int64_t *ns = xnew_array(int64_t, n + 1);
+        _cleanup_(freep) int64_t *ns = xnew_array(int64_t, n + 1);
         for (size_t j = 0; j < n; j++) {
             ns[j] = j % 2 == 0 ? INT64_MAX : INT64_MIN;
         }
@@ -189,11 +182,11 @@ TEST(worst_numbers_fit_the_termination_message)
             evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, EVALUATION_PPM, 999999999};
         }
         s.evaluations = i % N_ROWS(counts) % 2 == 0 ? &evaluations : NULL;
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         record_write_summary(&out, &who, &s, ns, n);
         print_message("# %zu steps: %zu bytes\n", n, out.len);
         assert_true(out.len <= SUMMARY_MAX_BYTES);
-        struct record r;
+        _cleanup_(record_done) struct record r;
         read_ok(out.data, out.len, &r);
         assert_true(r.summary.samples == INT64_MAX); /* cut, as the contract says */
         assert_true(r.summary.loss_first == s.loss_first && r.summary.loss_last == s.loss_last);
@@ -207,9 +200,6 @@ TEST(worst_numbers_fit_the_termination_message)
         assert_int_equal(r.summary.late.most, s.late.most);
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         assert_int_equal(r.summary.transport, s.transport);
-        record_done(&r);
-        buf_done(&out);
-        free(ns);
     }
 }
 
@@ -225,9 +215,9 @@ TEST(another_noise)
                               .loss_last = 2.3e-7,
                               .noise = {.busy_ns = 9, .steal_ns = 1}};
     const struct noise noise = {{7, 0}, {8, 9}, 50, 5, .by_launcher = true};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     record_write_summary(&out, &who, &s, step_ns, 3);
-    struct record before, after;
+    _cleanup_(record_done) struct record before, after;
     read_ok(out.data, out.len, &before);
     _cleanup_(freep) char *line = record_replace_noise(buf_cstr(&out), &noise);
     assert_non_null(line);
@@ -248,7 +238,4 @@ TEST(another_noise)
     assert_true(after.summary.noise.by_launcher);
     assert_null(record_replace_noise("[1]", &noise));
     assert_null(record_replace_noise("{\"a\":", &noise));
-    record_done(&before);
-    record_done(&after);
-    buf_done(&out);
 }

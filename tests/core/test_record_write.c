@@ -29,25 +29,23 @@ static void write_again(const struct record *r, struct buf *out)
 TEST(golden_lines_survive_reading_and_writing)
 {
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/record.jsonl");
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     for (const char *line = text; *line != '\0';) {
         const char *end = strchr(line, '\n');
         assert_non_null(end);
-        struct record record;
+        _cleanup_(record_done) struct record record;
         read_ok(line, (size_t)(end - line), &record);
         write_again(&record, &out);
-        record_done(&record);
         line = end + 1;
     }
     assert_string_equal(buf_cstr(&out), text);
-    buf_done(&out);
 }
 
 TEST(golden_step_has_its_numbers)
 {
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/record.jsonl");
     const char *line = strchr(strchr(text, '\n') + 1, '\n') + 1; /* the third */
-    struct record r;
+    _cleanup_(record_done) struct record r;
     read_ok(line, (size_t)(strchr(line, '\n') - line), &r);
     assert_int_equal(r.type, RECORD_STEP);
     assert_int_equal(r.who.role, ROLE_TRAINER);
@@ -58,7 +56,6 @@ TEST(golden_step_has_its_numbers)
     assert_true(r.step.loss == 2.25);
     assert_int_equal(r.step.phase_ns[PHASE_WAIT], 4000000);
     assert_int_equal(r.step.bytes_rx, 60800000);
-    record_done(&r);
 }
 
 TEST(numbers_come_back_bit_for_bit)
@@ -70,9 +67,9 @@ TEST(numbers_come_back_bit_for_bit)
                                    .t_ns = (int64_t)(xorshift_next(&seed) >> 1)};
         memcpy(&step.loss, &bits, sizeof(bits));
         step.bytes_tx = xorshift_next(&seed) >> 1;
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         record_write_step(&out, &trainer_1, &step);
-        struct record r;
+        _cleanup_(record_done) struct record r;
         read_ok(out.data, out.len, &r);
         if (isfinite(step.loss)) {
             assert_memory_equal(&r.step.loss, &step.loss, sizeof(double));
@@ -81,8 +78,6 @@ TEST(numbers_come_back_bit_for_bit)
         }
         assert_int_equal(r.step.t_ns, step.t_ns);
         assert_true(r.step.bytes_tx == step.bytes_tx);
-        record_done(&r);
-        buf_done(&out);
     }
 }
 
@@ -91,15 +86,13 @@ TEST(negative_times_are_written_as_0)
 {
     struct record_step step = {.t_ns = -1, .step_ns = INT64_MIN, .samples = 1, .loss = NAN};
     step.phase_ns[PHASE_WAIT] = -5;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     record_write_step(&out, &trainer_1, &step);
-    struct record r;
+    _cleanup_(record_done) struct record r;
     read_ok(out.data, out.len, &r);
     assert_int_equal(r.step.t_ns, 0);
     assert_int_equal(r.step.step_ns, 0);
     assert_int_equal(r.step.phase_ns[PHASE_WAIT], 0);
-    record_done(&r);
-    buf_done(&out);
 }
 
 TEST(any_bytes_become_a_message)
@@ -118,14 +111,12 @@ TEST(any_bytes_become_a_message)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         record_write_error(&out, &trainer_1, 10, NULL, rows[i].text);
-        struct record r;
+        _cleanup_(record_done) struct record r;
         read_ok(out.data, out.len, &r);
         assert_string_equal(r.error.message, rows[i].expected);
         assert_null(r.error.peer);
-        record_done(&r);
-        buf_done(&out);
     }
     struct buf text = BUF_INIT, out = BUF_INIT;
     while (text.len < 9999) {

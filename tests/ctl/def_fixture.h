@@ -28,7 +28,7 @@ static inline char *make_def_text(const char *grid)
 
 static inline struct run_def *make_def_of(const char *text, int64_t cpus)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *def = NULL;
     struct run_def_params params = {.name = "tiny-7k3fq", .uid = "u", .cpus = cpus};
@@ -39,7 +39,6 @@ static inline struct run_def *make_def_of(const char *text, int64_t cpus)
     if (r < 0) {
         fail_msg("definition: %s: %s", diags.list.items[0].path, diags.list.items[0].message);
     }
-    diags_done(&diags);
     return def;
 }
 

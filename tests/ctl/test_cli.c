@@ -8,7 +8,7 @@ static char seen[256];
 
 static enum exit_code keep(struct cli *cli)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_puts(&text, cli->verb->name);
     for (size_t i = 0; i < cli->args.n_words; i++) {
         buf_printf(&text, " %s", cli->args.words[i]);
@@ -20,7 +20,6 @@ static enum exit_code keep(struct cli *cli)
                cli->namespace == NULL ? "" : cli->namespace);
     buf_printf(&text, "%s", cli->color_stdout ? " color" : "");
     (void)snprintf(seen, sizeof(seen), "%s", buf_cstr(&text));
-    buf_done(&text);
     return EXIT_OK;
 }
 

@@ -35,7 +35,7 @@ TEST(test_benchds_own_words_come_first)
         {"nothing", "", false, "HTTP 404"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct cluster_answer a = {.is_status = rows[i].is_status};
+        _cleanup_(cluster_answer_done) struct cluster_answer a = {.is_status = rows[i].is_status};
         (void)err_set(&a.err, ENOENT, "HTTP 404");
         buf_puts(&a.body, rows[i].body);
         struct err err = {0};
@@ -44,6 +44,5 @@ TEST(test_benchds_own_words_come_first)
             fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, ENOENT, rows[i].message,
                      err.code, err.msg);
         }
-        cluster_answer_done(&a);
     }
 }

@@ -4,6 +4,8 @@
 #include "ctl/runs/describe.h"
 #include "result/result_build.h"
 
+FREEP(result_free, struct result)
+
 static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
                                    const char *error)
 {
@@ -41,15 +43,13 @@ static char *describe_exchanges(const char *systems, const char *exchange)
     _cleanup_(freep) char *text = make_def_text("{trainers: [1]}");
     _cleanup_(freep) char *own = text_with(text, list, systems == NULL ? list : systems);
     _cleanup_(freep) char *all = text_with(own, served, exchange == NULL ? served : exchange);
-    struct run_def *def = make_def_of(all, 1);
+    _cleanup_(run_def_freep) struct run_def *def = make_def_of(all, 1);
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
-    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
     const struct loaded_run loaded = {.row = run, .result = result};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
     describe_format(&params, &out);
-    result_free(result);
-    run_def_free(def);
     return buf_take(&out);
 }
 
@@ -57,7 +57,7 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
                          const enum threshold_verdict *verdicts, size_t n_verdicts,
                          const struct slow_replica *slow)
 {
-    struct run_def *def = make_def("{trainers: [1]}", 1);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
     /* clang-format off */
     struct run_row run = {
         .uid = (char *)"uid-1",
@@ -114,7 +114,6 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
     result_free(result);
     attempt_row_done(&rows[0]);
     attempt_row_done(&rows[1]);
-    run_def_free(def);
     return buf_take(&out);
 }
 
@@ -186,9 +185,9 @@ TEST(test_a_failed_run)
 /* A run of one trial that went well, with a server that says this. Owned. */
 static char *describe_server(const char *says)
 {
-    struct run_def *def = make_def("{trainers: [3]}", 1);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [3]}", 1);
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
-    struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    _cleanup_(attempt_row_done) struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
     for (uint32_t i = 0; i < 4; i++) {
         const enum role role = i == 0 ? ROLE_PSERVER : ROLE_TRAINER;
         const uint32_t index = i == 0 ? 0 : i - 1;
@@ -201,14 +200,11 @@ static char *describe_server(const char *says)
                           role_to_string(role), index, i == 0 ? says : ""),
         };
     }
-    struct result *result = result_build(def, RUN_SUCCEEDED, &row, 1);
+    _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, &row, 1);
     const struct loaded_run loaded = {.row = run, .result = result, .rows = &row, .n_rows = 1};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
     describe_format(&params, &out);
-    result_free(result);
-    attempt_row_done(&row);
-    run_def_free(def);
     return buf_take(&out);
 }
 
@@ -366,12 +362,12 @@ TEST(test_missed_thresholds_are_counted)
 TEST(test_the_warm_up_that_was_found)
 {
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
-    struct run_def *def = make_def("{trainers: [1]}", 1);
-    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
+    _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
     const struct loaded_run loaded = {.row = run, .result = result};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     for (int is_found = 0; is_found < 2; is_found++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         describe_format(&params, &out);
         if (is_found) {
             assert_has(buf_cstr(&out), "  POINT   SYSTEM        WARM-UP        PARAMETERS\n"
@@ -379,11 +375,8 @@ TEST(test_the_warm_up_that_was_found)
         } else {
             assert_null(strstr(buf_cstr(&out), "WARM-UP"));
         }
-        buf_done(&out);
         result->points[0].warmup = (struct warmup){WARMUP_SHORT, 2, 0.1};
     }
-    result_free(result);
-    run_def_free(def);
 }
 
 /* As after --set: what no point of the run has is neither missed nor kept. */
@@ -391,22 +384,19 @@ TEST(test_skipped_thresholds_are_counted)
 {
     static const struct threshold skipped = {0};
     struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
-    struct run_def *def = make_def("{trainers: [1]}", 1);
-    struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
+    _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
     const struct loaded_run loaded = {.row = run, .result = result};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     *vec_push(&result->skipped) = &skipped;
     for (int n_judged = 0; n_judged < 2; n_judged++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         describe_format(&params, &out);
         assert_has(buf_cstr(&out), n_judged == 0
                                        ? "  ThresholdFailed      Unknown   NotJudged   1 of 1 "
                                          "skipped, see benchctl results t\n"
                                        : "  ThresholdFailed      False    -        1 of 2 "
                                          "skipped, see benchctl results t\n");
-        buf_done(&out);
         *vec_push(&result->thresholds) = (struct threshold_result){.verdict = THRESHOLD_PASSED};
     }
-    result_free(result);
-    run_def_free(def);
 }

@@ -65,7 +65,7 @@ TEST(test_a_machine)
          "does not say"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct checks c = {0};
+        _cleanup_(checks_done) struct checks c = {0};
         machine_check(&rows[i].seen, &c);
         const struct check *check = find(&c, rows[i].check);
         const char *result = check_outcome_to_string(check->outcome);
@@ -74,14 +74,13 @@ TEST(test_a_machine)
             fail_msg("%s: %s: expected %s '%s', got %s '%s'", rows[i].what, rows[i].check,
                      rows[i].result, rows[i].found, result, check->found);
         }
-        checks_done(&c);
     }
 }
 
 TEST(test_the_list)
 {
-    struct checks c = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(checks_done) struct checks c = {0};
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     checks_ok(&c, "worker", "/bin/x");
     checks_warn(&c, "steal", "use another machine with CPUs of its own, please", "%d%%", 7);
     assert_int_equal(checks_exit_code(&c), EXIT_OK); /* a warning is no failure */
@@ -98,24 +97,18 @@ TEST(test_the_list)
                                         "fail  store       full\n"
                                         "                  fix: free some\n"
                                         "fail  kinds       none\n");
-    json_t *document = checks_to_json(&c);
-    char *text = json_dumps(document, JSON_COMPACT);
+    _cleanup_(json_decrefp) json_t *document = checks_to_json(&c);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     assert_non_null(strstr(text, "\"exitCode\":9"));
     assert_non_null(
         strstr(text, "{\"name\":\"kinds\",\"result\":\"fail\",\"found\":\"none\",\"fix\":null}"));
-    free(text);
-    json_decref(document);
-    buf_done(&out);
-    checks_done(&c);
 }
 
 TEST(test_a_text_that_is_no_utf8)
 {
-    struct checks c = {0};
+    _cleanup_(checks_done) struct checks c = {0};
     checks_fail(&c, "worker", EXIT_LOCAL_RESOURCE, NULL, "/\xff/worker");
-    json_t *document = checks_to_json(&c);
+    _cleanup_(json_decrefp) json_t *document = checks_to_json(&c);
     const json_t *check = json_array_get(json_object_get(document, "checks"), 0);
     assert_string_equal(json_string_value(json_object_get(check, "found")), "/?/worker");
-    json_decref(document);
-    checks_done(&c);
 }

@@ -62,7 +62,7 @@ TEST(test_the_first_match_wins)
         {"third", NULL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct definition_file file = {0};
+        _cleanup_(definition_file_done) struct definition_file file = {0};
         struct err err = {0};
         const int r = definition_find(rows[i].name, &file, &err);
         const char *expected = rows[i].text == NULL ? "" : rows[i].text;
@@ -71,7 +71,6 @@ TEST(test_the_first_match_wins)
             fail_msg("%s: expected '%s', got %d '%s' %s", rows[i].name, expected, r,
                      file.text == NULL ? "" : file.text, err.msg);
         }
-        definition_file_done(&file);
     }
 }
 

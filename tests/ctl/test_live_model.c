@@ -28,9 +28,8 @@ static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_
 static void attempt(struct live_model *m, uint32_t point, uint32_t trial,
                     enum attempt_outcome outcome, const char *summary)
 {
-    struct attempt_row row = make_row(point, trial, outcome, summary);
+    _cleanup_(attempt_row_done) struct attempt_row row = make_row(point, trial, outcome, summary);
     live_model_attempt(m, &row);
-    attempt_row_done(&row);
 }
 
 static void step(struct live_model *m, enum role role, uint32_t index, uint32_t n, bool warmup)
@@ -55,16 +54,15 @@ static void begin(struct live_model *m, uint32_t point, uint32_t trial, int64_t 
 static void assert_live(const struct live_model *m, const struct live_model_opts *opts,
                         const char *expected)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     live_model_format(m, opts, &out);
     assert_string_equal(buf_cstr(&out), expected);
-    buf_done(&out);
 }
 
 TEST(test_a_run_from_start_to_end)
 {
-    struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     struct live_model_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
     begin(&m, 0, 0, 1000);
@@ -90,8 +88,6 @@ TEST(test_a_run_from_start_to_end)
                 "best 30 samples/s at point 0\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
                 " x 1   trainers=2  1/2  1 failed\n");
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_a_figure_has_its_unit)
@@ -100,8 +96,8 @@ TEST(test_a_figure_has_its_unit)
         "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"
         "\"samples\":32,\"steps\":8,\"duration_ns\":800000000,\"log\":{\"rule\":\"r\","
         "\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}}";
-    struct run_def *def = make_def("{trainers: [1]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     const struct live_model_opts opts = {
         .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
@@ -112,14 +108,12 @@ TEST(test_a_figure_has_its_unit)
                 "tiny-7k3fq   2/2 trials   30s\n"
                 "best 40 GB/s at point 0\n"
                 " + 0    2/2  40 GB/s\n");
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_steps_count_for_their_own_attempt)
 {
-    struct run_def *def = make_def("{trainers: [1]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     begin(&m, 0, 0, 1000);
     step(&m, ROLE_TRAINER, 0, 4, false);
@@ -136,16 +130,15 @@ TEST(test_steps_count_for_their_own_attempt)
     const struct record late = {.type = RECORD_STEP, .step = {.step = 5, .samples = 4}};
     live_model_record(&m, &before, &late);
     assert_int_equal(m.current.steps_done, 0);
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 /* Four trials alike; each took 10 s. */
 TEST(test_the_time_that_is_left)
 {
-    struct run_def *def = make_def("{batch_size: [4, 5], trainers: [1]}", 8);
+    _cleanup_(run_def_freep) struct run_def *def =
+        make_def("{batch_size: [4, 5], trainers: [1]}", 8);
     def->matrix.points[1].batch_size = 4;
-    struct live_model m;
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     assert_true(live_model_eta_ms(&m, 0, false) < 0); /* nothing is known yet */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
@@ -159,14 +152,12 @@ TEST(test_the_time_that_is_left)
     live_model_attempt(&m, &row);
     attempt_row_done(&row);
     assert_int_equal(live_model_eta_ms(&m, 99000, false), 20000);
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_unicode_and_color)
 {
-    struct run_def *def = make_def("{trainers: [1]}", 1);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
@@ -175,14 +166,12 @@ TEST(test_unicode_and_color)
                 "tiny-7k3fq   2/2 trials   rehearsal\n"
                 "best 40 samples/s at point 0\n"
                 "\033[32m ✓ 0    2/2  40 samples/s\033[0m\n");
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_trials_of_an_earlier_process_count)
 {
-    struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     live_model_restore(&m, &row);
@@ -193,8 +182,6 @@ TEST(test_trials_of_an_earlier_process_count)
     row = make_row(99, 0, ATTEMPT_SUCCEEDED, NULL); /* of no point: left alone */
     live_model_restore(&m, &row);
     attempt_row_done(&row);
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_throughput)
@@ -213,8 +200,8 @@ TEST(test_throughput)
         {"no time", SUMMARY("32", "0"), NAN},
         {"no samples", SUMMARY("0", "800000000"), NAN},
     };
-    struct run_def *def = make_def("{trainers: [1]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
@@ -225,8 +212,6 @@ TEST(test_throughput)
         }
         attempt_row_done(&row);
     }
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 /* Characters of the longest line, and the number of lines. */
@@ -247,9 +232,9 @@ static void measure(const char *text, size_t *ret_columns, size_t *ret_lines)
 
 TEST(test_every_size_of_terminal)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [1, 2, 4, 8, 16], threads: [1, 2, 3, 4], trainers: [1, 2, 4]}", 8);
-    struct live_model m;
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     for (uint32_t point = 0; point < def->matrix.n_points; point += 7) {
         begin(&m, point, 0, 0);
@@ -257,7 +242,7 @@ TEST(test_every_size_of_terminal)
         for (unsigned rows = 1; rows < 70; rows += 3) {
             for (unsigned columns = 2; columns < 100; columns += 7) {
                 struct live_model_opts opts = {.columns = columns, .rows = rows};
-                struct buf out = BUF_INIT;
+                _cleanup_(buf_done) struct buf out = BUF_INIT;
                 live_model_format(&m, &opts, &out);
                 size_t widest, lines;
                 measure(buf_cstr(&out), &widest, &lines);
@@ -267,12 +252,9 @@ TEST(test_every_size_of_terminal)
                 if (columns > 60 && strstr(buf_cstr(&out), "▸") == NULL) {
                     fail_msg("%u x %u: point %u is not in the window", columns, rows, point);
                 }
-                buf_done(&out);
             }
         }
     }
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 /* As benchd writes it while a run waits. */
@@ -284,16 +266,15 @@ static void put_wait(struct run_status *status)
 
 static void assert_waits(const struct live_model *m, const char *expected)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     live_model_waits_for(m, &out);
     assert_string_equal(buf_cstr(&out), expected);
-    buf_done(&out);
 }
 
 TEST(test_the_rate_of_the_whole_job)
 {
-    struct run_def *def = make_def("{trainers: [4]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [4]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     bool is_estimate;
     assert_true(live_model_rate(&m, &is_estimate) == 0);
@@ -320,14 +301,12 @@ TEST(test_the_rate_of_the_whole_job)
     assert_true(fabs(live_model_rate(&m, &is_estimate) - 140) < 1e-9);
     put_wait(&m.status);
     assert_waits(&m, "QuotaExceeded: pods 8 of 8");
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 TEST(test_the_best_so_far)
 {
-    struct run_def *def = make_def("{trainers: [1, 2, 4]}", 8);
-    struct live_model m;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2, 4]}", 8);
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     uint32_t point = 0;
     double x = 0;
@@ -341,8 +320,6 @@ TEST(test_the_best_so_far)
     assert_true(live_model_best(&m, &point, &x));
     assert_int_equal(point, 2);
     assert_true(x == 30);
-    live_model_done(&m);
-    run_def_free(def);
 }
 
 /* Is it a word of the text? */
@@ -360,9 +337,9 @@ static bool has_word(const char *text, const char *word, size_t len)
 /* What a narrow terminal shows is a part of what a very wide one does, word by word. */
 TEST(test_no_number_is_cut)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [1, 256], threads: [1, 12], trainers: [1, 64]}", 1);
-    struct live_model m;
+    _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("123456", "800000000"));
     attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
@@ -373,10 +350,10 @@ TEST(test_no_number_is_cut)
     put_wait(&m.status);
     struct live_model_opts opts = {
         .columns = 1000, .rows = 40, .ascii = true, .now_unix_ms = 4000000};
-    struct buf wide = BUF_INIT;
+    _cleanup_(buf_done) struct buf wide = BUF_INIT;
     live_model_format(&m, &opts, &wide);
     for (opts.columns = 40; opts.columns <= 200; opts.columns++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         live_model_format(&m, &opts, &out);
         size_t widest, lines;
         measure(buf_cstr(&out), &widest, &lines);
@@ -394,9 +371,5 @@ TEST(test_no_number_is_cut)
             assert_non_null(strstr(buf_cstr(&out), "/2  ~"));
             assert_non_null(strstr(buf_cstr(&out), "eta "));
         }
-        buf_done(&out);
     }
-    buf_done(&wide);
-    live_model_done(&m);
-    run_def_free(def);
 }

@@ -37,7 +37,7 @@ TEST(test_status)
          RUN_RUNNING, 0, 0, 0, "PodsRemain"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        json_t *object =
+        _cleanup_(json_decrefp) json_t *object =
             json_pack("{s:o}", "status", json_loads(rows[i].status, JSON_DECODE_ANY, NULL));
         struct run_status st;
         object_read_status(object, &st);
@@ -48,7 +48,6 @@ TEST(test_status)
                      run_phase_to_string(st.phase), st.trials_done, st.trials_failed,
                      st.trials_total, st.reason);
         }
-        json_decref(object);
     }
 }
 
@@ -85,7 +84,7 @@ TEST(test_overrides_have_the_types_of_the_definition)
 
 TEST(test_attempt_ids_are_a_set)
 {
-    struct attempt_ids ids = {0};
+    _cleanup_(attempt_ids_done) struct attempt_ids ids = {0};
     const struct attempt_id some[] = {{2, 0, 0}, {0, 1, 0}, {0, 0, 3}, {0, 1, 1}, {2, 0, 0}};
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(attempt_ids_add(&ids, some[i]), i < 4);
@@ -94,7 +93,6 @@ TEST(test_attempt_ids_are_a_set)
     assert_int_equal(ids.list.items[0].number, 3);
     assert_int_equal(ids.list.items[3].point, 2);
     assert_false(attempt_ids_has(&ids, (struct attempt_id){1, 0, 0}));
-    attempt_ids_done(&ids);
 }
 
 TEST(test_state)
@@ -106,7 +104,7 @@ TEST(test_state)
         " \"trainer\", \"index\": 0, \"step\": 5, \"warmup\": false, \"stepNs\": 7, \"samples\": "
         "8},"
         " \"attempts\": [{\"point\": 0, \"trial\": 0, \"attempt\": 0}]}";
-    json_t *document = parse(text);
+    _cleanup_(json_decrefp) json_t *document = parse(text);
     struct run_state got;
     assert_int_equal(run_state_read(document, &got, NULL), 0);
     assert_true(got.has_step && got.step.id.attempt.point == 1 && got.step.id.attempt.number == 3);
@@ -127,5 +125,4 @@ TEST(test_state)
     (void)json_object_set_new(json_object_get(document, "progress"), "role", json_string("king"));
     assert_int_equal(run_state_read(document, &got, &err), -EPROTO);
     assert_non_null(strstr(err.msg, "role 'king' is unknown"));
-    json_decref(document);
 }

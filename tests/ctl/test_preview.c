@@ -6,15 +6,13 @@
 static void assert_preview(const char *grid, int64_t cpus, const struct preview_opts *opts,
                            const char *expected)
 {
-    struct run_def *def = make_def(grid, cpus);
-    struct buf out = BUF_INIT;
+    _cleanup_(run_def_freep) struct run_def *def = make_def(grid, cpus);
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct err err = {0};
     if (preview_text(def, opts, &out, &err) < 0) {
         fail_msg("plan: %s", err.msg);
     }
     assert_string_equal(buf_cstr(&out), expected);
-    buf_done(&out);
-    run_def_free(def);
 }
 
 TEST(test_local_text)
@@ -37,12 +35,11 @@ TEST(test_long_plans_are_cut_unless_wide)
     struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
     for (int is_wide = 0; is_wide < 2; is_wide++) {
         struct preview_opts opts = {.is_wide = is_wide != 0, .no_headers = true};
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
         const char *cut = strstr(buf_cstr(&out), "(4 more; -o wide shows all)");
         assert_true((cut == NULL) == opts.is_wide);
         assert_null(strstr(buf_cstr(&out), "POINT"));
-        buf_done(&out);
     }
     run_def_free(def);
 }
@@ -64,27 +61,23 @@ static char *words_from(const char *text, const char *from)
 TEST(test_narrow_terminals_break_nothing_but_lines)
 {
     struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
-    struct buf whole = BUF_INIT;
+    _cleanup_(buf_done) struct buf whole = BUF_INIT;
     assert_int_equal(preview_text(def, &(struct preview_opts){.is_local = true}, &whole, NULL), 0);
     static const size_t widths[] = {40, 60, 69};
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         const struct preview_opts opts = {.is_local = true, .columns = widths[i]};
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
         for (const char *line = buf_cstr(&out); *line != '\0'; line += strcspn(line, "\n") + 1) {
             if (strcspn(line, "\n") > widths[i]) {
                 fail_msg("%zu columns: %.*s", widths[i], (int)strcspn(line, "\n"), line);
             }
         }
-        char *expected = words_from(buf_cstr(&whole), "28 trials");
-        char *words = words_from(buf_cstr(&out), "28 trials");
+        _cleanup_(freep) char *expected = words_from(buf_cstr(&whole), "28 trials");
+        _cleanup_(freep) char *words = words_from(buf_cstr(&out), "28 trials");
         assert_string_equal(words, expected);
-        free(expected);
-        free(words);
-        buf_done(&out);
     }
     assert_non_null(strstr(buf_cstr(&whole), "with its own five characters):\n"));
-    buf_done(&whole);
     run_def_free(def);
 }
 
@@ -96,11 +89,11 @@ static json_t *template_of(const char *cpu, const char *memory)
 
 TEST(test_resources_of_all_replicas)
 {
-    struct run_def *def = make_def("{trainers: [1, 4]}", 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 4]}", 0);
     def->spec->roles[ROLE_PSERVER].template = template_of("500m", "1Gi");
     def->spec->roles[ROLE_TRAINER].template = template_of("2", "512Mi");
     struct preview_opts opts = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
     static const char expected[] =
         "POINT   PARAMETERS   PSERVERS   TRAINERS     CPU   MEMORY   TRIALS\n"
@@ -111,8 +104,6 @@ TEST(test_resources_of_all_replicas)
     if (strncmp(buf_cstr(&out), expected, strlen(expected)) != 0) {
         fail_msg("expected\n%sgot\n%s", expected, buf_cstr(&out));
     }
-    buf_done(&out);
-    run_def_free(def);
 }
 
 TEST(test_rehearsal)
@@ -130,13 +121,12 @@ TEST(test_rehearsal)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct run_def *def = make_def("{trainers: [1, 4], threads: [1, 2]}", rows[i].cpus);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         preview_rehearsal(def, &out);
         assert_string_equal(buf_cstr(&out), rows[i].text);
-        buf_done(&out);
         run_def_free(def);
     }
-    struct run_def *ring = make_def("{trainers: [4]}", 1);
+    _cleanup_(run_def_freep) struct run_def *ring = make_def("{trainers: [4]}", 1);
     for (uint32_t i = 0; i < ring->matrix.n_points; i++) {
         ring->matrix.points[i].replicas[ROLE_PSERVER] = 0;
     }
@@ -144,15 +134,14 @@ TEST(test_rehearsal)
     preview_rehearsal(ring, &out);
     assert_non_null(strstr(buf_cstr(&out), " busy threads (4 trainers x 1),\n")); /* no servers */
     buf_done(&out);
-    run_def_free(ring);
 }
 
 TEST(test_emulated)
 {
-    struct run_def *def = make_def("{trainers: [1, 4]}", 9);
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 4]}", 9);
     def->spec->workload.compute = COMPUTE_EMULATED;
     def->rehearsal = true;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     preview_rehearsal(def, &out);
     assert_string_equal(buf_cstr(&out),
                         "rehearsal: the trainers are emulated, they sleep instead of computing:\n"
@@ -163,14 +152,12 @@ TEST(test_emulated)
     }
     preview_rehearsal(def, &out);
     assert_non_null(strstr(buf_cstr(&out), "rehearsal: the workers are emulated, they sleep"));
-    buf_done(&out);
-    run_def_free(def);
 }
 
 TEST(test_json)
 {
-    struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    json_t *plan = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2]}", 8);
+    _cleanup_(json_decrefp) json_t *plan = NULL;
     assert_int_equal(preview_json(def, true, &plan, NULL), 0);
     assert_int_equal(json_array_size(json_object_get(plan, "points")), 2);
     assert_int_equal(json_array_size(json_object_get(plan, "order")), 4);
@@ -179,6 +166,4 @@ TEST(test_json)
     json_t *second = json_array_get(json_object_get(plan, "points"), 1);
     assert_int_equal(json_integer_value(json_object_get(second, "busyThreads")), 3);
     assert_int_equal(json_integer_value(json_object_get(second, "baselinePoint")), 0);
-    json_decref(plan);
-    run_def_free(def);
 }

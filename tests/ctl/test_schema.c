@@ -157,18 +157,16 @@ static void on_map(void *ctx, const char *place, const struct field *fields, siz
 
 static void load(struct seen *seen, const char *text, bool is_local)
 {
-    struct diags diags = {.on_map = on_map, .on_map_ctx = seen};
+    _cleanup_(diags_done) struct diags diags = {.on_map = on_map, .on_map_ctx = seen};
     struct spec *spec = NULL;
     const struct spec_overrides overrides = {.local = is_local};
     if (spec_load(text, strlen(text), &overrides, &spec, &diags) < 0) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         diags_format(&diags, "definition", text, &out);
         print_message("# %s\n", buf_cstr(&out));
-        buf_done(&out);
         fail();
     }
     spec_free(spec);
-    diags_done(&diags);
 }
 
 /* What is local is merged into the definition before that is read: it has the
@@ -176,9 +174,9 @@ static void load(struct seen *seen, const char *text, bool is_local)
 static void is_as_in_spec(struct seen *seen, const char *path, const struct schema_field *local)
 {
     struct schema_field spec, a, b;
-    char *wrong = NULL;
+    _cleanup_(freep) char *wrong = NULL;
     struct err err = {0};
-    char *other = xasprintf("spec.%s", path + strlen("spec.local."));
+    _cleanup_(freep) char *other = xasprintf("spec.%s", path + strlen("spec.local."));
     bool is_same = schema_find(seen->schema, other, &spec, &wrong, &err) == 0;
     for (size_t i = 0; is_same; i++) {
         const bool has_a = schema_child(seen->schema, local, i, &a);
@@ -192,8 +190,6 @@ static void is_as_in_spec(struct seen *seen, const char *path, const struct sche
         print_message("# '%s' is not as '%s'\n", path, other);
         seen->n_bad++;
     }
-    free(wrong);
-    free(other);
 }
 
 static void was_read(void *ctx, const char *path, const struct schema_field *field)
@@ -222,7 +218,7 @@ static void was_read(void *ctx, const char *path, const struct schema_field *fie
 
 TEST(explains_what_is_read)
 {
-    struct schema schema;
+    _cleanup_(schema_done) struct schema schema;
     struct err err = {0};
     assert_int_equal(schema_open(&schema, &err), 0);
     struct seen seen = {.schema = &schema};
@@ -236,14 +232,13 @@ TEST(explains_what_is_read)
         free(*p);
     }
     vec_done(&seen.paths);
-    schema_done(&schema);
 }
 
 /* A choice or a number that may be left out says what it then is. */
 static void says_the_default(void *ctx, const char *path, const struct schema_field *field)
 {
     struct seen *seen = ctx;
-    struct buf bounds = BUF_INIT;
+    _cleanup_(buf_done) struct buf bounds = BUF_INIT;
     schema_put_bounds(field, &bounds);
     const char *text = schema_description(seen->schema, field);
     static const char *const words[] = {"efault", "Absent", "xactly one", "equired unless"};
@@ -255,18 +250,16 @@ static void says_the_default(void *ctx, const char *path, const struct schema_fi
         print_message("# '%s': no default: %s\n", path, text);
         seen->n_bad++;
     }
-    buf_done(&bounds);
 }
 
 TEST(defaults_are_said)
 {
-    struct schema schema;
+    _cleanup_(schema_done) struct schema schema;
     struct err err = {0};
     assert_int_equal(schema_open(&schema, &err), 0);
     struct seen seen = {.schema = &schema};
     schema_each_path(&schema, "Benchmark", says_the_default, &seen);
     assert_int_equal(seen.n_bad, 0);
-    schema_done(&schema);
 }
 
 TEST(finds_fields)
@@ -290,14 +283,14 @@ TEST(finds_fields)
         {"bmr.spec.definition.systems.name", "BenchmarkRun", "string", "", true},
         {"benchmarkrun.status.failed", "BenchmarkRun", "integer", "0 or more", false},
     };
-    struct schema schema;
+    _cleanup_(schema_done) struct schema schema;
     struct err err = {0};
     assert_int_equal(schema_open(&schema, &err), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct schema_field field;
         char *wrong = NULL;
         assert_int_equal(schema_find(&schema, rows[i].path, &field, &wrong, &err), 0);
-        struct buf type = BUF_INIT, bounds = BUF_INIT;
+        _cleanup_(buf_done) struct buf type = BUF_INIT, bounds = BUF_INIT;
         schema_put_type(&field, &type);
         schema_put_bounds(&field, &bounds);
         if (!str_eq(field.kind, rows[i].kind) || !str_eq(buf_cstr(&type), rows[i].type) ||
@@ -306,14 +299,10 @@ TEST(finds_fields)
             fail_msg("'%s': %s <%s> '%s' required %d", rows[i].path, field.kind, buf_cstr(&type),
                      buf_cstr(&bounds), field.is_required);
         }
-        buf_done(&type);
-        buf_done(&bounds);
     }
     struct schema_field at;
-    char *wrong = NULL;
+    _cleanup_(freep) char *wrong = NULL;
     assert_int_equal(schema_find(&schema, "spec.systems.nam.x", &at, &wrong, &err), -ENOENT);
     assert_string_equal(wrong, "nam");
     assert_string_equal(at.name, "systems");
-    free(wrong);
-    schema_done(&schema);
 }

@@ -26,9 +26,8 @@ int main(int argc, char **argv)
         fputs(buf_cstr(&out), stderr);
         return 1;
     }
-    json_t *document = tree_to_json(root);
+    _cleanup_(json_decrefp) json_t *document = tree_to_json(root);
     json_dumpf(document, stdout, 0);
-    json_decref(document);
     tree_free(root);
     buf_done(&text);
     return 0;

@@ -1,10 +1,9 @@
 /* See run_world.h. */
 #include "run_world.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
+#include "tests/store/store_folder.h"
 
 static void on_wake(void *ctx)
 {
@@ -25,10 +24,7 @@ struct world *world_new(void)
 {
     struct world *w = xnew(struct world);
     fake_kube_reset();
-    (void)snprintf(w->folder, sizeof(w->folder), "/tmp/benchd-run-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
-    (void)snprintf(w->url, sizeof(w->url), "sqlite:%s/results.db", w->folder);
-    assert_int_equal(store_open(w->url, true, &w->env.store, NULL), 0);
+    w->env.store = store_in_folder(w->folder, w->url);
     assert_int_equal(uv_loop_init(&w->loop), 0);
     kube_cache_init(&w->benchmarks, &(struct kube_cache_params){.decode = benchmark_spec_decode});
     kube_cache_init(&w->runs, &(struct kube_cache_params){.decode = bmr_facts_decode});
@@ -56,12 +52,7 @@ void world_freep(struct world **p)
     kube_cache_done(&w->benchmarks);
     kube_cache_done(&w->runs);
     store_close(w->env.store);
-    static const char *const names[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < 3; i++) {
-        _cleanup_(freep) char *path = xasprintf("%s/results.db%s", w->folder, names[i]);
-        (void)unlink(path); /* most are gone */
-    }
-    assert_int_equal(rmdir(w->folder), 0); /* no claim is left */
+    store_folder_remove(w->folder);
     free(w);
     fake_kube_reset();
 }

@@ -8,6 +8,8 @@
 #include "daemon/run/run_accept.h"
 #include "fake_kube.h"
 
+FREEP(run_free, struct run)
+
 /* Two points, one trial of each; takes the number of steps. */
 #define DEFINITION                                                                                 \
     "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \

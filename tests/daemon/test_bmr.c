@@ -77,8 +77,8 @@ TEST(definitions)
          "more)"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
-        json_t *benchmark = NULL;
+        _cleanup_(json_decrefp) json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
+        _cleanup_(json_decrefp) json_t *benchmark = NULL;
         if (rows[i].benchmark != NULL) {
             _cleanup_(freep) char *text = xasprintf("{\"spec\":%s}", rows[i].benchmark);
             benchmark = parse(text);
@@ -98,14 +98,12 @@ TEST(definitions)
             assert_string_equal(spec->name, rows[i].of);
         }
         spec_free(spec);
-        json_decref(benchmark);
-        json_decref(bmr);
     }
 }
 
 TEST(a_definition_has_a_limit)
 {
-    json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
+    _cleanup_(json_decrefp) json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
     _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
     struct spec *spec;
     json_t *definition = NULL;
@@ -122,7 +120,6 @@ TEST(a_definition_has_a_limit)
     free(long_text);
     assert_int_equal(bmr_definition(spec, &definition, &err), -E2BIG);
     spec_free(spec);
-    json_decref(bmr);
 }
 
 static const json_t *condition(const json_t *status, const char *type)
@@ -174,13 +171,14 @@ TEST(statuses)
                                        .started_unix_ms = 1000,
                                        .ended_unix_ms = 5000};
         const bool is_final = run_phase_is_final(run.phase);
-        json_t *s = first_status(&(struct bmr_status){.run = &run,
-                                                      .generation = 3,
-                                                      .is_accepted = true,
-                                                      .is_final = is_final,
-                                                      .eta_s = 250,
-                                                      .thresholds = THRESHOLD_FAILED,
-                                                      .now_unix_ms = 9000});
+        _cleanup_(json_decrefp) json_t *s =
+            first_status(&(struct bmr_status){.run = &run,
+                                              .generation = 3,
+                                              .is_accepted = true,
+                                              .is_final = is_final,
+                                              .eta_s = 250,
+                                              .thresholds = THRESHOLD_FAILED,
+                                              .now_unix_ms = 9000});
         assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
         assert_string_equal(field(s, "completions"), "6/12");
         assert_string_equal(field(condition(s, "Complete"), "status"), rows[i].complete);
@@ -199,7 +197,6 @@ TEST(statuses)
                             is_final ? "True" : "");
         assert_string_equal(field(condition(s, "MetricsUnavailable"), "status"),
                             is_final ? "False" : "");
-        json_decref(s);
     }
 }
 
@@ -243,14 +240,14 @@ TEST(a_full_store_is_a_condition_while_it_lasts)
                 {RUN_SUCCEEDED, true, false}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct run_status run = {.phase = rows[i].phase};
-        json_t *s = first_status(&(struct bmr_status){.run = &run,
-                                                      .is_accepted = true,
-                                                      .is_final = run_phase_is_final(run.phase),
-                                                      .is_store_full = rows[i].is_full,
-                                                      .now_unix_ms = 9000});
+        _cleanup_(json_decrefp) json_t *s =
+            first_status(&(struct bmr_status){.run = &run,
+                                              .is_accepted = true,
+                                              .is_final = run_phase_is_final(run.phase),
+                                              .is_store_full = rows[i].is_full,
+                                              .now_unix_ms = 9000});
         assert_string_equal(field(condition(s, "StoreFull"), "status"),
                             rows[i].is_told ? "True" : "");
-        json_decref(s);
     }
 }
 
@@ -266,11 +263,10 @@ TEST(what_could_not_be_judged_is_unknown)
     };
     for (size_t i = 0; i < N_ROWS(expected); i++) {
         const struct run_status run = {.phase = RUN_SUCCEEDED};
-        json_t *s = first_status(&(struct bmr_status){
+        _cleanup_(json_decrefp) json_t *s = first_status(&(struct bmr_status){
             .run = &run, .is_accepted = true, .is_final = true, .thresholds = expected[i].verdict});
         assert_string_equal(field(condition(s, "ThresholdFailed"), "status"), expected[i].status);
         assert_string_equal(field(condition(s, "ThresholdFailed"), "reason"), expected[i].reason);
-        json_decref(s);
     }
 }
 
@@ -284,14 +280,14 @@ TEST(dates_stay)
                              .started_unix_ms = 1000};
     struct bmr_status in = {.run = &run, .is_accepted = true, .eta_s = -1, .now_unix_ms = 9000};
     struct bmr_conditions dates = {0};
-    json_t *first = bmr_status_json(&in, &dates);
+    _cleanup_(json_decrefp) json_t *first = bmr_status_json(&in, &dates);
     in.now_unix_ms = 20000;
-    json_t *same = bmr_status_json(&in, &dates);
+    _cleanup_(json_decrefp) json_t *same = bmr_status_json(&in, &dates);
     assert_true(json_equal(first, same));
     run.phase = RUN_SUCCEEDED;
     run.ended_unix_ms = 20000;
     in.is_final = true;
-    json_t *second = bmr_status_json(&in, &dates);
+    _cleanup_(json_decrefp) json_t *second = bmr_status_json(&in, &dates);
     assert_string_equal(field(condition(second, "Running"), "lastTransitionTime"),
                         "1970-01-01T00:00:20Z");
     assert_string_equal(field(condition(second, "Failed"), "lastTransitionTime"),
@@ -310,31 +306,27 @@ TEST(dates_stay)
         assert_int_equal(facts->conditions->of[i].since_unix_ms, dates.of[i].since_unix_ms);
     }
     json_decref(bmr);
-    json_decref(first);
-    json_decref(same);
-    json_decref(second);
 }
 
 /* The server compares texts, so these must be the phases of ended runs, and no others. */
 TEST(open_runs_are_selected)
 {
-    char *selector = bmr_open_selector();
+    _cleanup_(freep) char *selector = bmr_open_selector();
     assert_string_equal(selector, "status.phase!=Succeeded,status.phase!=PartiallyFailed,"
                                   "status.phase!=Failed,status.phase!=Cancelled");
-    free(selector);
 }
 
 /* A condition without which `kubectl wait` would not end. */
 TEST(a_message_that_is_not_utf8_is_reported)
 {
     const struct run_status run = {.phase = RUN_PENDING};
-    json_t *s = first_status(&(struct bmr_status){.run = &run,
-                                                  .refusal = "InvalidTemplate",
-                                                  .refusal_text = "caf\xc3 \xc3\xa9",
-                                                  .eta_s = -1});
+    _cleanup_(json_decrefp) json_t *s =
+        first_status(&(struct bmr_status){.run = &run,
+                                          .refusal = "InvalidTemplate",
+                                          .refusal_text = "caf\xc3 \xc3\xa9",
+                                          .eta_s = -1});
     assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
     assert_string_equal(field(condition(s, "Accepted"), "message"), "caf? \xc3\xa9");
-    json_decref(s);
 }
 
 TEST(a_refusal_is_reported)
@@ -345,7 +337,6 @@ TEST(a_refusal_is_reported)
     assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
     assert_string_equal(field(condition(s, "Accepted"), "reason"), "BenchmarkNotFound");
     assert_string_equal(field(condition(s, "Accepted"), "message"), "there is none");
-    json_t *body = bmr_apply_body("r1", "u1", s);
+    _cleanup_(json_decrefp) json_t *body = bmr_apply_body("r1", "u1", s);
     assert_string_equal(field(json_object_get(body, "metadata"), "uid"), "u1");
-    json_decref(body);
 }

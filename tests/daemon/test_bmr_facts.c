@@ -104,7 +104,7 @@ TEST(little_is_kept_of_a_settled_object)
         {"", NULL, 4, false},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr =
+        _cleanup_(json_decrefp) json_t *bmr =
             json_pack("{s:{s:s, s:s, s:i, s:s*, s:{s:s*}}, s:{s:{s:{s:i}}, s:{}}, s:{s:s, s:i, "
                       "s:s, s:[{s:s}]}}",
                       "metadata", "name", "r", "uid", "u", "generation", 4, "deletionTimestamp",
@@ -123,6 +123,5 @@ TEST(little_is_kept_of_a_settled_object)
         assert_int_equal(f->ended_unix_ms, 5000);
         assert_string_equal(f->uid, "u");
         assert_int_equal(f->generation, 4);
-        json_decref(bmr);
     }
 }

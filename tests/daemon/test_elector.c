@@ -119,7 +119,7 @@ static void run_until_done(const struct world *w)
 /* As an API server that has the version `w->version` answers a write. */
 static void answer_write(struct world *w, struct kube_call *call)
 {
-    json_t *lease = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *lease = json_loads(call->req.body, 0, NULL);
     json_t *metadata = json_object_get(lease, "metadata");
     const char *version = json_string_value(json_object_get(metadata, "resourceVersion"));
     char expected[16] = "";
@@ -130,18 +130,16 @@ static void answer_write(struct world *w, struct kube_call *call)
     (void)snprintf(expected, sizeof(expected), "%u", ++w->version);
     json_object_set_new(metadata, "resourceVersion", json_string(expected));
     _cleanup_(freep) char *body = json_dumps(lease, 0);
-    json_decref(lease);
     fake_kube_answer(call, 0, body);
 }
 
 static const char *holder_in(const struct kube_call *call)
 {
     static char holder[16];
-    json_t *lease = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *lease = json_loads(call->req.body, 0, NULL);
     const char *text =
         json_string_value(json_object_get(json_object_get(lease, "spec"), "holderIdentity"));
     (void)snprintf(holder, sizeof(holder), "%s", text == NULL ? "?" : text);
-    json_decref(lease);
     return holder;
 }
 
@@ -268,13 +266,12 @@ TEST(test_the_earlier_clock_counts)
 
 static int64_t renewal_unix_ms(const struct kube_call *call)
 {
-    json_t *lease = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *lease = json_loads(call->req.body, 0, NULL);
     const char *text =
         json_string_value(json_object_get(json_object_get(lease, "spec"), "renewTime"));
     int64_t unix_ns = 0;
     assert_non_null(text);
     assert_int_equal(rfc3339_parse(text, strlen(text), &unix_ns), 0);
-    json_decref(lease);
     return unix_ns / (S_NS / 1000);
 }
 

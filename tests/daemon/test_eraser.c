@@ -26,14 +26,13 @@ TEST(a_wish_is_no_run)
         {"u1", "Running", NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr = wish(rows[i].uid);
+        _cleanup_(json_decrefp) json_t *bmr = wish(rows[i].uid);
         json_object_set_new(bmr, "status", json_pack("{s:s*}", "phase", rows[i].phase));
         _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
         assert_int_equal(facts->erase_run != NULL, rows[i].asks_for != NULL);
         if (facts->erase_run != NULL) {
             assert_string_equal(facts->erase_run, rows[i].asks_for);
         }
-        json_decref(bmr);
     }
 }
 
@@ -56,18 +55,17 @@ static bool is_stored(struct world *w, const char *uid)
 
 static void ask(struct world *w, const struct run_queue *q, const char *uid)
 {
-    struct eraser e = {0};
+    _cleanup_(eraser_done) struct eraser e = {0};
     eraser_take(&e, uid);
     eraser_work(&e, &w->env, q);
     assert_int_equal(e.uids.len, 0);
-    eraser_done(&e);
 }
 
 TEST(what_nobody_has_in_hand_goes)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
-    struct run_queue q = {0};
+    _cleanup_(run_queue_done) struct run_queue q = {0};
     put(w, "expired", NULL);
     put(w, "deleted", NULL);
     assert_int_equal(store->ops->set_object(store, "deleted", NULL, 5, NULL), 0);
@@ -94,7 +92,6 @@ TEST(what_nobody_has_in_hand_goes)
     store_close(other);
     ask(w, &q, "claimed");
     assert_false(is_stored(w, "claimed"));
-    run_queue_done(&q);
 }
 
 static int fail_busy(struct store *s, const char *uid, struct err *err)
@@ -112,7 +109,7 @@ TEST(a_busy_store_is_asked_again)
     const struct run_queue q = {0};
     put(w, "a", NULL);
     put(w, "b", NULL);
-    struct eraser e = {0};
+    _cleanup_(eraser_done) struct eraser e = {0};
     eraser_take(&e, "a");
     eraser_take(&e, "b");
     busy.delete_run = fail_busy;
@@ -123,5 +120,4 @@ TEST(a_busy_store_is_asked_again)
     eraser_work(&e, &w->env, &q);
     assert_int_equal(e.uids.len, 0);
     assert_false(is_stored(w, "a") || is_stored(w, "b"));
-    eraser_done(&e);
 }

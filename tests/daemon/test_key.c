@@ -142,13 +142,12 @@ TEST(readers_have_a_key_of_their_own)
     assert_string_not_equal(a, b);
     assert_int_equal(strspn(a, "0123456789abcdef"), 32);
     unsigned char secret[KEY_SIZE];
-    struct buf hex = BUF_INIT;
+    _cleanup_(buf_done) struct buf hex = BUF_INIT;
     assert_int_equal(key_derive(one, "", secret, NULL), 0);
     for (int i = 0; i < 16; i++) {
         buf_printf(&hex, "%02x", secret[i]);
     }
     assert_string_not_equal(a, buf_cstr(&hex)); /* no reader learns what only replicas know */
-    buf_done(&hex);
 }
 
 TEST(a_run_has_a_pair_of_ssh_keys)

@@ -78,8 +78,8 @@ TEST(by_count_and_not_while_in_use)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     const int64_t now = clock_steady_unix_ms();
-    json_t *bmr = inline_bmr("a");
-    struct run_queue q = {0};
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("a");
+    _cleanup_(run_queue_done) struct run_queue q = {0};
     run_queue_add(&q, new_run(w, bmr)); /* benchd has it in its hands */
     put(w, "a", RUN_SUCCEEDED, now - 9000);
     put(w, "b", RUN_SUCCEEDED, now - 8000);
@@ -108,8 +108,6 @@ TEST(by_count_and_not_while_in_use)
     assert_int_equal(look(w, &k, &q, now), 1);
     assert_string_equal(left(w), "a e ");
     assert_int_equal(w->counters.runs_erased[RETENTION_PAST_COUNT], 3);
-    run_queue_done(&q);
-    json_decref(bmr);
 }
 
 /* Pages that a deleted run leaves are free at once, though the file does not shrink. */
@@ -141,17 +139,16 @@ TEST(by_size)
 TEST(an_object_without_results_rests)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = make_bmr("a", "{\"benchmarkRef\":{\"name\":\"b\"}}",
-                           "{\"phase\":\"Succeeded\",\"startedAt\":\"2026-01-01T00:00:00Z\","
-                           "\"endedAt\":\"2026-01-01T01:00:00Z\"}");
+    _cleanup_(json_decrefp) json_t *bmr =
+        make_bmr("a", "{\"benchmarkRef\":{\"name\":\"b\"}}",
+                 "{\"phase\":\"Succeeded\",\"startedAt\":\"2026-01-01T00:00:00Z\","
+                 "\"endedAt\":\"2026-01-01T01:00:00Z\"}");
     struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_PAST);
-    struct run_queue q = {0};
+    _cleanup_(run_queue_done) struct run_queue q = {0};
     run_queue_add(&q, run);
     run_queue_rest(&q, &w->env);
     assert_null(run_queue_find(&q, "a"));
     assert_true(run_queue_is_resting(&q, "a"));
-    run_queue_done(&q);
-    json_decref(bmr);
 }

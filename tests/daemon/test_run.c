@@ -53,10 +53,9 @@ TEST(a_kept_name_is_taken_already)
                 {"r1-11111111", "33333333-cccc"},
                 {"r1-11111111-aaaa", "11111111-aaaa"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct run_row row;
+        _cleanup_(run_row_done) struct run_row row;
         assert_int_equal(store->ops->get_run(store, rows[i].name, &row, NULL), 0);
         assert_string_equal(row.uid, rows[i].uid);
-        run_row_done(&row);
     }
     run_free(run);
     json_decref(first);
@@ -84,24 +83,21 @@ TEST(a_stored_run_that_cannot_be_read)
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = rows[i].before}};
         assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
-        json_t *bmr = inline_bmr(uid);
-        struct run *run = new_run(w, bmr);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), rows[i].r);
         assert_int_equal(take(run, bmr, NULL), rows[i].r); /* and stays so */
         if (run->status.phase != rows[i].after || run->life != rows[i].life) {
             fail_msg("row '%s': phase %s", rows[i].name, run_phase_to_string(run->status.phase));
         }
         assert_false(run_is_due(run));
-        run_free(run);
-        json_decref(bmr);
     }
 }
 
 static bool is_kept(const struct world *w, const char *uid)
 {
-    struct run_row row = {0};
+    _cleanup_(run_row_done) struct run_row row = {0};
     const int r = w->env.store->ops->get_run(w->env.store, uid, &row, NULL);
-    run_row_done(&row);
     return r == 0;
 }
 
@@ -156,7 +152,7 @@ TEST(what_is_stored_outlives_the_object)
         if (rows[i].is_held) {
             assert_int_equal(other->ops->claim_run(other, uid, NULL), 0);
         }
-        json_t *bmr = inline_bmr(uid);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
         struct run *run = new_run(w, bmr);
         (void)take_good(run, bmr, NULL);
         assert_true(is_kept(w, uid));
@@ -174,7 +170,6 @@ TEST(what_is_stored_outlives_the_object)
             fail_msg("%s: expected %s", rows[i].name, rows[i].is_kept ? "kept" : "gone");
         }
         store_close(other);
-        json_decref(bmr);
         fake_kube_reset();
     }
 }
@@ -184,7 +179,7 @@ TEST(a_tombstone_goes_when_the_object_is_back)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
-    json_t *bmr = inline_bmr("u1");
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     assert_int_equal(run_drop_deleted(run, NULL), 0);
@@ -199,7 +194,6 @@ TEST(a_tombstone_goes_when_the_object_is_back)
     assert_int_equal(brief.deleted_unix_ms, 0);
     assert_true(brief.has_object);
     run_free(run);
-    json_decref(bmr);
 }
 
 /* Each in its turn, the oldest first, and none before its time or in somebody's hands. */
@@ -266,12 +260,12 @@ TEST(a_tombstone_without_a_date_gets_one)
 TEST(a_run_that_another_process_drives_is_waited_for)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
     struct store *other = NULL;
     assert_int_equal(store_open(url, false, &other, NULL), 0);
     assert_int_equal(other->ops->claim_run(other, "u1", NULL), 0);
-    struct run *run = new_run(w, bmr);
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 0);
     assert_string_equal(run->refusal.reason, "HeldByAnother");
     assert_non_null(strstr(run->refusal.text, "is being driven by process"));
@@ -280,15 +274,14 @@ TEST(a_run_that_another_process_drives_is_waited_for)
     assert_int_equal(take(run, bmr, NULL), 0); /* not at once */
     run->at.retry_ns = 0;
     assert_int_equal(take(run, bmr, NULL), 1);
-    run_free(run);
-    json_decref(bmr);
 }
 
 TEST(a_run_that_waits_for_its_benchmark_is_cancelled)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *bmr =
+        make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_string_equal(run->refusal.reason, "BenchmarkNotFound");
     assert_false(run_is_final(run));
@@ -297,8 +290,6 @@ TEST(a_run_that_waits_for_its_benchmark_is_cancelled)
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->status.phase, RUN_CANCELLED);
     assert_string_equal(run->status.reason, "CancelRequested");
-    run_free(run);
-    json_decref(bmr);
 }
 
 static json_t *with_cancel(json_t *bmr)
@@ -310,8 +301,8 @@ static json_t *with_cancel(json_t *bmr)
 TEST(a_run_is_cancelled_while_its_templates_are_checked)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_CHECKING);
     assert_non_null(open_call(0));
@@ -320,8 +311,6 @@ TEST(a_run_is_cancelled_while_its_templates_are_checked)
     assert_int_equal(run->status.phase, RUN_CANCELLED);
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_null(open_call(0)); /* the checks went with the state */
-    run_free(run);
-    json_decref(bmr);
 }
 
 /* Whatever order the answers come in: a refusal counts more than a server that was away for one. */
@@ -329,7 +318,7 @@ TEST(a_refusal_beside_no_answer)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     for (size_t refused = 0; refused < 2; refused++) {
-        json_t *bmr = inline_bmr("u1");
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
         struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         struct kube_call *first = open_call(0), *second = open_call(1);
@@ -342,7 +331,6 @@ TEST(a_refusal_beside_no_answer)
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(run->life, LIFE_REFUSED);
         run_free(run);
-        json_decref(bmr);
         fake_kube_reset();
     }
 }
@@ -351,10 +339,11 @@ TEST(a_refusal_beside_no_answer)
 TEST(keeping_a_definition_is_retried)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    _cleanup_(json_decrefp) json_t *bmr =
+        make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
-    json_t *benchmark = parse(text);
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *benchmark = parse(text);
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
     assert_int_equal(run->life, LIFE_FREEZING);
     fake_kube_answer(open_call(0), -EHOSTUNREACH, "no connection");
@@ -367,23 +356,18 @@ TEST(keeping_a_definition_is_retried)
     fake_kube_answer(open_call(0), -EINVAL, "not like that");
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->refusal.reason, "DefinitionRefused");
-    run_free(run);
-    json_decref(benchmark);
-    json_decref(bmr);
 }
 
 /* run_life.h says what can happen; nothing else moves a run. */
 TEST(an_impossible_event_changes_nothing)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     run->at.retry_ns = 7;
     assert_false(run_enter(run, LIFE_ON_DRIVER_DONE));
     assert_int_equal(run->life, LIFE_WAITING);
     assert_int_equal(run->at.retry_ns, 7);
-    run_free(run);
-    json_decref(bmr);
 }
 
 /* The removal of an expired run's object has its own time of retry: its status
@@ -391,7 +375,7 @@ TEST(an_impossible_event_changes_nothing)
 TEST(an_expired_run_is_removed)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->def->spec->run_policy.ttl_s = 10;
@@ -423,7 +407,6 @@ TEST(an_expired_run_is_removed)
     assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run); /* cancels the open request */
     assert_true(is_kept(w, "u1"));
-    json_decref(bmr);
 }
 
 /* A list that is on its way when the object is deleted still has it, and then the store would say
@@ -434,7 +417,7 @@ TEST(nothing_expires_before_all_objects_are_known)
     struct store *store = w->env.store;
     const char *const uids[] = {"u1"};
     size_t n_deleted;
-    json_t *bmr = inline_bmr("u1");
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run->def->spec->run_policy.ttl_s = 10;
@@ -451,7 +434,6 @@ TEST(nothing_expires_before_all_objects_are_known)
     run_free(run);
     assert_int_equal(store->ops->sync_objects(store, "ns", NULL, 0, 1, &n_deleted, NULL), 0);
     assert_int_equal(n_deleted, 0);
-    json_decref(bmr);
 }
 
 /* A run that was cancelled, or refused, before it was accepted has ended like any other. */
@@ -460,11 +442,11 @@ TEST(an_unaccepted_run_expires)
     _cleanup_(world_freep) struct world *w = world_new();
     for (int i = 0; i < 2; i++) {
         const bool is_cancelled = i == 0;
-        json_t *bmr = inline_bmr("u1");
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
         json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
         json_object_set_new(definition, "runPolicy",
                             json_pack("{s:i}", "ttlSecondsAfterFinished", 10));
-        struct run *run = new_run(w, bmr);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
         if (is_cancelled) {
             update_run(run, with_cancel(bmr));
         }
@@ -479,8 +461,6 @@ TEST(an_unaccepted_run_expires)
         run->status.ended_unix_ms -= 11000;
         run_expire(run);
         assert_int_equal(run->expiry.state, EXPIRY_SENT);
-        run_free(run);
-        json_decref(bmr);
     }
 }
 
@@ -492,7 +472,7 @@ TEST(what_was_kept_is_what_runs)
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
-    json_t *benchmark = parse(text), *changed = parse(changed_text);
+    _cleanup_(json_decrefp) json_t *benchmark = parse(text), *changed = parse(changed_text);
     struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
     struct kube_call *apply = open_call(0);
@@ -507,8 +487,6 @@ TEST(what_was_kept_is_what_runs)
     assert_int_equal(run->def->spec->steps, 5);
     run_free(run);
     json_decref(body);
-    json_decref(benchmark);
-    json_decref(changed);
     json_decref(bmr);
 }
 
@@ -516,8 +494,8 @@ TEST(what_was_kept_is_what_runs)
 TEST(a_refused_status_is_tried_again_later)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run_publish(run);
     assert_non_null(open_call(0));
@@ -533,8 +511,6 @@ TEST(a_refused_status_is_tried_again_later)
     run->publication.next_ns = 0;
     run_publish(run);
     assert_null(open_call(0)); /* nothing new */
-    run_free(run);
-    json_decref(bmr);
 }
 
 /* What the API server says of a pod that is not made yet. */
@@ -558,8 +534,8 @@ TEST(templates_are_tried_before_anything_is_made)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         fake_kube_reset();
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
-        json_t *bmr = inline_bmr(uid);
-        struct run *run = new_run(w, bmr);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(take(run, bmr, NULL), 0); /* not before all have answered */
         assert_non_null(strstr(open_call(0)->req.body, "\"serviceAccountName\":\"replicas\""));
@@ -578,8 +554,6 @@ TEST(templates_are_tried_before_anything_is_made)
             run->at.retry_ns = 0;
             assert_int_equal(take_good(run, bmr, NULL), 1);
         }
-        run_free(run);
-        json_decref(bmr);
     }
 }
 
@@ -589,7 +563,7 @@ TEST(addressing_is_decided_once)
     for (int has_dns = 0; has_dns < 2; has_dns++) {
         _cleanup_(world_freep) struct world *w = world_new();
         w->env.has_dns = has_dns;
-        json_t *bmr = inline_bmr("u1");
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
         for (int i = 0; i < 2; i++) {
             struct run *run = new_run(w, bmr);
             assert_int_equal(take_good(run, bmr, NULL), 1);
@@ -600,7 +574,6 @@ TEST(addressing_is_decided_once)
             run_free(run);
             w->env.has_dns = !has_dns;
         }
-        json_decref(bmr);
     }
 }
 
@@ -608,8 +581,8 @@ TEST(addressing_is_decided_once)
 TEST(templates_without_an_answer_are_told)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(take(run, bmr, NULL), 0);
         fake_kube.http_code = 500;
@@ -627,8 +600,6 @@ TEST(templates_without_an_answer_are_told)
     }
     assert_int_equal(n_events, 1);
     assert_int_equal(take_good(run, bmr, NULL), 1);
-    run_free(run);
-    json_decref(bmr);
 }
 
 /* A server's words are cut between two characters: half of one is no JSON, and so no condition. */
@@ -640,15 +611,12 @@ TEST(long_refusals_stay_text)
         for (size_t i = shift; i + 2 < sizeof(words); i += 2) {
             memcpy(words + i, "\xc3\xa9", 3);
         }
-        json_t *bmr = inline_bmr("u1");
-        struct run *run = new_run(w, bmr);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
         run_refuse(run, "InvalidTemplate", words);
-        json_t *value = json_string(run->status.message);
+        _cleanup_(json_decrefp) json_t *value = json_string(run->status.message);
         assert_non_null(value);
         assert_true(json_string_length(value) > 200);
-        json_decref(value);
-        run_free(run);
-        json_decref(bmr);
     }
 }
 
@@ -656,16 +624,14 @@ TEST(long_refusals_stay_text)
 TEST(foreign_systems_without_a_command_are_refused)
 {
     _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = inline_bmr("u1");
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
     json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
     json_object_set_new(system, "profile", json_string("pytorch"));
-    struct run *run = new_run(w, bmr);
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->status.reason, "InvalidTemplate");
     assert_non_null(strstr(run->refusal.text, "'pytorch'"));
     assert_null(open_call(0));
-    run_free(run);
-    json_decref(bmr);
 }

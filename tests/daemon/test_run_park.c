@@ -21,7 +21,7 @@ TEST(an_error_of_one_run_parks_it)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *uid = xasprintf("u%zu", i);
         struct run_queue q = {0};
-        json_t *bmr = inline_bmr(uid);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
         struct run *run = drive(w, &q, bmr);
         assert_int_equal(run->life, LIFE_DRIVEN);
         run->at.driven.driver->params.events.done(run);
@@ -41,7 +41,6 @@ TEST(an_error_of_one_run_parks_it)
             assert_non_null(strstr(err.msg, "run 'r1': the driver gave up"));
         }
         run_queue_done(&q);
-        json_decref(bmr);
         fake_kube_reset();
     }
     close_world(NULL, inline_bmr("u9"));

@@ -106,7 +106,7 @@ TEST(a_run_shows_what_it_waits_for)
 /* A condition of the object, "" if it has none. Owned. */
 static char *condition_of(const struct kube_call *apply, const char *type)
 {
-    json_t *body = parse(apply->req.body);
+    _cleanup_(json_decrefp) json_t *body = parse(apply->req.body);
     const json_t *list = json_object_get(json_object_get(body, "status"), "conditions");
     char *found = xstrdup("");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -116,7 +116,6 @@ static char *condition_of(const struct kube_call *apply, const char *type)
             found = xstrdup(json_string_value(json_object_get(one, "status")));
         }
     }
-    json_decref(body);
     return found;
 }
 
@@ -129,15 +128,15 @@ TEST(a_missed_threshold_is_a_condition)
     _cleanup_(world_freep) struct world *w = open_world();
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
-        json_t *bmr = inline_bmr(uid);
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
         json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
         json_object_set_new(definition, "thresholds",
                             parse("[{\"metric\":\"efficiency\",\"min\":0.9,"
                                   "\"where\":{\"trainers\":2}}]"));
         json_object_set_new(definition, "repeats", parse("{\"min\":1}"));
-        struct run *run = new_run(w, bmr);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
         assert_int_equal(take_good(run, bmr, NULL), 1);
-        struct fixture f = {.def = run->def};
+        _cleanup_(fixture_done) struct fixture f = {.def = run->def};
         for (uint32_t p = 0; p < 2; p++) {
             const struct attempt_row *row =
                 fixture_throughput(&f, p, 0, p == 0 ? 100 : rows[i].two_trainers);
@@ -155,9 +154,6 @@ TEST(a_missed_threshold_is_a_condition)
         _cleanup_(freep) char *got = condition_of(open_call(0), "ThresholdFailed");
         assert_string_equal(got, rows[i].status);
         f.def = NULL; /* the run's */
-        fixture_done(&f);
-        run_free(run);
-        json_decref(bmr);
     }
     close_world(NULL, NULL);
 }

@@ -66,7 +66,7 @@ static struct run *add(struct run_queue *q, const struct run_env *env, const cha
 TEST(the_running_one_then_the_oldest)
 {
     static const struct run_env env = {.store = &store};
-    struct run_queue q = {0};
+    _cleanup_(run_queue_done) struct run_queue q = {0};
     (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
     (void)add(&q, &env, "c", "2026-01-01T00:00:00Z");
     (void)add(&q, &env, "a", "2026-01-02T00:00:00Z");
@@ -90,7 +90,6 @@ TEST(the_running_one_then_the_oldest)
     assert_int_equal(run_queue_drop_deleted(&q, NULL), 0);
     assert_int_equal(q.runs.len, 3);
     assert_null(run_queue_find(&q, "c"));
-    run_queue_done(&q);
 }
 
 /* By the objects of runs that are not over alone, only if the store has no other run that goes on:
@@ -110,7 +109,7 @@ TEST(who_goes_on_is_waited_for)
         {"all have their objects", uids, 2, 1},
         {"one has an object that says it is over", uids, 3, 0},
     };
-    struct run_queue q = {0};
+    _cleanup_(run_queue_done) struct run_queue q = {0};
     (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
     (void)add(&q, &env, "a", "2026-01-02T00:00:00Z");
     enum open_runs known = OPEN_RUNS_NOT_ASKED;
@@ -124,5 +123,4 @@ TEST(who_goes_on_is_waited_for)
         assert_int_equal(open_runs_load(&known, &store, "team", &q, NULL), rows[i].r);
         assert_int_equal(n_asked, rows[i].r < 0);
     }
-    run_queue_done(&q);
 }

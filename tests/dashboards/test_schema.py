@@ -57,12 +57,8 @@ def compile_all(folder, dashboards):
 
 def main():
     t = tap.Tap()
-    if shutil.which("node") is None:
-        print("1..0 # SKIP node is not installed (script/packages.txt)")
-        return 0
-    if not COMPILER.exists():
-        print(f"1..0 # SKIP no {COMPILER}: run {INSTALL}")
-        return 0
+    tap.skip_if(shutil.which("node") is None and "node is not installed (script/packages.txt)")
+    tap.skip_if(not COMPILER.exists() and f"no {COMPILER}: run {INSTALL}")
     dashboards = {path.stem: shared.load(path.name) for path in sorted(shared.FOLDER.glob("*.json"))}
     for i, (_, break_it, _) in enumerate(BROKEN):
         dashboards[f"broken-{i}"] = copy.deepcopy(dashboards["benchd-run"])

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
+#include "failure_names.h"
 
 static int read_id(const char *s, struct replica_id *ret, int *ret_len)
 {
@@ -128,8 +129,6 @@ static int read_row(char *args, struct attempt_row *row, double *throughput)
 static int read_word(const char *word, struct observed_replica *r)
 {
     static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
-    static const char *const classes[] = {"None", "Infrastructure", "Consequence", "NoRoom",
-                                          "Permanent"};
     for (int i = 0; i < 5; i++) {
         if (str_eq(word, states[i])) {
             r->state = (enum replica_state)i;
@@ -137,7 +136,7 @@ static int read_word(const char *word, struct observed_replica *r)
         }
     }
     for (int i = 0; i < 5; i++) {
-        if (str_eq(word, classes[i])) {
+        if (str_eq(word, failure_names[i])) {
             r->failure = (enum failure_class)i;
             return 1;
         }

@@ -87,10 +87,10 @@ TEST(rows_decide_trials)
     struct test_run run;
     make_run(&run);
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        struct attempt_history history;
+        _cleanup_(attempt_history_done) struct attempt_history history;
         make_history(&history, &run, cases[i].rows, cases[i].n);
         const struct observed observed = {.def = &run.def, .history = &history};
-        struct decision_view w;
+        _cleanup_(decision_view_done) struct decision_view w;
         decision_view_init(&w, &observed);
         const struct trial *t = decision_view_trial(&w, 0, 0);
         if (t->is_decided != cases[i].is_decided || t->decided_by != cases[i].decided_by ||
@@ -101,8 +101,6 @@ TEST(rows_decide_trials)
                      cases[i].name, t->is_decided, t->decided_by, t->n_rows, (int)t->seen.last_row,
                      w.counts.done, w.counts.failed);
         }
-        decision_view_done(&w);
-        attempt_history_done(&history);
     }
 }
 
@@ -120,7 +118,7 @@ TEST(replicas_become_gangs)
     const struct attempt_row rows[] = {{.id = {0, 0, 0}, .outcome = ATTEMPT_SUCCEEDED}};
     struct test_run run;
     make_run(&run);
-    struct attempt_history history;
+    _cleanup_(attempt_history_done) struct attempt_history history;
     make_history(&history, &run, rows, N_ROWS(rows));
     const struct observed observed = {
         .def = &run.def,
@@ -129,7 +127,7 @@ TEST(replicas_become_gangs)
         .n_replicas = N_ROWS(replicas),
         .history = &history,
     };
-    struct decision_view w;
+    _cleanup_(decision_view_done) struct decision_view w;
     decision_view_init(&w, &observed);
     assert_int_equal(w.unknown.len, 4);
     assert_int_equal(w.gangs.len, 2);
@@ -149,8 +147,6 @@ TEST(replicas_become_gangs)
     assert_int_equal(w.counts.failed, 1);
     assert_int_equal(history.counts.done, 1); /* the past is that of the store */
     assert_int_equal(history.trials[1].n_rows, 0);
-    decision_view_done(&w);
-    attempt_history_done(&history);
 }
 
 /* A list of ten thousand is not copied when it is in order, whatever it is otherwise. */
@@ -177,21 +173,19 @@ TEST(replicas_in_order_are_borrowed)
     };
     struct test_run run;
     make_run(&run);
-    struct attempt_history history;
+    _cleanup_(attempt_history_done) struct attempt_history history;
     make_history(&history, &run, NULL, 0);
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         const struct observed observed = {
             .def = &run.def, .replicas = cases[i].replicas, .n_replicas = 2, .history = &history};
-        struct decision_view w;
+        _cleanup_(decision_view_done) struct decision_view w;
         decision_view_init(&w, &observed);
         if ((w.replicas == cases[i].replicas) != cases[i].is_borrowed ||
             w.unknown.len != cases[i].n_unknown || w.n_replicas != 2 - cases[i].n_unknown ||
             w.gangs.len != 1 || w.replicas[0].id.role != ROLE_PSERVER) {
             fail_msg("'%s': %zu replicas, %zu unknown", cases[i].name, w.n_replicas, w.unknown.len);
         }
-        decision_view_done(&w);
     }
-    attempt_history_done(&history);
 }
 
 /* A point with a failed trial and none that succeeded is not tried again, whatever
@@ -238,10 +232,10 @@ TEST(failed_points_are_given_up)
     make_run(&run);
     test_run_set_repeats(&run, 3);
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        struct attempt_history history;
+        _cleanup_(attempt_history_done) struct attempt_history history;
         make_history(&history, &run, cases[i].rows, cases[i].n);
         const struct observed observed = {.def = &run.def, .history = &history};
-        struct decision_view w;
+        _cleanup_(decision_view_done) struct decision_view w;
         decision_view_init(&w, &observed);
         const bool is_given_up = point_tally_is_given_up(&history.points[0]);
         if (is_given_up != cases[i].is_given_up || (is_given_up && decision_view_is_open(&w, 0)) ||
@@ -250,8 +244,6 @@ TEST(failed_points_are_given_up)
             fail_msg("'%s': given up %d (%u points), %u not run, first open %u", cases[i].name,
                      is_given_up, w.counts.n_given_up, w.counts.not_run, history.first_open);
         }
-        decision_view_done(&w);
-        attempt_history_done(&history);
     }
 }
 

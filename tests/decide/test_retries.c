@@ -4,9 +4,10 @@
 #include "decide/policy_failure.h"
 #include "decide/policy_retry.h"
 
-#include "base/buf.h"
+#include "../golden.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "failure_names.h"
 
 #define MAX_CELLS 9
 
@@ -14,22 +15,6 @@ struct row {
     char *cells[MAX_CELLS];
     size_t n_cells;
 };
-
-static char *read_contract(void)
-{
-    char *path = xasprintf("%s/docs/contracts/retries.md", getenv("BENCHD_SOURCE_DIR"));
-    FILE *f = fopen(path, "re");
-    assert_non_null(f);
-    struct buf text = BUF_INIT;
-    char chunk[4096];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0) {
-        buf_append(&text, chunk, n);
-    }
-    fclose(f);
-    free(path);
-    return buf_take(&text);
-}
 
 /* Cuts "| a | b |" into its cells. */
 static struct row cut_row(char *line)
@@ -50,7 +35,7 @@ static struct row cut_row(char *line)
 /* Calls `check` for each row of the table whose head line is `head`; at least `min_rows`. */
 static void each_row(const char *head, size_t min_rows, void (*check)(const struct row *row))
 {
-    char *text = read_contract();
+    _cleanup_(freep) char *text = golden_read("docs/contracts/retries.md");
     char *at = strstr(text, head);
     assert_non_null(at);
     char *save = NULL;
@@ -64,7 +49,6 @@ static void each_row(const char *head, size_t min_rows, void (*check)(const stru
         check(&row);
         n++;
     }
-    free(text);
     assert_true(n >= min_rows);
 }
 
@@ -96,17 +80,10 @@ static enum on_trial_failure on_trial_failure(const char *cell)
 
 static void check_class(const struct row *row)
 {
-    static const char *const classes[] = {
-        [FAILURE_NONE] = "None",
-        [FAILURE_INFRASTRUCTURE] = "Infrastructure",
-        [FAILURE_CONSEQUENCE] = "Consequence",
-        [FAILURE_NO_ROOM] = "NoRoom",
-        [FAILURE_PERMANENT] = "Permanent",
-    };
     assert_int_equal(row->n_cells, 4);
     const enum failure_class actual = failure_classify_exit(
         (int)number(row->cells[0]), (int)number(row->cells[1]), str_eq(row->cells[2], "yes"));
-    assert_string_equal(classes[actual], row->cells[3]);
+    assert_string_equal(failure_names[actual], row->cells[3]);
 }
 
 static void check_outcome(const struct row *row)

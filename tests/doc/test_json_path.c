@@ -10,9 +10,9 @@ static const char document[] =
 
 static void assert_prints(const char *template, const char *expected)
 {
-    json_t *root = json_loads(document, 0, NULL);
+    _cleanup_(json_decrefp) json_t *root = json_loads(document, 0, NULL);
     struct err err = {0};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (json_path_check(template, &err) < 0) {
         fail_msg("%s: %s", template, err.msg);
     }
@@ -20,8 +20,6 @@ static void assert_prints(const char *template, const char *expected)
     if (strcmp(buf_cstr(&out), expected) != 0) {
         fail_msg("%s: expected '%s', got '%s'", template, expected, buf_cstr(&out));
     }
-    buf_done(&out);
-    json_decref(root);
 }
 
 TEST(prints)

@@ -34,17 +34,15 @@ TEST(sets)
          "path '/a/b': 'b' would be inside a value that is not a map or a list"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        json_t *root = json_loads(rows[i].before, 0, NULL);
+        _cleanup_(json_decrefp) json_t *root = json_loads(rows[i].before, 0, NULL);
         struct err err = {0};
         const int r = json_pointer_set_new(root, rows[i].pointer, json_integer(7), &err);
-        char *got = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+        _cleanup_(freep) char *got = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
         const char *expected = rows[i].after != NULL ? rows[i].after : rows[i].before;
         if ((r < 0) != (rows[i].after == NULL) || strcmp(got, expected) != 0 ||
             (r < 0 && strcmp(err.msg, rows[i].error) != 0)) {
             fail_msg("%s: expected %s %s, got %d %s %s", rows[i].name, expected,
                      rows[i].error == NULL ? "" : rows[i].error, r, got, err.msg);
         }
-        free(got);
-        json_decref(root);
     }
 }

@@ -36,7 +36,7 @@ TEST(paths)
     static const char text[] = "spec: {sweep: {grid: {a: [1, 2]}}}";
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct node *root;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
     struct place document = place_root(root);
     struct place spec = place_get(&document, "spec");
@@ -64,7 +64,6 @@ TEST(paths)
     assert_int_equal(diags.list.items[0].mark.column, 1); /* the nearest key on the way: spec */
     assert_int_equal(diags.list.items[1].mark.column, 30);
     assert_int_equal(diags.list.items[2].mark.column, 23);
-    diags_done(&diags);
     tree_free(root);
 }
 
@@ -77,7 +76,7 @@ TEST(numbers_at_their_bounds)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct node node = {.kind = NODE_INT, .i = rows[i].value};
         const struct place whole = place_root(&node);
-        struct diags diags = {0};
+        _cleanup_(diags_done) struct diags diags = {0};
         int64_t i64 = -7;
         double f64 = -7;
         assert_int_equal(read_int(&diags, &whole, 1, 64, &i64), rows[i].is_good);
@@ -85,6 +84,5 @@ TEST(numbers_at_their_bounds)
         assert_int_equal(i64, rows[i].is_good ? rows[i].value : -7);
         assert_true(f64 == (rows[i].is_good ? (double)rows[i].value : -7));
         assert_int_equal(diags.list.len, rows[i].is_good ? 0 : 2);
-        diags_done(&diags);
     }
 }

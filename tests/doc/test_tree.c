@@ -1,10 +1,10 @@
 #include "tests/test.h"
 #include "doc/tree.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 #include "base/str.h"
+
+FREEP(tree_free, struct node)
 
 static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
 
@@ -22,11 +22,9 @@ static char *parse_limited(const char *text, size_t len, const struct tree_limit
         return buf_take(&out);
     }
     assert_int_equal(diags.list.len, 0);
-    json_t *json = tree_to_json(root);
+    _cleanup_(json_decrefp) json_t *json = tree_to_json(root);
     tree_free(root);
-    char *text_out = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(json);
-    return text_out;
+    return json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
 static char *parse(const char *text)
@@ -220,7 +218,7 @@ TEST(keeps_places)
 {
     static const char text[] = "a: 1\nb:\n  - \xc3\xa9: x\n    c: *y\n";
     _cleanup_(freep) char *with_anchor = xasprintf("z: &y {d: 1}\n%s", text);
-    struct node *root;
+    _cleanup_(tree_freep) struct node *root;
     struct diags diags = {0};
     assert_int_equal(tree_parse(with_anchor, strlen(with_anchor), &limits, &root, &diags), 0);
     const struct node *item = tree_get(root, "b")->children[0];
@@ -234,7 +232,6 @@ TEST(keeps_places)
     assert_int_equal(copy->mark.line, 1); /* what an alias stands for is where it was written */
     assert_null(tree_path(root, "a", "d", NULL));
     assert_null(tree_get(NULL, "a"));
-    tree_free(root);
 }
 
 /* A path as errors print it leads back to its node, or to the last one on the way. */
@@ -253,7 +250,7 @@ TEST(paths_lead_to_nodes)
         {"b[0", 3, NODE_SEQ},      {"b[x]", 3, NODE_SEQ},
         {"b.c", 3, NODE_SEQ},      {"bb", 1, NODE_MAP},
     };
-    struct node *root;
+    _cleanup_(tree_freep) struct node *root;
     struct diags diags = {0};
     assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -263,16 +260,15 @@ TEST(paths_lead_to_nodes)
                      node_kind_to_string(node->kind));
         }
     }
-    tree_free(root);
 }
 
 TEST(trees_can_be_changed)
 {
     static const char text[] = "{a: 1, b: [1, 2, 3], c: x}";
-    struct node *root;
+    _cleanup_(tree_freep) struct node *root;
     struct diags diags = {0};
     assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
-    struct node *copy = tree_copy(root);
+    _cleanup_(tree_freep) struct node *copy = tree_copy(root);
     tree_remove(copy, "a");
     tree_remove(copy, "not there");
     tree_set_take(copy, "c", tree_copy(tree_get(root, "b")));
@@ -282,10 +278,7 @@ TEST(trees_can_be_changed)
     for (int i = 0; i < 5; i++) {
         tree_append_take(list, tree_copy(root->children[0]));
     }
-    json_t *json = tree_to_json(copy);
+    _cleanup_(json_decrefp) json_t *json = tree_to_json(copy);
     _cleanup_(freep) char *got = json_dumps(json, JSON_COMPACT);
     assert_string_equal(got, "{\"b\":[1,2,3],\"c\":[1,3,1,1,1,1,1],\"d\":1}");
-    json_decref(json);
-    tree_free(copy);
-    tree_free(root);
 }

@@ -1,6 +1,7 @@
 """What the end-to-end tests share: TAP on stdout, and the files that they read."""
 import pathlib
 import re
+import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -50,6 +51,13 @@ class Tap:
             check(self)
         print(f"1..{self.count}", flush=True)
         return 1 if self.failures else 0
+
+
+def skip_if(reason):
+    """Ends the program well, if there is a reason why it cannot run here."""
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        sys.exit(0)
 
 
 def wrong_tags(path):

@@ -239,9 +239,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     args = parser.parse_args()
-    if os.geteuid() != 0:
-        print("1..0 # SKIP it needs root, to mount a disk that becomes read-only")
-        return 0
+    tap.skip_if(os.geteuid() != 0 and "it needs root, to mount a disk that becomes read-only")
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster), \
             small_disk(cluster.dir / "store") as folder:

@@ -90,10 +90,7 @@ class Page:
 
 
 def main():
-    reason = why_not()
-    if reason:
-        print(f"1..0 # SKIP {reason}")
-        return 0
+    tap.skip_if(why_not())
     t = tap.Tap()
     with Node(namespace=None) as node:
         for image in ("benchd", "benchworker"):

@@ -52,10 +52,7 @@ def check_removal(t, k):
 
 
 def main():
-    reason = why_not_here()
-    if reason:
-        print(f"1..0 # SKIP {reason}")
-        return 0
+    tap.skip_if(why_not_here())
     t = tap.Tap()
     with Node(namespace=None) as node:
         k = node.cluster.kubectl

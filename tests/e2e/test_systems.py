@@ -140,10 +140,7 @@ def check_jax(t, user):
 
 def main():
     t = tap.Tap()
-    reason = machine.why_not() or bare_root.why_not()
-    if reason:
-        print(f"1..0 # SKIP {reason}")
-        return 0
+    tap.skip_if(machine.why_not() or bare_root.why_not())
     archive = dockerfile.archive("systems", pathlib.Path(__file__).with_name("systems.Dockerfile"))
     with Node(namespace=None) as node:
         node.install()

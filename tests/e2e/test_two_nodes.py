@@ -163,10 +163,7 @@ def check_power_lost(user, node, peer):
 
 
 def main():
-    reason = why_not()
-    if reason:
-        print(f"1..0 # SKIP {reason}")
-        return 0
+    tap.skip_if(why_not())
     t = tap.Tap()
     options = ("--node-monitor-period=1s", f"--node-monitor-grace-period={NOT_READY_S}s")
     with Node(namespace=None, controller_options=options, lease_s=LEASE_S) as node:

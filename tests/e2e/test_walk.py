@@ -142,10 +142,7 @@ def check_allreduce(t, user):
 
 
 def main():
-    reason = why_not()
-    if reason:
-        print(f"1..0 # SKIP {reason}")
-        return 0
+    tap.skip_if(why_not())
     t = tap.Tap()
     with Node(namespace=None, only_ipv6=has_ipv6()) as node:
         node.install()

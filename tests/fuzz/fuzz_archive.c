@@ -1,26 +1,12 @@
 /* archive_read on any bytes, and on any tar: it never reads beyond them, a failure has words, and
  * what it accepts has a digest and names that members have. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include <zstd.h>
 
 #include "store/archive.h"
 
 #define MAX_BYTES ((size_t)1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_archive: %s\n", what);
-        abort();
-    }
-}
 
 static void check(const void *data, size_t size)
 {

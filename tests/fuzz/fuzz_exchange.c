@@ -15,23 +15,18 @@
  * Holds after each frame: no more memory and no more slices on their way than the
  * limits; sums are right whatever the order; a refusal has a reason, and a frame whose
  * header was changed is refused. */
+#include "fuzz.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
 
 enum { TRAINERS = 3, SERVERS = 2, EACH = 3, LEN = 32, RECORD = 4, EARLY = 2 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const struct auth_key up = {{1}}, down = {{2}};
 
@@ -40,14 +35,6 @@ struct sender { /* what a peer has sent, and its end of the connection */
     struct frame_id id;
     uint64_t sequence;
 };
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "fuzz_exchange: %s\n", what);
-        abort();
-    }
-}
 
 static void tell(const char *side, uint64_t rounds, uint64_t slices, int r, const struct err *err)
 {

@@ -4,11 +4,9 @@
  * The first byte of an input says how: bit 0 under keys, bit 1 signed here (so that what comes
  * after the MAC is reached: the sequence, types, lengths), bits 2-7 the size of the pieces. Holds:
  * never a place outside the given buffers, never a payload longer than allowed, dead means dead. */
+#include "fuzz.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "worker/comm/link/crc32c.h"
@@ -18,16 +16,6 @@ static const struct auth_key key = {{1, 2, 3}};
 static const struct frame_id from = {.run = 77, .role = ROLE_TRAINER, .index = 1};
 static uint8_t slice[FRAME_MAX_PAYLOAD];
 static size_t n_complete; /* frames that came through whole */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_frame: %s\n", what);
-        abort();
-    }
-}
 
 /* Takes one piece; false when the parser is dead. */
 static bool take(struct frame_parser *p, const uint8_t **data, size_t *len, size_t piece)
@@ -95,14 +83,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len == 0) {
         return 0;
     }
-    uint8_t *copy = malloc(len);
+    _cleanup_(freep) uint8_t *copy = malloc(len);
     must(copy != NULL, "no memory");
     memcpy(copy, data + 1, len - 1);
     if ((data[0] & 3) == 3) {
         sign(copy, len - 1);
     }
     feed(copy, len - 1, data[0]);
-    free(copy);
     return 0;
 }
 

@@ -1,23 +1,8 @@
 /* A template of any bytes, up to the first NUL, over a document: nothing is read beyond it, a
  * failure has words, and what is accepted prints the same twice. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-#include "base/mem.h"
 #include "doc/json_path.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_jsonpath: %s\n", what);
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -30,14 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(r == 0 || r == -EINVAL, "another return value");
     must((r < 0) == (err.code != 0 && err.msg[0] != '\0'), "an error without words");
     if (r == 0) {
-        json_t *root = json_loads(document, 0, NULL);
-        struct buf first = BUF_INIT, second = BUF_INIT;
+        _cleanup_(json_decrefp) json_t *root = json_loads(document, 0, NULL);
+        _cleanup_(buf_done) struct buf first = BUF_INIT, second = BUF_INIT;
         json_path_print(text, root, &first);
         json_path_print(text, root, &second);
         must(strcmp(buf_cstr(&first), buf_cstr(&second)) == 0, "another text");
-        buf_done(&first);
-        buf_done(&second);
-        json_decref(root);
     }
     free(text);
     return 0;

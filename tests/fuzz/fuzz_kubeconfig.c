@@ -1,22 +1,8 @@
 /* kube_config_parse on any bytes: it never reads beyond them, a failure has words, and what it
  * accepts has a server. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "kube/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_kubeconfig: %s\n", what);
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,28 +2,14 @@
  * that ships, the rest is the log. Nothing is read beyond the bytes; the same log in other pieces
  * gives the same result; what a pattern must contain stands in every line that it matches; and a
  * result can be written as a summary that is read again. */
-#include <errno.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-#include "base/mem.h"
+#include <math.h>
+
 #include "core/summary.h"
 #include "logparse/parser.h"
 #include "logparse/shipped_rules.h"
 #include "logparse/suggest.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_logparse: %s\n", what);
-        abort();
-    }
-}
 
 struct seen {
     size_t n;
@@ -54,10 +40,9 @@ static struct log_parser *parse(const struct log_rule *rule, const char *log, si
     });
     for (size_t at = 0; at < len; at += piece) {
         const size_t n = len - at < piece ? len - at : piece;
-        char *copy = xmalloc(n);
+        _cleanup_(freep) char *copy = xmalloc(n);
         memcpy(copy, log + at, n);
         log_parser_feed(p, LOG_STDOUT, copy, n, 0);
-        free(copy);
     }
     log_parser_end(p, 0);
     return p;
@@ -65,14 +50,12 @@ static struct log_parser *parse(const struct log_rule *rule, const char *log, si
 
 static void check_summary(const struct log_result *r)
 {
-    struct summary again;
-    struct buf line = BUF_INIT;
+    _cleanup_(summary_done) struct summary again;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     const struct replica_id id = {.role = ROLE_TRAINER};
     record_write_summary(&line, &(struct record_who){.role = ROLE_TRAINER}, &r->summary, r->step_ns,
                          r->n_step_ns);
     must(summary_read(buf_cstr(&line), &id, &again, NULL) == 0, "a summary is refused");
-    summary_done(&again);
-    buf_done(&line);
 }
 
 static void check_literals(const struct log_rule *rule, const char *log, size_t len)
@@ -127,15 +110,13 @@ static void check_suggestion(const char *log, size_t len)
 {
     const struct log_parser_params who = {.role = ROLE_TRAINER, .batch_size = 1};
     struct log_suggestion s;
-    struct buf rule = BUF_INIT;
-    char *copy = xmalloc(len == 0 ? 1 : len); /* a read behind it is found */
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
+    _cleanup_(freep) char *copy = xmalloc(len == 0 ? 1 : len); /* a read behind it is found */
     memcpy(copy, log, len);
     if (log_suggest_rule(copy, len, &who, &s, &rule) == 0) {
         must(s.guess.n_lines > 0 && s.guess.rate > 0 && rule.len > 0,
              "a suggestion that reads nothing");
     }
-    free(copy);
-    buf_done(&rule);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

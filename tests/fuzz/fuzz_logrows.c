@@ -1,24 +1,9 @@
 /* Rows of logs, as they are written now and as old stores have them, from any bytes: nothing is
  * read beyond them, a failure has words, and what comes out lies in one text without gaps. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-#include "base/mem.h"
 #include "store/log_rows.h"
 #include "store/old_rows.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_logrows: %s\n", what);
-        abort();
-    }
-}
 
 static void check(int r, const struct err *err, struct log_row *row, size_t max)
 {

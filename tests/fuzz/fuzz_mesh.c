@@ -16,22 +16,17 @@
  * Holds: each call ends. It succeeds if all ranks are honest, and only if all numbers that it needs
  * were honest; then every sum is right. What this rank sends is right, whatever comes. A refusal
  * has a reason, and blames a rank that is not honest. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/collective/mesh.h"
 
 enum { RANKS = 5, CALLS = 2, STEPS = 2 * (RANKS - 1), FLOATS = 96, HEAD = 4, RECORD = 4 };
 enum { LIE_AFTER_SIGNING = 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const struct auth_key ours = {{1}},
                              theirs = {{2}}; /* of what this rank says; of the others */
@@ -63,14 +58,6 @@ struct gang {
 };
 
 static float landing[MESH_CHUNK_BYTES / sizeof(float)];
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "fuzz_mesh: %s\n", what);
-        abort();
-    }
-}
 
 /* ---- the right numbers ---- */
 

@@ -1,26 +1,12 @@
 /* Pods as anybody with rights on the namespace may write them: a pod that counts as a replica is
  * one that the definition has, and what a pod's facts say of its containers agrees. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "pod/body.h"
 #include "pod/state.h"
 #include "result_fixture.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_pod: %s\n", what);
-        abort();
-    }
-}
 
 /* Its uid is "u1". */
 static const struct run_def *definition(void)
@@ -44,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     const struct run_def *def = definition();
     struct replica_id id = {{0, 0, 0}, ROLE_TRAINER, 0};
-    struct pod_facts *facts = pod_facts_decode(pod);
+    _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
     json_decref(pod); /* they need it no longer */
     if (pod_identify(def, facts, &id)) {
         must(id.attempt.point < def->matrix.n_points, "a point that the definition lacks");
@@ -55,12 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(facts->main == NULL || (facts->main >= facts->containers + facts->n_init &&
                                  facts->main < facts->containers + facts->n_containers),
          "a container that counts and is none of the pod's");
-    struct pod_state state;
+    _cleanup_(pod_state_done) struct pod_state state;
     pod_state_read(facts, &id, &state);
     must(!pod_has_stopped(facts) || facts->main == NULL || state.has_started,
          "stopped without a start");
     must(state.state != REPLICA_RUNNING || !pod_has_stopped(facts), "it runs and has stopped");
-    pod_state_done(&state);
-    free(facts);
     return 0;
 }

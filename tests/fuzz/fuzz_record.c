@@ -1,22 +1,9 @@
 /* record_read on any bytes: it never reads beyond them, and what it accepts, it writes and reads
  * again as the same record. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "base/buf.h"
 #include "core/record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_record: %s\n", what);
-        abort();
-    }
-}
 
 static void write_again(struct buf *out, const struct record *r)
 {
@@ -50,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(first.summary.n_series <= SUMMARY_MAX_SERIES, "a series too long");
         must((first.summary.n_series == 0) == (first.summary.series_us == NULL), "a series unsaid");
     }
-    struct buf line = BUF_INIT, again = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT, again = BUF_INIT;
     write_again(&line, &first);
     must(first.type != RECORD_SUMMARY || line.len <= SUMMARY_MAX_BYTES, "a summary too long");
     if (line.len <= 64 * 1024) { /* escapes may make a start record longer than it was */
@@ -61,7 +48,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         record_done(&second);
     }
     record_done(&first);
-    buf_done(&line);
-    buf_done(&again);
     return 0;
 }

@@ -9,25 +9,12 @@
  *
  * Holds: a handshake is agreed upon if and only if nothing was changed; an ABORT names a replica
  * that can be, in text that can be printed; an address reads back as itself. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "base/parse.h"
 #include "worker/comm/link/fault.h"
 #include "worker/comm/link/handshake.h"
 #include "worker/comm/link/net.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "fuzz_rendezvous: %s\n", what);
-        abort();
-    }
-}
 
 struct change {
     char of; /* which payload */

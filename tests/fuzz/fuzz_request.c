@@ -97,9 +97,8 @@ static void check(const struct web_request *req, struct web_response *res)
     const bool is_probe = str_eq(req->path, "/readyz") || str_eq(req->path, "/healthz");
     must(is_known || (res->code == 503 && is_probe), "another status", req->path);
     if (str_eq(res->content_type, WEB_JSON) && res->pack == NULL) {
-        json_t *document = json_loads(buf_cstr(&res->body), 0, NULL);
+        _cleanup_(json_decrefp) json_t *document = json_loads(buf_cstr(&res->body), 0, NULL);
         must(document != NULL, "no JSON", req->path);
-        json_decref(document);
     }
     if (str_eq(res->content_type, WEB_HTML)) { /* no page has these by itself */
         must(strstr(buf_cstr(&res->body), "<x") == NULL, "a tag of the request", req->path);

@@ -18,23 +18,18 @@
  * every one that it keeps is right; nothing leaves without credit; nothing is overwritten that
  * backward still reads; a slice that lies, and a frame whose header was changed, is refused; a
  * refusal has a reason, and blames somebody. */
+#include "fuzz.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ring/ring_internal.h"
 
 enum { RANKS = 3, GROUPS = 4, LEN = 32, SLICES = RANKS * GROUPS, N_PARAMS = SLICES * LEN };
 enum { RECORD = 4, GUARD = 16, LIE_OF_A_SLICE = 15, LIE_AFTER_SIGNING = 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 /* Of the frames to the next rank, and of those back: of each connection the same two. */
 static const struct auth_key onward = {{1}}, backward = {{2}};
@@ -56,14 +51,6 @@ struct gang {
     uint32_t n_applied;
     bool has_params[SLICES]; /* came there */
 };
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "fuzz_ring: %s\n", what);
-        abort();
-    }
-}
 
 /* ---- the right numbers ---- */
 

@@ -3,23 +3,12 @@
  *
  * Holds: a token that is taken is printable, and reads back as itself; nobody without
  * the key is answered. */
+#include "fuzz.h"
+
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_pass.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "fuzz_share: %s\n", what);
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

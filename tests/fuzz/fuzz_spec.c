@@ -1,32 +1,18 @@
 /* Fuzz target: any bytes as a definition. Beyond not crashing, it holds that a refused text has a
  * diagnostic, and that what was accepted is accepted again, and equal, when it was frozen. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "spec/spec_load.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds) {
-        abort(); /* how a fuzz target says that a property is broken */
-    }
-}
 
 static void check_frozen(const struct spec *spec)
 {
     struct diags diags = {0};
     struct spec *again = NULL;
-    char *frozen = json_dumps(spec->definition, 0);
+    _cleanup_(freep) char *frozen = json_dumps(spec->definition, 0);
     require(frozen != NULL);
     require(spec_load(frozen, strlen(frozen), NULL, &again, &diags) == 0);
     require(json_equal(spec->definition, again->definition));
-    free(frozen);
     spec_free(again);
 }
 
@@ -54,12 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             continue;
         }
         require(diags.list.len > 0);
-        struct buf out = BUF_INIT;
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_append(&text, data, size);
         diags_format(&diags, "f.yaml", buf_cstr(&text), &out);
-        buf_done(&text);
-        buf_done(&out);
         diags_done(&diags);
     }
     return 0;

@@ -1,19 +1,8 @@
 /* Fuzz target: any bytes as a YAML document, merge keys or not. A refused text has a diagnostic and
  * no tree; an accepted one keeps to the limits, and so does its copy. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "fuzz.h"
 
 #include "doc/tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds) {
-        abort(); /* how a fuzz target says that a property is broken */
-    }
-}
 
 static void check_tree(const struct node *root, const struct tree_limits *limits)
 {
@@ -23,10 +12,8 @@ static void check_tree(const struct node *root, const struct tree_limits *limits
     tree_measure(copy, &copied);
     require(size.nodes <= limits->nodes && size.depth <= limits->depth);
     require(size.nodes == copied.nodes && size.bytes == copied.bytes && size.depth == copied.depth);
-    json_t *first = tree_to_json(root), *second = tree_to_json(copy);
+    _cleanup_(json_decrefp) json_t *first = tree_to_json(root), *second = tree_to_json(copy);
     require(json_equal(first, second));
-    json_decref(first);
-    json_decref(second);
     tree_free(copy);
 }
 

@@ -1,22 +1,9 @@
 /* Watch bytes, lines or frames, into a reflector: whatever comes, and wherever it is cut, it ends
  * in the same state, and the cache keeps its order. The first byte says where to cut. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "base/buf.h"
 #include "kube/reflector.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition, const char *what)
-{
-    if (!condition) {
-        fprintf(stderr, "fuzz_watch: %s\n", what);
-        abort();
-    }
-}
 
 static const struct kube_proto_shape shape = {{
     {1, KUBE_PROTO_OBJECT, "metadata", .shape = &kube_proto_metadata},
@@ -75,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    struct buf whole = BUF_INIT, halves = BUF_INIT;
+    _cleanup_(buf_done) struct buf whole = BUF_INIT, halves = BUF_INIT;
     const char *text = (const char *)data + 1;
     feed(text, size - 1, 0, &whole);
     feed(text, size - 1, (size_t)data[0] * (size - 1) / 255, &halves);
@@ -83,7 +70,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(strcmp(buf_cstr(&whole), buf_cstr(&halves)) == 0 ||
              strstr(buf_cstr(&whole), "exceeds") != NULL,
          "the cut made a difference");
-    buf_done(&whole);
-    buf_done(&halves);
     return 0;
 }

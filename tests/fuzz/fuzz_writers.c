@@ -1,35 +1,21 @@
 /* Texts of strangers through every writer of a result: a swept value, an error and a machine's name
  * that have whatever a format gives a meaning of its own. The same result with tame texts has the
  * same lines, fields and tags. */
+#include "fuzz.h"
+
 #include <ctype.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "report/export.h"
 #include "result_fixture.h"
 #include "tests/report/sheet_as.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define TEXT_MAX 200
 #define VALUE_MAX 63
 #define OTHER_VALUE "b" /* of the other point */
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_writers: %s\n", what);
-        abort();
-    }
-}
 
 /* What spec_sweep.c accepts as a value: printable ASCII. Owned. */
 static char *value_of(const char *text)
@@ -94,22 +80,20 @@ static void check_lines(const char *text, const char *tame)
 static void check_terminal(const char *text, const char *tame)
 {
     (void)tame;
-    struct buf shown = BUF_INIT;
+    _cleanup_(buf_done) struct buf shown = BUF_INIT;
     text_put_shown(&shown, text, strlen(text));
     for (const char *at = buf_cstr(&shown); *at != '\0'; at++) {
         must(strchr("\n\r\t", *at) != NULL || !iscntrl((unsigned char)*at) ||
                  (at[0] == '\033' && at[1] == '['),
              "a control character");
     }
-    buf_done(&shown);
 }
 
 static void check_json(const char *text, const char *tame)
 {
     (void)tame;
-    json_t *document = json_loads(text, 0, NULL);
+    _cleanup_(json_decrefp) json_t *document = json_loads(text, 0, NULL);
     must(document != NULL, "no JSON");
-    json_decref(document);
 }
 
 /* Rows and fields as RFC 4180 has them, and none that a spreadsheet takes for a formula. */
@@ -206,12 +190,10 @@ static void check_sheet(void (*make)(struct sheet *s, const struct result *r), e
                         const struct fixture *f, const struct fixture *tame,
                         void (*check)(const char *text, const char *tame))
 {
-    struct buf out = BUF_INIT, plain = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT, plain = BUF_INIT;
     sheet_as(make, f->result, &out, form, .columns = 100);
     sheet_as(make, tame->result, &plain, form, .columns = 100);
     check(buf_cstr(&out), buf_cstr(&plain));
-    buf_done(&out);
-    buf_done(&plain);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -227,12 +209,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     build(&f, json_string_value(text));
     build(&tame, "tame");
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        struct buf out = BUF_INIT, plain = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT, plain = BUF_INIT;
         forms[i].write(f.result, &out);
         forms[i].write(tame.result, &plain);
         forms[i].check(buf_cstr(&out), buf_cstr(&plain));
-        buf_done(&out);
-        buf_done(&plain);
     }
     for (size_t i = 0; i < sizeof(builders) / sizeof(builders[0]); i++) {
         check_sheet(builders[i], SHEET_TEXT, &f, &tame, check_terminal);

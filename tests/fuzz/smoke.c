@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/splitmix.h"
 #include "base/vec.h"
 
 #define INPUT_MAX 65536
@@ -34,18 +35,9 @@ static const char *const tokens[] = {
 };
 /* clang-format on */
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 static size_t below(uint64_t *state, size_t n)
 {
-    return n == 0 ? 0 : next_random(state) % n;
+    return n == 0 ? 0 : splitmix_next(state) % n;
 }
 
 static int add_file(struct corpus *corpus, const char *path)
@@ -102,7 +94,7 @@ static void mutate(struct buf *b, const struct corpus *corpus, uint64_t *state)
     const struct buf *other = &corpus->list.items[below(state, corpus->list.len)];
     size_t from = below(state, other->len + 1);
     const char *token = tokens[below(state, sizeof(tokens) / sizeof(tokens[0]))];
-    char byte = (char)next_random(state);
+    char byte = (char)splitmix_next(state);
     switch (below(state, 6)) {
     case 0: /* a byte changes */
         splice(b, at, cut > 0, &byte, 1);
@@ -128,12 +120,11 @@ static void mutate(struct buf *b, const struct corpus *corpus, uint64_t *state)
 static void run(const struct buf *b)
 {
     /* An exact copy on the heap: reading one byte too far is seen by the sanitizer. */
-    uint8_t *copy = xmalloc(b->len + (b->len == 0));
+    _cleanup_(freep) uint8_t *copy = xmalloc(b->len + (b->len == 0));
     if (b->len > 0) {
         memcpy(copy, b->data, b->len);
     }
     (void)LLVMFuzzerTestOneInput(copy, b->len); /* always 0; it aborts when something is wrong */
-    free(copy);
 }
 
 int main(int argc, char **argv)
@@ -156,7 +147,7 @@ int main(int argc, char **argv)
     uint64_t n = 0;
     for (; clock_monotonic_ns() < end_ns && corpus.list.len > 0; n++) {
         uint64_t state = seed * 1000003 + n;
-        struct buf b = BUF_INIT;
+        _cleanup_(buf_done) struct buf b = BUF_INIT;
         const struct buf *source = &corpus.list.items[below(&state, corpus.list.len)];
         buf_append(&b, source->data, source->len);
         for (size_t k = 1 + below(&state, 4); k > 0; k--) {
@@ -166,7 +157,6 @@ int main(int argc, char **argv)
             (void)fprintf(stderr, "mutation %llu\n", (unsigned long long)n);
         }
         run(&b);
-        buf_done(&b);
     }
     (void)printf("%zu inputs and %llu mutations, seed %llu\n", corpus.list.len,
                  (unsigned long long)n, (unsigned long long)seed);

@@ -1,6 +1,5 @@
 /* How long threads ran and waited: made-up processes, and this one beside a
  * program that takes its CPU. */
-#include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
@@ -102,14 +101,12 @@ TEST(made_up)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct cpu_wait_look begin = {0}, end = {0};
+        _cleanup_(cpu_wait_look_done) struct cpu_wait_look begin = {0}, end = {0};
         look_at(rows[i].begin, &begin);
         look_at(rows[i].end, &end);
         const struct cpu_wait_time time = cpu_wait_between(&begin, &end);
         assert_int_equal(time.run_ns, rows[i].time.run_ns);
         assert_int_equal(time.wait_ns, rows[i].time.wait_ns);
-        cpu_wait_look_done(&begin);
-        cpu_wait_look_done(&end);
     }
 }
 
@@ -138,7 +135,7 @@ static void *run_a_little(void *unused)
 TEST(threads_of_this_process)
 {
     skip_without_counts();
-    struct cpu_wait_look before = {0}, with = {0}, after = {0};
+    _cleanup_(cpu_wait_look_done) struct cpu_wait_look before = {0}, with = {0}, after = {0};
     pthread_t thread;
     cpu_wait_look("", &before);
     assert_int_equal(pthread_create(&thread, NULL, run_a_little, NULL), 0);
@@ -150,9 +147,6 @@ TEST(threads_of_this_process)
         assert_int_equal(cpu_wait_between(&with, &after).run_ns, 0);
     }
     assert_true(cpu_wait_between(&before, &after).run_ns > 0);
-    cpu_wait_look_done(&before);
-    cpu_wait_look_done(&with);
-    cpu_wait_look_done(&after);
 }
 
 /* Takes the CPU that it may use, until it is killed or its parent ends. */
@@ -190,7 +184,7 @@ TEST(another_program_has_the_cpu)
         compete(fds[1]);
     }
     assert_int_equal(read(fds[0], &byte, 1), 1);
-    struct cpu_wait_look begin = {0}, end = {0};
+    _cleanup_(cpu_wait_look_done) struct cpu_wait_look begin = {0}, end = {0};
     cpu_wait_look("", &begin);
     const int64_t begin_ns = clock_thread_cpu_ns();
     while (clock_thread_cpu_ns() < begin_ns + 300 * MS) {
@@ -206,6 +200,4 @@ TEST(another_program_has_the_cpu)
     assert_true(time.wait_ns >= 30 * MS);
     (void)close(fds[0]);
     (void)close(fds[1]);
-    cpu_wait_look_done(&begin);
-    cpu_wait_look_done(&end);
 }

@@ -134,9 +134,9 @@ TEST(machines)
         for (size_t k = 0; k < MAX_FILES && rows[i].files[k].path != NULL; k++) {
             put_file(root, rows[i].files[k].path, rows[i].files[k].text);
         }
-        json_t *got = host_environment(root);
-        json_t *want = json_loads(rows[i].environment, 0, NULL);
-        char *text = json_dumps(got, JSON_SORT_KEYS);
+        _cleanup_(json_decrefp) json_t *got = host_environment(root);
+        _cleanup_(json_decrefp) json_t *want = json_loads(rows[i].environment, 0, NULL);
+        _cleanup_(freep) char *text = json_dumps(got, JSON_SORT_KEYS);
         print_message("# row '%s': %s\n", rows[i].name, text);
         assert_non_null(want);
         const char *key;
@@ -152,9 +152,6 @@ TEST(machines)
         const struct host_cpu_time cpu = host_cpu_time(root);
         assert_int_equal(cpu.busy_ns, rows[i].cpu.busy_ns);
         assert_int_equal(cpu.steal_ns, rows[i].cpu.steal_ns);
-        free(text);
-        json_decref(got);
-        json_decref(want);
         assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     }
 }
@@ -177,16 +174,14 @@ TEST(between_two_looks)
 
 TEST(digest_and_memory)
 {
-    json_t *a = json_pack("{s:s, s:i}", "model", "x", "seed", 1);
-    json_t *b = json_pack("{s:i, s:s}", "seed", 1, "model", "x");
+    _cleanup_(json_decrefp) json_t *a = json_pack("{s:s, s:i}", "model", "x", "seed", 1);
+    _cleanup_(json_decrefp) json_t *b = json_pack("{s:i, s:s}", "seed", 1, "model", "x");
     char da[65], db[65];
     host_digest(a, da);
     host_digest(b, db);
     assert_string_equal(da, db); /* the order of keys does not count */
     /* printf '{"model":"x","seed":1}' | sha256sum */
     assert_string_equal(da, "dd61282d20a54bdb9dce1ca819dff0c6e9e04a500e47402a41abda607a80ad35");
-    json_decref(a);
-    json_decref(b);
     assert_true(host_max_rss_bytes() > 100000);
 }
 

@@ -153,16 +153,10 @@ void fake_client_data(struct kube_stream *s, const char *data)
 
 static struct kube_response response(int http_code, const char *body)
 {
-    return (struct kube_response){.failure = http_code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED,
-                                  .failure_text = "",
-                                  .http_code = http_code,
-                                  .content_type = "",
-                                  .body = body,
-                                  .body_len = strlen(body),
-                                  .retry_after_s = -1,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
+    struct kube_response res =
+        response_of(http_code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED, http_code, body);
+    res.failure_text = "";
+    return res;
 }
 
 void fake_client_end(struct kube_stream *s, int http_code)

@@ -60,10 +60,9 @@ static const struct kube_resource *const resources[] = {
 
 static void say(json_t *event)
 {
-    char *text = json_dumps(event, JSON_COMPACT);
+    _cleanup_(freep) char *text = json_dumps(event, JSON_COMPACT);
     printf("%s\n", text);
     fflush(stdout);
-    free(text);
     json_decref(event);
 }
 

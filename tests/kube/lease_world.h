@@ -35,15 +35,7 @@ static inline struct member member_new(const char *identity)
 
 static inline struct kube_response response(int code, const char *body)
 {
-    return (struct kube_response){.failure = code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED,
-                                  .http_code = code,
-                                  .content_type = "",
-                                  .body = body,
-                                  .body_len = strlen(body),
-                                  .retry_after_s = -1,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
+    return response_of(code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED, code, body);
 }
 
 static inline int write_lease(struct server *s, const struct kube_request *req, json_t *body)
@@ -70,9 +62,8 @@ static inline int serve(struct server *s, const struct kube_request *req, char *
     if (code == 0 && req->method == KUBE_GET) {
         code = s->lease == NULL ? 404 : 200;
     } else if (code == 0) {
-        json_t *body = json_loads(req->body, 0, NULL);
+        _cleanup_(json_decrefp) json_t *body = json_loads(req->body, 0, NULL);
         code = write_lease(s, req, body);
-        json_decref(body);
     }
     *ret_body = code / 100 == 2 ? json_dumps(s->lease, 0) : xstrdup("no");
     return code;

@@ -87,3 +87,22 @@ class Probe:
         self.reader.join()
         with self.child.stdout, self.child.stderr:
             return status, self.child.stderr.read()
+
+
+class ProbeScene:
+    """A fake and a probe on it, which a subclass starts; at the end the probe must have closed everything."""
+    kept = None   # a folder that goes at the end
+
+    def __exit__(self, kind, *_):
+        end = self.probe.quit()
+        self.fake.__exit__()
+        if self.kept is not None:
+            self.kept.cleanup()
+        if kind is None:
+            self.equal((0, ""), end, "ends clean")
+
+    def equal(self, wanted, got, what):
+        self.t.equal(wanted, got, f"{self.name}: {what}")
+
+    def match(self, wanted, got, what):
+        self.t.match(wanted, got, f"{self.name}: {what}")

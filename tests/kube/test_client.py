@@ -15,7 +15,7 @@ from unittest import mock
 
 import fake_api
 from fake_api import nothing, obj, reply, status, stream
-from probe import Probe
+from probe import Probe, ProbeScene
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import tap  # noqa: E402
@@ -38,31 +38,16 @@ def kubeconfig(folder, server, **more):
     return path
 
 
-class Scene:
-    """A fake and a probe on it; at the end the probe must have closed everything."""
-
+class Scene(ProbeScene):
     def __init__(self, t, name, **user):
         self.t, self.name, self.user = t, name, user
         self.fake = fake_api.FakeApi()
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="benchd-kube-")
+        self.kept = tempfile.TemporaryDirectory(prefix="benchd-kube-")
         self.fake.__enter__()
-        self.probe = Probe(kubeconfig(self.folder.name, self.fake.url, **self.user))
+        self.probe = Probe(kubeconfig(self.kept.name, self.fake.url, **self.user))
         return self
-
-    def __exit__(self, kind, *_):
-        end = self.probe.quit()
-        self.fake.__exit__()
-        self.folder.cleanup()
-        if kind is None:
-            self.t.equal((0, ""), end, f"{self.name}: ends clean")
-
-    def equal(self, wanted, got, what):
-        self.t.equal(wanted, got, f"{self.name}: {what}")
-
-    def match(self, wanted, got, what):
-        self.t.match(wanted, got, f"{self.name}: {what}")
 
 
 def answers(t):

@@ -29,7 +29,7 @@ TEST(good_ones)
         const struct kube_config config = {.server = (char *)(uintptr_t)rows[i].server,
                                            .tls_server_name =
                                                (char *)(uintptr_t)rows[i].tls_server_name};
-        char *base_url = NULL, *connect_to = NULL;
+        _cleanup_(freep) char *base_url = NULL, *connect_to = NULL;
         bool is_here = false;
         struct err err = {0};
         const int r = client_server(&config, &base_url, &connect_to, &is_here, &err);
@@ -43,8 +43,6 @@ TEST(good_ones)
             fail_msg("%s: expected %s, %s, here %d; got %s, %s, here %d", rows[i].server,
                      rows[i].base_url, expected, rows[i].is_here, base_url, got, is_here);
         }
-        free(base_url);
-        free(connect_to);
     }
 }
 

@@ -2,7 +2,6 @@
 #include "cmocka_kube.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -134,13 +133,12 @@ TEST(good_ones)
         if (parse("/home/u/.kube/config", rows[i].text, rows[i].context, &c, &err) < 0) {
             fail_msg("%s: %s", rows[i].name, err.msg);
         }
-        struct kube_config copy = kube_config_copy(&c);
+        _cleanup_(kube_config_done) struct kube_config copy = kube_config_copy(&c);
         kube_config_done(&c);
         _cleanup_(freep) char *got = shown(&copy);
         if (strcmp(got, rows[i].shown) != 0) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].shown, got);
         }
-        kube_config_done(&copy);
     }
 }
 
@@ -352,7 +350,7 @@ static void folder_freep(struct folder **p)
 TEST(loads_the_files_that_it_names)
 {
     _cleanup_(folder_freep) struct folder *f = folder_new();
-    struct kube_config c;
+    _cleanup_(kube_config_done) struct kube_config c;
     struct err err = {0};
     _cleanup_(freep) char *path = in(f, "config");
     assert_int_equal(kube_config_load(path, NULL, &c, &err), -ENOENT);
@@ -382,7 +380,6 @@ TEST(loads_the_files_that_it_names)
     assert_string_equal(c.cert_pem, "-----BEGIN CERTIFICATE-----\n5\n");
     assert_string_equal(c.key_pem, "-----BEGIN KEY-----\n6\n");
     assert_int_equal(kube_config_reload(&c, &err), 0);
-    kube_config_done(&c);
 }
 
 static int load_list(const struct folder *f, const char *const names[2], struct kube_config *ret,
@@ -420,21 +417,19 @@ TEST(reads_no_more_than_its_limit)
 {
     _cleanup_(folder_freep) struct folder *f = folder_new();
     _cleanup_(freep) char *path = in(f, "token");
-    char *large = xmalloc(KUBE_FILE_MAX + 2);
+    _cleanup_(freep) char *large = xmalloc(KUBE_FILE_MAX + 2);
     memset(large, 'x', KUBE_FILE_MAX + 1);
     for (size_t over = 0; over <= 1; over++) {
         large[KUBE_FILE_MAX + over] = '\0';
         put(f, "token", large);
         large[KUBE_FILE_MAX + over] = 'x';
-        char *text = NULL;
+        _cleanup_(freep) char *text = NULL;
         size_t len = 0;
         struct err err = {0};
         assert_int_equal(kube_file_read(path, &text, &len, &err), over == 0 ? 0 : -E2BIG);
         assert_int_equal(len, over == 0 ? KUBE_FILE_MAX : 0);
         assert_int_equal(strstr(err.msg, "more than ") != NULL, over == 1);
-        free(text);
     }
-    free(large);
 }
 
 TEST(in_a_pod)

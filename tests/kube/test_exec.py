@@ -10,7 +10,7 @@ from unittest import mock
 
 import fake_api
 from fake_api import obj, status, stream
-from probe import Probe
+from probe import Probe, ProbeScene
 from test_client import kubeconfig, make_certificate
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
@@ -32,7 +32,7 @@ def answer(version=V1BETA1, **fields):
         '", "', '\\", \\"').replace('": {', '\\": {').replace('"}', '\\"}')
 
 
-class Scene:
+class Scene(ProbeScene):
     """A plugin as a script beside the kubeconfig, a fake, a probe on it."""
 
     def __init__(self, t, name, script, timeout_ms=None, tls=None, **fields):
@@ -55,19 +55,6 @@ class Scene:
 
     def tls_of(self):
         return () if self.tls is None else (self.tls(self.folder),)
-
-    def __exit__(self, kind, *_):
-        end = self.probe.quit()
-        self.fake.__exit__()
-        self.kept.cleanup()
-        if kind is None:
-            self.equal((0, ""), end, "ends clean")
-
-    def equal(self, wanted, got, what):
-        self.t.equal(wanted, got, f"{self.name}: {what}")
-
-    def match(self, wanted, got, what):
-        self.t.match(wanted, got, f"{self.name}: {what}")
 
     def runs(self):
         path = self.folder / "runs"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import fake_api
 import fake_h2
 from fake_h2 import each, goaway, more, ok, reset
-from probe import Probe
+from probe import Probe, ProbeScene
 from test_client import kubeconfig, make_certificate
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
@@ -21,7 +21,7 @@ TRY_MS = 8000
 SILENCE_MS = 9000
 
 
-class Scene:
+class Scene(ProbeScene):
     def __init__(self, t, name, folder, pair, silence_ms=0):
         self.t, self.name = t, name
         self.fake = fake_h2.FakeH2(fake_api.tls_context(*pair))
@@ -31,15 +31,6 @@ class Scene:
         self.fake.__enter__()
         self.probe = Probe(self.config, more=("0", str(self.silence_ms)))
         return self
-
-    def __exit__(self, kind, *_):
-        end = self.probe.quit()
-        self.fake.__exit__()
-        if kind is None:
-            self.t.equal((0, ""), end, f"{self.name}: ends clean")
-
-    def equal(self, wanted, got, what):
-        self.t.equal(wanted, got, f"{self.name}: {what}")
 
     def get(self, **more_of_it):
         return self.probe.ask("get", path="/x", **more_of_it).get("r")

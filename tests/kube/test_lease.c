@@ -11,7 +11,7 @@ TEST(takes_what_nobody_has)
     settle(&a, &s);
     assert_true(kube_lease_may_write(a.lease, a.now_ns));
     assert_string_equal(kube_lease_holder(a.lease), "a");
-    char *text = json_dumps(s.lease, JSON_COMPACT | JSON_SORT_KEYS);
+    _cleanup_(freep) char *text = json_dumps(s.lease, JSON_COMPACT | JSON_SORT_KEYS);
     assert_string_equal(
         text,
         "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
@@ -20,7 +20,6 @@ TEST(takes_what_nobody_has)
         "000000Z\","
         "\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,\"leaseTransitions\":0,"
         "\"renewTime\":\"2026-11-20T08:52:51.000000Z\"}}");
-    free(text);
     a.requests = 0;
     pass(&a, &s, 60 * S_NS);
     assert_true(kube_lease_may_write(a.lease, a.now_ns));
@@ -88,13 +87,12 @@ TEST(an_answer_after_the_deadline_counts_nothing)
     assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
     assert_false(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
     assert_int_equal(deadline_ns, 110 * S_NS); /* 10 s after the renewal was sent */
-    char *body;
+    _cleanup_(freep) char *body;
     const int code = serve(&s, &req, &body);
     const struct kube_response res = response(code, body);
     kube_request_done(&req);
     a.now_ns = 111 * S_NS;
     kube_lease_answer(a.lease, a.now_ns, &res);
-    free(body);
     assert_int_equal(code, 200);
     assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
     end(&s, &a, NULL);
@@ -537,7 +535,7 @@ TEST(read_by_others)
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *lease = json_loads(rows[i].json, 0, NULL);
+        _cleanup_(json_decrefp) json_t *lease = json_loads(rows[i].json, 0, NULL);
         struct err err = {0};
         _cleanup_(freep) char *address = NULL;
         const int r = kube_lease_read(lease, UNIX_MS + rows[i].later_ms, &address, &err);
@@ -546,7 +544,6 @@ TEST(read_by_others)
             fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, rows[i].r, rows[i].text, r,
                      got);
         }
-        json_decref(lease);
     }
 }
 

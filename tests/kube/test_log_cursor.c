@@ -27,8 +27,8 @@ TEST(none_twice_none_lost)
     const size_t len = sizeof(log_text) - 1;
     for (size_t first = 0; first <= len; first++) {
         for (size_t second = 0; second <= len; second += 7) {
-            struct buf seen = BUF_INIT;
-            struct kube_log_cursor c;
+            _cleanup_(buf_done) struct buf seen = BUF_INIT;
+            _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
             char since[KUBE_LOG_SINCE_SIZE] = "";
             kube_log_cursor_init(&c, 0, note, &seen);
             assert_false(kube_log_cursor_reopen(&c, since));
@@ -48,8 +48,6 @@ TEST(none_twice_none_lost)
                 fail_msg("cut at %zu and %zu: expected '%s', got '%s'", first, second, log_lines,
                          buf_cstr(&seen));
             }
-            kube_log_cursor_done(&c);
-            buf_done(&seen);
         }
     }
 }
@@ -80,8 +78,8 @@ TEST(odd_streams)
          "0123456789ab\nx\n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf seen = BUF_INIT;
-        struct kube_log_cursor c;
+        _cleanup_(buf_done) struct buf seen = BUF_INIT;
+        _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
         char since[KUBE_LOG_SINCE_SIZE];
         kube_log_cursor_init(&c, strlen(T("1")) + 12, note, &seen);
         kube_log_cursor_feed(&c, rows[i].text, strlen(rows[i].text));
@@ -91,22 +89,18 @@ TEST(odd_streams)
         if (strcmp(buf_cstr(&seen), rows[i].lines) != 0) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].lines, buf_cstr(&seen));
         }
-        kube_log_cursor_done(&c);
-        buf_done(&seen);
     }
 }
 
 TEST(unfinished_line_at_the_end)
 {
-    struct buf seen = BUF_INIT;
-    struct kube_log_cursor c;
+    _cleanup_(buf_done) struct buf seen = BUF_INIT;
+    _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
     kube_log_cursor_init(&c, 0, note, &seen);
     kube_log_cursor_feed(&c, T("1") "half", strlen(T("1") "half"));
     kube_log_cursor_end(&c);
     kube_log_cursor_end(&c);
     assert_string_equal(buf_cstr(&seen), "half\n");
-    kube_log_cursor_done(&c);
-    buf_done(&seen);
 }
 
 TEST(times)

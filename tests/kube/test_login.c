@@ -26,7 +26,7 @@ static void expect(const struct kube_login *l, int64_t now_s, enum kube_login_ad
 
 TEST(renewed_before_it_is_over)
 {
-    struct kube_login l = {0};
+    _cleanup_(kube_login_done) struct kube_login l = {0};
     expect(&l, 1, KUBE_LOGIN_START);
     kube_login_started(&l);
     expect(&l, 1, KUBE_LOGIN_WAIT);
@@ -44,23 +44,21 @@ TEST(renewed_before_it_is_over)
     expect(&l, 943, KUBE_LOGIN_START);
     answer(&l, 950, -1);
     expect(&l, 1000000, KUBE_LOGIN_USE);
-    kube_login_done(&l);
 }
 
 TEST(a_wrong_clock)
 {
-    struct kube_login l = {0};
+    _cleanup_(kube_login_done) struct kube_login l = {0};
     struct kube_exec_credential over = {.token = xstrdup("t"), .expires_unix_ms = WALL_MS - 5000};
     kube_login_started(&l);
     kube_login_answered(&l, 10 * S_NS, WALL_MS, &over);
     expect(&l, 10, KUBE_LOGIN_USE); /* the server decides */
     expect(&l, 20, KUBE_LOGIN_START);
-    kube_login_done(&l);
 }
 
 TEST(failures)
 {
-    struct kube_login l = {0};
+    _cleanup_(kube_login_done) struct kube_login l = {0};
     struct err err = {.code = EIO};
     kube_login_started(&l);
     kube_login_failed(&l, 10 * S_NS, &err);
@@ -74,12 +72,11 @@ TEST(failures)
     expect(&l, 871, KUBE_LOGIN_USE); /* the old one is still good */
     expect(&l, 875, KUBE_LOGIN_RENEW);
     expect(&l, 920, KUBE_LOGIN_START);
-    kube_login_done(&l);
 }
 
 TEST(refusals)
 {
-    struct kube_login l = {0};
+    _cleanup_(kube_login_done) struct kube_login l = {0};
     answer(&l, 0, 900);
     assert_true(kube_login_refused(&l, 1 * S_NS, 1));
     expect(&l, 1, KUBE_LOGIN_START);
@@ -93,7 +90,6 @@ TEST(refusals)
     expect(&l, 3, KUBE_LOGIN_USE);
     assert_true(kube_login_refused(&l, 11 * S_NS, 2));
     expect(&l, 11, KUBE_LOGIN_START);
-    kube_login_done(&l);
 }
 
 #define V1 "client.authentication.k8s.io/v1"

@@ -137,59 +137,53 @@ static const char all[] =
 
 static void assert_reads(const struct buf *b, const char *wanted)
 {
-    json_t *got = NULL;
+    _cleanup_(json_decrefp) json_t *got = NULL;
     struct err err = {0};
     const int r = kube_proto_message(&outer, b->data, b->len, &got, &err);
     _cleanup_(freep) char *text = r < 0 ? xstrdup(err.msg) : json_dumps(got, JSON_COMPACT);
     assert_string_equal(text, wanted);
-    json_decref(got);
 }
 
 TEST(reads_each_kind_of_field)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     put_all(&b);
     assert_reads(&b, all);
-    buf_done(&b);
 }
 
 TEST(leaves_out_what_json_leaves_out)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     put_text(&b, 1, "");
     put_number(&b, 3, 0);
     put_bytes(&b, 5, "", 0); /* a date that is not set */
     assert_reads(&b, "{}");
-    buf_done(&b);
 }
 
 TEST(text_that_is_none_has_question_marks)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     put_text(&b, 1, "cut \xe2\x82");
     put_entry(&b, 8, "k", "\xff", false);
     assert_reads(&b, "{\"text\":\"cut ??\",\"texts\":{\"k\":\"?\"}}");
-    buf_done(&b);
 }
 
 /* Cut at any byte it is refused, or a whole number of fields. */
 TEST(refuses_what_is_cut_off)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     size_t n_whole = 0;
     put_all(&b);
     for (size_t len = 0; len < b.len; len++) {
         char *piece = xmalloc(len + 1); /* of exactly these bytes, for the sanitizer */
-        json_t *got = NULL;
+        _cleanup_(json_decrefp) json_t *got = NULL;
         memcpy(piece, b.data, len);
         const int r = kube_proto_message(&outer, piece, len, &got, NULL);
         assert_true(r == 0 || r == -EPROTO);
         n_whole += r == 0;
-        json_decref(got);
         free(piece);
     }
     assert_int_equal(n_whole, 16); /* before each field */
-    buf_done(&b);
 }
 
 TEST(refuses_what_is_no_protobuf_of_the_api)
@@ -291,7 +285,7 @@ TEST(reads_a_list)
 
 TEST(reads_a_status)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     struct kube_status status;
     put_status(&b, 410, "Expired");
     kube_status_read("application/vnd.kubernetes.protobuf", b.data, b.len, 410, &status);
@@ -305,7 +299,6 @@ TEST(reads_a_status)
     put_envelope(&b, "Pod", &object);
     kube_status_read("application/vnd.kubernetes.protobuf", b.data, b.len, 500, &status);
     assert_false(status.is_status);
-    buf_done(&b);
 }
 
 /* ---- in a watch ---- */
@@ -362,20 +355,19 @@ static int feed(struct kube_watch_parser *p, const struct buf *b, size_t cut, si
     int r = 0;
     for (size_t i = 0; r == 0 && i + 1 < N_ROWS(cuts); i++) {
         const size_t len = cuts[i + 1] - cuts[i];
-        char *piece = xmalloc(len + 1);
+        _cleanup_(freep) char *piece = xmalloc(len + 1);
         memcpy(piece, b->data + cuts[i], len);
         r = kube_watch_parser_feed(p, piece, len, err);
-        free(piece);
     }
     return r;
 }
 
 TEST(same_events_however_split)
 {
-    struct buf b = BUF_INIT, seen = BUF_INIT, first = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT, seen = BUF_INIT, first = BUF_INIT;
     put_stream(&b);
     for (size_t cut = 0; cut <= b.len; cut++) {
-        struct kube_watch_parser p;
+        _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
         struct err err = {0};
         kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
         p.shape = &pod;
@@ -389,11 +381,7 @@ TEST(same_events_however_split)
         }
         assert_string_equal(buf_cstr(&seen), buf_cstr(&first));
         buf_clear(&seen);
-        kube_watch_parser_done(&p);
     }
-    buf_done(&b);
-    buf_done(&seen);
-    buf_done(&first);
 }
 
 /* A frame begins with its length, of which the first byte is 0; JSON may begin with white space. */
@@ -406,8 +394,8 @@ TEST(a_watch_that_begins_with_a_tab_is_lines)
 /* After the end of a stream the next may have the other form. */
 TEST(the_next_stream_may_be_lines)
 {
-    struct buf b = BUF_INIT, seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(buf_done) struct buf b = BUF_INIT, seen = BUF_INIT;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     static const char line[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"l\"}}}\n";
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     p.shape = &pod;
@@ -419,9 +407,6 @@ TEST(the_next_stream_may_be_lines)
     kube_watch_parser_reset(&p);
     assert_int_equal(kube_watch_parser_feed(&p, b.data, b.len, NULL), 0);
     assert_string_equal(buf_cstr(&seen), "0 a@1 0\n0 l@ 0\n0 a@1 0\n");
-    kube_watch_parser_done(&p);
-    buf_done(&b);
-    buf_done(&seen);
 }
 
 TEST(refuses_frames_that_are_no_events)
@@ -438,8 +423,8 @@ TEST(refuses_frames_that_are_no_events)
         {"\0\0\0\x0d\x0a\x01X\x12\x08\x0a\x06k8s\0\x12\0", 17, -EPROTO, "is not an event"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf seen = BUF_INIT;
-        struct kube_watch_parser p;
+        _cleanup_(buf_done) struct buf seen = BUF_INIT;
+        _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
         struct err err = {0};
         kube_watch_parser_init(&p, 80, note_event, &seen);
         p.shape = &pod;
@@ -449,22 +434,17 @@ TEST(refuses_frames_that_are_no_events)
             fail_msg("row %zu: expected %d '%s', got %d '%s'", i, rows[i].code, rows[i].words, r,
                      err.msg);
         }
-        kube_watch_parser_done(&p);
-        buf_done(&seen);
     }
 }
 
 /* Who has no shape has not asked for it. */
 TEST(a_watch_without_a_shape_takes_lines_only)
 {
-    struct buf b = BUF_INIT, seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(buf_done) struct buf b = BUF_INIT, seen = BUF_INIT;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     put_pod_event(&b, "ADDED", "a", "1");
     buf_putc(&b, '\n');
     assert_int_equal(kube_watch_parser_feed(&p, b.data, b.len, NULL), -EPROTO);
     assert_int_equal(seen.len, 0);
-    kube_watch_parser_done(&p);
-    buf_done(&b);
-    buf_done(&seen);
 }

@@ -69,7 +69,7 @@ static int64_t number(struct story *s, const char *text)
 
 static void expect_request(struct story *s, enum kube_reflector_need wanted, const char *part)
 {
-    struct kube_request req = {0};
+    _cleanup_(kube_request_done) struct kube_request req = {0};
     int64_t deadline_ns;
     const enum kube_reflector_need need =
         kube_reflector_next(s->reflector, s->now_ns, &req, &deadline_ns);
@@ -88,7 +88,6 @@ static void expect_request(struct story *s, enum kube_reflector_need wanted, con
         FAIL(s, "expected %s list, got %s", s->is_first_wanted ? "the first" : "an ordinary",
              req.path);
     }
-    kube_request_done(&req);
 }
 
 static void expect_wait(struct story *s, const char *bounds)
@@ -111,19 +110,14 @@ static void expect_wait(struct story *s, const char *bounds)
 
 static struct kube_response response(const struct story *s, int64_t code, const char *body)
 {
-    return (struct kube_response){.failure = code == 1   ? KUBE_TOO_LARGE
-                                             : code > 0  ? KUBE_ANSWERED
-                                             : code == 0 ? KUBE_UNREACHABLE
-                                                         : KUBE_BROKEN,
-                                  .failure_text = "words",
-                                  .http_code = code > 0 ? (int)code : 0,
-                                  .content_type = "",
-                                  .body = body,
-                                  .body_len = strlen(body),
-                                  .retry_after_s = s->retry_after_s,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
+    const enum kube_failure failure = code == 1   ? KUBE_TOO_LARGE
+                                      : code > 0  ? KUBE_ANSWERED
+                                      : code == 0 ? KUBE_UNREACHABLE
+                                                  : KUBE_BROKEN;
+    struct kube_response res = response_of(failure, code > 0 ? (int)code : 0, body);
+    res.failure_text = "words";
+    res.retry_after_s = s->retry_after_s;
+    return res;
 }
 
 static void answer_list(struct story *s, const char *rest)
@@ -151,7 +145,7 @@ static void feed_line(struct story *s, const char *line, bool is_good)
 
 static void expect_cache(struct story *s, const char *wanted)
 {
-    struct buf got = BUF_INIT;
+    _cleanup_(buf_done) struct buf got = BUF_INIT;
     const struct kube_cache *c = kube_reflector_cache(s->reflector);
     vec_each (struct kube_object *, it, &c->objects) {
         buf_printf(&got, "%s%s@%s", got.len > 0 ? " " : "", (*it)->name, (*it)->resource_version);
@@ -160,7 +154,6 @@ static void expect_cache(struct story *s, const char *wanted)
     if (strcmp(buf_cstr(&got), wanted) != 0) {
         FAIL(s, "expected cache '%s', got '%s'", wanted, buf_cstr(&got));
     }
-    buf_done(&got);
 }
 
 static void expect_told(struct story *s, const char *wanted)
@@ -458,7 +451,7 @@ static void answer_with(struct kube_reflector *r, int64_t *now_ns, unsigned n)
         *now_ns = deadline_ns;
     }
     kube_request_done(&req);
-    struct buf body = BUF_INIT;
+    _cleanup_(buf_done) struct buf body = BUF_INIT;
     buf_puts(&body, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
     for (unsigned i = 0; i < n; i++) {
         buf_printf(&body, "%s{\"metadata\":{\"name\":\"p%u\",\"uid\":\"u%u\"}}", i == 0 ? "" : ",",
@@ -471,7 +464,6 @@ static void answer_with(struct kube_reflector *r, int64_t *now_ns, unsigned n)
                                       .body_len = body.len,
                                       .retry_after_s = -1};
     kube_reflector_list_done(r, *now_ns, &res);
-    buf_done(&body);
 }
 
 /* Thousands of objects come, or are gone, in one list: not one turn of the loop. */
@@ -511,14 +503,13 @@ static void *decode_kind(json_t *object)
 
 TEST(keeps_what_its_owner_decodes)
 {
-    struct kube_cache c;
+    _cleanup_(kube_cache_done) struct kube_cache c;
     kube_cache_init(&c, &(struct kube_cache_params){.decode = decode_kind});
     json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}", 0, NULL);
     assert_true(kube_cache_put(&c, object));
     json_decref(object);
     assert_string_equal(kube_cache_get(&c, "a")->facts, "Pod");
     assert_null(kube_cache_get(&c, "b"));
-    kube_cache_done(&c);
 }
 
 /* Whatever users write into it. */
@@ -528,16 +519,14 @@ TEST(keeps_the_whole_object_for_who_decodes_nothing)
         "{\"metadata\":{\"name\":\"a\"},\"spec\":[null,true,false,-9223372036854775808,0.5,-1e300,"
         "9223372036854775807,\"\",[[[{}]]],{\"\":{\"b\":\"b\"}},\"nul \\u0000 inside\","
         "\"\\u00e9\\ud83d\\ude00 \\\"\\n\"]}";
-    struct kube_cache c;
+    _cleanup_(kube_cache_done) struct kube_cache c;
     kube_cache_init(&c, &(struct kube_cache_params){0});
     json_t *expected = json_loads(kept, JSON_ALLOW_NUL, NULL), *object = json_deep_copy(expected);
     assert_non_null(expected);
     (void)json_object_set_new(json_object_get(object, "metadata"), "managedFields", json_array());
     assert_true(kube_cache_put(&c, object));
     json_decref(object);
-    json_t *found = kube_json_kept(kube_cache_get(&c, "a")->facts);
+    _cleanup_(json_decrefp) json_t *found = kube_json_kept(kube_cache_get(&c, "a")->facts);
     assert_true(json_equal(found, expected));
-    json_decref(found);
     json_decref(expected);
-    kube_cache_done(&c);
 }

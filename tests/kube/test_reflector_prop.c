@@ -93,15 +93,7 @@ static void change_server(struct world *w)
 
 static struct kube_response response(int code, const char *body)
 {
-    return (struct kube_response){.failure = code > 0 ? KUBE_ANSWERED : KUBE_BROKEN,
-                                  .http_code = code,
-                                  .content_type = "",
-                                  .body = body,
-                                  .body_len = strlen(body),
-                                  .retry_after_s = -1,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
+    return response_of(code > 0 ? KUBE_ANSWERED : KUBE_BROKEN, code, body);
 }
 
 /* Pages of two; the snapshot is the current one, as if no one had written in between. */
@@ -122,7 +114,7 @@ static void answer_list(struct world *w, const struct kube_request *req)
         snapshot_version = w->version;
         memcpy(snapshot, w->server, sizeof(snapshot));
     }
-    struct buf body = BUF_INIT;
+    _cleanup_(buf_done) struct buf body = BUF_INIT;
     buf_puts(&body, "{\"items\":[");
     unsigned n = 0, i = from;
     for (; i < NAMES && n < 2; i++) {
@@ -138,7 +130,6 @@ static void answer_list(struct world *w, const struct kube_request *req)
     buf_puts(&body, "}}");
     const struct kube_response res = response(200, buf_cstr(&body));
     kube_reflector_list_done(w->reflector, w->now_ns, &res);
-    buf_done(&body);
 }
 
 static void open_watch(struct world *w, const struct kube_request *req)
@@ -171,7 +162,7 @@ static void end_watch(struct world *w, int code)
 static void serve_watch(struct world *w)
 {
     static const char *const types[] = {"ADDED", "MODIFIED", "DELETED"};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     const bool is_too_old = w->watched < w->compacted;
     if (is_too_old) {
         buf_puts(&out, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}\n");
@@ -204,7 +195,6 @@ static void serve_watch(struct world *w)
     } else if (w->is_watching && fault(w, 6)) {
         end_watch(w, 200);
     }
-    buf_done(&out);
 }
 
 static void serve(struct world *w)
@@ -261,7 +251,7 @@ static void assert_in_step(const struct world *w, uint64_t seed)
 
 static void run_world(uint64_t seed)
 {
-    struct world *w = xnew(struct world);
+    _cleanup_(freep) struct world *w = xnew(struct world);
     w->random = seed * 0x9e3779b97f4a7c15 + 1;
     w->reflector = kube_reflector_new(
         &(struct kube_reflector_params){.resource = &kube_pods,
@@ -291,7 +281,6 @@ static void run_world(uint64_t seed)
     }
     assert_in_step(w, seed);
     kube_reflector_free(w->reflector);
-    free(w);
 }
 
 TEST(follows_every_server)

@@ -96,18 +96,13 @@ static const struct row rows[] = {
     {"own trouble", 0, KUBE_LOCAL, "", "", -1, -EIO, "words", KUBE_RETRY_NO, true},
 };
 
-static struct kube_response response_of(const struct row *row)
+static struct kube_response row_response(const struct row *row)
 {
-    return (struct kube_response){.failure = row->failure,
-                                  .failure_text = row->failure == KUBE_ANSWERED ? NULL : "words",
-                                  .http_code = row->http,
-                                  .content_type = row->type,
-                                  .body = row->body,
-                                  .body_len = strlen(row->body),
-                                  .retry_after_s = row->retry_after_s,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
+    struct kube_response res = response_of(row->failure, row->http, row->body);
+    res.failure_text = row->failure == KUBE_ANSWERED ? NULL : "words";
+    res.content_type = row->type;
+    res.retry_after_s = row->retry_after_s;
+    return res;
 }
 
 TEST(codes_and_texts)
@@ -115,7 +110,7 @@ TEST(codes_and_texts)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct kube_request req = {.what = (char *)"create pod 'a'",
                                          .path = (char *)"/api/v1/namespaces/n/pods"};
-        const struct kube_response res = response_of(&rows[i]);
+        const struct kube_response res = row_response(&rows[i]);
         struct err err = {0};
         const int r = kube_check(&req, &res, &err);
         if (r != rows[i].code || strstr(err.msg, rows[i].text) == NULL) {
@@ -166,7 +161,7 @@ TEST(verdicts)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (int repeatable = 0; repeatable <= 1; repeatable++) {
             const struct kube_request req = {.is_repeatable = repeatable};
-            const struct kube_response res = response_of(&rows[i]);
+            const struct kube_response res = row_response(&rows[i]);
             struct kube_retry retry;
             kube_retry_init(&retry, 10, 1);
             int64_t wait_ns = -1;

@@ -26,7 +26,7 @@ TEST(texts)
         {"299 - \"a\033[31mb\"", "[a [31mb]"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf got = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
         const char *at = rows[i].header;
         for (char *text; (text = kube_warning_next(&at)) != NULL; free(text)) {
             buf_printf(&got, "[%s]", text);
@@ -35,13 +35,12 @@ TEST(texts)
             fail_msg("'%s': expected '%s', got '%s'", rows[i].header, rows[i].texts,
                      buf_cstr(&got));
         }
-        buf_done(&got);
     }
 }
 
 TEST(each_once)
 {
-    struct kube_warnings w = {0};
+    _cleanup_(kube_warnings_done) struct kube_warnings w = {0};
     char text[16];
     assert_true(kube_warnings_add(&w, "a"));
     assert_false(kube_warnings_add(&w, "a"));
@@ -52,5 +51,4 @@ TEST(each_once)
     assert_false(kube_warnings_add(&w, "0"));
     assert_true(kube_warnings_add(&w, "a")); /* the oldest is forgotten */
     assert_int_equal(w.n, KUBE_WARNINGS_MAX);
-    kube_warnings_done(&w);
 }

@@ -35,12 +35,11 @@ static void assert_events(size_t first, size_t second)
         struct err err = {0};
         /* A copy of exactly these bytes: a read beyond them is seen by the sanitizer. */
         const size_t len = cuts[i + 1] - cuts[i];
-        char *piece = xmalloc(len + 1);
+        _cleanup_(freep) char *piece = xmalloc(len + 1);
         memcpy(piece, stream + cuts[i], len);
         if (kube_watch_parser_feed(&p, piece, len, &err) < 0) {
             fail_msg("cut at %zu and %zu: %s", first, second, err.msg);
         }
-        free(piece);
     }
     assert_string_equal(buf_cstr(&seen), events);
     buf_done(&seen);
@@ -109,8 +108,8 @@ TEST(refuses_what_is_no_event)
 /* A line that never ends is refused at the limit, not when memory is out. */
 TEST(refuses_an_endless_line)
 {
-    struct buf seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(buf_done) struct buf seen = BUF_INIT;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     struct err err = {0};
     kube_watch_parser_init(&p, 80, note_event, &seen);
     for (int i = 0; i < 80; i++) {
@@ -118,8 +117,6 @@ TEST(refuses_an_endless_line)
     }
     assert_int_equal(kube_watch_parser_feed(&p, " ", 1, &err), -E2BIG);
     assert_string_equal(err.msg, "a watch line exceeds 80 bytes");
-    kube_watch_parser_done(&p);
-    buf_done(&seen);
 }
 
 /* The project's limit: a line of 16 MiB is read, one byte more is not, and never kept. */
@@ -129,8 +126,8 @@ TEST(holds_the_real_limit)
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"x\":\"";
     static const char tail[] = "\"}}}";
     for (int over = 0; over <= 1; over++) {
-        struct buf seen = BUF_INIT, line = BUF_INIT;
-        struct kube_watch_parser p;
+        _cleanup_(buf_done) struct buf seen = BUF_INIT, line = BUF_INIT;
+        _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
         kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
         buf_puts(&line, head);
         while (line.len < KUBE_LINE_MAX - strlen(tail) + (size_t)over) {
@@ -148,9 +145,6 @@ TEST(holds_the_real_limit)
         }
         assert_int_equal(r, over ? -E2BIG : 0);
         assert_string_equal(buf_cstr(&seen), over ? "" : "0 big@\n");
-        kube_watch_parser_done(&p);
-        buf_done(&seen);
-        buf_done(&line);
     }
 }
 
@@ -172,14 +166,13 @@ TEST(reset_forgets_half_a_line)
 TEST(large_integers_do_not_spoil_the_rest)
 {
     static const char text[] = "{\"a\":100000000000000000000,\"b\":[1,2.5,{\"c\":-7}],\"d\":1e3}";
-    json_t *json;
+    _cleanup_(json_decrefp) json_t *json;
     assert_int_equal(kube_json_load(text, sizeof(text) - 1, &json, NULL), 0);
     assert_true(json_is_real(json_object_get(json, "a")));
     json_t *list = json_object_get(json, "b");
     assert_true(json_is_integer(json_array_get(list, 0)));
     assert_true(json_is_real(json_array_get(list, 1)));
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 2), "c")), -7);
-    json_decref(json);
 }
 
 TEST(managed_fields_are_not_parsed)
@@ -206,7 +199,7 @@ TEST(managed_fields_are_not_parsed)
         {"alone", "\"managedFields\":[1]", NULL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        json_t *json = NULL;
+        _cleanup_(json_decrefp) json_t *json = NULL;
         struct err err = {0};
         const int r =
             kube_json_load_lean(rows[i].text, strlen(rows[i].text), rows[i].skip, &json, &err);
@@ -218,7 +211,6 @@ TEST(managed_fields_are_not_parsed)
             fail_msg("row '%s': expected %s, got %s %s", rows[i].name, rows[i].expected, got,
                      err.msg);
         }
-        json_decref(json);
     }
 }
 
@@ -258,8 +250,8 @@ TEST(lists_are_read_item_by_item)
         {"a bad rest", "{\"items\":[{\"b\":2}],}", "", NULL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct buf items = BUF_INIT;
-        json_t *rest = NULL;
+        _cleanup_(buf_done) struct buf items = BUF_INIT;
+        _cleanup_(json_decrefp) json_t *rest = NULL;
         struct err err = {0};
         const int r = kube_json_load_list(rows[i].text, strlen(rows[i].text), "env", note_item,
                                           &items, &rest, &err);
@@ -271,7 +263,5 @@ TEST(lists_are_read_item_by_item)
             fail_msg("row '%s': got %d '%s' and %s, %s", rows[i].name, r, buf_cstr(&items), got,
                      err.msg);
         }
-        json_decref(rest);
-        buf_done(&items);
     }
 }

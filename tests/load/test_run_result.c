@@ -3,11 +3,11 @@
 #include "load/run_result.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
 #include "../store/schema_v10.h"
+#include "../store/store_folder.h"
 #include "result_fixture.h"
 
 #define SWEEP "{grid: {pservers: [1], trainers: [1, 2]}}"
@@ -15,7 +15,7 @@
 
 struct stored {
     struct fixture f;
-    char folder[64];
+    char folder[64], url[96];
     struct store *store;
 };
 
@@ -35,10 +35,7 @@ static void set_phase(struct stored *s, enum run_phase phase)
 /* All rows of the fixture as a run that succeeded. */
 static void stored_init(struct stored *s)
 {
-    (void)snprintf(s->folder, sizeof(s->folder), "/tmp/benchd-load-XXXXXX");
-    assert_non_null(mkdtemp(s->folder));
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", s->folder);
-    assert_int_equal(store_open(url, true, &s->store, NULL), 0);
+    s->store = store_in_folder(s->folder, s->url);
     const struct run_def *def = s->f.def;
     _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
     const struct run_row row = {.uid = def->uid,
@@ -57,12 +54,7 @@ static void stored_init(struct stored *s)
 static void stored_done(struct stored *s)
 {
     store_close(s->store);
-    static const char *const names[] = {"results.db", "results.db-wal", "results.db-shm"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        _cleanup_(freep) char *path = xasprintf("%s/%s", s->folder, names[i]);
-        (void)unlink(path);
-    }
-    assert_int_equal(rmdir(s->folder), 0);
+    store_folder_remove(s->folder);
     fixture_done(&s->f);
 }
 
@@ -130,14 +122,13 @@ static void exec(const struct stored *s, const char *sql)
 
 TEST(records_are_not_read_again)
 {
-    struct stored s = {0};
+    _cleanup_(stored_done) struct stored s = {0};
     init(&s);
     load_both(&s, 0);
     exec(&s, "UPDATE replicas SET zstd = X''");
     load_both(&s, 0);
     set_phase(&s, RUN_RUNNING); /* it was resumed */
     load_both(&s, 0);
-    stored_done(&s);
 }
 
 /* Those of one attempt are enough to read all rows, or to say that they are damaged. */
@@ -149,13 +140,12 @@ TEST(rows_are_read_where_figures_are_missing)
         "UPDATE machine SET facts = '{'",
     };
     for (size_t i = 0; i < N_ROWS(changes); i++) {
-        struct stored s = {0};
+        _cleanup_(stored_done) struct stored s = {0};
         init(&s);
         exec(&s, changes[i]);
         load_both(&s, 0);
         exec(&s, "UPDATE replicas SET zstd = X''");
         load_both(&s, -EBADMSG);
-        stored_done(&s);
     }
     struct stored s = {0};
     init(&s);
@@ -169,7 +159,7 @@ TEST(rows_are_read_where_figures_are_missing)
 TEST(an_upgrade_makes_them)
 {
     for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
-        struct stored s = {0};
+        _cleanup_(stored_done) struct stored s = {0};
         init(&s);
         store_close(s.store);
         exec(&s, back_to_version_10);
@@ -182,14 +172,13 @@ TEST(an_upgrade_makes_them)
             exec(&s, "UPDATE replicas SET zstd = X''");
         }
         load_both(&s, is_damaged ? -EBADMSG : 0);
-        stored_done(&s);
     }
 }
 
 /* Rows of a large run are read point by point. */
 TEST(a_huge_run_is_read)
 {
-    struct stored s = {0};
+    _cleanup_(stored_done) struct stored s = {0};
     fixture_init(&s.f, "{grid: {pservers: [1], trainers: [1000]}}",
                  "  baseline: {kind: Point, where: {trainers: 1000}}\n  repeats: {min: 320}\n", 0);
     fixture_throughput(&s.f, 0, 0, 60000);
@@ -198,5 +187,4 @@ TEST(a_huge_run_is_read)
     load_both(&s, 0);
     exec(&s, "UPDATE attempt SET figures = NULL");
     load_both(&s, 0);
-    stored_done(&s);
 }

@@ -19,10 +19,9 @@ static char *split(const char *text, size_t len, size_t piece)
     log_lines_init(&l, on_line, &out);
     for (size_t at = 0; at < len; at += piece) {
         const size_t n = len - at < piece ? len - at : piece;
-        char *copy = xmalloc(n);
+        _cleanup_(freep) char *copy = xmalloc(n);
         memcpy(copy, text + at, n);
         log_lines_feed(&l, copy, n);
-        free(copy);
     }
     log_lines_end(&l);
     log_lines_done(&l);
@@ -55,9 +54,8 @@ TEST(lines_are_split_and_cleaned)
         print_message("# row '%s'\n", rows[i].name);
         const size_t len = rows[i].len == 0 ? strlen(rows[i].text) : rows[i].len;
         for (size_t piece = 1; piece <= len + 1; piece++) {
-            char *lines = split(rows[i].text, len, piece);
+            _cleanup_(freep) char *lines = split(rows[i].text, len, piece);
             assert_string_equal(lines, rows[i].lines);
-            free(lines);
         }
     }
 }
@@ -65,15 +63,14 @@ TEST(lines_are_split_and_cleaned)
 TEST(long_lines_are_cut)
 {
     const size_t len = 3 * LOG_LINE_MAX;
-    char *text = xmalloc(len + 3);
+    _cleanup_(freep) char *text = xmalloc(len + 3);
     memset(text, 'x', len);
     memcpy(text + len, "\ny\n", 3);
     static const size_t pieces[] = {1, 1000, LOG_LINE_MAX, 100000};
     for (size_t i = 0; i < N_ROWS(pieces); i++) {
-        char *lines = split(text, len + 3, pieces[i]);
+        _cleanup_(freep) char *lines = split(text, len + 3, pieces[i]);
         assert_int_equal(strlen(lines), LOG_LINE_MAX + 3);
         assert_string_equal(lines + LOG_LINE_MAX, "|y|");
-        free(lines);
     }
     struct log_lines l;
     struct buf out = BUF_INIT;
@@ -84,7 +81,6 @@ TEST(long_lines_are_cut)
     assert_true(l.partial.cap <= 2 * LOG_LINE_MAX);
     log_lines_done(&l);
     buf_done(&out);
-    free(text);
 }
 
 TEST(prefixes)

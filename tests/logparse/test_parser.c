@@ -12,6 +12,9 @@
 
 #define S INT64_C(1000000000)
 
+FREEP(log_rule_free, struct log_rule)
+FREEP(log_parser_free, struct log_parser)
+
 static struct log_rule *rule_of(const char *lines)
 {
     struct diags diags = {0};
@@ -104,26 +107,24 @@ TEST(figures_become_one)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct log_rule *rule = rule_of(rows[i].lines);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(rows[i].lines);
         const size_t len = strlen(rows[i].log);
         for (size_t piece = 1; piece <= len; piece += piece < 4 ? 1 : len) {
-            struct log_parser *p = parser_of(&rows[i], rule);
+            _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&rows[i], rule);
             for (size_t at = 0; at < len; at += piece) {
                 const size_t n = len - at < piece ? len - at : piece;
                 log_parser_feed(p, LOG_STDOUT, rows[i].log + at, n, 0);
             }
             log_parser_end(p, 0);
             check_result(&rows[i], p);
-            log_parser_free(p);
         }
-        log_rule_free(rule);
     }
 }
 
 /* The phases of the lines that are measured, and of no other, with their steps and their time. */
 TEST(phases_add_up)
 {
-    struct log_rule *rule = rule_of(
+    _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(
         "- {kind: Epoch, scope: Job, skip: {lines: 1}, pattern: '(?<rate>) img/s, (?<steps>) "
         "steps: (?:data (?<data_s>) s, )?backward (?<backward_s>) s, wait (?<wait_s>) s'}\n");
     const struct row row = {.batch = 10, .trainers = 2};
@@ -153,15 +154,15 @@ TEST(phases_add_up)
     assert_int_equal(r.summary.phase_ns[PHASE_BACKWARD], 0);
     summary_done(&r.summary);
     log_parser_free(p);
-    log_rule_free(rule);
 }
 
 /* Lines without a stamp of their own have that of their arrival. */
 TEST(arrival_counts)
 {
-    struct log_rule *rule = rule_of("- {kind: Step, pattern: 'step (?<step>) loss (?<loss>)'}\n");
+    _cleanup_(log_rule_freep) struct log_rule *rule =
+        rule_of("- {kind: Step, pattern: 'step (?<step>) loss (?<loss>)'}\n");
     const struct row row = {.batch = 32};
-    struct log_parser *p = parser_of(&row, rule);
+    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
     log_parser_feed(p, LOG_STDERR, "step 0 loss 3\nstep 10 lo", 24, 5 * S);
     log_parser_feed(p, LOG_STDOUT, "other\n", 6, 10 * S);
     log_parser_feed(p, LOG_STDERR, "ss 2\nstep 20 loss 1", 19, 15 * S);
@@ -173,8 +174,6 @@ TEST(arrival_counts)
     assert_int_equal(r.n_step_ns, 20);
     assert_int_equal(r.step_ns[0], S);
     summary_done(&r.summary);
-    log_parser_free(p);
-    log_rule_free(rule);
 }
 
 /* ---- no figure ---- */
@@ -222,19 +221,16 @@ TEST(why_there_is_no_figure)
     };
     for (size_t i = 0; i < N_ROWS(misses); i++) {
         print_message("# row '%s'\n", misses[i].name);
-        struct log_rule *rule = rule_of(misses[i].lines);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(misses[i].lines);
         const struct row row = {.warmup = misses[i].warmup};
-        struct log_parser *p = parser_of(&row, rule);
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
         log_parser_feed(p, LOG_STDOUT, misses[i].log, strlen(misses[i].log), 0);
         log_parser_end(p, 0);
         struct log_result r;
         assert_int_equal(log_parser_result(p, &r), -ENODATA);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         log_parser_explain(p, &out);
         assert_string_equal(buf_cstr(&out), misses[i].said);
-        buf_done(&out);
-        log_parser_free(p);
-        log_rule_free(rule);
     }
 }
 
@@ -261,8 +257,8 @@ TEST(samples_over_duration_is_the_rate)
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         print_message("# %s", cases[i].log);
-        struct log_rule *rule = rule_of(cases[i].lines);
-        struct log_parser *p = parser_of(&(struct row){0}, rule);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(cases[i].lines);
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&(struct row){0}, rule);
         log_parser_feed(p, LOG_STDOUT, cases[i].log, strlen(cases[i].log), 0);
         log_parser_end(p, 0);
         struct log_result r;
@@ -275,8 +271,6 @@ TEST(samples_over_duration_is_the_rate)
         assert_int_equal(s->source.unit, UNIT_RUNS);
         assert_true(s->source.is_job == (cases[i].lines == by_rate));
         summary_done(&r.summary);
-        log_parser_free(p);
-        log_rule_free(rule);
     }
 }
 
@@ -374,9 +368,9 @@ TEST(evaluations_have_times)
     };
     for (size_t i = 0; i < N_ROWS(kept); i++) {
         print_message("# row '%s'\n", kept[i].name);
-        struct log_rule *rule = rule_of(kept[i].rule);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(kept[i].rule);
         const struct row row = {.trainers = 1};
-        struct log_parser *p = parser_of(&row, rule);
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
         double now_s = 0;
         for (const char *at = kept[i].log; *at != '\0'; at += strcspn(at, "\n") + 1) {
             if (*at == '@') {
@@ -403,18 +397,16 @@ TEST(evaluations_have_times)
             assert_int_equal(kept[i].n, 0);
         }
         summary_done(&r.summary);
-        log_parser_free(p);
-        log_rule_free(rule);
     }
 }
 
 /* A median over more lines than are kept, and more steps than are kept. */
 TEST(long_logs_stay_small)
 {
-    struct log_rule *rule =
+    _cleanup_(log_rule_freep) struct log_rule *rule =
         rule_of("- {kind: Step, aggregate: Median, unit: steps, pattern: '^(?<rate>) img/s'}\n");
     const struct row row = {0};
-    struct log_parser *p = parser_of(&row, rule);
+    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
     for (int i = 0; i < 300000; i++) {
         char line[32];
         const int n = snprintf(line, sizeof(line), "%d img/s\n", i % 1000 + 1);
@@ -426,20 +418,18 @@ TEST(long_logs_stay_small)
     assert_true(fabs(r.rate - 500.5) < 10);
     assert_int_equal(r.n_step_ns, 0);
     summary_done(&r.summary);
-    log_parser_free(p);
-    log_rule_free(rule);
 }
 
 /* Each of these patterns looks at the rest of the line from each of its 8,000 places, in few steps:
  * all of them took seconds for a line. */
 TEST(a_rule_that_takes_too_long)
 {
-    struct buf lines = BUF_INIT;
+    _cleanup_(buf_done) struct buf lines = BUF_INIT;
     buf_puts(&lines, PLAIN);
     for (int i = 1; i < 32; i++) {
         buf_puts(&lines, "- {kind: Step, pattern: '(?:(?=[^y]*+y)|(?=[^z]*+z))(?<rate>) img/s'}\n");
     }
-    struct log_rule *rule = rule_of(buf_cstr(&lines));
+    _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(buf_cstr(&lines));
     char line[8001];
     memset(line, 'x', sizeof(line));
     memcpy(line + sizeof(line) - 1 - 6, " img/s", 6);
@@ -447,8 +437,8 @@ TEST(a_rule_that_takes_too_long)
     const struct log_parser_params params = {
         .rule = rule, .role = ROLE_TRAINER, .cpu_ns = clock_thread_cpu_ns};
     for (int is_slow = 0; is_slow <= 1; is_slow++) {
-        struct log_parser *p = log_parser_new(&params);
-        struct buf why = BUF_INIT;
+        _cleanup_(log_parser_freep) struct log_parser *p = log_parser_new(&params);
+        _cleanup_(buf_done) struct buf why = BUF_INIT;
         const int64_t begin_ns = clock_thread_cpu_ns();
         for (int i = 0; i < 3; i++) {
             log_parser_feed(p, LOG_STDOUT, "5 img/s\n", 8, 0);
@@ -466,9 +456,5 @@ TEST(a_rule_that_takes_too_long)
         assert_int_equal(str_has_prefix(buf_cstr(&why), "the log rule mine was given up at line 4: "
                                                         "its patterns take too long\n"),
                          is_slow);
-        buf_done(&why);
-        log_parser_free(p);
     }
-    buf_done(&lines);
-    log_rule_free(rule);
 }

@@ -83,15 +83,13 @@ TEST(every_problem_has_its_place)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].said);
-        struct diags diags = {0};
+        _cleanup_(diags_done) struct diags diags = {0};
         struct log_rule *rule;
         assert_int_equal(log_rule_load(rows[i].text, strlen(rows[i].text), &rule, &diags), -EINVAL);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         diags_format(&diags, "f", rows[i].text, &out);
         if (strstr(buf_cstr(&out), rows[i].said) == NULL) {
             fail_msg("not said: %s\n%s", rows[i].said, buf_cstr(&out));
         }
-        buf_done(&out);
-        diags_done(&diags);
     }
 }

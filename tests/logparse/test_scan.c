@@ -43,26 +43,23 @@ TEST(literals)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].pattern);
-        struct texts l;
+        _cleanup_(texts_done) struct texts l;
         scan_literals(rows[i].pattern, &l);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         vec_each (char *const, it, &l.list) {
             buf_printf(&out, "%s|", *it);
         }
         assert_string_equal(buf_cstr(&out), rows[i].literals);
-        buf_done(&out);
-        texts_done(&l);
     }
 }
 
 TEST(filled_groups)
 {
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     scan_fill_groups("a(?<epoch>)b\\(?<step>)[(?<rate>)](?<loss>x)(?<other>)", &out);
     assert_string_equal(buf_cstr(&out),
                         "a(?<epoch>(?>\\d+(?:,\\d{3})*))b\\(?<step>)[(?<rate>)](?<loss>x)"
                         "(?<other>)");
-    buf_done(&out);
     /* the ')' behind the filled group, and the 'x' behind that */
     const size_t body = strlen("(?>\\d+(?:,\\d{3})*)");
     assert_int_equal(scan_written_offset("a(?<epoch>)x", 3), 3);

@@ -12,6 +12,8 @@
 #define NONE NAN
 #define BATCH 32 /* of the definition */
 
+FREEP(log_rule_free, struct log_rule)
+
 struct seen {
     unsigned n;
     struct log_figure last;
@@ -208,7 +210,7 @@ TEST(each_line_gives_its_number)
     for (size_t i = 0; i < N_ROWS(lines); i++) {
         const struct line_row *row = &lines[i];
         print_message("# %s: %s\n", row->rule, row->line);
-        struct log_rule *rule = log_shipped_load(row->rule);
+        _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load(row->rule);
         assert_non_null(rule);
         struct seen seen = {0};
         struct log_parser *p = log_parser_new(&(struct log_parser_params){
@@ -231,7 +233,6 @@ TEST(each_line_gives_its_number)
         check("loss", seen.last.loss, row->loss);
         check("accuracy", seen.last.accuracy, row->accuracy);
         log_parser_free(p);
-        log_rule_free(rule);
     }
 }
 
@@ -324,7 +325,7 @@ TEST(each_log_gives_its_result)
     for (size_t i = 0; i < N_ROWS(logs); i++) {
         const struct log_row *row = &logs[i];
         print_message("# %s\n", row->name);
-        struct log_rule *rule = log_shipped_load(row->rule);
+        _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load(row->rule);
         assert_non_null(rule);
         struct log_parser *p = log_parser_new(
             &(struct log_parser_params){.rule = rule, .role = row->role, .batch_size = BATCH});
@@ -340,7 +341,6 @@ TEST(each_log_gives_its_result)
         check("samples / duration", (double)s->samples / ((double)s->duration_ns / 1e9), row->rate);
         summary_done(s);
         log_parser_free(p);
-        log_rule_free(rule);
     }
 }
 
@@ -394,7 +394,7 @@ TEST(other_lines_give_nothing)
          "0.1:6171,127.0.0.1:6172 |"), /* theirs, elided */
     };
     for (size_t k = 0; k < log_shipped_count; k++) {
-        struct log_rule *rule = log_shipped_load(log_shipped[k].name);
+        _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load(log_shipped[k].name);
         assert_non_null(rule);
         for (size_t i = 0; i < N_ROWS(others); i++) {
             struct seen seen = {0};
@@ -409,18 +409,16 @@ TEST(other_lines_give_nothing)
             assert_int_equal(log_parser_result(p, &result), -ENODATA);
             log_parser_free(p);
         }
-        log_rule_free(rule);
     }
 }
 
 TEST(names)
 {
     for (size_t i = 0; i < log_shipped_count; i++) {
-        struct log_rule *rule = log_shipped_load(log_shipped[i].name);
+        _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load(log_shipped[i].name);
         assert_non_null(rule);
         assert_string_equal(rule->name, log_shipped[i].name); /* the file is called like its rule */
         assert_true(rule->description[0] != '\0');
-        log_rule_free(rule);
     }
     assert_null(log_shipped_load("torch"));
     assert_string_equal(log_shipped_suggest("torch-dpd"), "torch-ddp");

@@ -70,7 +70,7 @@ TEST(each_line_gives_its_rule)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s\n", rows[i].line);
         struct log_suggestion s;
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         const int r = log_suggest_rule(rows[i].line, strlen(rows[i].line), &who, &s, &out);
         assert_int_equal(r, rows[i].rule == NULL ? -2 : 0);
         assert_string_equal(buf_cstr(&out), rows[i].rule == NULL ? "" : rows[i].rule);
@@ -80,7 +80,6 @@ TEST(each_line_gives_its_rule)
             assert_int_equal(s.guess.unit, rows[i].unit);
             assert_true(fabs(s.guess.rate - rows[i].rate) < 1e-6 * rows[i].rate);
         }
-        buf_done(&out);
     }
 }
 
@@ -91,14 +90,13 @@ TEST(the_best_line_of_a_log)
         "loading 100 files\nstep 1: 0.50 s\nstep 2 took 0.25 s, 100 things/s\n"
         "step 3 took 0.25 s, 300 things/s\n4 things/s\nbye\n";
     struct log_suggestion s;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     assert_int_equal(log_suggest_rule(log, strlen(log), &who, &s, &out), 0);
     assert_string_equal(buf_cstr(&out), "{lines: [{kind: Step, pattern: 'step "
                                         "+(?<step>).*?(?<![\\w.,])(?<rate>) +things/s\\b'}]}");
     assert_int_equal(s.number, 4);
     assert_int_equal(s.guess.n_lines, 2);
     assert_true(fabs(s.guess.rate - 150) < 1e-6); /* two equal steps: 2 / (1/100 + 1/300) */
-    buf_done(&out);
 }
 
 TEST(advice)
@@ -133,17 +131,16 @@ TEST(advice)
     };
     for (size_t i = 0; i < N_ROWS(logs); i++) {
         print_message("# row '%s'\n", logs[i].name);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         log_explain_unread(logs[i].log, strlen(logs[i].log), &who, &out);
         assert_string_equal(buf_cstr(&out), logs[i].said);
-        buf_done(&out);
     }
 }
 
 /* A long output is looked at from its end, from the beginning of a line. */
 TEST(a_long_output)
 {
-    struct buf log = BUF_INIT, out = BUF_INIT;
+    _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
     while (log.len < 2 * LOG_ADVICE_BYTES) {
         buf_puts(&log, "123.4 images/sec\n");
     }
@@ -151,6 +148,4 @@ TEST(a_long_output)
     assert_string_equal(buf_cstr(&out),
                         "the shipped rule torch-ddp reads 3855 lines, 123.4 samples/s "
                         "of this output; write in the system:\n  log: torch-ddp\n");
-    buf_done(&log);
-    buf_done(&out);
 }

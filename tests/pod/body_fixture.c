@@ -8,15 +8,15 @@
 
 const struct replica_id trainer = {{0, 1, 2}, ROLE_TRAINER, 0};
 
+struct run_def *make_run_of(struct spec *spec_take)
+{
+    return run_def_of(spec_take, &(struct run_def_params){.name = "sample-1", .uid = UID});
+}
+
 struct run_def *make_run(const char *from, const char *to)
 {
     _cleanup_(freep) char *text = definition_with(from, to);
-    struct spec *spec = definition_load(text, NULL);
-    struct run_def_params params = {.name = "sample-1", .uid = UID};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
-    return def;
+    return make_run_of(definition_load(text, NULL));
 }
 
 json_t *make_pod(const struct run_def *def, enum pod_naming naming)
@@ -77,8 +77,6 @@ const char *env_of(const json_t *pod, const char *name)
 
 bool identify(const struct run_def *def, json_t *pod, struct replica_id *ret)
 {
-    struct pod_facts *facts = pod_facts_decode(pod);
-    const bool is_of_run = pod_identify(def, facts, ret);
-    free(facts);
-    return is_of_run;
+    _cleanup_(freep) struct pod_facts *facts = pod_facts_decode(pod);
+    return pod_identify(def, facts, ret);
 }

@@ -10,6 +10,8 @@ extern const struct replica_id trainer;
 
 /* "sample-1" of the sample definition, where `from` is replaced by `to`; the caller's. */
 struct run_def *make_run(const char *from, const char *to);
+/* The same of this one. */
+struct run_def *make_run_of(struct spec *spec_take);
 /* The pod of `trainer`, with one server and one trainer in the gang; the caller's. Of POD_BY_IP no
  * trainer's address is known. */
 json_t *make_pod(const struct run_def *def, enum pod_naming naming);

@@ -11,8 +11,8 @@ TEST(policy)
 {
     static const char selector[] = "{\"matchLabels\":{\"app.kubernetes.io/managed-by\":\"benchd\","
                                    "\"benchd.io/run\":\"sample-1\"}}";
-    struct run_def *def = make_run("spec:", "spec:");
-    json_t *body = pod_policy_body(def);
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(json_decrefp) json_t *body = pod_policy_body(def);
     expect(body, "apiVersion", "networking.k8s.io/v1");
     expect(body, "kind", "NetworkPolicy");
     expect(body, "metadata/name", "sample-1-0f4c1de2");
@@ -26,14 +26,12 @@ TEST(policy)
                   selector, selector, selector);
     _cleanup_(freep) char *spec = json_dumps(json_object_get(body, "spec"), JSON_COMPACT);
     assert_string_equal(spec, expected);
-    json_decref(body);
-    run_def_free(def);
 }
 
 /* What DNS needs to answer for p0t0a1-trainer-1.<service>. */
 TEST(slice)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     json_t *slice = pod_slice_body(def, 0, false);
     const struct replica_id id = {{.number = 1}, ROLE_TRAINER, 1};
     pod_slice_add(slice, &id, "10.0.0.7");
@@ -55,19 +53,17 @@ TEST(slice)
     expect(slice, "addressType", "IPv6");
     expect(slice, "endpoints", "[]");
     json_decref(slice);
-    run_def_free(def);
 }
 
 TEST(service_and_secret)
 {
-    struct run_def *def = make_run("spec:", "spec:");
-    json_t *service = pod_service_body(def);
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(json_decrefp) json_t *service = pod_service_body(def);
     expect(service, "metadata/name", "sample-1-0f4c1de2");
     expect(service, "metadata/ownerReferences/0/uid", UID);
     expect(service, "spec/clusterIP", "None");
     expect(service, "spec/selector", ""); /* its addresses are ours to write */
     expect(service, "spec/ports/0/port", "7164");
-    json_decref(service);
 
     static const struct {
         const char *secret, *base64;
@@ -81,14 +77,13 @@ TEST(service_and_secret)
         expect(secret, "immutable", "true");
         json_decref(secret);
     }
-    run_def_free(def);
 }
 
 /* The keys of runs with a launcher, and where pods find them. */
 TEST(a_run_with_a_launcher_has_ssh_keys)
 {
     static const struct ssh_key ssh = {.seed = {1}, .public = {2}};
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     json_t *secret = pod_secret_body(def, (const unsigned char *)"f", 1, &ssh);
     expect(secret, "data/key", "Zg==");
     _cleanup_(freep) char *public = ssh_key_public_dup(&ssh);
@@ -102,7 +97,7 @@ TEST(a_run_with_a_launcher_has_ssh_keys)
     struct point *point = &def->matrix.points[trainer.attempt.point];
     const struct gang_addresses addresses = {.is_pods = true};
     for (uint32_t n = 0; n < 2; n++) {
-        json_t *pod;
+        _cleanup_(json_decrefp) json_t *pod;
         point->replicas[ROLE_LAUNCHER] = n;
         assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_DNS, &pod, NULL), 0);
         _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
@@ -110,7 +105,5 @@ TEST(a_run_with_a_launcher_has_ssh_keys)
             "{\"name\":\"BENCHD_SSH_KEY_FILE\",\"value\":\"/var/run/benchd/id_ed25519\"}";
         assert_int_equal(strstr(text, var) != NULL, n);
         assert_null(strstr(text, public64)); /* what is secret is in no pod */
-        json_decref(pod);
     }
-    run_def_free(def);
 }

@@ -6,8 +6,8 @@
 
 TEST(pod_by_dns)
 {
-    struct run_def *def = make_run("spec:", "spec:");
-    json_t *pod = make_pod(def, POD_BY_DNS);
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     static const struct {
         const char *path, *value;
     } fields[] = {
@@ -55,31 +55,27 @@ TEST(pod_by_dns)
     assert_string_equal(env_of(pod, "BENCHD_TRAINER_ADDRS"), "p0t1a2-trainer-0.s:7164");
     assert_string_equal(env_of(pod, "BENCHD_SECRET_FILE"), "/var/run/benchd/key");
     assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/dev/termination-log");
-    json_decref(pod);
-    run_def_free(def);
 }
 
 TEST(pod_by_ip)
 {
-    struct run_def *def = make_run("spec:", "spec:");
-    json_t *pod = make_pod(def, POD_BY_IP);
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_IP);
     expect(pod, "spec/hostname", "");
     expect(pod, "spec/subdomain", "");
     assert_string_equal(env_of(pod, "BENCHD_PSERVER_ADDRS"), "p0t1a2-pserver-0.s:7164");
     assert_null(env_of(pod, "BENCHD_TRAINER_ADDRS"));
-    json_decref(pod);
-    run_def_free(def);
 }
 
 TEST(another_number_is_the_same_as_another_pod)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     static char *list[] = {"p0.s:7164"};
     struct gang_addresses addresses = {.of_role = {list, list}, .is_pods = true};
     for (int naming = POD_BY_IP; naming <= POD_BY_DNS; naming++) {
         for (enum role role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
             const struct replica_id first = {{0, 1, 2}, role, 0}, other = {{0, 1, 2}, role, 17};
-            json_t *made, *renumbered;
+            _cleanup_(json_decrefp) json_t *made, *renumbered;
             assert_int_equal(
                 pod_body(def, &first, &addresses, (enum pod_naming)naming, &renumbered, NULL), 0);
             assert_int_equal(
@@ -87,18 +83,15 @@ TEST(another_number_is_the_same_as_another_pod)
             assert_false(json_equal(made, renumbered));
             pod_body_renumber(def, &other, (enum pod_naming)naming, renumbered);
             assert_true(json_equal(made, renumbered));
-            json_decref(made);
-            json_decref(renumbered);
         }
     }
-    run_def_free(def);
 }
 
 /* The pod says which replica it is; another run's uid, or a missing label,
  * and it is none of ours. */
 TEST(identity_comes_back)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
     assert_true(identify(def, pod, &id));
@@ -113,7 +106,6 @@ TEST(identity_comes_back)
     json_object_set_new(owner, "uid", json_string("0f4c1de2-7777-4a4a-9999-000000000002"));
     assert_false(identify(def, pod, &id));
     json_decref(pod);
-    run_def_free(def);
 }
 
 /* Labels can be edited; no number of theirs leads out of the matrix. */
@@ -122,15 +114,14 @@ TEST(a_replica_that_the_run_does_not_have_is_none)
     static const char *const wrong[][2] = {{"benchd.io/point", "99999"},
                                            {"benchd.io/point", "4294967295"},
                                            {"benchd.io/replica-index", "400000000"}};
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     const uint32_t n = def->matrix.points[trainer.attempt.point].replicas[ROLE_TRAINER];
     struct replica_id id;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        json_t *pod = make_pod(def, POD_BY_DNS);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
         json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
         json_object_set_new(labels, wrong[i][0], json_string(wrong[i][1]));
         assert_false(identify(def, pod, &id));
-        json_decref(pod);
     }
     json_t *pod = make_pod(def, POD_BY_DNS);
     json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
@@ -143,17 +134,15 @@ TEST(a_replica_that_the_run_does_not_have_is_none)
     json_object_set_new(labels, "benchd.io/replica-index", json_string("0"));
     assert_false(identify(def, pod, &id));
     json_decref(pod);
-    run_def_free(def);
 }
 
 TEST(addresses)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     _cleanup_(freep) char *dns = pod_dns_address(def, &trainer);
     _cleanup_(freep) char *v4 = pod_ip_address("10.0.0.7");
     _cleanup_(freep) char *v6 = pod_ip_address("fd00::7");
     assert_string_equal(dns, "p0t1a2-trainer-0.sample-1-0f4c1de2:7164");
     assert_string_equal(v4, "10.0.0.7:7164");
     assert_string_equal(v6, "[fd00::7]:7164");
-    run_def_free(def);
 }

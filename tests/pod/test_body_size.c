@@ -27,10 +27,7 @@ static struct run_def *make_large_run(enum kind kind, uint32_t n)
         systems[kind], n);
     struct spec *spec = definition_load(text, NULL);
     struct run_def_params params = {.name = "a-run-with-a-long-name-of-37-letters", .uid = UID};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
-    return def;
+    return run_def_of(spec, &params);
 }
 
 static char **make_addresses(const struct run_def *def, enum role role, uint32_t n)
@@ -67,7 +64,7 @@ static size_t longest_variable(const json_t *pod)
 /* All trainers' pods as they are posted; ret_longest: of all variables. */
 static size_t bytes_of_gang(enum kind kind, uint32_t n, size_t *ret_longest)
 {
-    struct run_def *def = make_large_run(kind, n);
+    _cleanup_(run_def_freep) struct run_def *def = make_large_run(kind, n);
     char **servers = make_addresses(def, ROLE_PSERVER, 20);
     char **trainers = make_addresses(def, ROLE_TRAINER, n);
     const struct gang_addresses addresses = {
@@ -91,7 +88,6 @@ static size_t bytes_of_gang(enum kind kind, uint32_t n, size_t *ret_longest)
     json_decref(pod);
     free_addresses(servers);
     free_addresses(trainers);
-    run_def_free(def);
     return bytes;
 }
 

@@ -8,7 +8,7 @@
 
 TEST(foreign_systems_need_a_command)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     struct err err = {0};
     assert_int_equal(pod_check_systems(def->spec, &err), 0);
     free(def->spec->systems.items[0].profile);
@@ -27,7 +27,6 @@ TEST(foreign_systems_need_a_command)
     def->spec->roles[ROLE_TRAINER].template = NULL;
     assert_int_equal(pod_check_systems(def->spec, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "spec.roles.trainer has no template"));
-    run_def_free(def);
 }
 
 /* A pod of a system's own image runs the image's command, with the arguments of the definition. */
@@ -54,13 +53,10 @@ TEST(an_image_of_its_own_brings_the_command)
         struct spec *spec = definition_load(text, NULL);
         struct err err = {0};
         assert_int_equal(pod_check_systems(spec, &err), rows[i].is_good ? 0 : -EINVAL);
-        struct run_def_params params = {.name = "sample-1", .uid = UID};
-        struct run_def *def;
-        struct diags diags = {0};
-        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def = make_run_of(spec);
         const struct replica_id worker = {{0, 1, 2}, ROLE_WORKER, 0};
         const struct gang_addresses unknown = {.is_pods = true};
-        json_t *pod = NULL;
+        _cleanup_(json_decrefp) json_t *pod = NULL;
         assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
         json_t *container =
             json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0);
@@ -71,20 +67,17 @@ TEST(an_image_of_its_own_brings_the_command)
         if (rows[i].args != NULL) {
             expect(pod, "spec/containers/0/args", rows[i].args);
         }
-        json_decref(pod);
-        run_def_free(def);
     }
 }
 
 /* Only processes of one machine have links of their own. */
 TEST(pods_have_no_shaped_links)
 {
-    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
     struct err err = {0};
     def->spec->workload.link.bits_per_s = 1000000000;
     assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "links are shaped between the processes of one machine"));
-    run_def_free(def);
 }
 
 /* Our own values are data: Kubernetes must not expand them. */
@@ -92,9 +85,8 @@ TEST(values_are_not_expanded)
 {
     struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: Cifar10, path: "
                                                                  "/d/$(BENCHD_RUN)/$$/$x}");
-    json_t *pod = make_pod(def, POD_BY_DNS);
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     assert_string_equal(env_of(pod, "BENCHD_DATA"), "cifar10:/d/$$(BENCHD_RUN)/$$$/$x");
-    json_decref(pod);
     run_def_free(def);
 }
 
@@ -113,13 +105,10 @@ TEST(a_system_in_a_pod)
     struct spec *spec = definition_load(text, NULL);
     struct err err = {0};
     assert_int_equal(pod_check_systems(spec, &err), 0);
-    struct run_def_params params = {.name = "sample-1", .uid = UID};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run_of(spec);
     const struct replica_id worker = {{0, 1, 2}, ROLE_WORKER, 0};
     const struct gang_addresses unknown = {.is_pods = true};
-    json_t *pod;
+    _cleanup_(json_decrefp) json_t *pod;
     assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
     expect(pod, "spec/containers/0/image", "mine:1");
     expect(pod, "spec/containers/0/name", "main");
@@ -137,8 +126,6 @@ TEST(a_system_in_a_pod)
         rank = str_eq(name, "RANK") ? i : rank;
     }
     assert_true(index < rank);
-    json_decref(pod);
-    run_def_free(def);
 }
 
 /* `expected` may have one %s, which stands for `value`. */
@@ -182,23 +169,17 @@ TEST(swept_images_and_nodes)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s', %s\n", rows[i].system, rows[i].path);
         _cleanup_(freep) char *full = xasprintf(text, rows[i].system, rows[i].path);
-        struct spec *spec = definition_load(full, NULL);
-        struct run_def_params params = {.name = "sample-1", .uid = UID};
-        struct run_def *def;
-        struct diags diags = {0};
-        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def = make_run_of(definition_load(full, NULL));
         assert_int_equal(def->matrix.n_swept, 2);
         for (uint32_t point = 0; point < 2; point++) {
             const struct replica_id worker = {{point, 0, 0}, ROLE_WORKER, 0};
             const struct gang_addresses unknown = {.is_pods = true};
-            json_t *pod;
+            _cleanup_(json_decrefp) json_t *pod;
             struct err err;
             assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
             expect_with(pod, "spec/containers/0/image", rows[i].image, values[point]);
             expect_with(pod, "spec/nodeSelector", rows[i].nodes, values[point]);
-            json_decref(pod);
         }
-        run_def_free(def);
     }
 }
 
@@ -214,11 +195,7 @@ TEST(rendezvous_in_pods)
         "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
         "  sweep: {grid: {workers: [2]}}\n"
         "  roles: {worker: {replicas: {from: workers}}}\n";
-    struct spec *spec = definition_load(text, NULL);
-    struct run_def_params params = {.name = "sample-1", .uid = UID};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run_of(definition_load(text, NULL));
     static char *list[] = {"w0.s:7164", "w1.s:7164"};
     const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
     const struct replica_id second = {{0, 0, 0}, ROLE_WORKER, 1};
@@ -239,7 +216,6 @@ TEST(rendezvous_in_pods)
     json_decref(pod);
     assert_false(pod_body_is_alike(def, 0));
     assert_true(pod_body_is_alike(def, 1));
-    run_def_free(def);
 }
 
 /* A ring of benchworker's own workers needs addresses before its pods run; one
@@ -253,11 +229,7 @@ TEST(workers_by_ip)
         "  workload: {model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce}}\n"
         "  sweep: {grid: {workers: [1, 2]}}\n"
         "  roles: {worker: {replicas: {from: workers}}}\n";
-    struct spec *spec = definition_load(text, NULL);
-    struct run_def_params params = {.name = "sample-1", .uid = UID};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run_of(definition_load(text, NULL));
     static char *list[] = {"w0.s:7164", "w1.s:7164"};
     const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
     const struct replica_id alone = {{0, 0, 0}, ROLE_WORKER, 0},
@@ -274,5 +246,4 @@ TEST(workers_by_ip)
     assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
     assert_string_equal(err.msg, "system 'ours': a worker needs the address of the next one, which "
                                  "addressing Ip does not give; write addressing: Dns");
-    run_def_free(def);
 }

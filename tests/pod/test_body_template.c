@@ -9,7 +9,7 @@
 
 TEST(template_stays)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER
                  "      template:\n"
                  "        metadata: {labels: {team: a}, annotations: {note: b}}\n"
@@ -29,7 +29,7 @@ TEST(template_stays)
                  "            - {name: HOME, value: \"$(PWD)\"}\n"
                  "            - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}\n"
                  "            - {name: BENCHD_ROLE, value: pserver}\n");
-    json_t *pod = make_pod(def, POD_BY_DNS);
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     expect(pod, "metadata/labels/team", "a");
     expect(pod, "metadata/annotations/note", "b");
     expect(pod, "spec/activeDeadlineSeconds", "60");
@@ -43,14 +43,12 @@ TEST(template_stays)
     assert_string_equal(env_of(pod, "HOME"), "$(PWD)");
     assert_string_equal(env_of(pod, "BENCHD_ROLE"), "trainer");
     assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/tmp/end");
-    json_decref(pod);
-    run_def_free(def);
 }
 
 /* A key with nothing behind it is YAML's way to say nothing; our own things must come in. */
 TEST(nothing_behind_a_key)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
                                           "        metadata: {labels: , annotations: }\n"
                                           "        spec:\n"
@@ -59,29 +57,25 @@ TEST(nothing_behind_a_key)
                                           "          containers:\n"
                                           "          - name: work\n"
                                           "            volumeMounts:\n");
-    json_t *pod = make_pod(def, POD_BY_DNS);
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
     assert_true(identify(def, pod, &id));
     expect(pod, "spec/securityContext/fsGroup", "65532");
     expect(pod, "spec/volumes/0/name", "benchd-key");
     expect(pod, "spec/containers/0/volumeMounts/0/name", "benchd-key");
-    json_decref(pod);
-    run_def_free(def);
 }
 
 /* Without a group of its own, a volume's files belong to the group that the container runs as. */
 TEST(the_key_belongs_to_the_templates_group)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
                                           "        spec:\n"
                                           "          securityContext: {runAsGroup: 8}\n"
                                           "          containers: [{name: work}]\n");
-    json_t *pod = make_pod(def, POD_BY_DNS);
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     expect(pod, "spec/securityContext/runAsGroup", "8");
     expect(pod, "spec/securityContext/fsGroup", "8");
-    json_decref(pod);
-    run_def_free(def);
 }
 
 TEST(account_of_the_template_stays)
@@ -98,19 +92,17 @@ TEST(account_of_the_template_stays)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *to = xasprintf(
             NEW_TRAINER "      template: {spec: {%s containers: [{name: main}]}}\n", rows[i].spec);
-        struct run_def *def = make_run(OLD_TRAINER, to);
-        json_t *pod = make_pod(def, POD_BY_IP);
+        _cleanup_(run_def_freep) struct run_def *def = make_run(OLD_TRAINER, to);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_IP);
         pod_body_set_account(pod, rows[i].account);
         expect(pod, "spec/serviceAccountName", rows[i].expected);
-        json_decref(pod);
-        run_def_free(def);
     }
 }
 
 /* A parameter may write anywhere: the pod that it makes is checked too. */
 TEST(parameters_cannot_break_rules)
 {
-    struct run_def *def =
+    _cleanup_(run_def_freep) struct run_def *def =
         make_run("batch_size: [16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, "
                  "trainer], paths: [/spec/containers/0/resources/requests/cpu]}]\n",
                  "batch_size: [16], account: [benchd]}\n  parameters:\n  - name: account\n    "
@@ -121,5 +113,4 @@ TEST(parameters_cannot_break_rules)
     assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
     assert_string_equal(err.msg, "template of trainer: spec.serviceAccountName: 'benchd' is "
                                  "benchd's own; use another one");
-    run_def_free(def);
 }

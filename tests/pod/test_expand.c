@@ -46,24 +46,22 @@ static struct texts make_env(void)
 
 TEST(as_kubernetes)
 {
-    struct texts env = make_env();
+    _cleanup_(texts_done) struct texts env = make_env();
     assert_int_equal(env.list.len, 5);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *got = expand(rows[i].text, &env);
         print_message("# '%s'\n", rows[i].text);
         assert_string_equal(got, rows[i].expected);
     }
-    texts_done(&env);
 }
 
 TEST(what_is_escaped_stays)
 {
-    struct texts env = make_env();
+    _cleanup_(texts_done) struct texts env = make_env();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *escaped = expand_escape(rows[i].text);
         _cleanup_(freep) char *got = expand(escaped, &env);
         print_message("# '%s' as '%s'\n", rows[i].text, escaped);
         assert_string_equal(got, rows[i].text);
     }
-    texts_done(&env);
 }

@@ -10,13 +10,11 @@
 static struct pod_facts *facts_of(const char *text)
 {
     json_error_t error;
-    json_t *pod = json_loads(text, JSON_ALLOW_NUL, &error);
+    _cleanup_(json_decrefp) json_t *pod = json_loads(text, JSON_ALLOW_NUL, &error);
     if (pod == NULL) {
         fail_msg("%s: %s", error.text, text);
     }
-    struct pod_facts *facts = pod_facts_decode(pod);
-    json_decref(pod);
-    return facts;
+    return pod_facts_decode(pod);
 }
 
 static int64_t date(const char *text)

@@ -16,10 +16,7 @@ static struct run_def *make_run(const char *text, const char *const *sets, size_
     struct spec_overrides overrides = {.sets = sets, .n_sets = n_sets};
     struct spec *spec = definition_load(text, &overrides);
     struct run_def_params params = {.name = "vgg16-pserver-sweep-7k3fq", .uid = "u"};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
-    return def;
+    return run_def_of(spec, &params);
 }
 
 static struct run_def *make_example_run(void)
@@ -50,17 +47,17 @@ static struct gang_addresses example_addresses(void)
 /* The example of the contract, but for the line the launcher adds. */
 TEST(environment_is_what_the_contract_says)
 {
-    _cleanup_(freep) char *contract = source_file_read("docs/contracts/environment.md");
+    _cleanup_(freep) char *contract = golden_read("docs/contracts/environment.md");
     char *start = strstr(contract, "```\n") + strlen("```\n");
     char *secret = strstr(start, "BENCHD_SECRET_FD=3\n");
     char *rest = secret + strlen("BENCHD_SECRET_FD=3\n");
     _cleanup_(freep) char *expected = xasprintf("%.*s%.*s", (int)(secret - start), start,
                                                 (int)(strstr(rest, "```") - rest), rest);
 
-    struct run_def *def = make_example_run();
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct replica_id id = {.attempt.point = 2, .role = ROLE_TRAINER, .index = 1};
     struct gang_addresses addresses = example_addresses();
-    struct replica_spec spec;
+    _cleanup_(replica_spec_done) struct replica_spec spec;
     struct err err;
     assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
     _cleanup_(freep) char *got = join(spec.envp);
@@ -68,8 +65,6 @@ TEST(environment_is_what_the_contract_says)
     assert_string_equal(spec.argv[0], "benchworker");
     assert_string_equal(spec.argv[1], "trainer");
     assert_null(spec.argv[2]);
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
 static void assert_env(const struct replica_spec *spec, const char *expected)
@@ -102,7 +97,7 @@ TEST(trainers_are_emulated)
     struct gang_addresses unknown = {0};
     for (int role = ROLE_PSERVER; role <= ROLE_WORKER; role++) {
         struct replica_id id = {.role = (enum role)role};
-        struct replica_spec spec;
+        _cleanup_(replica_spec_done) struct replica_spec spec;
         struct err err;
         assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
         if (role != ROLE_PSERVER) { /* trainers, or workers */
@@ -113,7 +108,6 @@ TEST(trainers_are_emulated)
             assert_false(has_env(&spec, "BENCHD_COMPUTE="));
             assert_false(has_env(&spec, "BENCHD_TRACE="));
         }
-        replica_spec_done(&spec);
     }
     run_def_free(def);
     def = make_example_run();
@@ -130,7 +124,7 @@ TEST(trainers_are_emulated)
  * what is the default. */
 TEST(bf16_on_the_wire)
 {
-    struct run_def *def = make_example_run();
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     struct err err;
     for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
@@ -140,22 +134,20 @@ TEST(bf16_on_the_wire)
             const bool is_baseline = i == 2;
             struct replica_id id = {.attempt.point = is_baseline ? 3 : 0,
                                     .role = i == 0 ? ROLE_PSERVER : ROLE_TRAINER};
-            struct replica_spec spec;
+            _cleanup_(replica_spec_done) struct replica_spec spec;
             assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
             assert_int_equal(has_env(&spec, "BENCHD_WIRE="), is_bf16 && !is_baseline);
             if (is_bf16 && !is_baseline) {
                 assert_env(&spec, "BENCHD_WIRE=Bf16");
             }
-            replica_spec_done(&spec);
         }
     }
-    run_def_free(def);
 }
 
 /* Those who exchange are told when; a baseline what is left of it. */
 TEST(modes_of_an_exchange)
 {
-    struct run_def *def = make_example_run();
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     const struct exchange_mode modes[] = {{0}, {.accumulate = 2}, {.local_steps = 2}};
     static const char *const want[][2] = {
@@ -166,23 +158,21 @@ TEST(modes_of_an_exchange)
         def->spec->systems.items[0].exchange.mode = modes[i];
         for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {
             struct replica_id id = {.attempt.point = is_baseline ? 3 : 0, .role = ROLE_TRAINER};
-            struct replica_spec spec;
+            _cleanup_(replica_spec_done) struct replica_spec spec;
             struct err err;
             assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
             assert_int_equal(has_env(&spec, "BENCHD_MODE="), want[i][is_baseline] != NULL);
             if (want[i][is_baseline] != NULL) {
                 assert_env(&spec, want[i][is_baseline]);
             }
-            replica_spec_done(&spec);
         }
     }
-    run_def_free(def);
 }
 
 /* Workers are told what the definition asks for; who has nobody beside is not. */
 TEST(transports_of_workers)
 {
-    struct run_def *def = make_example_run();
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
     def->matrix.points[0].exchange = EXCHANGE_ALL_REDUCE;
     for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
@@ -192,25 +182,23 @@ TEST(transports_of_workers)
             const bool says_it = t != EXCHANGE_TRANSPORT_AUTO && !is_baseline;
             _cleanup_(freep) char *want =
                 xasprintf("BENCHD_TRANSPORT=%s", says_it ? exchange_transport_names[t] : "");
-            struct replica_spec spec;
+            _cleanup_(replica_spec_done) struct replica_spec spec;
             struct err err;
             assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
             assert_int_equal(has_env(&spec, "BENCHD_TRANSPORT="), says_it);
             if (says_it) {
                 assert_env(&spec, want);
             }
-            replica_spec_done(&spec);
         }
     }
-    run_def_free(def);
 }
 
 TEST(baselines_run_without_server)
 {
-    struct run_def *def = make_example_run();
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct replica_id id = {.attempt.point = 3, .role = ROLE_TRAINER};
     struct gang_addresses unknown = {0};
-    struct replica_spec spec;
+    _cleanup_(replica_spec_done) struct replica_spec spec;
     struct err err;
     assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
     assert_env(&spec, "BENCHD_EXCHANGE=None");
@@ -220,8 +208,6 @@ TEST(baselines_run_without_server)
     assert_env(&spec, "BENCHD_LISTEN=[::]:7164");
     assert_false(has_env(&spec, "BENCHD_PSERVER_ADDRS="));
     assert_false(has_env(&spec, "BENCHD_TRAINER_ADDRS="));
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
 static const char full_container[] =
@@ -234,10 +220,10 @@ static const char full_container[] =
 TEST(templates_give_command_environment_and_requests)
 {
     _cleanup_(freep) char *text = definition_with("{name: main}", full_container);
-    struct run_def *def = make_run(text, NULL, 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
     struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
     struct gang_addresses addresses = example_addresses();
-    struct replica_spec spec;
+    _cleanup_(replica_spec_done) struct replica_spec spec;
     struct err err;
     assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
     _cleanup_(freep) char *argv = join(spec.argv);
@@ -252,8 +238,6 @@ TEST(templates_give_command_environment_and_requests)
     assert_false(has_env(&spec, "POD="));
     assert_int_equal(spec.cpu_millicores, 1500);
     assert_int_equal(spec.mem_bytes, 2147483648);
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
 static const char foreign[] =
@@ -278,10 +262,10 @@ static const char foreign[] =
 
 TEST(a_system_runs_its_own_command)
 {
-    struct run_def *def = make_run(foreign, NULL, 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(foreign, NULL, 0);
     struct replica_id id = {.attempt.point = 1, .role = ROLE_WORKER, .index = 1};
     struct gang_addresses unknown = {0};
-    struct replica_spec spec;
+    _cleanup_(replica_spec_done) struct replica_spec spec;
     struct err err;
     assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
     _cleanup_(freep) char *argv = join(spec.argv);
@@ -303,8 +287,6 @@ TEST(a_system_runs_its_own_command)
     assert_env(&spec, "BENCHD_PARAM_NET=in$(HOME)");
     assert_false(has_env(&spec, "HOME=/h"));
     assert_false(has_env(&spec, "BATCH=t"));
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
 /* As Kubernetes does it: a limit without a request is a request too. */
@@ -322,10 +304,10 @@ TEST(limits_stand_in_for_requests)
         _cleanup_(freep) char *container =
             xasprintf("{name: main, resources: %s}", rows[i].resources);
         _cleanup_(freep) char *text = definition_with("{name: main}", container);
-        struct run_def *def = make_run(text, NULL, 0);
+        _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
         struct replica_id id = {.attempt.point = 0, .role = ROLE_TRAINER};
         struct gang_addresses addresses = example_addresses();
-        struct replica_spec spec;
+        _cleanup_(replica_spec_done) struct replica_spec spec;
         struct err err;
         assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
         if (spec.cpu_millicores != rows[i].cpu_millicores || spec.mem_bytes != rows[i].mem_bytes) {
@@ -333,8 +315,6 @@ TEST(limits_stand_in_for_requests)
                      (long long)rows[i].cpu_millicores, (long long)rows[i].mem_bytes,
                      (long long)spec.cpu_millicores, (long long)spec.mem_bytes);
         }
-        replica_spec_done(&spec);
-        run_def_free(def);
     }
 }
 
@@ -345,31 +325,29 @@ TEST(data_and_arguments_without_command)
     char *at = strstr(text, "{name: main}");
     _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
                                                  text, at + strlen("{name: main}"));
-    struct run_def *def = make_run(with_args, NULL, 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(with_args, NULL, 0);
     struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
     struct gang_addresses addresses = example_addresses();
-    struct replica_spec spec;
+    _cleanup_(replica_spec_done) struct replica_spec spec;
     struct err err;
     assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
     _cleanup_(freep) char *argv = join(spec.argv);
     assert_string_equal(argv, "benchworker\npserver\n-v\n");
     assert_env(&spec, "BENCHD_DATA=idx:/data/fashion");
     assert_int_equal(spec.cpu_millicores, 0);
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
 TEST(parameters_reach_the_template_by_path)
 {
     static const char *const sets[] = {"cpu=400m,4"};
-    struct run_def *def = make_run(definition_text, sets, 1);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(definition_text, sets, 1);
     static const char *const expected[] = {"\"400m\"", "4"};
     static const int64_t millicores[] = {400, 4000};
     struct err err;
     for (uint32_t point = 0; point < def->matrix.n_swept; point++) {
         const struct value *cpu = params_get(&def->matrix.points[point].params, "cpu");
         size_t i = cpu->is_int;
-        json_t *pod;
+        _cleanup_(json_decrefp) json_t *pod;
         assert_int_equal(
             replica_template_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err), 0);
         _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
@@ -378,14 +356,12 @@ TEST(parameters_reach_the_template_by_path)
                       "{\"cpu\":%s}}}]}}",
                       expected[i]);
         assert_string_equal(got, wanted);
-        json_decref(pod);
         struct replica_id id = {.attempt.point = point, .role = ROLE_TRAINER};
         struct gang_addresses unknown = {0};
-        struct replica_spec spec;
+        _cleanup_(replica_spec_done) struct replica_spec spec;
         assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
         assert_int_equal(spec.cpu_millicores, millicores[i]);
         assert_env(&spec, i == 0 ? "BENCHD_PARAM_CPU=400m" : "BENCHD_PARAM_CPU=4");
-        replica_spec_done(&spec);
     }
     /* The spec's own template was not touched. */
     json_t *source = json_deep_copy(def->spec->roles[ROLE_TRAINER].template);
@@ -393,14 +369,13 @@ TEST(parameters_reach_the_template_by_path)
         json_array_get(json_object_get(json_object_get(source, "spec"), "containers"), 0),
         "resources"));
     json_decref(source);
-    run_def_free(def);
 }
 
 TEST(parameters_change_the_roles_that_they_name)
 {
     _cleanup_(freep) char *text = definition_with("roles: [pserver, trainer]", "roles: [trainer]");
     static const char *const sets[] = {"cpu=400m"};
-    struct run_def *def = make_run(text, sets, 1);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(text, sets, 1);
     static const struct {
         enum role role;
         const char *template;
@@ -410,15 +385,13 @@ TEST(parameters_change_the_roles_that_they_name)
                        "\"requests\":{\"cpu\":\"400m\"}}}]}}"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *pod;
+        _cleanup_(json_decrefp) json_t *pod;
         struct err err = {0};
         assert_int_equal(
             replica_template_render(def, &def->matrix.points[0], rows[i].role, &pod, &err), 0);
         _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
         assert_string_equal(got, rows[i].template);
-        json_decref(pod);
     }
-    run_def_free(def);
 }
 
 TEST(roles_without_template_have_an_empty_container)
@@ -432,15 +405,13 @@ TEST(roles_without_template_have_an_empty_container)
     char *at = strstr(text, ", template: *pod");
     _cleanup_(freep) char *bare =
         xasprintf("%.*s%s", (int)(at - text), text, at + strlen(", template: *pod"));
-    struct run_def *def = make_run(bare, NULL, 0);
-    json_t *pod;
+    _cleanup_(run_def_freep) struct run_def *def = make_run(bare, NULL, 0);
+    _cleanup_(json_decrefp) json_t *pod;
     struct err err;
     assert_int_equal(replica_template_render(def, &def->matrix.points[0], ROLE_TRAINER, &pod, &err),
                      0);
     _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
     assert_string_equal(got, "{\"spec\":{\"containers\":[{}]}}");
-    json_decref(pod);
-    run_def_free(def);
 }
 
 TEST(bad_values_are_errors)
@@ -466,14 +437,13 @@ TEST(bad_values_are_errors)
         _cleanup_(freep) char *full =
             xasprintf("%.*s{name: main, command: [a], env: [{name: A}]}%s", (int)(at - text), text,
                       at + strlen("{name: main}"));
-        struct run_def *def = make_run(full, &rows[i].set, 1);
+        _cleanup_(run_def_freep) struct run_def *def = make_run(full, &rows[i].set, 1);
         struct replica_id id = {.role = ROLE_TRAINER};
         struct gang_addresses unknown = {0};
         struct replica_spec spec;
         struct err err;
         assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), -EINVAL);
         assert_string_equal(err.msg, rows[i].expected);
-        run_def_free(def);
     }
 }
 
@@ -518,12 +488,11 @@ TEST(json_pointers_set)
          "path '/a/b/c': 'b' would be inside a value that is not a map or a list"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *doc = json_loads(rows[i].doc, 0, NULL);
+        _cleanup_(json_decrefp) json_t *doc = json_loads(rows[i].doc, 0, NULL);
         struct err err = {0};
         int r = json_pointer_set_new(doc, rows[i].pointer, json_integer(9), &err);
         _cleanup_(freep) char *got = r < 0 ? xstrdup(err.msg) : json_dumps(doc, JSON_COMPACT);
         assert_string_equal(got, rows[i].expected);
-        json_decref(doc);
     }
 }
 
@@ -541,8 +510,8 @@ static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
                        size_t *ret_longest, struct err *err)
 {
     _cleanup_(freep) char *text = xasprintf(large, system, n, n);
-    struct run_def *def = make_run(text, NULL, 0);
-    char **list = xnew_array(char *, n);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
+    _cleanup_(freep) char **list = xnew_array(char *, n);
     for (uint32_t i = 0; i < n; i++) {
         list[i] = xasprintf("127.0.0.1:%u", 32768 + (i * 7919) % 28232);
     }
@@ -556,8 +525,6 @@ static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
     for (uint32_t i = 0; i < n; i++) {
         free(list[i]);
     }
-    free(list);
-    run_def_free(def);
     return r;
 }
 
@@ -565,7 +532,7 @@ TEST(large_gangs_can_be_started)
 {
     static const uint32_t sizes[] = {2200, 9000, 10000};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
-        struct replica_spec spec;
+        _cleanup_(replica_spec_done) struct replica_spec spec;
         struct err err;
         size_t longest;
         assert_int_equal(
@@ -573,7 +540,6 @@ TEST(large_gangs_can_be_started)
             0);
         print_message("# %u replicas: %zu bytes in a string\n", sizes[i], longest);
         assert_true(longest < 131072);
-        replica_spec_done(&spec);
     }
 }
 
@@ -622,15 +588,12 @@ TEST(rates_of_a_point)
             rows[i].resources);
         struct spec *spec = definition_load(text, NULL);
         const struct run_def_params params = {.name = "r", .uid = "u", .cpus = rows[i].cpus};
-        struct run_def *def;
-        struct diags diags = {0};
-        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def = run_def_of(spec, &params);
         struct point_rate rate;
         struct err err = {0};
         assert_int_equal(point_rate_of(def, 0, &rate, &err), 0);
         assert_int_equal(rate.cpu_millicores, rows[i].requested);
         assert_int_equal(rate.counted_millicores, rows[i].counted);
         assert_int_equal(rate.n_replicas, 4);
-        run_def_free(def);
     }
 }

@@ -184,8 +184,8 @@ static void read_state(json_t *pod, const struct replica_id *id, struct pod_stat
 TEST(every_class)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *pod = make_pod("", rows[i].status);
-        struct pod_state s;
+        _cleanup_(json_decrefp) json_t *pod = make_pod("", rows[i].status);
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
             strcmp(pod_state_message(&s), rows[i].message) != 0) {
@@ -193,8 +193,6 @@ TEST(every_class)
                      rows[i].name, rows[i].state, rows[i].failure, rows[i].wait, rows[i].message,
                      s.state, s.failure, s.wait, pod_state_message(&s));
         }
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }
 
@@ -211,13 +209,11 @@ TEST(deleted_by_somebody)
         {"\"phase\":\"Failed\"," ENDED(2, ""), "exit code 2", REPLICA_FAILED},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        json_t *pod = make_pod(deleted, cases[i].status);
-        struct pod_state s;
+        _cleanup_(json_decrefp) json_t *pod = make_pod(deleted, cases[i].status);
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_int_equal(s.state, cases[i].state);
         assert_string_equal(pod_state_message(&s), cases[i].message);
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }
 
@@ -245,28 +241,26 @@ TEST(over_and_stopped)
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        json_t *pod = make_pod("", cases[i].status);
+        _cleanup_(json_decrefp) json_t *pod = make_pod("", cases[i].status);
         _cleanup_(freep) struct pod_facts *f = pod_facts_decode(pod);
         if (pod_is_over(f) != cases[i].is_over || pod_has_stopped(f) != cases[i].has_stopped) {
             fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(f), pod_has_stopped(f));
         }
-        json_decref(pod);
     }
 }
 
 TEST(killed_for_memory_without_a_limit)
 {
-    json_t *pod = make_pod("", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""));
+    _cleanup_(json_decrefp) json_t *pod =
+        make_pod("", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""));
     json_object_del(json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0),
                     "resources");
-    struct pod_state s;
+    _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_PERMANENT);
     assert_string_equal(
         pod_state_message(&s),
         "out of memory; the container has no limit, so its node has too little memory");
-    pod_state_done(&s);
-    json_decref(pod);
 }
 
 /* A webhook puts its own container in front. Ours has the contract's variables or, as a watch shows
@@ -284,9 +278,9 @@ static void check_container_in_front(const char *mark)
         "{\"name\":\"work\",\"containerID\":\"c://1\",\"restartCount\":2,\"state\":{\"terminated\":"
         "{\"exitCode\":137,\"reason\":\"OOMKilled\"}}}]}}",
         mark);
-    json_t *pod = json_loads(text, 0, NULL);
+    _cleanup_(json_decrefp) json_t *pod = json_loads(text, 0, NULL);
     assert_non_null(pod);
-    struct pod_state s;
+    _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.state, REPLICA_FAILED);
     assert_int_equal(s.n_restarts, 2);
@@ -294,8 +288,6 @@ static void check_container_in_front(const char *mark)
                                                "with --set memory=VALUE");
     assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),
                         "work");
-    pod_state_done(&s);
-    json_decref(pod);
 }
 
 TEST(another_container_in_front)
@@ -319,12 +311,12 @@ static json_t *make_ended(int code, const char *message)
 
 TEST(summary_in_message)
 {
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 1, 0};
     const struct summary summary = {
         .samples = 128, .duration_ns = 1000000000, .steps = 8, .noise = {{5, 6}, {7, 8}, 10, 9}};
     record_write_summary(&line, &who, &summary, NULL, 0);
-    json_t *pod = make_ended(0, buf_cstr(&line));
+    _cleanup_(json_decrefp) json_t *pod = make_ended(0, buf_cstr(&line));
     struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.state, REPLICA_SUCCEEDED);
@@ -344,8 +336,6 @@ TEST(summary_in_message)
         }
         pod_state_done(&s);
     }
-    json_decref(pod);
-    buf_done(&line);
 }
 
 TEST(why_a_summary_cannot_be_used)
@@ -361,36 +351,31 @@ TEST(why_a_summary_cannot_be_used)
         {"done", NULL, ""},
     };
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
-        json_t *pod = make_ended(0, messages[i].text);
-        struct pod_state s;
+        _cleanup_(json_decrefp) json_t *pod = make_ended(0, messages[i].text);
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_int_equal(s.state, REPLICA_SUCCEEDED);
         assert_int_equal(s.summary_line != NULL, i < 2);
         assert_string_equal(s.summary_fault == NULL ? "" : s.summary_fault,
                             messages[i].fault == NULL ? "" : messages[i].fault);
         assert_string_equal(pod_state_message(&s), messages[i].message);
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }
 
 TEST(error_record_in_message)
 {
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 1, 0};
     buf_puts(&line, "loading\n");
     record_write_error(&line, &who, 11, "pserver/0", "pserver/0 was silent for 6.0 s");
-    json_t *pod = make_ended(11, buf_cstr(&line));
-    struct pod_state s;
+    _cleanup_(json_decrefp) json_t *pod = make_ended(11, buf_cstr(&line));
+    _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_CONSEQUENCE);
     assert_string_equal(pod_state_message(&s), "pserver/0 was silent for 6.0 s");
     assert_true(s.has_blamed);
     assert_int_equal(s.blamed_role, ROLE_PSERVER);
     assert_int_equal(s.blamed_index, 0);
-    pod_state_done(&s);
-    json_decref(pod);
-    buf_done(&line);
 }
 
 TEST(without_container_it_is_simulated)
@@ -410,24 +395,21 @@ TEST(without_container_it_is_simulated)
          false, true},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        json_t *pod = make_pod("", cases[i].status);
-        struct pod_state s;
+        _cleanup_(json_decrefp) json_t *pod = make_pod("", cases[i].status);
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_int_equal(s.is_simulated, cases[i].is_simulated);
         assert_int_equal(s.has_started, cases[i].has_started);
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }
 
 TEST(address)
 {
-    json_t *pod = make_pod("", "\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"");
-    struct pod_state s;
+    _cleanup_(json_decrefp) json_t *pod =
+        make_pod("", "\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"");
+    _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_string_equal(s.ip, "10.0.0.7");
-    pod_state_done(&s);
-    json_decref(pod);
 }
 
 TEST(image)
@@ -450,8 +432,8 @@ TEST(image)
             xasprintf("\"containerStatuses\":[{\"name\":\"side\",\"imageID\":\"other@sha256:00\"},"
                       "{\"name\":\"main\",%s,\"state\":{\"running\":{}}}]",
                       cases[i].container);
-        json_t *pod = make_pod("", status);
-        struct pod_state s;
+        _cleanup_(json_decrefp) json_t *pod = make_pod("", status);
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_int_equal(s.image_id == NULL, cases[i].image_id == NULL);
         assert_string_equal(s.image_id == NULL ? "" : s.image_id,
@@ -460,24 +442,21 @@ TEST(image)
         assert_int_equal(collected == NULL, cases[i].collected == NULL);
         assert_string_equal(collected == NULL ? "" : collected,
                             cases[i].collected == NULL ? "" : cases[i].collected);
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }
 
 TEST(node)
 {
-    json_t *pod = json_loads("{\"metadata\":{},\"spec\":{\"nodeName\":\"n4\"},\"status\":{"
-                             "\"phase\":\"Pending\"}}",
-                             0, NULL);
-    struct pod_state s;
+    _cleanup_(json_decrefp) json_t *pod =
+        json_loads("{\"metadata\":{},\"spec\":{\"nodeName\":\"n4\"},\"status\":{"
+                   "\"phase\":\"Pending\"}}",
+                   0, NULL);
+    _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_string_equal(s.node, "n4");
     assert_int_equal(s.wait, POD_WAIT_SETUP); /* its kubelet has said nothing yet */
     _cleanup_(freep) char *collected = pod_state_environment(&s, "{\"node\":\"mine\"}");
     assert_string_equal(collected, "{\"node\":\"n4\"}");
-    pod_state_done(&s);
-    json_decref(pod);
 }
 
 /* People look for the node first. */
@@ -508,15 +487,13 @@ TEST(failures_name_the_node)
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         print_message("# case '%s'\n", cases[i].message);
-        json_t *pod = make_pod(cases[i].metadata, cases[i].status);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(cases[i].metadata, cases[i].status);
         (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string("n4"));
-        struct pod_state s;
+        _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_string_equal(pod_state_message(&s), cases[i].message);
         assert_int_equal(s.is_node_lost, cases[i].is_node_lost);
         assert_true(s.failure == FAILURE_INFRASTRUCTURE || s.failure == FAILURE_NO_ROOM ||
                     cases[i].is_node_lost);
-        pod_state_done(&s);
-        json_decref(pod);
     }
 }

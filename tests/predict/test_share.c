@@ -20,7 +20,7 @@ static void note(void *ctx, uint32_t flow, double bytes_per_s)
 
 TEST(known_cases)
 {
-    struct share s;
+    _cleanup_(share_done) struct share s;
     struct rates r = {{0}};
     share_init(&s, 4, 4);
     share_limit(&s, 0, 10);
@@ -41,7 +41,6 @@ TEST(known_cases)
     share_begin(&s, 3, 3, 3);
     share_settle(&s, note, &r);
     assert_true(isinf(r.of[3]));
-    share_done(&s);
 }
 
 /* All flows rise together; those on a full link stop. */

@@ -7,6 +7,7 @@
 #include "core/record.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_failure.h"
+#include "failure_names.h"
 #include "plan_format.h"
 #include "spec/stop_rule.h"
 
@@ -624,16 +625,10 @@ bool sim_eq(const struct sim *a, const struct sim *b)
 static void print_replica(const struct observed_replica *r, struct buf *out)
 {
     static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
-    static const char *const classes[] = {
-        [FAILURE_NONE] = "None",
-        [FAILURE_INFRASTRUCTURE] = "Infrastructure",
-        [FAILURE_CONSEQUENCE] = "Consequence",
-        [FAILURE_NO_ROOM] = "NoRoom",
-        [FAILURE_PERMANENT] = "Permanent",
-    };
     buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.attempt.point,
                r->id.attempt.trial, r->id.attempt.number, role_to_string(r->id.role), r->id.index,
-               states[r->state], classes[r->failure], r->exit_code, (long long)r->ended_unix_ms);
+               states[r->state], failure_names[r->failure], r->exit_code,
+               (long long)r->ended_unix_ms);
     if (r->has_blamed) {
         buf_printf(out, " blames=%s/%u", role_to_string(r->blamed_role), r->blamed_index);
     }
@@ -660,14 +655,13 @@ void sim_print(const struct sim *sim, struct buf *out)
     for (uint32_t i = 0; i < sim->run->def.n_slots; i++) {
         buf_printf(out, " p%ut%u", sim->run->slots[i].point, sim->run->slots[i].trial);
     }
-    struct plan status = {0};
+    _cleanup_(plan_done) struct plan status = {0};
     if (sim->status.started_unix_ms != 0) {
         *vec_push(&status.actions) =
             (struct action){.kind = ACTION_PATCH_STATUS, .status = sim->status};
     }
     buf_putc(out, '\n');
     plan_format(&status, out);
-    plan_done(&status);
     for (size_t i = 0; i < sim->n_rows; i++) {
         const struct sim_row *row = &sim->rows[i];
         buf_printf(out, "%srow p%ut%ua%u %s%s%s\n",

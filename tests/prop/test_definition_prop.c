@@ -5,22 +5,14 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/splitmix.h"
 #include "spec/run_def.h"
 
 #define N_DEFINITIONS 400
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 static unsigned below(uint64_t *state, unsigned n)
 {
-    return (unsigned)(next_random(state) % n);
+    return (unsigned)(splitmix_next(state) % n);
 }
 
 static const char *const names[] = {"pservers", "trainers", "batch_size", "threads", "cpu"};
@@ -69,11 +61,10 @@ static void put_sweep(uint64_t *state, struct buf *out)
 static char *make_definition(uint64_t seed)
 {
     uint64_t state = seed;
-    struct buf sweep = BUF_INIT;
+    _cleanup_(buf_done) struct buf sweep = BUF_INIT;
     put_sweep(&state, &sweep);
     _cleanup_(freep) char *swept = definition_with(
         "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}", buf_cstr(&sweep));
-    buf_done(&sweep);
     const char *baseline = below(&state, 2) == 0 ? "kind: SingleNode"
                                                  : "kind: Point, where: {trainers: 1, pservers: 1}";
     const char *at = strstr(swept, "kind: SingleNode");
@@ -155,17 +146,15 @@ static void check_matrix(const struct spec *spec, const struct matrix *m)
 /* Frozen and read again: the same points, the same order. */
 static void check_frozen(const struct run_def *def, const struct run_def_params *params)
 {
-    struct run_def *again;
-    struct diags diags = {0};
     _cleanup_(freep) char *frozen = json_dumps(def->spec->definition, JSON_SORT_KEYS);
-    assert_int_equal(run_def_new(definition_load(frozen, NULL), params, &again, &diags), 0);
+    _cleanup_(run_def_freep) struct run_def *again =
+        run_def_of(definition_load(frozen, NULL), params);
     assert_int_equal(again->matrix.n_points, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         assert_true(is_same_point(&again->matrix.points[i], &def->matrix.points[i]));
     }
     assert_int_equal(again->n_slots, def->n_slots);
     assert_memory_equal(again->slots, def->slots, def->n_slots * sizeof(*def->slots));
-    run_def_free(again);
 }
 
 TEST(points_are_what_was_promised)
@@ -177,9 +166,8 @@ TEST(points_are_what_was_promised)
         print_message("# seed %llu\n", (unsigned long long)seed);
         _cleanup_(freep) char *text = make_definition(seed);
         struct run_def_params params = {.name = "n", .uid = "u", .cpus = 1 + (int64_t)(seed % 9)};
-        struct run_def *def;
-        struct diags diags = {0};
-        assert_int_equal(run_def_new(definition_load(text, NULL), &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def =
+            run_def_of(definition_load(text, NULL), &params);
         check_matrix(def->spec, &def->matrix);
         bool needs_more = false;
         for (uint32_t i = 0; i < def->matrix.n_points; i++) {
@@ -187,6 +175,5 @@ TEST(points_are_what_was_promised)
         }
         assert_int_equal(def->rehearsal, needs_more);
         check_frozen(def, &params);
-        run_def_free(def);
     }
 }

@@ -37,14 +37,13 @@ static void check(struct history *h, const struct sim *sim, const struct plan *p
     if (holds) {
         return;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sim_print(sim, &out);
     if (plan != NULL) {
         plan_format(plan, &out);
     }
     print_message("# broken: %s\n# BENCHD_PROP_SEED=%" PRIu64 "\n%s", promise, h->seed,
                   buf_cstr(&out));
-    buf_done(&out);
     fail();
 }
 
@@ -101,10 +100,9 @@ static bool follow_row(struct history *h, struct sim *sim, struct totals *t)
     if (!h->run.spec.stop.is_set) {
         return true;
     }
-    struct plan next = plan_for(h, sim, t);
+    _cleanup_(plan_done) struct plan next = plan_for(h, sim, t);
     const char *broken = sim_apply(sim, &next, next.actions.len);
     check(h, sim, &next, broken == NULL, broken);
-    plan_done(&next);
     return sim->is_whole_plan_applied;
 }
 
@@ -117,13 +115,12 @@ static void check_idempotent(struct history *h, const struct plan *plan, struct 
     if (!after->is_whole_plan_applied || !follow_row(h, after, t)) {
         return; /* the store keeps the driver waiting */
     }
-    struct plan again = plan_for(h, after, t);
+    _cleanup_(plan_done) struct plan again = plan_for(h, after, t);
     bool is_empty = true;
     vec_each (struct action, a, &again.actions) {
         is_empty &= a->kind == ACTION_REQUEUE_AFTER;
     }
     check(h, after, &again, is_empty, "apply, then reconcile: nothing but a requeue");
-    plan_done(&again);
 }
 
 /* After any prefix and a crash, the next driver gets to where the whole plan leads. */
@@ -133,12 +130,11 @@ static void check_prefix(struct history *h, const struct plan *plan, const struc
     struct sim other = h->sim;
     const size_t n = rng_below(&h->rng, (uint32_t)plan->actions.len + 1);
     check(h, &h->sim, plan, sim_apply(&other, plan, n) == NULL, "a prefix is safe");
-    struct plan rest = plan_for(h, &other, t);
+    _cleanup_(plan_done) struct plan rest = plan_for(h, &other, t);
     const char *broken = sim_apply(&other, &rest, rest.actions.len);
     check(h, &other, &rest, broken == NULL, broken);
     (void)(other.is_whole_plan_applied && follow_row(h, &other, t));
     check(h, &other, &rest, sim_eq(&other, after), "any prefix, then a crash: the same end");
-    plan_done(&rest);
 }
 
 static bool draw_fault(struct history *h, uint32_t percent)
@@ -160,8 +156,8 @@ static void drive(struct history *h, struct totals *t)
         sim_settle_store(sim, rng_percent(&h->rng, 50));
     }
     sim->ack_delay_ms = rng_percent(&h->rng, h->slow_store) ? 1 + rng_below(&h->rng, 3000) : 0;
-    struct plan plan = plan_for(h, sim, t);
-    struct plan shuffled = plan_for(h, sim, t);
+    _cleanup_(plan_done) struct plan plan = plan_for(h, sim, t);
+    _cleanup_(plan_done) struct plan shuffled = plan_for(h, sim, t);
     check(h, sim, &plan, plan_eq(&plan, &shuffled), "the order of the input does not matter");
     check_shape(h, &plan);
     struct sim after = *sim;
@@ -173,8 +169,6 @@ static void drive(struct history *h, struct totals *t)
     } else {
         *sim = after;
     }
-    plan_done(&plan);
-    plan_done(&shuffled);
     t->steps++;
 }
 

@@ -128,15 +128,13 @@ TEST(every_problem_has_its_place)
         {HEAD TABLE COLUMNS ROW "}\n  kind: x\n", "kind: unknown field 'kind'"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct diags diags = {0};
+        _cleanup_(diags_done) struct diags diags = {0};
         struct reference *r = NULL;
         assert_int_equal(reference_load(rows[i].text, strlen(rows[i].text), &r, &diags), -EINVAL);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         diags_format(&diags, "f", rows[i].text, &out);
         if (strstr(buf_cstr(&out), rows[i].said) == NULL) {
             fail_msg("expected: %s\ngot: %s", rows[i].said, buf_cstr(&out));
         }
-        buf_done(&out);
-        diags_done(&diags);
     }
 }

@@ -9,6 +9,8 @@
 #include "reference/derive.h"
 #include "stats/stats.h"
 
+FREEP(reference_free, struct reference)
+
 static const struct reference_table *table_of(const struct reference *r, const char *name)
 {
     vec_each (const struct reference_table, t, &r->tables) {
@@ -101,7 +103,7 @@ static double median_of_cells(const struct reference *r, const struct reference_
 TEST(medians_of_the_sheet)
 {
     static const double right[] = {100, 96.36, 96.04, 93.03};
-    struct reference *r = reference_shipped_load("tf-sheet-2017");
+    _cleanup_(reference_freep) struct reference *r = reference_shipped_load("tf-sheet-2017");
     const struct reference_table *t = table_of(r, "throughput");
     for (size_t c = 0; c < 4; c++) {
         const struct reference_span s =
@@ -120,23 +122,21 @@ TEST(medians_of_the_sheet)
     const struct reference_table *batches = table_of(r, "batch-64-over-32"); /* of speedups */
     assert_true(fabs(reference_derive(r, batches, REFERENCE_VALUE, 2, 1).value -
                      (422.0 / 219) / (368.0 / 195)) < 1e-12);
-    reference_free(r);
 }
 
 TEST(a_cost_is_60_times_too_high)
 {
-    struct reference *r = reference_shipped_load("mlbench-charts-2019");
+    _cleanup_(reference_freep) struct reference *r = reference_shipped_load("mlbench-charts-2019");
     const struct reference_table *t = table_of(r, "1a-baselines");
     assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 0, 0).value - 0.0655) < 5e-5);
     assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 1, 0).value - 0.0198) < 5e-5);
     assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 2, 1).value - 0.116) < 5e-4);
     assert_int_equal(t->errata.len, 1);
-    reference_free(r);
 }
 
 TEST(price_indices)
 {
-    struct reference *r = reference_shipped_load("mlbench-raw-2021");
+    _cleanup_(reference_freep) struct reference *r = reference_shipped_load("mlbench-raw-2021");
     const struct reference_table *t = table_of(r, "tasks-4");
     static const double right[2][5] = {{1, 0.66, 0.78, 1.16, 2.08}, {1, 0.93, 0.73, 1.00, 1.83}};
     for (size_t row = 0; row < 2; row++) {
@@ -145,5 +145,4 @@ TEST(price_indices)
             assert_true(fabs(index - right[row][c]) < 0.0051);
         }
     }
-    reference_free(r);
 }

@@ -42,9 +42,9 @@ TEST(ticks_are_round_and_hold_the_values)
 /* A line for each number of servers, over the number of trainers, each with its ideal. */
 TEST(lines_of_a_sweep)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
@@ -59,16 +59,13 @@ TEST(lines_of_a_sweep)
                         "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
     assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* Over the number of servers: a line for each number of trainers, and its ideal is level. */
 TEST(lines_over_servers)
 {
-    struct fixture f;
-    struct layout l;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
     struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
@@ -86,8 +83,6 @@ TEST(lines_over_servers)
     assert_true(charts_make(&l, "efficiency-by-pservers", &c));
     assert_true(c.lines.reference == 1 && c.lines.y_unit == CHART_PERCENT);
     chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* One number of servers; servers on the first chart's x axis already; no two points that differ in
@@ -106,8 +101,8 @@ TEST(servers_have_a_chart_where_it_shows_something)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# %s\n", rows[i].sweep);
-        struct fixture f;
-        struct layout l;
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(layout_done) struct layout l;
         struct chart c;
         fixture_init(&f, rows[i].sweep, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
@@ -119,17 +114,15 @@ TEST(servers_have_a_chart_where_it_shows_something)
         if (rows[i].has) {
             chart_done(&c);
         }
-        layout_done(&l);
-        fixture_done(&f);
     }
 }
 
 /* A name varies that is no number: x counts its values. */
 TEST(names_along_x)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [old, new]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
                  "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -146,17 +139,14 @@ TEST(names_along_x)
     assert_int_equal(c.lines.series.len, 1);
     assert_true(c.lines.series.items[0].marks.items[1].x == 1);
     assert_string_equal(c.lines.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* The ideal belongs to its own point, also where the baseline of another was not measured. */
 TEST(ideals_stand_at_their_points)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [a, b, c]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -177,17 +167,14 @@ TEST(ideals_stand_at_their_points)
         const double x_1 = 10 + f.def->matrix.points[i].baseline_index;
         assert_true(fabs(s->marks.items[i].ideal - 2 * x_1) < 1e-6);
     }
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* The first point has no figure: the unit is that of those that have one. */
 TEST(the_unit_is_that_of_a_measured_point)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 8);
     for (uint32_t p = 1; p < f.def->matrix.n_points; p++) {
@@ -197,20 +184,16 @@ TEST(the_unit_is_that_of_a_measured_point)
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
     assert_string_equal(c.lines.y_title, "tokens/s");
-    struct buf caption = BUF_INIT;
+    _cleanup_(buf_done) struct buf caption = BUF_INIT;
     layout_grid_caption(&l, &caption);
     assert_int_equal(strncmp(buf_cstr(&caption), "Throughput in tokens/s", 22), 0);
-    buf_done(&caption);
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 TEST(lines_that_are_too_many_are_counted)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
     for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
@@ -221,9 +204,6 @@ TEST(lines_that_are_too_many_are_counted)
     assert_true(charts_make(&l, "throughput", &c));
     assert_int_equal(c.lines.series.len, CHART_MAX_SERIES);
     assert_int_equal(c.lines.n_left_out, 2);
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* Each point is its own baseline, or nothing varies: there is nothing to draw. */
@@ -325,11 +305,10 @@ TEST(times_and_curves)
         assert_true(fabs(s->marks.items[0].value - (is_loss ? 1 - 0.705 : 0.705)) < 1e-9);
         assert_string_equal(s->marks.items[0].text, is_loss ? "1 trainer: loss 0.295 after 90 s"
                                                             : "1 trainer: 70.50% after 90 s");
-        struct buf svg = BUF_INIT;
+        _cleanup_(buf_done) struct buf svg = BUF_INIT;
         chart_svg(&c, true, &svg);
         assert_non_null(strstr(buf_cstr(&svg), ">150</text>")); /* ticks of time, not the times */
         assert_null(strstr(buf_cstr(&svg), ">220.1</text>"));
-        buf_done(&svg);
         chart_done(&c);
     }
     layout_done(&l);
@@ -345,22 +324,20 @@ TEST(times_and_curves)
 /* Throughputs of different units share no axis. */
 TEST(units_share_no_axis)
 {
-    struct fixture f;
-    struct layout l;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
     struct chart c;
     report_run_find("acceleration")->make(&f);
     f.result->points[0].throughput.unit = "tokens/s";
     layout_init(&l, f.result);
     assert_false(charts_make(&l, "throughput", &c));
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 TEST(trials_stand_around_their_median)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "trials", &c));
@@ -370,17 +347,14 @@ TEST(trials_stand_around_their_median)
     assert_int_equal(c.dots.rows.items[3].marks.len, 3);
     assert_true(fabs(c.dots.rows.items[3].marks.items[0].value - 0.996) < 1e-6);
     assert_true(fabs(c.dots.rows.items[3].marks.items[1].value - 1) < 1e-9);
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 /* The fixture's phases are 1 to 7 ms over 8 steps. */
 TEST(phases_are_those_of_one_step)
 {
-    struct fixture f;
-    struct layout l;
-    struct chart c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(chart_done) struct chart c;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "phases", &c));
@@ -389,9 +363,6 @@ TEST(phases_are_those_of_one_step)
     assert_string_equal(c.bars.parts.items[1], "forward");
     assert_true(fabs(c.bars.rows.items[0].parts[1] - 2.0 / 8) < 1e-9);
     assert_true(fabs(c.bars.rows.items[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
-    chart_done(&c);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 static void sparks_done(struct sparks *sparks)
@@ -426,9 +397,9 @@ TEST(a_first_step_unlike_the_others_is_said)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row %zu\n", i);
-        struct fixture f;
-        struct layout l;
-        struct sparks sparks;
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(layout_done) struct layout l;
+        _cleanup_(sparks_done) struct sparks sparks;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
                      "  measure: {warmupSteps: 1, steps: 5}\n",
@@ -455,9 +426,6 @@ TEST(a_first_step_unlike_the_others_is_said)
         if ((said != NULL) != (rows[i].text != NULL)) {
             fail_msg("'%s'", text);
         }
-        sparks_done(&sparks);
-        layout_done(&l);
-        fixture_done(&f);
     }
 }
 
@@ -468,9 +436,9 @@ TEST(steps_say_whose_they_are)
     static const char *const texts[] = {"trainer/0 of trial 0: 38.17",
                                         "the whole job, by the log of trainer/0 of trial 0: 38.17"};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
-        struct layout l;
-        struct sparks sparks;
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(layout_done) struct layout l;
+        _cleanup_(sparks_done) struct sparks sparks;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
@@ -493,8 +461,5 @@ TEST(steps_say_whose_they_are)
         layout_init(&l, f.result);
         assert_true(charts_steps(&l, &sparks));
         assert_memory_equal(sparks.list.items[0].spark.text, texts[i], strlen(texts[i]));
-        sparks_done(&sparks);
-        layout_done(&l);
-        fixture_done(&f);
     }
 }

@@ -217,7 +217,7 @@ TEST(goldens)
         _cleanup_(freep) char *stem = xasprintf("tests/report/golden/compare-%s", pairs[i].name);
         _cleanup_(freep) char *txt = xasprintf("%s.txt", stem), *md = xasprintf("%s.md", stem);
         _cleanup_(freep) char *csv = xasprintf("%s.csv", stem);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT);
         golden_check(txt, buf_cstr(&out));
         buf_clear(&out);
@@ -226,7 +226,6 @@ TEST(goldens)
         buf_clear(&out);
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_CSV);
         golden_check_csv(csv, buf_cstr(&out), 1e-9);
-        buf_done(&out);
         done(&p);
     }
 }
@@ -245,12 +244,11 @@ TEST(colors)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct pair p;
         make(&p, rows[i].pair);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .color = true);
         if (strstr(buf_cstr(&out), rows[i].text) == NULL) {
             fail_msg("expected '%s' in\n%s", rows[i].text, buf_cstr(&out));
         }
-        buf_done(&out);
         done(&p);
     }
 }
@@ -274,10 +272,9 @@ TEST(who_is_emulated_has_its_name)
             fill(sides[side], 3, x, 0);
         }
         compare(&p);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
         assert_non_null(strstr(buf_cstr(&out), says[i]));
-        buf_done(&out);
         done(&p);
     }
 }
@@ -290,7 +287,7 @@ TEST(lines_fit_and_end_clean)
         for (size_t w = 0; w < N_ROWS(widths); w++) {
             struct pair p;
             make(&p, i);
-            struct buf out = BUF_INIT;
+            _cleanup_(buf_done) struct buf out = BUF_INIT;
             sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = widths[w]);
             for (const char *line = out.data; *line != '\0';) {
                 const char *end = strchr(line, '\n');
@@ -301,7 +298,6 @@ TEST(lines_fit_and_end_clean)
                 }
                 line = end + 1;
             }
-            buf_done(&out);
             done(&p);
         }
     }
@@ -321,12 +317,11 @@ TEST(names_fit)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct pair p;
         make(&p, 0);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = rows[i].columns);
         if (strncmp(buf_cstr(&out), rows[i].text, strlen(rows[i].text)) != 0) {
             fail_msg("%u columns: %.60s", rows[i].columns, buf_cstr(&out));
         }
-        buf_done(&out);
         done(&p);
     }
 }

@@ -53,11 +53,11 @@ TEST(says_why_and_what_to_do)
          "slower by 50%."},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture a, b;
+        _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 100, 0.02);
         make_run(&b, "demo-q2v8n", rows[i].x, rows[i].share);
         static const double usual[FIXTURE_HISTORY] = {1.04, 0.97, 1.02, 0.99, 1.03};
-        struct fixture_history history;
+        _cleanup_(fixture_history_done) struct fixture_history history;
         fixture_history_init(&history, a.result, usual);
         const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO,
                                               .history = history.list,
@@ -72,8 +72,5 @@ TEST(says_why_and_what_to_do)
         assert_string_equal(line_of(&lines, NOTE_VERDICT), rows[i].verdict);
         notes_done(&lines);
         comparison_free(c);
-        fixture_history_done(&history);
-        fixture_done(&a);
-        fixture_done(&b);
     }
 }

@@ -3,43 +3,30 @@
 #include "tests/test.h"
 #include "report/prose.h"
 
-#include "../golden_csv.h"
 #include "report_runs.h"
-#include "sheet_as.h"
+#include "sheet_forms.h"
 
 TEST(three_forms)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("scaling")->make(&f);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_curves, f.result, &csv, SHEET_CSV);
-    golden_check("tests/report/golden/curves.txt", buf_cstr(&text));
-    golden_check("tests/report/golden/curves.md", buf_cstr(&markdown));
-    golden_check_csv("tests/report/golden/curves.csv", buf_cstr(&csv), 1e-9);
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    fixture_done(&f);
+    golden_check_forms(sheet_curves, f.result, "curves", 80, 1e-9);
 }
 
 /* Sixty columns hold every row of a curve's table, 46 its parts. */
 TEST(narrow_tables_are_not_wrapped)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("scaling")->make(&f);
     for (unsigned columns = 46; columns <= 60; columns += 14) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = columns);
         for (const char *line = buf_cstr(&text); *line != '\0'; line += strcspn(line, "\n") + 1) {
             if (strcspn(line, "\n") > columns) {
                 fail_msg("%u columns: %.*s", columns, (int)strcspn(line, "\n"), line);
             }
         }
-        buf_done(&text);
     }
-    fixture_done(&f);
 }
 
 /* ---- sentences ---- */
@@ -65,18 +52,15 @@ static void make(struct fixture *f, const double *x, uint32_t n, double spread, 
 static void assert_says(const double *x, uint32_t n, double spread, int64_t repeats,
                         const char *expected)
 {
-    struct fixture f;
-    struct layout l;
-    struct prose_verdict lines;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
     make(&f, x, n, spread, repeats);
     layout_init(&l, f.result);
     prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS, 0);
     assert_int_equal(lines.list.len, 1);
     assert_string_equal(lines.list.items[0].label, "");
     assert_string_equal(lines.list.items[0].text, expected);
-    prose_verdict_done(&lines);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 TEST(what_is_said_of_a_curve)
@@ -153,14 +137,14 @@ TEST(a_second_trainer_that_adds_little)
 
 TEST(curves_beyond_the_first_are_counted)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2, 4]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
     for (uint32_t p = 0; p < 19; p++) {
         fixture_throughput(&f, p, 0, 100);
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct layout l;
+    _cleanup_(layout_done) struct layout l;
     struct prose_verdict lines;
     layout_init(&l, f.result);
     prose_scaling_init(&lines, &l, SCALING_MODEL, SCALING_LINES_MAX);
@@ -172,8 +156,7 @@ TEST(curves_beyond_the_first_are_counted)
     prose_scaling_init(&lines, &l, SCALING_MODEL, 6);
     assert_int_equal(lines.list.len, 6);
     prose_verdict_done(&lines);
-    layout_done(&l);
-    struct buf page = BUF_INIT; /* six times the same is said once */
+    _cleanup_(buf_done) struct buf page = BUF_INIT; /* six times the same is said once */
     sheet_as(sheet_run, f.result, &page, SHEET_HTML);
     const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
     assert_non_null(first);
@@ -181,22 +164,20 @@ TEST(curves_beyond_the_first_are_counted)
         strstr(first, "<dd>no curve has a model: 0 of 3 numbers of trainers have 3 trials, 3 are "
                       "needed<br>"));
     assert_null(strstr(strstr(first, "have 3 trials") + 1, "have 3 trials"));
-    buf_done(&page);
-    fixture_done(&f);
 }
 
 /* What the lines of a run say, one a line; with labels. */
 static void assert_shares(const char *sweep, uint32_t n_points, const char *expected)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, sweep, "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
     for (uint32_t p = 0; p < n_points; p++) {
         fixture_throughput(&f, p, 0, 100);
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct layout l;
-    struct prose_verdict lines;
-    struct buf text = BUF_INIT;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     layout_init(&l, f.result);
     prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_SHARE_REASONS,
                        SCALING_LINES_MAX);
@@ -204,10 +185,6 @@ static void assert_shares(const char *sweep, uint32_t n_points, const char *expe
         buf_printf(&text, "%s|%s\n", line->label, line->text);
     }
     assert_string_equal(buf_cstr(&text), expected);
-    buf_done(&text);
-    prose_verdict_done(&lines);
-    layout_done(&l);
-    fixture_done(&f);
 }
 
 TEST(a_reason_is_said_once_for_the_curves_that_share_it)
@@ -247,9 +224,9 @@ TEST(the_legend_is_that_of_the_table)
         bool has_models;
     } rows[] = {{1, false}, {3, true}};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make(&f, x, 3, 0.01, rows[i].repeats);
-        struct buf text = BUF_INIT, markdown = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT;
         sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 400);
         sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
         const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
@@ -258,22 +235,17 @@ TEST(the_legend_is_that_of_the_table)
             assert_int_equal(strstr(forms[k], "Models of N trainers") != NULL, rows[i].has_models);
             assert_int_equal(strstr(forms[k], "share: of a step") != NULL, has_share);
         }
-        buf_done(&text);
-        buf_done(&markdown);
-        fixture_done(&f);
     }
 }
 
 TEST(no_curve)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("single-node")->make(&f);
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     sheet_as(sheet_curves, f.result, &text, SHEET_TEXT, .columns = 200);
     assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
     buf_clear(&text);
     sheet_as(sheet_curves, f.result, &text, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
-    buf_done(&text);
-    fixture_done(&f);
 }

@@ -36,15 +36,13 @@ TEST(goldens)
     for (size_t i = 0; i < N_RUNS * N_FORMS; i++) {
         const char *run = runs[i / N_FORMS];
         const struct form *form = &forms[i % N_FORMS];
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_run_find(run)->make(&f);
         date(&f);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         form->make(f.result, &out);
         _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.%s", run, form->name);
         golden_check(path, buf_cstr(&out));
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -57,24 +55,22 @@ TEST(nothing)
         "# EOF\n",
     };
     for (size_t i = 0; i < N_FORMS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 8);
         fixture_build(&f, RUN_RUNNING);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         forms[i].make(f.result, &out);
         assert_non_null(strstr(buf_cstr(&out), expected[i]));
         assert_null(strstr(buf_cstr(&out), "nan"));
         assert_null(strstr(buf_cstr(&out), "Benchmark"));
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
 /* Texts that a definition or a machine may have, and that a format gives a meaning of its own. */
 TEST(hostile_texts)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f,
                  "{points: [{pservers: 1, trainers: 1, p: \"a b/c=d%-3\"},\n"
                  "          {pservers: 1, trainers: 1, p: 'q\"b\\n'}]}",
@@ -98,7 +94,7 @@ TEST(hostile_texts)
         ",other=\"p=a b/c=d%-3\"}",
         ",other=\"p=q\\\"b\\\\n\"}",
     };
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     for (size_t i = 0; i < N_FORMS; i++) {
         forms[i].make(f.result, &out);
     }
@@ -107,8 +103,6 @@ TEST(hostile_texts)
             fail_msg("'%s' is not in\n%s", expected[i], buf_cstr(&out));
         }
     }
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* What was not simply measured is never taken for it. */
@@ -125,26 +119,24 @@ TEST(modes)
         {true, false, true, {"mode: rehearsal, emulated\n", "mode=\"rehearsal, emulated\"}"}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * N_FORMS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_run_find("sweep")->make(&f);
         f.def->rehearsal = rows[i / N_FORMS].is_rehearsal;
         f.result->simulated = rows[i / N_FORMS].is_simulated;
         f.def->spec->workload.compute =
             rows[i / N_FORMS].is_emulated ? COMPUTE_EMULATED : COMPUTE_REAL;
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         forms[i % N_FORMS].make(f.result, &out);
         if (strstr(buf_cstr(&out), rows[i / N_FORMS].expected[i % N_FORMS]) == NULL) {
             fail_msg("no '%s'", rows[i / N_FORMS].expected[i % N_FORMS]);
         }
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
 /* A step's time is that of the trainer that took longest. */
 TEST(longest_trainer_gives_the_step)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 8);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 64);
@@ -157,9 +149,7 @@ TEST(longest_trainer_gives_the_step)
         fixture_say(row, i, &s);
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     gobench_write(f.result, &out);
     assert_non_null(strstr(buf_cstr(&out), "\t8\t250000000 ns/op\t"));
-    buf_done(&out);
-    fixture_done(&f);
 }

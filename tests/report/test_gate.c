@@ -8,9 +8,9 @@
 /* Two points failed: each says why, and a reader sees where one ends. */
 TEST(reasons_stand_apart)
 {
-    struct fixture f;
-    struct gate g;
-    struct buf text = BUF_INIT, markdown = BUF_INIT;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(gate_done) struct gate g;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
     fixture_throughput(&f, 0, 0, 100);
@@ -21,27 +21,21 @@ TEST(reasons_stand_apart)
     sheet_as(sheet_gate, &g, &text, SHEET_TEXT, .columns = 200);
     sheet_as(sheet_gate, &g, &markdown, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "exit code 1; point 2"));
-    struct buf narrow = BUF_INIT;
+    _cleanup_(buf_done) struct buf narrow = BUF_INIT;
     sheet_as(sheet_gate, &g, &narrow, SHEET_TEXT, .columns = 24);
     assert_non_null(
         strstr(buf_cstr(&narrow), "OUTCOME\nFailed\n    every trial has a\n    result\n"));
-    buf_done(&narrow);
     assert_non_null(strstr(buf_cstr(&markdown), "exit code 1; point 2"));
-    gate_done(&g);
-    buf_done(&text);
-    buf_done(&markdown);
-    fixture_done(&f);
 }
 
 static void judge_forms(struct fixture *f, struct buf forms[4])
 {
-    struct gate g;
+    _cleanup_(gate_done) struct gate g;
     gate_judge(f->result, NULL, NULL, &g);
     sheet_as(sheet_gate, &g, &forms[0], SHEET_TEXT, .columns = 200);
     sheet_as(sheet_gate, &g, &forms[1], SHEET_MARKDOWN);
     sheet_as(sheet_gate, &g, &forms[2], SHEET_JUNIT);
     sheet_as(sheet_gate, &g, &forms[3], SHEET_JSON);
-    gate_done(&g);
 }
 
 static void assert_has(const struct buf *text, const char *part)
@@ -70,7 +64,7 @@ TEST(skipped_thresholds_are_named)
          "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         struct buf forms[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
         char more[512], verdict[64];
         (void)snprintf(more, sizeof(more), "  repeats: {min: 1}\n  thresholds: %s\n",
@@ -96,15 +90,14 @@ TEST(skipped_thresholds_are_named)
         for (size_t form = 0; form < 4; form++) {
             buf_done(&forms[form]);
         }
-        fixture_done(&f);
     }
 }
 
 /* The tables of a run have a line for it in each form. */
 TEST(tables_name_what_was_skipped)
 {
-    struct fixture f;
-    struct buf text = BUF_INIT, markdown = BUF_INIT, html = BUF_INIT;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT, html = BUF_INIT;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                  "  repeats: {min: 1}\n"
                  "  thresholds: [{metric: efficiency, where: {trainers: 9}, min: 0.9}]\n",
@@ -119,8 +112,4 @@ TEST(tables_name_what_was_skipped)
     assert_has(&markdown, "threshold skipped: efficiency ");
     assert_has(&html,
                "<li>Threshold skipped: efficiency &gt;= 0.9: no such point: trainers=9</li>");
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&html);
-    fixture_done(&f);
 }

@@ -74,24 +74,20 @@ static void add_new_lines(const char *text, struct buf *out)
 
 TEST(pages)
 {
-    struct buf pages = BUF_INIT;
+    _cleanup_(buf_done) struct buf pages = BUF_INIT;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         print_message("# run '%s'\n", report_runs[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT, text = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT, text = BUF_INIT;
         put_page(f.result, &out);
         check_closed(buf_cstr(&out));
         *strstr(buf_cstr(&out), "<script>") = '\0'; /* the script is the same in each */
         page_text(strstr(buf_cstr(&out), "<body>"), &text);
         buf_printf(&pages, "\n# %s\n", report_runs[i].name);
         add_new_lines(buf_cstr(&text), &pages);
-        buf_done(&out);
-        buf_done(&text);
-        fixture_done(&f);
     }
     golden_check("tests/report/golden/pages.txt", buf_cstr(&pages));
-    buf_done(&pages);
 }
 
 /* What failed is not hidden behind what did not: the box says which points have no figures. */
@@ -110,7 +106,7 @@ TEST(the_box_names_points_without_figures)
         {RUN_PARTIALLY_FAILED, 0, NULL}, /* nothing measured is said */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 32);
         for (uint32_t p = 0; p < 4; p++) {
@@ -121,15 +117,13 @@ TEST(the_box_names_points_without_figures)
             }
         }
         fixture_build(&f, rows[i].phase);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
         const char *box = strstr(buf_cstr(&out), "<section class=\"verdict\"");
         assert_non_null(box);
         const char *said = strstr(box, "Without figures");
         assert_int_equal(said != NULL, rows[i].text != NULL);
         assert_true(rows[i].text == NULL || strstr(box, rows[i].text) != NULL);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -147,7 +141,7 @@ TEST(the_box_says_that_a_baseline_is_faster)
          "<dd>the baseline may be faster than the only point</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                      "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 32);
         for (uint32_t t = 0; t < 3; t++) {
@@ -155,13 +149,11 @@ TEST(the_box_says_that_a_baseline_is_faster)
             fixture_throughput(&f, 1, t, rows[i].baseline[t]);
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
         assert_int_equal(strstr(buf_cstr(&out), "faster than the only") != NULL,
                          rows[i].text != NULL);
         assert_true(rows[i].text == NULL || strstr(buf_cstr(&out), rows[i].text) != NULL);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -195,7 +187,7 @@ TEST(the_box_says_which_point_to_choose)
          "slower, each with 95% confidence"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *rest = xasprintf(
             "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: %u}\n", rows[i].n);
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", rest, 32);
@@ -205,24 +197,22 @@ TEST(the_box_says_which_point_to_choose)
             }
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
         _cleanup_(freep) char *want = xasprintf("<dt>Verdict</dt>\n<dd>%s</dd>", rows[i].text);
         if (strstr(buf_cstr(&out), want) == NULL) {
             fail_msg("row %zu: expected '%s' in %.900s", i, want,
                      strstr(buf_cstr(&out), "<section class=\"verdict\""));
         }
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
 /* Once, after the verdict, and with what it means; no row, head or warning repeats it. */
 TEST(a_rehearsal_is_said_once)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("trouble")->make(&f);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     put_page(f.result, &out);
     char *script = strstr(buf_cstr(&out), "<script>");
     *script = '\0';
@@ -241,8 +231,6 @@ TEST(a_rehearsal_is_said_once)
     assert_null(strstr(strstr(buf_cstr(&out), "<body>"), "rehearsal"));
     assert_null(strstr(said, "Rehearsal"));
     assert_null(strstr(figures, "Too few CPUs"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* Who gets the page alone reads what its words mean where they come first. */
@@ -291,21 +279,19 @@ TEST(words_are_explained)
 /* Words of the definition and of replicas' output are text. */
 TEST(what_comes_from_outside_is_escaped)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2], tag: [\"<b>&\\\"'\"]}}",
                  "  description: \"<script>alert(1)</script>\"\n  repeats: {min: 1}\n"
                  "  parameters: [{name: tag, targets: [{roles: [trainer], env: [TAG]}]}]\n",
                  8);
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: </li><img src=x onerror=alert(1)>");
     fixture_build(&f, RUN_FAILED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     put_page(f.result, &out);
     check_own(buf_cstr(&out), "script", page_script);
     assert_null(strstr(buf_cstr(&out), "<img"));
     assert_null(strstr(buf_cstr(&out), "<b>"));
     assert_non_null(strstr(buf_cstr(&out), "&lt;script&gt;alert(1)&lt;/script&gt;"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 static enum sheet_chart_answer draw(const struct result *r, const char *chart, struct buf *out)
@@ -360,9 +346,9 @@ TEST(charts_as_files)
 /* The page of several systems, read alone: each line answers a question that a reader had. */
 TEST(systems_are_explained_and_not_ranked)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("systems")->make(&f);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     put_page(f.result, &out);
     *strstr(buf_cstr(&out), "<script>") = '\0';
     static const char *const want[] = {
@@ -442,8 +428,6 @@ TEST(systems_are_explained_and_not_ranked)
             fail_msg("the page says '%s'", not_wanted[i]);
         }
     }
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* Which way too few CPUs bend the figures depends on who had too few. */
@@ -504,7 +488,7 @@ TEST(what_too_few_cpus_may_change)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row %zu\n", i);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *more =
             xasprintf("  baseline: %s\n  repeats: {min: 1}\n", rows[i].baseline);
         fixture_init(&f, rows[i].sweep, more, rows[i].cpus);
@@ -512,15 +496,13 @@ TEST(what_too_few_cpus_may_change)
             fixture_throughput(&f, p, 0, rows[i].x[p]);
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
         const char *said = strstr(buf_cstr(&out), "<dt class=\"bad\">Too few CPUs</dt>");
         assert_non_null(said);
         if (strstr(said, rows[i].text) == NULL) {
             fail_msg("expected '%s' in '%.700s'", rows[i].text, said);
         }
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -529,7 +511,7 @@ TEST(who_is_emulated_has_its_name)
 {
     static const char *const names[] = {"trainers", "workers"};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                      "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 64);
         f.def->rehearsal = true;
@@ -543,15 +525,13 @@ TEST(who_is_emulated_has_its_name)
         _cleanup_(freep) char *box = xasprintf("The %s are emulated: ", names[i]);
         _cleanup_(freep) char *run = xasprintf("emulated %s, 0 ms a step", names[i]);
         _cleanup_(freep) char *warning = xasprintf("rehearsal: the %s are emulated, ", names[i]);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
         assert_non_null(strstr(buf_cstr(&out), box));
         assert_non_null(strstr(buf_cstr(&out), run));
         buf_clear(&out);
         sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
         assert_non_null(strstr(buf_cstr(&out), warning));
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -560,7 +540,7 @@ TEST(who_is_emulated_has_its_name)
 TEST(equals_are_weighed)
 {
     static const double x[5] = {349, 350, 351, 352, 100};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 64);
     for (uint32_t p = 0; p < 5; p++) {
@@ -569,7 +549,7 @@ TEST(equals_are_weighed)
         }
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     put_page(f.result, &out);
     static const char *const want[] = {
         "<dt>May be as fast</dt>\n<dd>2 pservers, 2 trainers with 351.0 samples/s",
@@ -590,14 +570,12 @@ TEST(equals_are_weighed)
         }
     }
     assert_null(strstr(buf_cstr(&out), "Runner-up"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* 44 points of 5 trials. */
 TEST(a_large_page_is_small)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f,
                  "{grid: {pservers: [1, 2, 4, 8], trainers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 5}\n", 64);
@@ -607,10 +585,8 @@ TEST(a_large_page_is_small)
         }
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     put_page(f.result, &out);
     print_message("# %zu bytes\n", out.len);
     assert_in_range(out.len, 30000, 250000);
-    buf_done(&out);
-    fixture_done(&f);
 }

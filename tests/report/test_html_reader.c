@@ -44,7 +44,7 @@ TEST(cpus_that_were_used)
         {{0, 1500000000}, "<dd>point 0 (2 trainers) with 3 threads</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 1]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 2);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 60);
@@ -60,10 +60,8 @@ TEST(cpus_that_were_used)
         }
         fixture_throughput(&f, 1, 0, 40);
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         expect(page_of(&f, &out), rows[i].text);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -83,7 +81,7 @@ TEST(equals_of_the_runner_up)
          "trainers with 99.60; and 1 more</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 3, 4, 5, 6]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 64);
         for (uint32_t t = 0; t < 18; t++) {
@@ -91,7 +89,7 @@ TEST(equals_of_the_runner_up)
                                rows[i].x[t / 3] * (1 + 0.01 * ((double)(t % 3) - 1)));
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         const char *page = page_of(&f, &out);
         expect(page, "<dt>Runner-up</dt>\n<dd>2 trainers with 100.0 samples/s");
         if (rows[i].text == NULL) {
@@ -99,8 +97,6 @@ TEST(equals_of_the_runner_up)
         } else {
             expect(page, rows[i].text);
         }
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -117,7 +113,7 @@ TEST(what_trials_cost)
         {0, "2 warm-up steps.</p>", "vary as the 3 did here</dd>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
         for (uint32_t t = 0; t < 6; t++) {
@@ -127,12 +123,10 @@ TEST(what_trials_cost)
             row->ended_unix_ms = row->started_unix_ms + rows[i].ms;
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         const char *page = page_of(&f, &out);
         expect(page, rows[i].all);
         expect(page, rows[i].one);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -153,7 +147,7 @@ static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_
  * this run; one node has no table. */
 TEST(environments_once)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {trainers: [2]}}",
                  SINGLE_NODE
                  "  repeats: {min: 1}\n"
@@ -176,7 +170,7 @@ TEST(environments_once)
         }
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
     expect(page, "; PyTorch 2; bf16 in this run; loss 2.375 in the first measured step of a trial, "
                  "2.250 in its last</dd>");
@@ -189,8 +183,6 @@ TEST(environments_once)
     expect(page, "<td>b</td><td class=\"r\">3</td><td>-</td></tr>");
     assert_null(strstr(page, "<h2>Nodes</h2>"));
     assert_null(strstr(strstr(page, "<dt>b</dt>"), "in this run"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* A batch is that of one trainer: of all points in the head, of each where it varies. */
@@ -214,9 +206,9 @@ TEST(whose_a_batch_is)
 /* A legend has what can be seen. */
 TEST(a_legend_has_what_is_there)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("scaling")->make(&f); /* forward and wait */
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
     const char *bars = strstr(page, "id=\"phases-title\"");
     assert_non_null(bars);
@@ -225,8 +217,6 @@ TEST(a_legend_has_what_is_there)
     expect(bars, ">wait</text>");
     assert_null(strstr(bars, ">send</text>"));
     assert_null(strstr(bars, ">data</text>"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* A rule that stands in the definition has no name, and trials are counted. */
@@ -278,7 +268,7 @@ TEST(systems_of_one_program)
         {"profile: tensorflow", "<dt>b</dt>\n<dd>TensorFlow on the CPU, "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *more = xasprintf(
             SINGLE_NODE "  repeats: {min: 1}\n"
                         "  systems: [{name: a, profile: pytorch, env: [{name: FAST, value: "
@@ -293,12 +283,10 @@ TEST(systems_of_one_program)
             fixture_throughput(&f, p, 0, 40 + p);
         }
         fixture_build(&f, RUN_SUCCEEDED);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         const char *page = page_of(&f, &out);
         expect(page, "<dt>a</dt>\n<dd>PyTorch on the CPU, ");
         expect(page, rows[i].text);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -316,9 +304,9 @@ TEST(a_warning_is_said_once)
 {
     size_t n = 0;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT, want = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT, want = BUF_INIT;
         const char *page = page_of(&f, &out);
         vec_each (const struct warning, w, &f.result->warnings) {
             if (!prose_verdict_say(w)) { /* the box says it in other words */
@@ -328,9 +316,6 @@ TEST(a_warning_is_said_once)
                 n++;
             }
         }
-        buf_done(&want);
-        buf_done(&out);
-        fixture_done(&f);
     }
     assert_true(n > NOTES_IN_BOX);
 }
@@ -338,10 +323,8 @@ TEST(a_warning_is_said_once)
 /* One name that varies is no combination. */
 TEST(a_single_name_is_no_combination)
 {
-    struct fixture f;
-    struct buf out = BUF_INIT;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     report_run_find("trouble")->make(&f);
     expect(page_of(&f, &out), "that was measured, here a value of trainers; a ");
-    buf_done(&out);
-    fixture_done(&f);
 }

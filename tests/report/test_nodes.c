@@ -1,9 +1,8 @@
 /* The tables by node, report/nodes_sheet.c. */
 #include "tests/test.h"
 
-#include "../golden_csv.h"
 #include "../result/result_fixture.h"
-#include "sheet_as.h"
+#include "sheet_forms.h"
 
 /* Three points of two trainers; the second is on a slow node. Nobody knows where the server of the
  * first point was. */
@@ -26,25 +25,15 @@ static void make(struct fixture *f)
 
 TEST(three_forms)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_nodes, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_nodes, f.result, &csv, SHEET_CSV);
-    golden_check("tests/report/golden/nodes.txt", buf_cstr(&text));
-    golden_check("tests/report/golden/nodes.md", buf_cstr(&markdown));
-    golden_check_csv("tests/report/golden/nodes.csv", buf_cstr(&csv), 1e-12);
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    fixture_done(&f);
+    golden_check_forms(sheet_nodes, f.result, "nodes", 80, 1e-12);
 }
 
 /* A replica writes its start record. */
 TEST(a_hostile_start_record)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
@@ -54,31 +43,19 @@ TEST(a_hostile_start_record)
             xasprintf("{\"cpu_model\":\"\\u001b[2J%zu\",\"node\":\"a\"}", i);
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
     assert_non_null(strstr(buf_cstr(&text), "on '?[2J0' and on '?[2J1'"));
     assert_null(strchr(buf_cstr(&text), '\033'));
-    buf_done(&text);
-    fixture_done(&f);
 }
 
 TEST(no_node_is_known)
 {
     static const char words[] = "No replica of a succeeded trial reports its node.\n";
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     fixture_throughput(&f, 0, 0, 100);
     fixture_build(&f, RUN_SUCCEEDED);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    sheet_as(sheet_nodes, f.result, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_nodes, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_nodes, f.result, &csv, SHEET_CSV);
-    assert_non_null(strstr(buf_cstr(&text), words));
-    assert_non_null(strstr(buf_cstr(&markdown), words));
-    assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    fixture_done(&f);
+    check_no_rows(sheet_nodes, f.result, words);
 }

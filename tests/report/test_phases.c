@@ -3,9 +3,8 @@
 
 #include <math.h>
 
-#include "../golden_csv.h"
 #include "../result/result_fixture.h"
-#include "sheet_as.h"
+#include "sheet_forms.h"
 
 #define MS INT64_C(1000000)
 
@@ -70,40 +69,27 @@ static void make(struct fixture *f)
 
 TEST(three_forms)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
-    golden_check("tests/report/golden/phases.txt", buf_cstr(&text));
-    golden_check("tests/report/golden/phases.md", buf_cstr(&markdown));
-    golden_check_csv("tests/report/golden/phases.csv", buf_cstr(&csv), 1e-12);
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    fixture_done(&f);
+    golden_check_forms(sheet_phases, f.result, "phases", 80, 1e-12);
 }
 
 /* Where no limit is known, as without a server, the row's point is told all the same. */
 TEST(every_point_is_told)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  "  baseline: {kind: SingleNode}\n", 0);
     fixture_throughput(&f, 0, 0, 100);
     fixture_throughput(&f, 2, 0, 60);
     fixture_build(&f, RUN_PARTIALLY_FAILED);
-    struct buf text = BUF_INIT, markdown = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT;
     sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 120);
     sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 0 (trainers 2) is limited by "));
     assert_null(strstr(buf_cstr(&text), "\nPoint 1")); /* has no row */
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 2: trainers 1, baseline\n"));
     assert_non_null(strstr(buf_cstr(&markdown), "\n- Point 2: trainers 1, baseline\n"));
-    buf_done(&text);
-    buf_done(&markdown);
-    fixture_done(&f);
 }
 
 TEST(a_log_has_phases_and_no_bytes)
@@ -123,8 +109,8 @@ TEST(a_log_has_phases_and_no_bytes)
 
 TEST(a_narrow_terminal_breaks_no_number)
 {
-    struct fixture f;
-    struct buf text = BUF_INIT;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     make(&f);
     sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 60);
     size_t n_heads = 0;
@@ -134,27 +120,15 @@ TEST(a_narrow_terminal_breaks_no_number)
         n_heads += strncmp(line, "POINT ROLE ", 11) == 0;
     }
     assert_int_equal(n_heads, 2);
-    buf_done(&text);
-    fixture_done(&f);
 }
 
 TEST(no_phases_are_known)
 {
     static const char words[] = "No replica of a succeeded trial reports how it spent its time.";
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "it failed");
     fixture_build(&f, RUN_FAILED);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
-    sheet_as(sheet_phases, f.result, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_phases, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
-    assert_non_null(strstr(buf_cstr(&text), words));
-    assert_non_null(strstr(buf_cstr(&markdown), words));
-    assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    fixture_done(&f);
+    check_no_rows(sheet_phases, f.result, words);
 }

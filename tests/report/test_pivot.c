@@ -5,9 +5,10 @@
 
 #include <math.h>
 
-#include "../golden_csv.h"
 #include "report_runs.h"
-#include "sheet_as.h"
+#include "sheet_forms.h"
+
+FREEP(pivot_free, struct pivot)
 
 /* --- the TensorFlow benchmarks of 2017: 2 batch sizes, data sets, machines, models; 4 sizes --- */
 
@@ -81,9 +82,9 @@ TEST(medians_of_the_sheet)
                                         .columns = "batch_size,dataset,model,machine",
                                         .figure = PIVOT_EFFICIENCY};
     for (int typed = 0; typed < 2; typed++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make_sheet(&f, typed == 1);
-        struct pivot *p = make(&f, &params);
+        _cleanup_(pivot_freep) struct pivot *p = make(&f, &params);
         assert_int_equal(p->rows.heads.len, 4);
         assert_int_equal(p->columns.heads.len, 16);
         assert_rounds_to(100, 100 * p->row_summaries[0].median);
@@ -96,8 +97,6 @@ TEST(medians_of_the_sheet)
         }
         /* From the left, as the sheet has them: inception3 on DGX-1 at 4 GPUs. */
         assert_rounds_to(typed ? 104.93 : 100.18, 100 * p->cells[2 * 16].value);
-        pivot_free(p);
-        fixture_done(&f);
     }
 }
 
@@ -115,10 +114,10 @@ TEST(ratios_of_the_sheet)
         {"dataset=synth/real", PIVOT_THROUGHPUT, 1.00, {1.00, 1.00, 1.01, 1.02}, 0},
         {"batch_size=64/32", PIVOT_SPEEDUP, 1.00, {1.00, 1.01, 1.01, 1.02}, 0},
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make_sheet(&f, true);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct pivot *p =
+        _cleanup_(pivot_freep) struct pivot *p =
             make(&f, &(struct pivot_params){
                          .rows = "trainers", .figure = rows[i].figure, .ratio = rows[i].ratio});
         assert_true(p->has_summaries);
@@ -128,15 +127,13 @@ TEST(ratios_of_the_sheet)
             assert_rounds_to(rows[i].medians[k], p->row_summaries[k].median);
         }
         assert_rounds_to(rows[i].all == 0 ? p->whole.median : rows[i].all, p->whole.median);
-        pivot_free(p);
     }
-    fixture_done(&f);
 }
 
 /* A system beside another at equal points; what only one has stays empty. */
 TEST(any_system_beside_any_other)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("acceleration")->make(&f);
     struct pivot *p = make(&f, &(struct pivot_params){.ratio = "system=fluid/v2"});
     assert_int_equal(p->rows.axes.len, 0);
@@ -146,7 +143,6 @@ TEST(any_system_beside_any_other)
     assert_true(fabs(p->cells[0].value - 263.29 / 326.85) < 1e-9);
     assert_false(p->cells[0].has_interval);
     pivot_free(p);
-    fixture_done(&f);
 }
 
 /* ---- figures ---- */
@@ -157,20 +153,19 @@ static double first_cell(const struct fixture *f, enum pivot_figure figure, cons
     if (price != NULL) {
         assert_int_equal(pivot_price_parse(price, &params.price), 0);
     }
-    struct pivot *p = make(f, &params);
+    _cleanup_(pivot_freep) struct pivot *p = make(f, &params);
     const double value = p->cells[p->columns.heads.len - 1].value; /* the most trainers of a row */
     if (figure != PIVOT_EXCHANGE) {
         assert_true(p->cells[0].has_interval);
         assert_true(p->cells[0].low <= p->cells[0].value && p->cells[0].value <= p->cells[0].high);
     }
-    pivot_free(p);
     return value;
 }
 
 /* 8 trainers, 1 server: S = 301.5 / 100.4, nearly; one of 9 pods is 1 CPU. */
 TEST(figures_by_hand)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("scaling")->make(&f);
     const double x = first_cell(&f, PIVOT_THROUGHPUT, NULL);
     const double s = first_cell(&f, PIVOT_SPEEDUP, NULL);
@@ -186,13 +181,12 @@ TEST(figures_by_hand)
     const double step_ms =
         1e-6 * (double)last->trials[0].replicas[1].summary.duration_ns / 8; /* of some trainer */
     assert_true(fabs(first_cell(&f, PIVOT_EXCHANGE, NULL) - 240 / step_ms) < 0.05);
-    fixture_done(&f);
 }
 
 /* Of one point in three not all trials reached it; 4 trainers take 61.7 s, one 215.0 s. */
 TEST(times_by_hand)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("accuracy")->make(&f);
     assert_true(first_cell(&f, PIVOT_TIME, NULL) == 61.7);
     struct pivot *p =
@@ -206,15 +200,13 @@ TEST(times_by_hand)
     p = make(&f, &(struct pivot_params){.figure = PIVOT_TIME_SPEEDUP});
     assert_true(p->cells[0].value == 1 && !p->cells[0].has_interval && !p->cells[1].known);
     assert_true(fabs(p->cells[2].value - 215 / 61.7) < 1e-9 && p->cells[2].has_interval);
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 100);
     golden_check("tests/report/golden/pivot-time.txt", buf_cstr(&text));
-    buf_done(&text);
     pivot_free(p);
     p = make(&f, &(struct pivot_params){.figure = PIVOT_TIME_EFFICIENCY});
     assert_true(fabs(p->cells[2].value - 215 / 61.7 / 4) < 1e-9 && p->cells[2].has_interval);
     pivot_free(p);
-    fixture_done(&f);
 }
 
 /* Cells without a number say why, and what has one. */
@@ -233,7 +225,7 @@ TEST(cpus_that_are_not_known)
         {PIVOT_COST, "0.2/pod-hour", NULL},
         {PIVOT_EFFICIENCY, NULL, NULL},
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("scaling")->make(&f);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (int known = 0; known < 2; known++) {
@@ -243,8 +235,8 @@ TEST(cpus_that_are_not_known)
             if (rows[i].price != NULL) {
                 assert_int_equal(pivot_price_parse(rows[i].price, &params.price), 0);
             }
-            struct pivot *p = make(&f, &params);
-            struct buf text = BUF_INIT, markdown = BUF_INIT;
+            _cleanup_(pivot_freep) struct pivot *p = make(&f, &params);
+            _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT;
             sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 200);
             sheet_as(sheet_pivot, p, &markdown, SHEET_MARKDOWN);
             const char *expected = known != 0 || rows[i].text == NULL ? NULL : rows[i].text;
@@ -255,12 +247,8 @@ TEST(cpus_that_are_not_known)
             assert_true(expected == NULL ||
                         (strncmp(in_text, expected, strlen(expected)) == 0 &&
                          strncmp(in_markdown + 2, expected, strlen(expected)) == 0));
-            buf_done(&text);
-            buf_done(&markdown);
-            pivot_free(p);
         }
     }
-    fixture_done(&f);
 }
 
 TEST(prices)
@@ -299,7 +287,7 @@ TEST(what_is_refused)
         {{.figure = PIVOT_TIME},
          "the definition of this run names neither an accuracy nor a loss to reach"},
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("acceleration")->make(&f);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct pivot *p = NULL;
@@ -311,33 +299,21 @@ TEST(what_is_refused)
             fail_msg("expected '%s', got '%s'", rows[i].text, err.msg);
         }
     }
-    fixture_done(&f);
 }
 
 /* ---- forms ---- */
 
 TEST(forms)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make_sheet(&f, false);
-    struct pivot *p =
+    _cleanup_(pivot_freep) struct pivot *p =
         make(&f, &(struct pivot_params){
                      .rows = "trainers", .columns = "machine,model", .ratio = "batch_size=64/32"});
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, json = BUF_INIT;
-    sheet_as(sheet_pivot, p, &text, SHEET_TEXT, .columns = 80);
-    sheet_as(sheet_pivot, p, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_pivot, p, &csv, SHEET_CSV);
+    golden_check_forms(sheet_pivot, p, "pivot", 80, 1e-12);
+    _cleanup_(buf_done) struct buf json = BUF_INIT;
     sheet_as(sheet_pivot, p, &json, SHEET_JSON);
-    golden_check("tests/report/golden/pivot.txt", buf_cstr(&text));
-    golden_check("tests/report/golden/pivot.md", buf_cstr(&markdown));
-    golden_check_csv("tests/report/golden/pivot.csv", buf_cstr(&csv), 1e-12);
     golden_check("tests/report/golden/pivot.json", buf_cstr(&json));
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    buf_done(&json);
-    pivot_free(p);
-    fixture_done(&f);
 }
 
 /* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one

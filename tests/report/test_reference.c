@@ -12,13 +12,14 @@
 #include "result/pivot.h"
 #include "sheet_as.h"
 
+FREEP(reference_free, struct reference)
+
 TEST(the_first_of_the_seeds_on_a_terminal)
 {
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_reference, r, &out, SHEET_TEXT, .columns = 80);
     golden_check("tests/report/golden/reference.txt", buf_cstr(&out));
-    buf_done(&out);
     reference_free(r);
 }
 
@@ -27,7 +28,7 @@ TEST(every_set_fits_a_terminal)
 {
     for (size_t i = 0; i < reference_shipped_count; i++) {
         struct reference *r = reference_shipped_load(reference_shipped[i].name);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_reference, r, &out, SHEET_TEXT, .columns = 80);
         for (const char *line = buf_cstr(&out); *line != '\0';) {
             const size_t len = strcspn(line, "\n");
@@ -36,7 +37,6 @@ TEST(every_set_fits_a_terminal)
             }
             line += len + (line[len] != '\0');
         }
-        buf_done(&out);
         reference_free(r);
     }
 }
@@ -44,7 +44,7 @@ TEST(every_set_fits_a_terminal)
 TEST(other_forms)
 {
     struct reference *r = reference_shipped_load("mlbench-charts-2019");
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_reference, r, &out, SHEET_MARKDOWN);
     golden_check("tests/report/golden/reference.md", buf_cstr(&out));
     buf_clear(&out);
@@ -54,10 +54,8 @@ TEST(other_forms)
     reference_free(r);
     r = reference_shipped_load("horovod-2017");
     sheet_as(sheet_reference, r, &out, SHEET_JSON);
-    json_t *document = json_loads(buf_cstr(&out), 0, NULL);
+    _cleanup_(json_decrefp) json_t *document = json_loads(buf_cstr(&out), 0, NULL);
     golden_check_json("tests/report/golden/reference.json", document);
-    json_decref(document);
-    buf_done(&out);
     reference_free(r);
 }
 
@@ -87,21 +85,18 @@ TEST(every_erratum_has_a_mark)
 
 static void beside(const char *run, const char *set, const char *golden)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find(run)->make(&f);
-    struct reference *r = reference_shipped_load(set);
+    _cleanup_(reference_freep) struct reference *r = reference_shipped_load(set);
     const struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     if (strstr(golden, ".md") != NULL) {
         sheet_as(sheet_beside, &b, &out, SHEET_MARKDOWN);
     } else {
         sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 80);
     }
     golden_check(golden, buf_cstr(&out));
-    buf_done(&out);
-    reference_free(r);
-    fixture_done(&f);
 }
 
 TEST(the_run_of_the_same_points)
@@ -125,7 +120,7 @@ TEST(beside_a_run_in_its_page)
         .reference = r, .asked = "paddle-vgg16-cpu-2018", .result = f.result, .year = 2026};
     const struct run_page page = {
         .result = f.result, .beside = &b, .created = "now", .program = "benchctl 0.1.0"};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_page, &page, &out, SHEET_HTML);
     static const char *const want[] = {
         "<h2>Beside ",
@@ -141,7 +136,6 @@ TEST(beside_a_run_in_its_page)
             fail_msg("the page does not say '%s', or in another order", want[i]);
         }
     }
-    buf_done(&out);
     reference_free(r);
     fixture_done(&f);
 }
@@ -159,7 +153,7 @@ TEST(hardware_has_the_name_of_its_cpu)
     };
     struct fixture f;
     struct diags diags = {0};
-    struct reference *r = NULL;
+    _cleanup_(reference_freep) struct reference *r = NULL;
     static const char text[] =
         "name: mine\ntitle: T\nyear: 2026\nhardware: C\nsources: [{id: s, title: S}]\ntables:\n"
         "- name: t\n  title: T\n  source: s\n  quality: Table\n  unit: samples/s\n"
@@ -185,7 +179,6 @@ TEST(hardware_has_the_name_of_its_cpu)
         }
         fixture_done(&f);
     }
-    reference_free(r);
 }
 
 /* Clock and caches of the source are next to our own; of a set without them nothing is said. */
@@ -203,14 +196,14 @@ TEST(clock_and_caches_are_beside_those_of_the_source)
         {"horovod-2017", "{\"cpu_model\":\"A\"}", NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                      "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 40);
         for (size_t k = 0; k < row->replicas.len; k++) {
             fixture_set_environment(&f, 0, k, rows[i].environment);
         }
-        struct reference *r = reference_shipped_load(rows[i].set);
+        _cleanup_(reference_freep) struct reference *r = reference_shipped_load(rows[i].set);
         const struct reference_beside b = {.reference = r,
                                            .asked = r->name,
                                            .result = fixture_build(&f, RUN_SUCCEEDED),
@@ -221,8 +214,6 @@ TEST(clock_and_caches_are_beside_those_of_the_source)
         if ((strstr(buf_cstr(&out), said) != NULL) != (rows[i].said != NULL)) {
             fail_msg("row %zu: '%s' in\n%s", i, said, buf_cstr(&out));
         }
-        reference_free(r);
-        fixture_done(&f);
     }
 }
 
@@ -246,7 +237,7 @@ TEST(what_is_the_same_is_not_listed)
     assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
     struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
     assert_null(strstr(buf_cstr(&out), "Do not compare the throughputs"));
     assert_non_null(strstr(buf_cstr(&out), "263.3 (78.64%)"));
@@ -284,7 +275,6 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(strstr(buf_cstr(&out),
                            "No point of this run has the conditions and the columns of "
                            "this table (trainers 1 to 20, pservers 20, batch_size 64)."));
-    buf_done(&out);
     reference_free(r);
     fixture_done(&f);
 }
@@ -389,11 +379,10 @@ TEST(a_figure_is_chosen_by_its_quantity)
          "trainers 2 99.39 3530 a\n", NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_run_find(rows[i].run)->make(&f);
         _cleanup_(freep) char *text = text_of(f.result, load(rows[i].set));
         expect(text, rows[i].said, rows[i].not_said);
-        fixture_done(&f);
     }
 }
 
@@ -406,7 +395,7 @@ TEST(costs_are_beside_costs)
         "  - {name: a, price: 0.04, published: {cost: [4, null]}, values: [5895, 3530]}\n"
         "  - {name: b, values: [1, 2]}\n");
     static const char note[] = "Costs are in dollars there, and here at 0.2/pod-hour.\n";
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("accuracy")->make(&f);
     _cleanup_(freep) char *without = text_of(f.result, load(set));
     expect(without, "trainers 1 215.0 5895 a\n", "COST");
@@ -425,7 +414,6 @@ TEST(costs_are_beside_costs)
     _cleanup_(freep) char *rates =
         text_of(f.result, load(SET(AXIS "  unit: samples/s\n", ONE_ROW)));
     expect(rates, "trainers 1 41.00 5895 a\n", "COST");
-    fixture_done(&f);
 }
 
 /* A run that knows its throughput alone is next to no published time, ratio or share, whatever the
@@ -433,7 +421,7 @@ TEST(costs_are_beside_costs)
 TEST(no_throughput_is_next_to_another_quantity)
 {
     size_t n_tables = 0;
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("sweep")->make(&f);
     for (size_t i = 0; i < reference_shipped_count; i++) {
         struct reference *r = reference_shipped_load(reference_shipped[i].name);
@@ -451,19 +439,17 @@ TEST(no_throughput_is_next_to_another_quantity)
             if (only.tables.len == 1 && t->ratio_of == REFERENCE_NO_ROW) {
                 const struct reference_beside b = {
                     .reference = &only, .asked = "mine", .result = f.result, .year = 2026};
-                struct buf out = BUF_INIT;
+                _cleanup_(buf_done) struct buf out = BUF_INIT;
                 sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
                 const bool is_rate = t->measure == REFERENCE_THROUGHPUT ||
                                      t->quantity == REFERENCE_EXCHANGE_SHARE; /* it has phases */
                 expect(buf_cstr(&out), NULL, is_rate ? NULL : "THIS RUN");
                 n_tables += !is_rate && strstr(buf_cstr(&out), NO_FIGURE) != NULL;
-                buf_done(&out);
             }
         }
         reference_free(r);
     }
     assert_true(n_tables >= 10);
-    fixture_done(&f);
 }
 
 TEST(systems_are_next_to_their_family)
@@ -476,7 +462,7 @@ TEST(systems_are_next_to_their_family)
             "     workload: vgg16-fluid-fc512, values: [31, 32]}\n"
             "  - {name: MX, family: [MXNet], values: [41, 42]}\n"
             "  - {name: another task, family: [PyTorch], task: [resnet20], values: [51, 52]}\n");
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("systems")->make(&f);
     _cleanup_(freep) char *text = text_of(f.result, load(set));
     expect(text, "own, pservers 1 103.8 32 Fluid\nddp, pservers 0 37.84 12 Torch 2017\n\n",
@@ -491,26 +477,24 @@ TEST(systems_are_next_to_their_family)
            "vgg16-fluid-fc512.\n",
            "ddp is next to");
     expect(text, "another model in all rows but 'Fluid' (here vgg16-fluid-fc512)", NULL);
-    fixture_done(&f);
 }
 
 TEST(tables_of_other_tasks_are_left_out)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("sweep")->make(&f);
     _cleanup_(freep) char *text = text_of(f.result, reference_shipped_load("mlbench-charts-2019"));
     expect(text,
            "7 of 7 tables are of other tasks and left out. All of these figures, with sources "
            "and errata: benchctl results --reference mine\n",
            "1a-baselines");
-    fixture_done(&f);
 }
 
 /* bytes / time x 2 (n - 1) / n is the bus bandwidth: 3773492 bytes by 2 at
  * 1 GB/s are 3.773 ms. */
 TEST(the_time_of_an_all_reduce)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {trainers: [2], bytes: [4, 3773492]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n"
                  "  systems: [{name: mpi, profile: of-mine, command: [x]}]\n"
@@ -526,5 +510,4 @@ TEST(the_time_of_an_all_reduce)
     struct reference *r = reference_shipped_load("mlbench-allreduce-2020");
     _cleanup_(freep) char *text = text_of(f.result, r);
     expect(text, "bytes 3773492 3.773 5.6 mpi, 2 workers\n", "mpi, 4 workers\n");
-    fixture_done(&f);
 }

@@ -4,9 +4,8 @@
 
 #include <math.h>
 
-#include "../golden_csv.h"
 #include "report_runs.h"
-#include "sheet_as.h"
+#include "sheet_forms.h"
 
 #define TRIALS 3
 
@@ -56,26 +55,24 @@ static void assert_near(double expected, double actual)
 /* A page names the point as its tables do, also where nobody says on which node a replica ran. */
 TEST(the_page_names_slow_replicas)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f);
     const size_t n_nodes = f.result->nodes.len;
     assert_true(n_nodes > 0);
     for (int with_nodes = 0; with_nodes < 2; with_nodes++) {
         f.result->nodes.len = with_nodes ? n_nodes : 0;
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_run, f.result, &out, SHEET_HTML);
         assert_non_null(strstr(buf_cstr(&out), "<h2>Slow replicas</h2>"));
         assert_non_null(strstr(buf_cstr(&out), "<li>point 0 (4 trainers): trainer/3 on node "));
         assert_int_equal(strstr(buf_cstr(&out), "<h2>Nodes</h2>") != NULL, with_nodes);
-        buf_done(&out);
     }
-    fixture_done(&f);
 }
 
 TEST(each_replica_by_hand)
 {
-    struct fixture f;
-    struct replica_lines lines;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(replica_lines_done) struct replica_lines lines;
     make(&f);
     replica_lines_init(&lines, f.result);
     assert_int_equal(lines.list.len, 5 + 2);
@@ -100,21 +97,14 @@ TEST(each_replica_by_hand)
     assert_int_equal(alone->n_trials, TRIALS - 1);
     /* Phases of 1 to 7 ms: send, wait and receive are 4 + 5 + 7 of 8 steps, in 128 / 30 s. */
     assert_near(16e-3 / (128.0 / 30), alone->exchange);
-    replica_lines_done(&lines);
-    fixture_done(&f);
 }
 
 TEST(forms)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make(&f);
-    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, narrow = BUF_INIT;
-    sheet_as(sheet_replicas, f.result, &text, SHEET_TEXT, .columns = 100);
-    sheet_as(sheet_replicas, f.result, &markdown, SHEET_MARKDOWN);
-    sheet_as(sheet_replicas, f.result, &csv, SHEET_CSV);
-    golden_check("tests/report/golden/replicas.txt", buf_cstr(&text));
-    golden_check("tests/report/golden/replicas.md", buf_cstr(&markdown));
-    golden_check_csv("tests/report/golden/replicas.csv", buf_cstr(&csv), 1e-9);
+    golden_check_forms(sheet_replicas, f.result, "replicas", 100, 1e-9);
+    _cleanup_(buf_done) struct buf narrow = BUF_INIT;
     for (unsigned columns = 40; columns <= 64; columns += 24) { /* in parts, and in one */
         buf_clear(&narrow);
         sheet_as(sheet_replicas, f.result, &narrow, SHEET_TEXT, .columns = columns);
@@ -124,26 +114,19 @@ TEST(forms)
             assert_true(strcspn(line, "\n") <= columns);
         }
     }
-    buf_done(&text);
-    buf_done(&markdown);
-    buf_done(&csv);
-    buf_done(&narrow);
-    fixture_done(&f);
 }
 
 TEST(nothing_has_succeeded)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: exit code 1");
     fixture_build(&f, RUN_FAILED);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_replicas, f.result, &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "No trial has succeeded.\n"));
     buf_clear(&out);
     sheet_as(sheet_replicas, f.result, &out, SHEET_MARKDOWN);
     assert_non_null(strstr(buf_cstr(&out), "No trial has succeeded.\n"));
-    buf_done(&out);
-    fixture_done(&f);
 }

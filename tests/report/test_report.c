@@ -36,21 +36,19 @@ static void check_golden(const char *run, const char *kind, const struct buf *ou
 TEST(texts)
 {
     for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, f.result, &out, SHEET_TEXT);
         check_golden(report_runs[i].name, "txt", &out);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
 TEST(texts_in_ascii_color_and_wide)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("trouble")->make(&f);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .ascii = true, .columns = 132);
     check_golden("trouble-132-ascii", "txt", &out);
     for (size_t i = 0; i < out.len; i++) {
@@ -59,35 +57,29 @@ TEST(texts_in_ascii_color_and_wide)
     buf_clear(&out);
     sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .color = true);
     assert_non_null(strstr(buf_cstr(&out), "\033[33mREHEARSAL\033[0m"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 TEST(markdown)
 {
     for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
         check_golden(report_runs[i].name, "md", &out);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
 TEST(details_are_shown_as_they_are)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     missed(&f);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 40);
     check_golden("missed", "txt", &out);
     buf_clear(&out);
     sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
     check_golden("missed", "md", &out);
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* Lines fit the terminal as far as one word does, and never end in a blank. */
@@ -96,9 +88,9 @@ TEST(lines_fit_and_end_clean)
     static const unsigned widths[] = {60, 80, 100, 200};
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
-            struct fixture f;
+            _cleanup_(fixture_done) struct fixture f;
             report_runs[i].make(&f);
-            struct buf out = BUF_INIT;
+            _cleanup_(buf_done) struct buf out = BUF_INIT;
             sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = widths[w]);
             for (const char *line = out.data; *line != '\0';) {
                 const char *end = strchr(line, '\n');
@@ -113,8 +105,6 @@ TEST(lines_fit_and_end_clean)
                 }
                 line = end + 1;
             }
-            buf_done(&out);
-            fixture_done(&f);
         }
     }
 }
@@ -125,9 +115,9 @@ TEST(a_narrow_terminal_breaks_no_number)
 {
     size_t rows = 0;
     for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 40);
         bool is_table = false;
         for (char *line = out.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -137,8 +127,6 @@ TEST(a_narrow_terminal_breaks_no_number)
             }
             rows += is_table;
         }
-        buf_done(&out);
-        fixture_done(&f);
     }
     assert_true(rows > REPORT_RUNS);
 }
@@ -146,14 +134,12 @@ TEST(a_narrow_terminal_breaks_no_number)
 TEST(csv_goldens)
 {
     for (size_t i = 0; i < REPORT_RUNS; i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, f.result, &out, SHEET_CSV);
         _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", report_runs[i].name);
         golden_check_csv(path, buf_cstr(&out), 1e-12);
-        buf_done(&out);
-        fixture_done(&f);
     }
 }
 
@@ -222,9 +208,9 @@ TEST(csv_has_the_numbers_of_json)
     };
     for (size_t i = 0; i < REPORT_RUNS; i++) {
         print_message("# run '%s'\n", report_runs[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         report_runs[i].make(&f);
-        struct buf csv = BUF_INIT, json = BUF_INIT;
+        _cleanup_(buf_done) struct buf csv = BUF_INIT, json = BUF_INIT;
         sheet_as(sheet_points, f.result, &csv, SHEET_CSV);
         sheet_as(sheet_points, f.result, &json, SHEET_JSON);
         assert_int_equal(json.data[json.len - 1], '\n');
@@ -252,28 +238,23 @@ TEST(csv_has_the_numbers_of_json)
         }
         assert_int_equal(row, f.def->matrix.n_points);
         json_decref(o);
-        buf_done(&csv);
-        buf_done(&json);
-        fixture_done(&f);
     }
 }
 
 TEST(csv_quotes_what_it_must)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{points: [{pservers: 1, trainers: 1, phase: 'a,\"b\"'}]}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  parameters:\n"
                              "  - {name: phase, targets: [{roles: [trainer], paths: "
                              "[/spec/priorityClassName]}]}\n",
                  0);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&f, RUN_PENDING), &out, SHEET_CSV);
     assert_non_null(
         strstr(buf_cstr(&out), ",param_phase,pservers,trainers,throughput,throughput_unit"));
     assert_non_null(strstr(buf_cstr(&out), ",Pending,\"a,\"\"b\"\"\",1,1,,,,,,,"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 TEST(csv_texts)
@@ -298,7 +279,7 @@ TEST(csv_texts)
         {"-", "'-"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         struct sheet sheet;
         sheet_init(&sheet, SHEET_CSV, NULL);
         sheet_word(&sheet, "word", rows[i].text);
@@ -306,16 +287,15 @@ TEST(csv_texts)
         sheet_write(&sheet, &out);
         _cleanup_(freep) char *want = xasprintf("word\n%s\n", rows[i].csv);
         assert_string_equal(buf_cstr(&out), want);
-        buf_done(&out);
     }
 }
 
 /* Of a run without a throughput: what has no rows has its columns, or nothing. */
 TEST(a_history_without_runs)
 {
-    struct fixture f;
-    struct run_history h;
-    struct buf text = BUF_INIT, csv = BUF_INIT;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(run_history_done) struct run_history h;
+    _cleanup_(buf_done) struct buf text = BUF_INIT, csv = BUF_INIT;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE, 0);
     run_history_begin(&h, fixture_build(&f, RUN_SUCCEEDED), NULL);
     run_history_end(&h);
@@ -324,15 +304,11 @@ TEST(a_history_without_runs)
     assert_non_null(strstr(buf_cstr(&text), "No change is shown in 0 runs"));
     assert_string_equal(buf_cstr(&csv), "benchmark,run,created,point,unit,throughput,level,"
                                         "change_ratio,change_p,rehearsal,imported\n");
-    buf_done(&text);
-    buf_done(&csv);
-    run_history_done(&h);
-    fixture_done(&f);
 }
 
 TEST(many_failures_are_counted)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE "  repeats: {min: 12}\n",
                  0);
     for (uint32_t n = 10; n <= 12; n++) { /* failed trials: ten are named */
@@ -350,27 +326,24 @@ TEST(many_failures_are_counted)
         }
         buf_done(&out);
     }
-    fixture_done(&f);
 }
 
 /* An excluded combination leaves a hole in the grid; a run that goes on says so. */
 TEST(holes_and_trials_to_come)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f,
                  "{grid: {pservers: [1, 2], trainers: [1, 2]},\n"
                  "    exclude: [{pservers: 2, trainers: 1}]}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
     fixture_throughput(&f, 0, 0, 40);
     fixture_throughput(&f, 2, 0, 70);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&f, RUN_RUNNING), &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "PSERVERS       1       2\n"
                                            "       1   40.00       -\n"
                                            "       2       -   70.00\n"));
     assert_non_null(strstr(buf_cstr(&out), "2 trials pending; the figures are preliminary"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 /* A point whose baseline is excluded has a throughput and no speedup, and the reason is said. */
@@ -387,7 +360,7 @@ TEST(points_without_a_baseline)
         {SHEET_HTML, "Point 2 has no speedup and no efficiency"},
         {SHEET_MARKDOWN, "Point 2 has no speedup and no efficiency"},
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f,
                  "{grid: {batch_size: [16, 64], pservers: [1], trainers: [1, 2]},\n"
                  "    exclude: [{batch_size: 64, trainers: 1}]}",
@@ -402,7 +375,6 @@ TEST(points_without_a_baseline)
             fail_msg("row %zu: '%s' is not in\n%s", i, rows[i].expected, buf_cstr(&out));
         }
     }
-    fixture_done(&f);
 }
 
 /* Rows of a mode that is not the others' say so in every table; a warning says what it means. */
@@ -429,7 +401,7 @@ TEST(modes_that_differ)
         {SHEET_JSON, "\"mode\": \"Async\""},
     };
     for (size_t k = 0; k < N_ROWS(systems); k++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *more =
             xasprintf(SINGLE_NODE "  repeats: {min: 1}\n"
                                   "  systems: [{name: a, profile: benchworker}, {name: b, %s}]\n",
@@ -447,7 +419,6 @@ TEST(modes_that_differ)
                          systems[k].is_marked ? "not " : "", buf_cstr(&out));
             }
         }
-        fixture_done(&f);
     }
 }
 
@@ -476,7 +447,7 @@ TEST(batches_as_the_unit)
         {SHEET_JSON, "\"unit\": \"batches/s\""},
         {SHEET_HTML, "batches/s"},
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(
         &f,
         "{points: [{trainers: 1, batch_size: 16, pservers: 1}, {trainers: 2, batch_size: 8, "
@@ -497,22 +468,19 @@ TEST(batches_as_the_unit)
             fail_msg("row %zu: '%s' is not in\n%s", i, rows[i].expected, buf_cstr(&out));
         }
     }
-    fixture_done(&f);
 }
 
 TEST(trials_of_given_up_points)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 0);
     (void)fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: exit code 1");
     fixture_throughput(&f, 1, 0, 70);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&f, RUN_RUNNING), &out, SHEET_TEXT);
     assert_non_null(strstr(buf_cstr(&out), "2 trials not run, because 1 point failed"));
     assert_non_null(strstr(buf_cstr(&out), "5 trials pending; the figures are preliminary"));
-    buf_done(&out);
-    fixture_done(&f);
 }
 
 #define PARAMETER(name) "{name: " name ", targets: [{roles: [worker], args: [--" name "]}]}"
@@ -568,7 +536,7 @@ TEST(closed_and_open_divisions)
         const struct division *d = &divisions[i];
         const bool has_rules = strcmp(d->rules, "None") != 0;
         const char *word = d->reason == NULL ? "Closed" : "Open";
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         division_run(&f, d);
         _cleanup_(freep) char *sentence =
             xasprintf("%s division of mlbench-2a%s%s.", word, d->reason == NULL ? "" : ": ",
@@ -590,6 +558,5 @@ TEST(closed_and_open_divisions)
             assert_string_equal(json_string_value(json_object_get(rules, "division")), word);
             assert_string_equal(reason == NULL ? "" : reason, d->reason == NULL ? "" : d->reason);
         }
-        fixture_done(&f);
     }
 }

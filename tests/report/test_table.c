@@ -27,8 +27,8 @@ static struct table *sample(void)
 
 TEST(columns_are_aligned_in_characters)
 {
-    struct table *t = sample();
-    struct buf out = BUF_INIT;
+    _cleanup_(table_freep) struct table *t = sample();
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     table_format(t, true, &out);
     check(&out, "NAME        N   NOTE\n"
                 "a        1000   x\n"
@@ -39,8 +39,6 @@ TEST(columns_are_aligned_in_characters)
     table_format(t, false, &out);
     check(&out, "a      1000 x\n"
                 "café ✓    2\n");
-    buf_done(&out);
-    table_free(t);
 }
 
 TEST(a_wide_table_has_parts)
@@ -58,12 +56,10 @@ TEST(a_wide_table_has_parts)
         {2, 1, "NAME        N   NOTE\na        1000   x\ncafé ✓      2\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct table *t = sample();
-        struct buf out = BUF_INIT;
+        _cleanup_(table_freep) struct table *t = sample();
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         table_format_parts(t, rows[i].n_heads, rows[i].width, &out);
         check(&out, rows[i].expected);
-        buf_done(&out);
-        table_free(t);
     }
 }
 
@@ -82,7 +78,7 @@ TEST(prose_is_broken_at_blanks)
         {9, "  KEY\n  a\n    of 3\n    trials\n    2\n    failed,\n    1 ran\n  bcd\n  e\n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct table *t = table_new();
+        _cleanup_(table_freep) struct table *t = table_new();
         table_column(t, "  KEY", TABLE_LEFT);
         table_column(t, "WHY", TABLE_LEFT);
         static const char *const cells[] = {
@@ -90,38 +86,34 @@ TEST(prose_is_broken_at_blanks)
         for (size_t k = 0; k < N_ROWS(cells); k++) {
             table_cell(t, "%s", cells[k]);
         }
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         table_format_prose(t, rows[i].columns, &out);
         check(&out, rows[i].expected);
-        buf_done(&out);
-        table_free(t);
     }
 }
 
 TEST(a_header_alone)
 {
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     table_column(t, "NAME", TABLE_LEFT);
     table_column(t, "PHASE", TABLE_RIGHT);
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     table_format(t, true, &out);
     check(&out, "NAME   PHASE\n");
     buf_clear(&out);
     table_format(t, false, &out);
     check(&out, "");
-    buf_done(&out);
-    table_free(t);
     table_free(NULL);
 }
 
 TEST(foreign_text_cannot_break_a_table)
 {
-    struct table *t = table_new();
+    _cleanup_(table_freep) struct table *t = table_new();
     table_column(t, "A|B", TABLE_LEFT);
     table_column(t, "C", TABLE_RIGHT);
     table_cell(t, "%s", "one\ntwo\t\033[31m");
     table_cell(t, "%s", "x|y\\z");
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     table_format(t, true, &out);
     check(&out, "A|B                 C\n"
                 "one two  [31m   x|y\\z\n");
@@ -130,8 +122,6 @@ TEST(foreign_text_cannot_break_a_table)
     check(&out, "| A\\|B | C |\n"
                 "|---|---:|\n"
                 "| one two  \\[31m | x\\|y\\\\z |\n");
-    buf_done(&out);
-    table_free(t);
 }
 
 TEST(markdown_has_only_the_markup_of_the_table)
@@ -148,19 +138,17 @@ TEST(markdown_has_only_the_markup_of_the_table)
         {"a\n# b\r- c", "a # b - c"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         markdown_escape(rows[i].text, &out);
         assert_string_equal(buf_cstr(&out), rows[i].markdown);
         buf_clear(&out);
-        struct table *t = table_new();
+        _cleanup_(table_freep) struct table *t = table_new();
         table_column(t, "A", TABLE_LEFT);
         table_cell(t, "%s", rows[i].text);
         table_format_markdown(t, &out);
         char want[128];
         (void)snprintf(want, sizeof(want), "| A |\n|---|\n| %s |\n", rows[i].markdown); /* fits */
         check(&out, want);
-        buf_done(&out);
-        table_free(t);
     }
 }
 
@@ -178,10 +166,9 @@ TEST(numbers_have_four_digits)
         {INFINITY, "-"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         number_format(rows[i].value, &out);
         check(&out, rows[i].text);
-        buf_done(&out);
     }
 }
 
@@ -194,38 +181,35 @@ TEST(exact_numbers_read_back)
         {0.1, "0.1"}, {1, "1"}, {0.1 + 0.2, "0.30000000000000004"}, {1e300, "1e+300"}, {NAN, ""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         number_format_exact(rows[i].value, &out);
         check(&out, rows[i].text);
-        buf_done(&out);
     }
     double value = 1;
     for (int i = 0; i < 1000; i++) {
         value = fmod(value * 1.618033988749895 + 0.577, 1000);
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         number_format_exact(value, &out);
         double back = 0;
         assert_int_equal(parse_f64(buf_cstr(&out), &back), 0);
         assert_true(back == value);
-        buf_done(&out);
     }
 }
 
 TEST(figures)
 {
     struct figure f = {.unit = "samples/s", .scope = "job"};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     figure_format(&f, &out);
     f.estimate = (struct estimate){.known = true, .value = 42.666};
     figure_format(&f, &out);
     check(&out, "-42.67");
-    buf_done(&out);
 }
 
 TEST(html_is_escaped)
 {
-    struct table *t = table_new();
-    struct buf out = BUF_INIT;
+    _cleanup_(table_freep) struct table *t = table_new();
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     table_column(t, "A&B", TABLE_LEFT);
     table_column(t, "N", TABLE_RIGHT);
     table_cell(t, "<b>\"it's\"</b>");
@@ -236,6 +220,4 @@ TEST(html_is_escaped)
     check(&out, "<table>\n<thead><tr><th>A&amp;B</th><th class=\"r\">N</th></tr></thead>\n<tbody>\n"
                 "<tr><td>&lt;b&gt;&quot;it&#39;s&quot;&lt;/b&gt;</td><td class=\"r\">1</td></tr>\n"
                 "<tr><td>a?</td><td class=\"r\"></td></tr>\n</tbody>\n</table>\n");
-    buf_done(&out);
-    table_free(t);
 }

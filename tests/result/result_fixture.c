@@ -34,7 +34,7 @@ static const struct {
 void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus)
 {
     *f = (struct fixture){0};
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const char *measure =
         strstr(more, "measure:") == NULL ? "  measure: {warmupSteps: 2, steps: 8}\n" : "";
     buf_printf(&text, "%s%s  sweep: %s\n%s", definition, measure, sweep, more);
@@ -43,7 +43,7 @@ void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_
             buf_puts(&text, defaults[i].text);
         }
     }
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     const struct run_def_params params = {
         .name = "demo-7k3fq",
@@ -57,8 +57,6 @@ void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_
         diags_format(&diags, "fixture", buf_cstr(&text), &why);
         fail_msg("%s", buf_cstr(&why));
     }
-    diags_done(&diags);
-    buf_done(&text);
 }
 
 void fixture_done(struct fixture *f)
@@ -148,13 +146,11 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
                                        double samples_per_s)
 {
     const uint32_t n = point_training_replicas(&f->def->matrix.points[point]);
-    double *seconds = xnew_array(double, n);
+    _cleanup_(freep) double *seconds = xnew_array(double, n);
     for (uint32_t i = 0; i < n; i++) {
         seconds[i] = 128 * n / samples_per_s;
     }
-    struct attempt_row *row = fixture_succeed(f, point, trial, 0, seconds);
-    free(seconds);
-    return row;
+    return fixture_succeed(f, point, trial, 0, seconds);
 }
 
 void fixture_say(struct attempt_row *row, size_t i, const struct summary *s)
@@ -189,7 +185,7 @@ void fixture_place(struct attempt_row *row, size_t i, const char *node, double w
 void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const char *rule)
 {
     vec_each (struct replica_row, replica, &row->replicas) {
-        struct summary s;
+        _cleanup_(summary_done) struct summary s;
         struct err err = {0};
         if (summary_read(replica->summary_json, &replica->id, &s, &err) < 0) {
             fail_msg("%s", err.msg);
@@ -202,7 +198,6 @@ void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const cha
         const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
         struct buf line = BUF_INIT;
         record_write_summary(&line, &who, &s, NULL, 0);
-        summary_done(&s);
         free(replica->summary_json);
         replica->summary_json = buf_take(&line);
     }
@@ -223,7 +218,7 @@ void fixture_set_environment(struct fixture *f, size_t row, size_t replica, cons
 void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms)
 {
     vec_each (struct replica_row, replica, &row->replicas) {
-        struct summary s;
+        _cleanup_(summary_done) struct summary s;
         struct err err = {0};
         if (summary_read(replica->summary_json, &replica->id, &s, &err) < 0) {
             fail_msg("%s", err.msg);
@@ -236,7 +231,6 @@ void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms)
         const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
         struct buf line = BUF_INIT;
         record_write_summary(&line, &who, &s, NULL, 0);
-        summary_done(&s);
         free(replica->summary_json);
         replica->summary_json = buf_take(&line);
     }

@@ -236,7 +236,7 @@ TEST(points)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         asked(&f);
         for (uint32_t t = 0; t < 3; t++) {
             evaluate(fixture_throughput(&f, 0, t, 40), 0, rows[i].trials[t]);
@@ -255,7 +255,6 @@ TEST(points)
         assert_true(!after->has_interval || after->high <= 1);
         assert_int_equal(r->thresholds.items[0].verdict, rows[i].time);
         assert_int_equal(r->thresholds.items[1].verdict, rows[i].after);
-        fixture_done(&f);
     }
 }
 
@@ -275,7 +274,7 @@ TEST(speedups)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {trainers: [1, 2]}}", one_trainer, 2);
         for (uint32_t n = 0; n < 6; n++) {
             const double time_s = rows[i].times_s[n / 3][n % 3];
@@ -300,7 +299,6 @@ TEST(speedups)
             assert_true(one->time_speedup.estimate.known && one->time_speedup.estimate.value == 1);
             assert_false(one->time_speedup.estimate.has_interval); /* of itself */
         }
-        fixture_done(&f);
     }
 }
 
@@ -309,7 +307,7 @@ TEST(speedups)
 TEST(one_trainer_speaks)
 {
     for (size_t first = 0; first < 2; first++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(
             &f, "{grid: {trainers: [2]}}",
             "  baseline: {kind: Point, where: {trainers: 2}}\n"
@@ -329,18 +327,17 @@ TEST(one_trainer_speaks)
         const struct trial_result *t = &r->points[0].trials[0];
         assert_int_equal(t->evaluations_from, first);
         assert_true(t->to_accuracy.best == (first == 0 ? 0.85 : 0.9));
-        fixture_done(&f);
     }
 }
 
 TEST(documents)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     asked(&f);
     evaluate(fixture_throughput(&f, 0, 0, 40), 0, &rising);
     evaluate(fixture_throughput(&f, 0, 1, 40), 0, &none);
     fixture_throughput(&f, 0, 2, 40);
-    json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+    _cleanup_(json_decrefp) json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
     json_t *point = json_array_get(json_object_get(o, "points"), 0);
     json_t *figure = json_object_get(point, "timeToAccuracy");
     assert_true(json_is_null(json_object_get(figure, "value")));
@@ -356,6 +353,4 @@ TEST(documents)
         assert_int_equal(json_is_real(json_object_get(after, "accuracy")), i == 0);
         assert_int_equal(json_is_string(json_object_get(after, "reason")), i != 0);
     }
-    json_decref(o);
-    fixture_done(&f);
 }

@@ -23,8 +23,8 @@ static void make(struct fixture *f, const char *sweep, const double *x, uint32_t
 TEST(the_fastest_and_who_is_like_it)
 {
     static const double x[5] = {90, 170, 350, 352, 100};
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     make(&f, FOUR, x, 5, 0.01);
     choice_init(&c, f.result);
     assert_int_equal(c.fastest->point->index, 3);
@@ -32,22 +32,18 @@ TEST(the_fastest_and_who_is_like_it)
     assert_int_equal(c.ties.items[0]->point->index, 2);
     assert_int_equal(c.n_unsure, 0);
     assert_int_equal(c.n_slower, 2);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 /* The baseline point is the fastest of all here, but nobody swept it. */
 TEST(a_baseline_is_no_choice)
 {
     static const double x[5] = {90, 91, 92, 93, 500};
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     make(&f, FOUR, x, 5, 0.0001);
     choice_init(&c, f.result);
     assert_int_equal(c.fastest->point->index, 3);
     assert_int_equal(c.ties.len, 0);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 TEST(most_trainers_that_still_scale)
@@ -74,28 +70,24 @@ TEST(most_trainers_that_still_scale)
 TEST(of_several_as_wide_the_fastest)
 {
     static const double x[5] = {190, 365, 192, 372, 100};
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     make(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}", x, 5, 0.001);
     choice_init(&c, f.result);
     assert_int_equal(c.widest->point->index, 3);
     assert_int_equal(c.n_as_wide, 2);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 /* One trainer is no more than its baseline, however efficient it is. */
 TEST(none_scales)
 {
     static const double x[5] = {99, 150, 280, 500, 100};
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     make(&f, FOUR, x, 5, 0.001);
     choice_init(&c, f.result);
     assert_null(c.widest);
     assert_int_equal(c.most_efficient->point->index, 1);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 /* Systems divide by baselines of their own, and one number of trainers is no choice of them. */
@@ -112,8 +104,8 @@ TEST(efficiencies_rank_numbers_of_trainers_alone)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# %s\n", rows[i].name);
-        struct fixture f;
-        struct choice c;
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(choice_done) struct choice c;
         _cleanup_(freep) char *more =
             xasprintf(SINGLE_NODE "  repeats: {min: 1}\n%s", rows[i].systems);
         fixture_init(&f, rows[i].sweep, more, 64);
@@ -123,8 +115,6 @@ TEST(efficiencies_rank_numbers_of_trainers_alone)
         fixture_build(&f, RUN_SUCCEEDED);
         choice_init(&c, f.result);
         assert_int_equal(c.widest != NULL || c.most_efficient != NULL, rows[i].ranks);
-        choice_done(&c);
-        fixture_done(&f);
     }
 }
 
@@ -143,14 +133,12 @@ TEST(the_cheaper_of_equals)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# %s\n", rows[i].name);
-        struct fixture f;
-        struct choice c;
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(choice_done) struct choice c;
         make(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}", rows[i].x, 5, 0.02);
         choice_init(&c, f.result);
         assert_int_equal(c.second->point->index, rows[i].second);
         assert_int_equal(c.cheapest == NULL ? -1 : (int)c.cheapest->point->index, rows[i].cheapest);
-        choice_done(&c);
-        fixture_done(&f);
     }
 }
 
@@ -187,8 +175,8 @@ TEST(how_many_trials_it_takes)
 
 TEST(one_trial_says_nothing_about_the_others)
 {
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     fixture_init(&f, FOUR, SINGLE_NODE "  repeats: {min: 1}\n", 64);
     for (uint32_t p = 0; p < 3; p++) { /* the last swept point and the baseline were not measured */
         fixture_throughput(&f, p, 0, 10 * (p + 1));
@@ -200,34 +188,28 @@ TEST(one_trial_says_nothing_about_the_others)
     assert_int_equal(c.n_unsure, 2);
     assert_null(c.widest);
     assert_null(c.most_efficient);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 TEST(nothing_was_measured)
 {
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     fixture_init(&f, FOUR, SINGLE_NODE, 64);
     fixture_build(&f, RUN_FAILED);
     choice_init(&c, f.result);
     assert_null(c.fastest);
     assert_false(c.units_differ);
-    choice_done(&c);
-    fixture_done(&f);
 }
 
 TEST(units_are_not_compared)
 {
     static const double x[5] = {95, 185, 365, 600, 100};
-    struct fixture f;
-    struct choice c;
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(choice_done) struct choice c;
     make(&f, FOUR, x, 5, 0.001);
     f.result->points[1].throughput.unit = "tokens/s";
     choice_init(&c, f.result);
     assert_true(c.units_differ);
     assert_null(c.fastest);
     assert_int_equal(c.ties.len, 0);
-    choice_done(&c);
-    fixture_done(&f);
 }

@@ -28,7 +28,7 @@ static double usl(const struct point *p)
 
 TEST(a_curve_for_each_value_of_the_others)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2, 1], trainers: [4, 1, 2], batch_size: [16]}}",
                  SINGLE_NODE, 64);
     measure(&f, usl);
@@ -51,14 +51,13 @@ TEST(a_curve_for_each_value_of_the_others)
         assert_false(curve->peak.is_within); /* 9.7 is beyond twice 4 */
         assert_int_equal(curve_widest(curve)->point->replicas[ROLE_TRAINER], 4);
     }
-    fixture_done(&f);
 }
 
 /* What is zipped with the trainers does not tell curves apart; a curve without a single trainer
  * takes its baseline for one. */
 TEST(zipped_parameters_belong_to_the_curve)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}", SINGLE_NODE, 64);
     measure(&f, usl);
     const struct curves *c = &f.result->curves;
@@ -68,7 +67,6 @@ TEST(zipped_parameters_belong_to_the_curve)
     assert_non_null(c->list.items[0].single);
     assert_int_equal(c->list.items[0].n_sizes, 4);
     assert_true(fabs(c->list.items[0].fits[SCALING_USL].parameters[0].range.value - 100) < 0.5);
-    fixture_done(&f);
 }
 
 /* Without another number of trainers nothing scales. */
@@ -89,7 +87,7 @@ TEST(no_curve_of_one_size)
 /* Points of a single trial are no part of a fit, but of the curve. */
 TEST(a_size_without_an_interval_is_not_fitted)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", SINGLE_NODE, 64);
     for (uint32_t p = 0; p < 3; p++) {
         for (uint32_t t = 0; t < (p == 1 ? 2 : 3); t++) {
@@ -102,7 +100,6 @@ TEST(a_size_without_an_interval_is_not_fitted)
     assert_int_equal(c->n_trusted, 2);
     assert_int_equal(c->fits[SCALING_USL].gap, SCALING_FEW_SIZES);
     assert_true(isnan(c->exchange_share.value));
-    fixture_done(&f);
 }
 
 /* From 1 to 2 trainers each keeps 95%, from 2 to 4 80%, from 4 to 8 90%. */
@@ -110,7 +107,7 @@ TEST(the_biggest_loss_and_its_phase)
 {
     static const double x[] = {100, 190, 304, 547.2, 100};
     static const double forward[] = {50, 51, 52, 53, 50}, wait[] = {1, 3, 20, 22, 0};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}", SINGLE_NODE, 64);
     for (uint32_t p = 0; p < 5; p++) {
         for (uint32_t t = 0; t < 3; t++) {
@@ -127,7 +124,6 @@ TEST(the_biggest_loss_and_its_phase)
     assert_true(loss->has_phases);
     assert_string_equal(loss->phase, "exchange");
     assert_true(fabs(loss->phase_ns - 17e6) < 1e3);
-    fixture_done(&f);
 }
 
 /* From 2 to 4 trainers: what the groups of phases grew by, not single ones,
@@ -146,7 +142,7 @@ TEST(the_group_that_grew_most)
     };
     static const double x[] = {100, 190, 304};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n", 64);
         for (uint32_t p = 0; p < N_ROWS(x); p++) {
@@ -172,21 +168,19 @@ TEST(the_group_that_grew_most)
         assert_int_equal(loss->to->point->replicas[ROLE_TRAINER], 4);
         assert_string_equal(loss->phase, rows[i].phase);
         assert_true(fabs(loss->phase_ns - 1e6 * rows[i].ms) < 1e3);
-        fixture_done(&f);
     }
 }
 
 TEST(nothing_is_lost_where_each_keeps_all)
 {
     static const double x[] = {100, 200, 400, 800, 100};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}", SINGLE_NODE, 64);
     for (uint32_t p = 0; p < 5; p++) {
         fixture_throughput(&f, p, 0, x[p] * (1 + 0.001 * p));
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     assert_null(f.result->curves.list.items[0].loss.from);
-    fixture_done(&f);
 }
 
 /* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half

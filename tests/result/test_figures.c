@@ -4,7 +4,6 @@
 #include "result/replica_numbers.h"
 #include "result/trial_figures.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "base/splitmix.h"
@@ -129,7 +128,7 @@ static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
         free(replica->summary_json);
         replica->summary_json = splitmix_below(random, 2) == 0 ? NULL : xstrdup("{\"benchd\":1}");
     }
-    char *placed = replica->environment_json;
+    _cleanup_(freep) char *placed = replica->environment_json;
     switch (splitmix_below(random, 6)) {
     case 0:
         replica->environment_json = NULL;
@@ -146,7 +145,6 @@ static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
         replica->environment_json = placement_add(placed, nodes[splitmix_below(random, 3)], NULL);
         break;
     }
-    free(placed);
     replica->exit_code = splitmix_below(random, 9) == 0 ? -1 : 0;
     replica->signal = replica->exit_code < 0 ? 9 : 0;
     replica->log_bytes = splitmix_below(random, 1000);
@@ -219,11 +217,9 @@ static void add_rows(struct fixture *f, uint64_t *random)
 static char *text_of(const struct result *r)
 {
     struct buf out = BUF_INIT;
-    json_t *json = result_to_json(r);
-    char *text = json_dumps(json, JSON_INDENT(1));
+    _cleanup_(json_decrefp) json_t *json = result_to_json(r);
+    _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(1));
     buf_puts(&out, text);
-    free(text);
-    json_decref(json);
     result_dump(r, &out);
     return buf_take(&out);
 }
@@ -336,18 +332,14 @@ static void check_run(const struct fixture *f, struct result *raw, uint64_t seed
     result_end(whole);
     result_end_points(points);
     give_back_texts(whole, raw);
-    char *expected = text_of(raw), *actual = text_of(whole);
+    _cleanup_(freep) char *expected = text_of(raw), *actual = text_of(whole);
     check_same(expected, actual, seed, "the whole");
-    free(expected);
-    free(actual);
     result_forget_replicas(raw);
     result_forget_replicas(points);
-    struct buf of_raw = BUF_INIT, of_points = BUF_INIT;
+    _cleanup_(buf_done) struct buf of_raw = BUF_INIT, of_points = BUF_INIT;
     result_dump(raw, &of_raw);
     result_dump(points, &of_points);
     check_same(buf_cstr(&of_raw), buf_cstr(&of_points), seed, "the points");
-    buf_done(&of_raw);
-    buf_done(&of_points);
     result_free(points);
     result_free(whole);
     rows_done(rows, f->rows.len);
@@ -368,10 +360,9 @@ TEST(figures_come_back)
     const char *wanted = getenv("BENCHD_PROP_SEED");
     const uint64_t first = wanted == NULL ? 1 : strtoull(wanted, NULL, 10);
     for (uint64_t seed = first; seed < first + (wanted == NULL ? N_RUNS : 1); seed++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make_run(seed, &f);
         check_run(&f, fixture_build(&f, RUN_SUCCEEDED), seed);
-        fixture_done(&f);
     }
 }
 
@@ -405,7 +396,7 @@ TEST(random_runs_show_every_field)
     struct seen seen = {.first = xnew_array(uint64_t, replica_numbers_count()),
                         .varies = xnew_array(bool, replica_numbers_count())};
     for (uint64_t seed = 1; seed <= N_RUNS; seed++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         make_run(seed, &f);
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         for (uint32_t i = 0; i < f.def->matrix.n_points; i++) {
@@ -413,7 +404,6 @@ TEST(random_runs_show_every_field)
                 look_at_trial(&seen, &r->points[i].trials[j]);
             }
         }
-        fixture_done(&f);
     }
     for (size_t k = 0; k < replica_numbers_count(); k++) {
         if (!seen.varies[k]) {
@@ -434,20 +424,19 @@ TEST(random_runs_show_every_field)
 /* A run of which nothing has ended, and one without replicas. */
 TEST(nothing_comes_back)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
     check_run(&f, fixture_build(&f, RUN_CANCELLED), 0);
     fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "no image");
     fixture_end(&f, 1, 2, 0, ATTEMPT_VOID, NULL);
     check_run(&f, fixture_build(&f, RUN_FAILED), 0);
-    fixture_done(&f);
 }
 
 /* Each cut is refused, and a changed byte is refused or gives a result; nothing is read beyond an
  * end. */
 TEST(damaged_bytes_are_refused)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make_run(3, &f);
     struct trial_figures *figures = figures_of(&f);
     uint64_t random = 7;
@@ -479,13 +468,12 @@ TEST(damaged_bytes_are_refused)
     }
     figures[at].replicas = whole;
     figures_done(figures, f.rows.len);
-    fixture_done(&f);
 }
 
 /* An attempt that decides its trial has none: the rows must be read. */
 TEST(missing_ones_are_noticed)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
     fixture_throughput(&f, 0, 0, 60);
     fixture_throughput(&f, 0, 1, 61);
@@ -503,5 +491,4 @@ TEST(missing_ones_are_noticed)
     result_free(r.result);
     rows_done(rows, 2);
     figures_done(figures, 2);
-    fixture_done(&f);
 }

@@ -43,7 +43,7 @@ TEST(rule)
 /* Phases of the fixture: 1 to 7 ms, in their order, over 8 steps. */
 TEST(times)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     fixture_throughput(&f, 0, 0, 100); /* 2.56 s each */
@@ -74,13 +74,12 @@ TEST(times)
     assert_int_equal(facts.server, 1);
     assert_true(fabs(facts.late_s - 0.1 / 2) < 1e-12); /* in one trial of two */
     assert_int_equal(facts.late_trainer, 1);
-    fixture_done(&f);
 }
 
 /* A server that has one round for two steps of its trainers works half as long in a step. */
 TEST(fewer_rounds_than_steps)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     const struct summary server = {
@@ -89,7 +88,6 @@ TEST(fewer_rounds_than_steps)
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     const struct limit_facts facts = limit_facts_of(&f.result->points[0]);
     assert_true(fabs(facts.server_busy_s - 0.08 / 8) < 1e-12);
-    fixture_done(&f);
 }
 
 /* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the
@@ -100,7 +98,7 @@ TEST(late_in_the_mean)
         uint32_t trainer;
         int64_t wait_ms;
     } trials[] = {{0, 50}, {1, 30}, {1, 30}, {1, 40}};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 4}\n", 0);
     for (uint32_t t = 0; t < N_ROWS(trials); t++) {
@@ -117,5 +115,4 @@ TEST(late_in_the_mean)
     print_message("# trainer/%u, %g s\n", facts.late_trainer, facts.late_s);
     assert_int_equal(facts.late_trainer, 1);
     assert_true(fabs(facts.late_s - 0.1 / 4) < 1e-12);
-    fixture_done(&f);
 }

@@ -65,10 +65,9 @@ TEST(efficiency_above_one_without_an_interval)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fill(&f, rows[i].x);
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_EFFICIENCY_UNPROVEN, rows[i].message);
-        fixture_done(&f);
     }
 }
 
@@ -103,10 +102,9 @@ TEST(a_spread_far_above_the_others)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fill(&f, rows[i].x);
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_WIDE_SPREAD, rows[i].message);
-        fixture_done(&f);
     }
 }
 
@@ -155,7 +153,7 @@ TEST(steps_that_still_fall)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
         const size_t n = rows[i].n_steps;
         _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, n);
@@ -173,7 +171,6 @@ TEST(steps_that_still_fall)
         struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         check(r, WARNING_NO_STEADY_STATE, rows[i].message);
         check(r, WARNING_NON_MONOTONIC_TIME, NULL);
-        fixture_done(&f);
     }
 }
 
@@ -184,15 +181,13 @@ static double uniform(uint64_t *state)
 
 static void check_found(const struct result *r, uint32_t point, const char *text, const char *json)
 {
-    struct buf got = BUF_INIT;
+    _cleanup_(buf_done) struct buf got = BUF_INIT;
     warmup_format(r, &r->points[point], &got);
     assert_string_equal(buf_cstr(&got), text);
-    buf_done(&got);
-    json_t *o = result_to_json(r);
+    _cleanup_(json_decrefp) json_t *o = result_to_json(r);
     const json_t *of = json_array_get(json_object_get(o, "points"), point);
     _cleanup_(freep) char *document = json_dumps(json_object_get(of, "warmup"), JSON_COMPACT);
     assert_string_equal(document, json);
-    json_decref(o);
 }
 
 /* Three trials of four points, 1% noise; point 2 is slower up to a step,
@@ -243,7 +238,7 @@ TEST(a_warm_up_that_is_too_short)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
         const size_t n = rows[i].n_steps;
         _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, n);
@@ -264,7 +259,6 @@ TEST(a_warm_up_that_is_too_short)
         check(r, WARNING_SHORT_WARMUP, rows[i].late);
         check(r, WARNING_NO_STEADY_STATE, rows[i].never);
         check_found(r, 2, rows[i].found, rows[i].json);
-        fixture_done(&f);
     }
 }
 
@@ -291,7 +285,7 @@ TEST(time_that_runs_backwards)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 1}\n", 16);
         _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, rows[i].n_steps);
         for (size_t j = 0; j < rows[i].n_steps; j++) {
@@ -309,7 +303,6 @@ TEST(time_that_runs_backwards)
             }
         }
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NON_MONOTONIC_TIME, rows[i].message);
-        fixture_done(&f);
     }
 }
 
@@ -326,7 +319,7 @@ TEST(modes_that_differ)
          "other trainers and train in another way, so throughput alone does not rank them"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *more = xasprintf(
             "  baseline: {kind: SingleNode}\n"
             "  systems: [{name: a, profile: benchworker%s}, {name: b, profile: other%s}]\n",
@@ -334,14 +327,13 @@ TEST(modes_that_differ)
         fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", more, 0);
         fixture_throughput(&f, 0, 0, 100);
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_MIXED_MODES, rows[i].message);
-        fixture_done(&f);
     }
 }
 
 /* A point in tokens has no speedup over one in samples; the others keep theirs. */
 TEST(units_that_differ)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {9000, 9001, 9002}, {300, 300, 300}};
     fill(&f, x);
     check(fixture_build(&f, RUN_SUCCEEDED), WARNING_MIXED_UNITS, NULL);
@@ -359,7 +351,6 @@ TEST(units_that_differ)
     assert_false(r->points[2].efficiency.estimate.known);
     assert_false(r->points[2].efficiency_per_pod.estimate.known);
     assert_true(r->points[3].speedup.estimate.known);
-    fixture_done(&f);
 }
 
 /* What the machine was like around a trial: shares of the usual. */
@@ -459,7 +450,7 @@ TEST(a_machine_that_was_not_itself)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
         for (uint32_t p = 0; p < 4; p++) {
             for (uint32_t t = 0; t < rows[i].n_trials; t++) {
@@ -476,14 +467,13 @@ TEST(a_machine_that_was_not_itself)
             }
         }
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL, rows[i].message);
-        fixture_done(&f);
     }
 }
 
 /* Each node has its own median, also when trials go to two of them in turn. */
 TEST(noise_on_nodes_in_turn)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t t = 0; t < 3; t++) {
@@ -495,13 +485,12 @@ TEST(noise_on_nodes_in_turn)
     }
     check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
           "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE);
-    fixture_done(&f);
 }
 
 /* All trials of all points are noisy: so many are named. */
 TEST(noisy_trials_are_named)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t t = 0; t < 3; t++) {
@@ -515,7 +504,6 @@ TEST(noisy_trials_are_named)
         "noisy: trial 1 of point 0, trial 2 of point 0, trial 0 of point 1, trial 1 of point 1, "
         "trial 2 of point 1, trial 0 of point 2, trial 1 of point 2, trial 2 of point 2 and 3 "
         "more" TWO);
-    fixture_done(&f);
 }
 
 /* The three trials of the second point: one far off, and two that agree. */
@@ -540,10 +528,9 @@ TEST(trials_far_from_the_others)
         print_message("# row %zu\n", i);
         double x[4][4] = {{50, 50, 50}, {0}, {180, 180, 180}, {300, 300, 300}};
         memcpy(x[1], rows[i].x, sizeof(x[1]));
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fill(&f, x);
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL, rows[i].message);
-        fixture_done(&f);
     }
     double both[4][4] = {{50, 50, 50}, {100, 100.1, 120}, {180, 180, 180}, {300, 300.1, 240}};
     struct fixture f;
@@ -560,7 +547,7 @@ TEST(trials_far_from_the_others)
 /* An attempt that was repeated counts nowhere, and is named. */
 TEST(attempts_that_were_invalid)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {180, 180, 180}, {300, 300, 300}};
     fill(&f, x);
     for (uint32_t trial = 3; trial > 1; trial--) { /* in the order in which nobody asked */
@@ -581,7 +568,6 @@ TEST(attempts_that_were_invalid)
         assert_int_equal(r->points[1].trials[3].phase, TRIAL_PENDING);
         assert_false(point_result_is_given_up(&r->points[1]));
     }
-    fixture_done(&f);
 }
 
 /* Of trainer/1 of the first attempt: throttled for so many of 3,000 ms. */
@@ -597,7 +583,7 @@ static void throttle(struct fixture *f, size_t row, int ms)
 
 TEST(warnings_of_the_linter)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 8);
     for (uint32_t p = 0; p < 3; p++) {
@@ -639,12 +625,11 @@ TEST(warnings_of_the_linter)
         warning_text(fixture_build(&f, RUN_PARTIALLY_FAILED), WARNING_THROTTLED),
         "1 replica was throttled by a CPU limit; the worst is trainer/1 of point 0, "
         "trial 1: 3.1% of its time");
-    fixture_done(&f);
 }
 
 TEST(efficiency_above_one_beyond_its_interval)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n", 8);
     for (uint32_t t = 0; t < 3; t++) {
@@ -657,12 +642,11 @@ TEST(efficiency_above_one_beyond_its_interval)
     assert_string_equal(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE),
                         "efficiency is significantly above 1 at point 0: point and baseline "
                         "differ in more than their number of trainers");
-    fixture_done(&f);
 }
 
 TEST(many_points_are_counted)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7], trainers: [1]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
     for (uint32_t p = 0; p < 2; p++) {
@@ -675,5 +659,4 @@ TEST(many_points_are_counted)
     }
     assert_string_equal(warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_ONE_TRIAL),
                         "only one trial at points 0, 1, 2, 3, 4 and 3 more: the spread is unknown");
-    fixture_done(&f);
 }

@@ -83,25 +83,23 @@ TEST(slow_nodes)
     };
     for (size_t k = 0; k < N_ROWS(rows); k++) {
         print_message("# row '%s'\n", rows[k].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         build(&f, &rows[k]);
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
-        struct buf got = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
         describe(r, &got);
         assert_string_equal(buf_cstr(&got), rows[k].want);
         assert_string_equal(warning_of(r), rows[k].warning);
         if (k == 0) { /* t = 7.0505 of 5 degrees, p = 0.00088692, of two nodes */
             assert_true(fabs(r->nodes.items[1].p / (2 * 0.00088692) - 1) < 1e-4);
         }
-        buf_done(&got);
-        fixture_done(&f);
     }
 }
 
 TEST(a_node_alone_is_not_compared)
 {
     const struct row row = {"", 3, {120, 120, 120}, "fast", "", ""};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     build(&f, &row);
     const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
     assert_int_equal(r->nodes.len, 1);
@@ -111,16 +109,14 @@ TEST(a_node_alone_is_not_compared)
     assert_false(node_result_is_slow(&r->nodes.items[0]));
     assert_true(fabs(node_result_throttled_ratio(&r->nodes.items[0]) - 0.1) < 1e-12);
     assert_string_equal(r->nodes.items[0].cpu_model, "Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz");
-    fixture_done(&f);
 }
 
 /* The pservers of the fixture say no node. */
 TEST(unknown_nodes)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 16);
     fixture_throughput(&f, 0, 0, 100);
     assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->nodes.len, 0);
-    fixture_done(&f);
 }

@@ -207,7 +207,7 @@ static void say(struct attempt_row *row, size_t i, const char *cpus, double ran_
 /* What is not known is not there. */
 static void check_document(const struct result *r, double share, double waited_s)
 {
-    json_t *o = result_to_json(r);
+    _cleanup_(json_decrefp) json_t *o = result_to_json(r);
     const json_t *trials =
         json_object_get(json_array_get(json_object_get(o, "points"), 0), "trials");
     for (size_t i = 0; i < 2; i++) {
@@ -223,7 +223,6 @@ static void check_document(const struct result *r, double share, double waited_s
             assert_true(fabs(json_number_value(other) - share) < 1e-9);
         }
     }
-    json_decref(o);
 }
 
 TEST(trials_of_a_run)
@@ -246,7 +245,7 @@ TEST(trials_of_a_run)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
         for (uint32_t t = 0; t < 3; t++) {
@@ -278,6 +277,5 @@ TEST(trials_of_a_run)
             rows[i].trainer_waited / (rows[i].trainer_waited + rows[i].trainer_ran);
         assert_true(fabs(trial_wait_ratio(&trials[1]) - waits) < 1e-9); /* whoever had the CPU */
         check_document(r, rows[i].share, rows[i].trainer_waited);
-        fixture_done(&f);
     }
 }

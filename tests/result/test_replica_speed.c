@@ -99,7 +99,7 @@ TEST(who_is_slow)
         _cleanup_(freep) char *more =
             xasprintf("  baseline: {kind: Point, where: {trainers: %u}}\n  repeats: {min: %d}\n",
                       row->n, TRIALS);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, sweep, more, 16);
         for (uint32_t t = 0; t < TRIALS && row->ms[t][0] > 0; t++) {
             struct attempt_row *attempt = fixture_throughput(&f, 0, t, 100);
@@ -107,17 +107,15 @@ TEST(who_is_slow)
                 fixture_place(attempt, i + 1, row->nodes[t][i], row->ms[t][i]);
             }
         }
-        struct buf got = BUF_INIT;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
         describe(fixture_build(&f, RUN_SUCCEEDED), &got);
         assert_string_equal(buf_cstr(&got), row->want);
-        buf_done(&got);
-        fixture_done(&f);
     }
 }
 
 TEST(servers_are_compared_with_servers)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [4], trainers: [1]}}", POINT_BASELINE, 16);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
     const double ms[] = {10, 10, 13, 10, 500};
@@ -128,14 +126,13 @@ TEST(servers_are_compared_with_servers)
     assert_int_equal(r->slow.len, 1);
     assert_int_equal(r->slow.items[0].replica->row->id.role, ROLE_PSERVER);
     assert_int_equal(r->slow.items[0].replica->row->id.index, 2);
-    fixture_done(&f);
 }
 
 /* A trial that failed says nothing of its replicas, and neither does one that does not say its work
  * beside some that do. */
 TEST(who_is_left_out)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [4]}}",
                  "  baseline: {kind: Point, where: {trainers: 4}}\n", 16);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
@@ -148,5 +145,4 @@ TEST(who_is_left_out)
     fixture_place(row, 3, "n", 100);
     row->outcome = ATTEMPT_FAILED;
     assert_int_equal(fixture_build(&f, RUN_FAILED)->slow.len, 0);
-    fixture_done(&f);
 }

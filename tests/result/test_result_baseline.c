@@ -16,7 +16,7 @@ TEST(single_node_efficiency_is_the_seeds)
     static const struct {
         double samples_per_s, percent;
     } rows[] = {{263.29, 78.64}, {518.80, 77.47}, {836.26, 62.44}, {1019.29, 60.89}};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [20], trainers: [20, 40, 80, 100], batch_size: [128]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
     assert_int_equal(f.def->matrix.n_points, 5);
@@ -36,7 +36,7 @@ TEST(single_node_efficiency_is_the_seeds)
         assert_string_equal(p->efficiency.unit, "ratio");
         assert_string_equal(p->throughput.scope, "job");
     }
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     result_describe_baseline(r, &r->points[2], &text);
     assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
                                          "batch_size 128: 16.74 samples/s");
@@ -45,8 +45,6 @@ TEST(single_node_efficiency_is_the_seeds)
     result_describe_baseline(r, &r->points[2], &text);
     assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
                                          "batch_size 128: not measured");
-    buf_done(&text);
-    fixture_done(&f);
 }
 
 static void set_cpu_limits(struct attempt_row *row, const char *limit, size_t but_last)
@@ -77,7 +75,7 @@ TEST(servers_are_not_free)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, "{grid: {pservers: [60], trainers: [100]}}",
                      SINGLE_NODE "  repeats: {min: 1}\n", rows[i].cpus);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 900);
@@ -95,14 +93,13 @@ TEST(servers_are_not_free)
         }
         assert_string_equal(p->efficiency_per_cpu.unit, "ratio");
         assert_true(r->points[1].efficiency_per_pod.estimate.value == 1); /* its own baseline */
-        fixture_done(&f);
     }
 }
 
 TEST(a_point_as_baseline)
 {
     /* T1/TN at the same servers: E = S x trainers of the baseline / trainers. */
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2], trainers: [2, 4, 8]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 3}\n", 0);
     assert_int_equal(f.def->matrix.n_points, 3); /* a swept point serves */
@@ -123,7 +120,6 @@ TEST(a_point_as_baseline)
     assert_true(e->low < e->value && e->value < e->high);
     assert_true(fabs(r->points[1].throughput_min - 90) < 1e-6);
     assert_true(fabs(r->points[1].throughput_max - 92) < 1e-6);
-    fixture_done(&f);
 }
 
 /* One global batch, as docs/numbers.md sweeps it: all points divide by the
@@ -157,7 +153,7 @@ TEST(a_baseline_names_its_parameters)
         "SingleNode, point 2: 1 trainer, no pserver, batch_size 16, cpu 400m: 40.00 samples/s",
         "SingleNode, point 3: 1 trainer, no pserver, batch_size 16, cpu 4: 50.00 samples/s",
     };
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2], trainers: [2], cpu: [400m, 4]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  parameters: [{name: cpu, targets: [{roles: [trainer], paths: "
@@ -167,17 +163,15 @@ TEST(a_baseline_names_its_parameters)
     fixture_throughput(&f, 3, 0, 50);
     struct result *r = fixture_build(&f, RUN_RUNNING);
     for (uint32_t i = 0; i < 2; i++) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         result_describe_baseline(r, &r->points[i], &text);
         assert_string_equal(buf_cstr(&text), expected[i]);
-        buf_done(&text);
     }
-    fixture_done(&f);
 }
 
 TEST(no_baseline_no_ratio)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  thresholds: [{metric: efficiency, min: 0.5},\n"
@@ -197,7 +191,7 @@ TEST(no_baseline_no_ratio)
     assert_false(r->thresholds.items[0].estimate.known);
     assert_int_equal(threshold_judge_all(r), THRESHOLD_FAILED);
     assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_FAILED);
-    json_t *o = result_to_json(r);
+    _cleanup_(json_decrefp) json_t *o = result_to_json(r);
     json_t *first = json_array_get(json_object_get(o, "thresholds"), 0);
     assert_true(json_is_null(json_object_get(first, "value")));
     assert_true(json_is_null(json_object_get(first, "max")));
@@ -207,8 +201,6 @@ TEST(no_baseline_no_ratio)
     assert_string_equal(skipped, "[{\"metric\":\"throughput\",\"min\":1.0,\"max\":null,"
                                  "\"confidence\":null,\"where\":{\"trainers\":9},"
                                  "\"message\":\"no such point: trainers=9\"}]");
-    json_decref(o);
-    fixture_done(&f);
 }
 
 /* A point divided by itself is exactly 1: it holds a bound with confidence, though it has no
@@ -216,7 +208,7 @@ TEST(no_baseline_no_ratio)
 /* A model that one trainer has no room for: its baseline would fail, and is not run. */
 TEST(an_excluded_baseline)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f,
                  "{grid: {batch_size: [16, 64], pservers: [1], trainers: [1, 2]},\n"
                  "    exclude: [{batch_size: 64, trainers: 1}]}",
@@ -236,12 +228,11 @@ TEST(an_excluded_baseline)
     const json_t *points = json_object_get(json, "points");
     assert_true(json_is_object(json_object_get(json_array_get(points, 1), "baseline")));
     assert_true(json_is_null(json_object_get(json_array_get(points, 2), "baseline")));
-    fixture_done(&f);
 }
 
 TEST(a_baseline_is_judged_with_confidence)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
                  "  thresholds: [{metric: efficiency, min: 0.5, confidence: 0.95}]\n",
@@ -252,5 +243,4 @@ TEST(a_baseline_is_judged_with_confidence)
     assert_int_equal(r->thresholds.len, 2);
     assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_PASSED);
     assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_UNKNOWN); /* one trial */
-    fixture_done(&f);
 }

@@ -23,7 +23,7 @@ static void place(struct attempt_row *row)
 
 TEST(golden_document)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
                              "  thresholds:\n"
@@ -39,30 +39,27 @@ TEST(golden_document)
     vec_each (struct attempt_row, row, &f.rows) {
         place(row);
     }
-    json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+    _cleanup_(json_decrefp) json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
     golden_check_json("docs/contracts/golden/result.json", actual);
 
     struct result *parts = result_begin(f.def, RUN_SUCCEEDED); /* its rows came by point */
     result_add_point(parts, 0, f.rows.items, 4);
     result_add_point(parts, 1, f.rows.items + 4, 3);
     result_end(parts);
-    json_t *same = result_to_json(parts);
+    _cleanup_(json_decrefp) json_t *same = result_to_json(parts);
     assert_true(json_equal(same, actual));
-    json_decref(same);
-    json_decref(actual);
     result_free(parts);
-    fixture_done(&f);
 }
 
 /* Absent is Fp32, which is what a baseline without servers has: it sends nothing. */
 TEST(the_format_of_numbers)
 {
     for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         f.def->spec->systems.items[0].exchange.wire =
             is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
-        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        _cleanup_(json_decrefp) json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
         static const char *const lists[] = {"points", "baselines"};
         for (size_t i = 0; i < N_ROWS(lists); i++) {
             const json_t *list = json_object_get(o, lists[i]);
@@ -70,8 +67,6 @@ TEST(the_format_of_numbers)
             const char *wire = json_string_value(json_object_get(json_array_get(list, 0), "wire"));
             assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "Bf16" : "");
         }
-        json_decref(o);
-        fixture_done(&f);
     }
 }
 
@@ -86,7 +81,7 @@ TEST(how_replicas_reached_each_other)
         {EXCHANGE_TRANSPORT_SHARED_MEMORY, EXCHANGE_TRANSPORT_TCP, "\"Tcp and SharedMemory\""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
         for (size_t k = 0; k < 2; k++) {
@@ -108,7 +103,6 @@ TEST(how_replicas_reached_each_other)
         point = json_array_get(json_object_get(o, "points"), 0);
         assert_string_equal(json_string_value(json_object_get(point, "link")), "1gbit");
         json_decref(o);
-        fixture_done(&f);
     }
 }
 
@@ -132,7 +126,7 @@ TEST(a_log_knows_no_bytes_and_no_throttling)
 
 TEST(foreign_bytes_in_causes)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
     struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
     row->outcome = ATTEMPT_FAILED;
@@ -140,14 +134,11 @@ TEST(foreign_bytes_in_causes)
     row->replicas.items[1].failure = xstrdup("caf\xe9");
     struct result *r = fixture_build(&f, RUN_FAILED);
     assert_string_equal(r->points[0].trials[0].error, "trainer/0: caf?");
-    json_t *o = result_to_json(r);
-    char *text = json_dumps(o, JSON_COMPACT);
+    _cleanup_(json_decrefp) json_t *o = result_to_json(r);
+    _cleanup_(freep) char *text = json_dumps(o, JSON_COMPACT);
     assert_non_null(text);
     assert_non_null(strstr(text, "\"error\":\"trainer/0: caf?\""));
     assert_non_null(strstr(text, "\"failure\":\"caf?\""));
-    free(text);
-    json_decref(o);
-    fixture_done(&f);
 }
 
 TEST(ends_of_replicas_in_the_document)
@@ -162,20 +153,17 @@ TEST(ends_of_replicas_in_the_document)
         {-1, 0, "\"exitCode\":null,\"signal\":null"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
         row->replicas.items[1].exit_code = rows[i].exit_code;
         row->replicas.items[1].signal = rows[i].signal;
-        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
-        char *text = json_dumps(o, JSON_COMPACT);
+        _cleanup_(json_decrefp) json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        _cleanup_(freep) char *text = json_dumps(o, JSON_COMPACT);
         _cleanup_(freep) char *expected =
             xasprintf("\"role\":\"trainer\",\"index\":0,%s", rows[i].text);
         if (strstr(text, expected) == NULL) {
             fail_msg("expected %s in %s", expected, text);
         }
-        free(text);
-        json_decref(o);
-        fixture_done(&f);
     }
 }

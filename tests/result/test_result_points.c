@@ -27,7 +27,7 @@ TEST(phases_of_a_point)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 3}\n", 8);
         uint32_t trial = 0;
         for (int j = 0; j < rows[i].succeeded; j++) {
@@ -42,7 +42,6 @@ TEST(phases_of_a_point)
         const struct point_result *p = &fixture_build(&f, rows[i].run_phase)->points[0];
         assert_string_equal(trial_phase_to_string(p->phase), trial_phase_to_string(rows[i].phase));
         assert_int_equal(p->n_succeeded, rows[i].succeeded);
-        fixture_done(&f);
     }
 }
 
@@ -82,7 +81,7 @@ TEST(points_that_stop_early)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(
             &f, ONE_POINT,
             SINGLE_NODE "  repeats: {min: 3, max: 10, stopWhen: {relativeHalfWidth: 0.05}}\n", 8);
@@ -103,11 +102,9 @@ TEST(points_that_stop_early)
         assert_int_equal(point_result_is_complete(p), rows[i].is_complete);
         assert_int_equal(point_result_is_given_up(p), rows[i].is_given_up);
         assert_int_equal(p->throughput.estimate.method, rows[i].method);
-        json_t *o = result_to_json(r);
+        _cleanup_(json_decrefp) json_t *o = result_to_json(r);
         const json_t *measure = json_object_get(o, "measure");
         assert_int_equal(json_integer_value(json_object_get(measure, "repeats")), 3);
         assert_int_equal(json_integer_value(json_object_get(measure, "maxRepeats")), 10);
-        json_decref(o);
-        fixture_done(&f);
     }
 }

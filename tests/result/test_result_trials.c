@@ -43,7 +43,7 @@ TEST(the_row_that_decides)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         for (size_t j = 0; j < rows[i].n; j++) {
             char error[] = {'e', (char)('0' + rows[i].tries[j].attempt), '\0'};
@@ -58,7 +58,6 @@ TEST(the_row_that_decides)
         } else {
             assert_string_equal(t->error, rows[i].error);
         }
-        fixture_done(&f);
     }
 }
 
@@ -117,7 +116,7 @@ TEST(a_trial_needs_every_trainers_summary)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
         struct replica_row *victim = &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
@@ -136,7 +135,6 @@ TEST(a_trial_needs_every_trainers_summary)
         if (rows[i].error != NULL) {
             assert_string_equal(p->trials[0].error, rows[i].error);
         }
-        fixture_done(&f);
     }
 }
 
@@ -173,7 +171,7 @@ TEST(a_trainer_may_speak_for_the_job)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
         for (size_t t = 0; t < 2; t++) {
@@ -195,19 +193,17 @@ TEST(a_trainer_may_speak_for_the_job)
             assert_true(p->throughput.estimate.value == rows[i].value);
             assert_string_equal(p->throughput.unit, rows[i].unit);
         }
-        fixture_done(&f);
     }
 }
 
 TEST(rows_of_other_points_are_passed_over)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
     fixture_end(&f, 2, 0, 0, ATTEMPT_FAILED, NULL);
     fixture_end(&f, 0, 1, 0, ATTEMPT_FAILED, NULL);
     struct result *r = fixture_build(&f, RUN_RUNNING);
     assert_int_equal(r->points[0].phase, TRIAL_PENDING);
-    fixture_done(&f);
 }
 
 /* The text that explains a log without figures; what the error has of it is not said twice. */
@@ -223,7 +219,7 @@ TEST(details_of_a_log_without_figures)
         {"trainer/0: vanished", "no figure\nline 1: x", "no figure\nline 1: x"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
         row->outcome = ATTEMPT_METRICS_UNAVAILABLE;
@@ -231,7 +227,6 @@ TEST(details_of_a_log_without_figures)
         row->replicas.items[1].failure = xstrdup(rows[i].failure);
         const char *got = fixture_build(&f, RUN_FAILED)->points[0].trials[0].details;
         assert_string_equal(got == NULL ? "" : got, rows[i].details == NULL ? "" : rows[i].details);
-        fixture_done(&f);
     }
 }
 

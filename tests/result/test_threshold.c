@@ -100,7 +100,7 @@ TEST(all_together)
 
 TEST(in_words)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     struct threshold t = {.metric = METRIC_EFFICIENCY, .has_min = true, .min = 0.9};
     const struct value n = {.is_int = true, .i = 100}, net = {.s = (char *)"slow"};
     threshold_format(&t, &text);
@@ -120,5 +120,4 @@ TEST(in_words)
     threshold_format_skip(&t, &text);
     assert_string_equal(buf_cstr(&text), "no such point: net=slow, trainers=100");
     params_done(&t.where);
-    buf_done(&text);
 }

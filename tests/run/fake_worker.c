@@ -50,9 +50,8 @@ static void records(void)
 {
     struct buf out = BUF_INIT;
     struct record_who me = who();
-    json_t *environment = json_pack("{s:s}", "host", "test");
+    _cleanup_(json_decrefp) json_t *environment = json_pack("{s:s}", "host", "test");
     record_write_start(&out, &me, environment);
-    json_decref(environment);
     int64_t step_ns[2] = {1000000, 3000000};
     for (uint32_t i = 0; i < 2; i++) {
         record_write_step(

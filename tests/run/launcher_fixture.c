@@ -103,6 +103,12 @@ void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uin
     }
 }
 
+void fixture_open_one(struct fixture *f)
+{
+    fixture_open(f, 0);
+    fixture_prepare(f, 0, 0, 1);
+}
+
 struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index)
 {
     return (struct replica_id){.attempt.number = attempt, .role = role, .index = index};
@@ -144,22 +150,20 @@ static const struct observed_replica *find(const struct observed_replica *all, s
 
 struct observed_replica fixture_get(struct fixture *f, const struct replica_id *id)
 {
-    struct observed_replica *all = NULL;
+    _cleanup_(freep) struct observed_replica *all = NULL;
     size_t n = 0;
     assert_int_equal(f->launcher->ops->observe(f->launcher, &all, &n, NULL), 0);
     const struct observed_replica *it = find(all, n, id);
     assert_non_null(it);
     struct observed_replica copy = *it;
-    free(all);
     return copy;
 }
 
 size_t fixture_count(struct fixture *f)
 {
-    struct observed_replica *all = NULL;
+    _cleanup_(freep) struct observed_replica *all = NULL;
     size_t n = 0;
     assert_int_equal(f->launcher->ops->observe(f->launcher, &all, &n, NULL), 0);
-    free(all);
     return n;
 }
 

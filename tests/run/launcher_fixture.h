@@ -24,6 +24,8 @@ void fixture_close(struct fixture *f);
 
 /* Attempt `attempt` of trial 0 of point 0 with one thread a trainer. */
 void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers);
+/* Opens it, with an attempt of one trainer. */
+void fixture_open_one(struct fixture *f);
 struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index);
 /* argv ends with NULL. BENCHD_LISTEN is the prepared address, or `listen` if not NULL. */
 void fixture_create(struct fixture *f, const struct replica_id *id, const char *const *argv,

@@ -146,6 +146,13 @@ void open_gates(struct world *w)
     turn(w);
 }
 
+void world_open_gang(struct world *w)
+{
+    world_open(w, POD_BY_DNS);
+    create_gang(w, 0);
+    open_gates(w);
+}
+
 void answer_slices(struct world *w)
 {
     struct kube_call *call;
@@ -194,10 +201,16 @@ size_t accept_pods(struct world *w, json_t *ret[3])
     return n;
 }
 
+void world_open_pods(struct world *w, json_t *ret[3])
+{
+    world_open_gang(w);
+    assert_int_equal(accept_pods(w, ret), 3);
+}
+
 const struct observed_replica *seen(struct world *w, const struct replica_id *id)
 {
     static struct observed_replica copy;
-    struct observed_replica *list;
+    _cleanup_(freep) struct observed_replica *list;
     size_t n;
     const struct observed_replica *found = NULL;
     assert_int_equal(w->launcher->ops->observe(w->launcher, &list, &n, NULL), 0);
@@ -207,13 +220,12 @@ const struct observed_replica *seen(struct world *w, const struct replica_id *id
             found = &copy;
         }
     }
-    free(list);
     return found;
 }
 
-void drop(json_t **pods, size_t n)
+void drop_pods(json_t *(*pods)[3])
 {
-    for (size_t i = 0; i < n; i++) {
-        json_decref(pods[i]);
+    for (size_t i = 0; i < 3; i++) {
+        json_decref((*pods)[i]);
     }
 }

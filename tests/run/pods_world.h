@@ -49,6 +49,8 @@ void create_gang(struct world *w, uint32_t attempt);
 void remove_gang(struct world *w);
 /* The Secret and, with names, the Service; those of later attempts when they are posted. */
 void open_gates(struct world *w);
+/* world_open by DNS, then the gang of attempt 0, with its gates open. */
+void world_open_gang(struct world *w);
 /* What is written of their addresses. */
 void answer_slices(struct world *w);
 /* The pod of a POST as the server returns it; its uid is its name. Owned. */
@@ -60,6 +62,9 @@ void notify(struct world *w, enum kube_change change, json_t *pod, const char *s
 /* Answers every open POST of a pod, also those that follow, and the watch tells of them; the
  * pods, in their order. */
 size_t accept_pods(struct world *w, json_t *ret[3]);
+/* world_open_gang, then accept_pods of its three. */
+void world_open_pods(struct world *w, json_t *ret[3]);
 /* The observed replica; NULL: none. Borrowed till the next call. */
 const struct observed_replica *seen(struct world *w, const struct replica_id *id);
-void drop(json_t **pods, size_t n);
+/* For _cleanup_: releases those that there are. */
+void drop_pods(json_t *(*pods)[3]);

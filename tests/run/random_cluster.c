@@ -141,9 +141,8 @@ void relist(struct world *w)
     w->watch.len = 0;
     kube_cache_begin_list(&w->cache);
     vec_each (struct server_pod, p, &w->pods) {
-        json_t *copy = json_deep_copy(p->json);
+        _cleanup_(json_decrefp) json_t *copy = json_deep_copy(p->json);
         kube_cache_add_listed(&w->cache, copy);
-        json_decref(copy);
     }
     (void)kube_cache_end_list(&w->cache, SIZE_MAX);
 }
@@ -189,7 +188,7 @@ static bool is_for(const struct kube_call *call, const char *kind)
 
 static void serve_post(struct world *w, struct kube_call *call)
 {
-    json_t *json = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *json = json_loads(call->req.body, 0, NULL);
     if (is_for(call, "/endpointslices/")) {
         answer_with(call, 0, 200, xstrdup("{}"));
     } else if (!is_for(call, "/pods")) {
@@ -208,7 +207,6 @@ static void serve_post(struct world *w, struct kube_call *call)
         set_step(w, &w->pods.items[w->pods.len - 1], POD_PENDING, true);
         answer_with(call, 0, 201, json_dumps(json, 0));
     }
-    json_decref(json);
 }
 
 static const char *last_of(const char *path)
@@ -220,9 +218,8 @@ static const char *last_of(const char *path)
 static void serve_get(struct world *w, struct kube_call *call)
 {
     if (is_for(call, "/services/")) {
-        json_t *service = pod_service_body(w->def);
+        _cleanup_(json_decrefp) json_t *service = pod_service_body(w->def);
         answer_with(call, 0, 200, json_dumps(service, 0));
-        json_decref(service);
     } else if (is_for(call, "/log")) {
         answer_with(call, 0, 200, xstrdup("hello\n"));
     } else {
@@ -342,7 +339,7 @@ void answer_one(struct world *w)
 /* No pod of another attempt may run. */
 static void check_post(struct world *w, const struct kube_call *call)
 {
-    json_t *json = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *json = json_loads(call->req.body, 0, NULL);
     struct replica_id id;
     if (is_for(call, "/pods") && is_pod_of(w, json, &id)) {
         vec_each (struct server_pod, p, &w->pods) {
@@ -350,7 +347,6 @@ static void check_post(struct world *w, const struct kube_call *call)
                   "a pod is created beside one of an earlier attempt");
         }
     }
-    json_decref(json);
 }
 
 struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,

@@ -75,7 +75,7 @@ TEST(an_attempt_is_stored_with_its_own_replicas)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct outputs o = {0};
-        struct attempt_output output;
+        _cleanup_(attempt_output_done) struct attempt_output output;
         struct err err = {0};
         if (rows[i].vanished >= 0) {
             o.codes[rows[i].vanished] = ENOENT;
@@ -92,7 +92,6 @@ TEST(an_attempt_is_stored_with_its_own_replicas)
             fail_msg("%s: %zu logs, simulated %d, expected %zu, %d", rows[i].name, output.logs.len,
                      output.row.simulated, rows[i].n_logs, rows[i].simulated >= 0);
         }
-        attempt_output_done(&output);
     }
 }
 

@@ -122,7 +122,7 @@ static void on_tick(uv_timer_t *timer)
 
 TEST(the_loop_goes_on)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     struct attempt_output *output;
     struct packed_attempt *packed;
     world_open(&w);
@@ -141,7 +141,6 @@ TEST(the_loop_goes_on)
     assert_memory_equal(output->logs.items[1].data, "log 1\n", 6);
     attempt_packer_drop(w.packer, &first);
     assert_false(attempt_packer_has(w.packer, &first));
-    world_close(&w);
 }
 
 /* Each is there until it is dropped: its logs are nowhere else. What nobody wants any more ends by
@@ -180,7 +179,7 @@ TEST(several_at_once)
 
 TEST(an_error_is_passed_on)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     struct attempt_output *output;
     struct packed_attempt *packed;
     struct err err = {0};
@@ -191,7 +190,6 @@ TEST(an_error_is_passed_on)
     assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(attempt_packer_get(w.packer, &first, &output, &packed, &err), -E2BIG);
     assert_string_equal(err.msg, "it is too much");
-    world_close(&w);
 }
 
 /* Then the loop does it. */

@@ -39,7 +39,7 @@ static const struct feed_row {
 /* Whoever asks after the end gets the same text again, and the parts are gone. */
 TEST(an_ended_log_is_held_once)
 {
-    struct capture c;
+    _cleanup_(capture_done) struct capture c;
     capture_init(&c, 1000, NULL, NULL);
     for (int i = 0; i < 100; i++) {
         capture_feed(&c, CAPTURE_STDOUT, "a line of twenty-two\n", 21);
@@ -57,7 +57,6 @@ TEST(an_ended_log_is_held_once)
     assert_int_equal(c.composed.cap, len + 1);
     assert_string_equal(capture_text(&c, &again), first);
     assert_int_equal(again, len);
-    capture_done(&c);
 }
 
 TEST(lines_become_whole)
@@ -113,7 +112,7 @@ TEST(both_ends_are_kept)
          "0000998\n0000999\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct capture c;
+        _cleanup_(capture_done) struct capture c;
         capture_init(&c, 48, NULL, NULL);
         feed_numbers(&c, rows[i].n);
         for (int again = 0; again < 2; again++) { /* asking changes nothing */
@@ -123,7 +122,6 @@ TEST(both_ends_are_kept)
                 fail_msg("%s: got '%s', expected '%s'", rows[i].name, log, rows[i].log);
             }
         }
-        capture_done(&c);
     }
 }
 
@@ -156,7 +154,7 @@ TEST(pieces_make_no_difference)
         x = x * 6364136223846793005U + 1442695040888963407U;
         text[i] = (x >> 60) == 0 ? '\n' : (char)('a' + (x >> 59) % 26);
     }
-    struct buf expected = BUF_INIT, expected_log = BUF_INIT;
+    _cleanup_(buf_done) struct buf expected = BUF_INIT, expected_log = BUF_INIT;
     for (int round = 0; round < 200; round++) {
         struct capture c;
         struct buf lines = BUF_INIT;
@@ -181,6 +179,4 @@ TEST(pieces_make_no_difference)
         capture_done(&c);
         buf_done(&lines);
     }
-    buf_done(&expected);
-    buf_done(&expected_log);
 }

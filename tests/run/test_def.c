@@ -21,7 +21,7 @@ static void fail_with(const struct diags *diags, const struct buf *text)
 
 struct run_def *test_def_new(const struct test_def_params *p)
 {
-    struct buf b = BUF_INIT;
+    _cleanup_(buf_done) struct buf b = BUF_INIT;
     buf_puts(&b,
              "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: test}\nspec:\n");
     buf_printf(&b, "  systems: [{name: benchworker, profile: benchworker%s%s}]\n",
@@ -51,7 +51,7 @@ struct run_def *test_def_new(const struct test_def_params *p)
         buf_printf(&b, ", activeDeadlineSeconds: %d", p->deadline_s);
     }
     buf_puts(&b, "}\n");
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *def = NULL;
     if (spec_load(b.data, b.len, NULL, &spec, &diags) < 0 ||
@@ -59,7 +59,5 @@ struct run_def *test_def_new(const struct test_def_params *p)
                     &def, &diags) < 0) {
         fail_with(&diags, &b);
     }
-    diags_done(&diags);
-    buf_done(&b);
     return def;
 }

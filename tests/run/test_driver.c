@@ -13,6 +13,10 @@
 #include "run/processes/processes.h"
 #include "test_def.h"
 
+#define ONE_POINT                                                                                  \
+    {                                                                                              \
+        .grid = "{pservers: [1], trainers: [1]}", .repeats = 1                                     \
+    }
 #define END_LIMIT_MS 60000 /* of what only a broken driver does not reach */
 
 struct world {
@@ -134,7 +138,7 @@ static void on_succeed(uv_timer_t *timer)
 
 TEST(many_changes_are_one_look)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 5},
                false);
@@ -151,15 +155,12 @@ TEST(many_changes_are_one_look)
     assert_int_equal(w.n_events_heard, w.store.n_events);
     /* Per trial a look that acts and one that finds nothing to do, and some of the timer's own. */
     assert_in_range(w.fake.n_observes, 10, 60);
-    world_close(&w);
 }
 
 TEST(a_full_disk_is_told)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     w.faults = (struct fake_faults){.n_calls = 0, .fail_at = 5, .fail_code = ENOSPC, .stays = true};
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
@@ -170,7 +171,6 @@ TEST(a_full_disk_is_told)
     assert_int_equal(driver_finish(w.driver, &status, &err), -ENOSPC);
     assert_true(str_has_prefix(err.msg, "run 'test-abcde': "));
     assert_true(str_has_suffix(err.msg, ": No space left on device"));
-    world_close(&w);
 }
 
 /* An error of the store, of whatever kind: what a replica has measured may be nowhere but in it, so
@@ -179,10 +179,8 @@ TEST(a_driver_that_gives_up_removes_nothing)
 {
     static const int codes[] = {ENOSPC, EIO, EROFS, EACCES, ENOMEM, EBADMSG, ENOTRECOVERABLE};
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-        struct world w;
-        world_open(
-            &w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-            false);
+        _cleanup_(world_close) struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT, false);
         driver_start(w.driver);
         assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
         assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
@@ -194,7 +192,6 @@ TEST(a_driver_that_gives_up_removes_nothing)
         struct run_status status;
         assert_int_equal(driver_finish(w.driver, &status, NULL), -codes[i]);
         assert_int_equal(w.fake.n_removed, 0);
-        world_close(&w);
     }
 }
 
@@ -215,10 +212,8 @@ static void on_answered(uv_timer_t *timer)
  * would run at the same time. */
 TEST(a_driver_that_gives_up_waits_for_what_is_being_created)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     driver_start(w.driver);
     assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
     assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
@@ -235,7 +230,6 @@ TEST(a_driver_that_gives_up_waits_for_what_is_being_created)
     assert_int_equal(w.fake.n_stopped, 2);
     assert_int_equal(w.n_statuses_heard, n_statuses + 1); /* people are told, once */
     assert_int_equal(w.fake.n_removed, 0);
-    world_close(&w);
 }
 
 static void on_removed(uv_timer_t *timer)
@@ -254,10 +248,8 @@ static void on_removed(uv_timer_t *timer)
 /* Its owner frees the launcher then, and another run may follow: first its pods must be gone. */
 TEST(an_abandoned_run_waits_for_its_removals)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     w.fake.store = NULL; /* removed without a row */
     driver_start(w.driver);
     assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
@@ -272,7 +264,6 @@ TEST(an_abandoned_run_waits_for_its_removals)
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), -ECANCELED);
     assert_int_equal(w.n_statuses_heard, n_statuses + 1); /* people are told, once */
-    world_close(&w);
 }
 
 static void on_observed_often(uv_check_t *check)
@@ -286,7 +277,7 @@ static void on_observed_often(uv_check_t *check)
 /* The run's deadline is an hour away, and nobody reports a change. */
 TEST(the_driver_looks_again_without_being_told)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open_resync(&w,
                       &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
                                                 .repeats = 1,
@@ -303,7 +294,6 @@ TEST(the_driver_looks_again_without_being_told)
         fail_msg("observed %u times in %d ms", w.fake.n_observes, END_LIMIT_MS);
     }
     uv_close((uv_handle_t *)&check, NULL);
-    world_close(&w);
 }
 
 /* Neither the work that a pass left nor a request waits for a time. */
@@ -314,10 +304,8 @@ TEST(what_is_to_be_done_is_done_at_once)
         enum run_phase phase;
     } rows[] = {{driver_cancel, RUN_CANCELLED}, {driver_suspend, RUN_SUSPENDED}};
     for (size_t k = 0; k < N_ROWS(rows); k++) {
-        struct world w;
-        world_open(
-            &w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-            false);
+        _cleanup_(world_close) struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT, false);
         w.fake.store = NULL; /* an attempt that is ended so has no row */
         driver_start(w.driver);
         for (int i = 0; i < 10; i++) {
@@ -333,16 +321,13 @@ TEST(what_is_to_be_done_is_done_at_once)
         struct run_status status;
         assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
         assert_int_equal(status.phase, rows[k].phase);
-        world_close(&w);
     }
 }
 
 TEST(a_cancellation_is_not_replaced)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     w.fake.store = NULL; /* a cancelled attempt has no row */
     driver_start(w.driver);
     assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
@@ -352,16 +337,13 @@ TEST(a_cancellation_is_not_replaced)
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_int_equal(status.phase, RUN_CANCELLED);
-    world_close(&w);
 }
 
 /* What is not wanted any more needs no space in the store. */
 TEST(an_abandoned_run_leaves_no_replica_and_no_word)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     struct fake_faults none = {0}; /* of the launcher */
     w.fake.faults = &none;
     w.fake.store = NULL; /* there is no row */
@@ -377,7 +359,6 @@ TEST(an_abandoned_run_leaves_no_replica_and_no_word)
     assert_int_equal(w.fake.n_created, 2);
     assert_int_equal(w.fake.n_removed, 2);
     assert_int_equal(w.faults.n_calls, 0);
-    world_close(&w);
 }
 
 static void on_stop(uv_timer_t *timer)
@@ -387,21 +368,18 @@ static void on_stop(uv_timer_t *timer)
 
 TEST(a_stopped_loop_is_no_end)
 {
-    struct world w;
-    world_open(&w,
-               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
-               false);
+    _cleanup_(world_close) struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT, false);
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_stop, 5, 0), 0);
     (void)uv_run(&w.loop, UV_RUN_DEFAULT); /* says that handles are left */
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), -ECANCELED);
-    world_close(&w);
 }
 
 TEST(real_processes_run_to_the_end)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
                                          .command = "[benchworker, records, listen]",
@@ -420,13 +398,12 @@ TEST(real_processes_run_to_the_end)
     assert_non_null(
         strstr(row->replicas.items[1].environment_json, "{\"host\":\"test\",\"node\":\""));
     assert_true(row->replicas.items[1].log_bytes > 300);
-    world_close(&w);
 }
 
 /* The pid that the first trainer wrote, 0 if it has not yet. */
 static pid_t trainer_pid(struct world *w, uint32_t index)
 {
-    struct observed_replica *seen = NULL;
+    _cleanup_(freep) struct observed_replica *seen = NULL;
     size_t n = 0;
     int64_t pid = 0;
     assert_int_equal(w->launcher->ops->observe(w->launcher, &seen, &n, NULL), 0);
@@ -439,7 +416,6 @@ static pid_t trainer_pid(struct world *w, uint32_t index)
             assert_int_equal(parse_i64(number, &pid), 0);
         }
     }
-    free(seen);
     return (pid_t)pid;
 }
 
@@ -455,7 +431,7 @@ static void on_kill(uv_timer_t *timer)
 
 TEST(a_killed_trainer_is_named)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
                                          .command = "[benchworker, pid, hang]",
@@ -475,7 +451,6 @@ TEST(a_killed_trainer_is_named)
     assert_int_equal(row->replicas.items[2].signal, 9);
     assert_int_equal(row->replicas.items[0].exit_code, -1); /* still running when it was kept */
     assert_null(row->replicas.items[0].failure);
-    world_close(&w);
 }
 
 static void on_cancel(uv_timer_t *timer)
@@ -489,7 +464,7 @@ static void on_cancel(uv_timer_t *timer)
 
 TEST(cancel_waits_for_the_last_process)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w,
                &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
                                          .command = "[benchworker, pid, hang]",
@@ -505,5 +480,4 @@ TEST(cancel_waits_for_the_last_process)
     errno = 0;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* all were reaped */
     assert_int_equal(errno, ECHILD);
-    world_close(&w);
 }

@@ -31,13 +31,12 @@ static bool is_root(void)
 static int open_socket(const struct links *l, uint32_t i, int to)
 {
     const int fd = setns(links_fd(l, i), CLONE_NEWNET) < 0 ? -1 : socket(AF_INET, SOCK_STREAM, 0);
-    char *address = links_address(to < 0 ? i : (uint32_t)to);
+    _cleanup_(freep) char *address = links_address(to < 0 ? i : (uint32_t)to);
     *strchr(address, ':') = '\0';
     struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(LINKS_PORT)};
     if (fd < 0 || inet_pton(AF_INET, address, &sa.sin_addr) != 1) {
         _exit(10);
     }
-    free(address);
     if (to < 0 && (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 1) < 0)) {
         _exit(11);
     }
@@ -155,8 +154,7 @@ TEST(addresses)
         const char *want;
     } rows[] = {{0, "10.77.0.1:7164"}, {254, "10.77.0.255:7164"}, {255, "10.77.1.0:7164"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char *address = links_address(rows[i].i);
+        _cleanup_(freep) char *address = links_address(rows[i].i);
         assert_string_equal(address, rows[i].want);
-        free(address);
     }
 }

@@ -6,6 +6,9 @@
 #include "core/summary.h"
 #include "logparse/shipped_rules.h"
 
+FREEP(log_rule_free, struct log_rule)
+FREEP(log_reader_free, struct log_reader)
+
 static const struct replica_id id = {{3, 1, 2}, ROLE_TRAINER, 1};
 
 struct steps {
@@ -39,9 +42,9 @@ static void feed(struct log_reader *l, const char *text, int64_t t_ns)
 
 TEST(steps_and_a_summary)
 {
-    struct log_rule *rule = log_shipped_load("paddle-fluid");
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("paddle-fluid");
     struct steps steps = {0};
-    struct log_reader *l = new_log(rule, 1, &steps);
+    _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 1, &steps);
     feed(l, "Pass = 0, Iters = 0, Loss = 3.5, Accuracy = 0.1, Speed = 16.00 img/s\nPass = 0, It",
          0);
     assert_int_equal(steps.n, 1);
@@ -60,7 +63,7 @@ TEST(steps_and_a_summary)
     log_reader_end(l, 8000, &end);
     assert_null(end.why);
     assert_false(end.is_job);
-    struct summary s;
+    _cleanup_(summary_done) struct summary s;
     assert_int_equal(summary_read(end.summary_line, &id, &s, NULL), 0);
     assert_null(summary_fault(&s));
     assert_true(summary_throughput(&s) == 64);
@@ -68,18 +71,15 @@ TEST(steps_and_a_summary)
     assert_int_equal(s.n_series, 1);
     assert_string_equal(s.source.rule, "paddle-fluid");
     assert_string_equal(s.source.method, "mean of 1 step line");
-    summary_done(&s);
     free(end.summary_line);
-    log_reader_free(l);
-    log_rule_free(rule);
 }
 
 /* Steps whose time is that between lines. */
 TEST(steps_by_time_stamps)
 {
-    struct log_rule *rule = log_shipped_load("paddle-benchmark-fluid");
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("paddle-benchmark-fluid");
     struct steps steps = {0};
-    struct log_reader *l = new_log(rule, 0, &steps);
+    _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &steps);
     feed(l, "Pass: 0, Iter: 0, Loss: 4.5\n", 1000000000);
     assert_int_equal(steps.n, 0); /* there is no time yet */
     feed(l, "Pass: 0, Iter: 2, Loss: 3.5\n", 3000000000);
@@ -92,29 +92,25 @@ TEST(steps_by_time_stamps)
     assert_int_equal(summary_read_usable(end.summary_line, &id, &s, NULL), 0);
     assert_true(summary_throughput(&s) == 32);
     free(end.summary_line);
-    log_reader_free(l);
-    log_rule_free(rule);
 }
 
 TEST(a_summary_of_the_job)
 {
-    struct log_rule *rule = log_shipped_load("tf-cnn-benchmarks");
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("tf-cnn-benchmarks");
     struct steps steps = {0};
-    struct log_reader *l = new_log(rule, 0, &steps);
+    _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &steps);
     feed(l, "total images/sec: 1088.76", 0);
     struct log_reader_end end;
     log_reader_end(l, 0, &end);
     assert_true(end.is_job);
     assert_int_equal(steps.n, 0);
     free(end.summary_line);
-    log_reader_free(l);
-    log_rule_free(rule);
 }
 
 TEST(a_reason)
 {
-    struct log_rule *rule = log_shipped_load("keras");
-    struct log_reader *l = new_log(rule, 0, &(struct steps){0});
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("keras");
+    _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &(struct steps){0});
     feed(l, "killed\n", 0);
     struct log_reader_end end;
     log_reader_end(l, 0, &end);
@@ -122,6 +118,4 @@ TEST(a_reason)
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
     free(end.why);
-    log_reader_free(l);
-    log_rule_free(rule);
 }

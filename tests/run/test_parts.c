@@ -1,6 +1,5 @@
 /* The small parts of the local launcher: CPUs, the child's environment, classes of errors. */
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/test.h"

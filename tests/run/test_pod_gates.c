@@ -17,7 +17,7 @@ static void assert_only_call(enum kube_method method, const char *path)
 /* Somebody deleted it between our POST and our GET. */
 TEST(a_service_that_went_meanwhile_is_posted_again)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
     answer(&w, fake_kube_open(0), 0, "{}"); /* the Secret */
@@ -29,12 +29,11 @@ TEST(a_service_that_went_meanwhile_is_posted_again)
     assert_int_equal(w.counters.failed, 0);
     pass_ms(&w, 2100);
     assert_only_call(KUBE_POST, "/services");
-    world_close(&w);
 }
 
 TEST(a_refused_secret_is_posted_again_for_the_next_attempt)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
     answer(&w, fake_kube_open(0), -EINVAL, "HTTP 422: no such thing");
@@ -46,14 +45,13 @@ TEST(a_refused_secret_is_posted_again_for_the_next_attempt)
     remove_gang(&w);
     create_gang(&w, 1);
     assert_only_call(KUBE_POST, "/secrets");
-    world_close(&w);
 }
 
 /* Somebody deleted them between two attempts: a kubelet that looks for the Secret, or a policy that
  * is not there, shows only in the pods. */
 TEST(each_attempt_finds_what_it_needs)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     w.launcher->ops->free(w.launcher);
     w.has_policy = true;
@@ -65,9 +63,8 @@ TEST(each_attempt_finds_what_it_needs)
             struct kube_call *call = fake_kube_open(0);
             assert_int_equal(call->req.method, KUBE_POST);
             assert_non_null(strstr(call->req.path, paths[i]));
-            json_t *ours = json_loads(call->req.body, 0, NULL);
+            _cleanup_(json_decrefp) json_t *ours = json_loads(call->req.body, 0, NULL);
             _cleanup_(freep) char *text = json_dumps(ours, 0);
-            json_decref(ours);
             const bool is_there = attempt == 1 && i > 0;
             answer(&w, call, is_there || attempt == 1 ? -EEXIST : 0, "{}");
             if (is_there) { /* asked for at the end */
@@ -87,18 +84,17 @@ TEST(each_attempt_finds_what_it_needs)
         }
         turn(&w);
     }
-    world_close(&w);
 }
 
 TEST(a_service_that_is_there_is_ours_or_foreign)
 {
     for (int is_ours = 0; is_ours < 2; is_ours++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         create_gang(&w, 0);
         answer(&w, fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
         struct kube_call *call = fake_kube_open(0);
-        json_t *service = json_loads(call->req.body, 0, NULL);
+        _cleanup_(json_decrefp) json_t *service = json_loads(call->req.body, 0, NULL);
         if (!is_ours) {
             json_object_del(json_object_get(service, "metadata"), "ownerReferences");
         }
@@ -115,8 +111,6 @@ TEST(a_service_that_is_there_is_ours_or_foreign)
         if (!is_ours) {
             assert_non_null(strstr(r->message, "does not belong to this run"));
         }
-        json_decref(service);
-        world_close(&w);
     }
 }
 
@@ -125,7 +119,7 @@ TEST(a_service_that_is_there_is_ours_or_foreign)
 TEST(no_pod_comes_before_the_policy)
 {
     for (int is_foreign = 0; is_foreign < 2; is_foreign++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_IP);
         w.launcher->ops->free(w.launcher);
         w.has_policy = true;
@@ -151,13 +145,12 @@ TEST(no_pod_comes_before_the_policy)
         } else {
             assert_only_call(KUBE_POST, "/pods");
         }
-        world_close(&w);
     }
 }
 
 TEST(a_gate_that_fails_for_now_is_tried_again)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
     answer(&w, fake_kube_open(0), -EIO, "HTTP 500");
@@ -166,5 +159,4 @@ TEST(a_gate_that_fails_for_now_is_tried_again)
     pass_ms(&w, 200);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
     assert_int_equal(w.counters.failed, 0);
-    world_close(&w);
 }

@@ -12,9 +12,8 @@
 static void write_start(struct buf *log, uint32_t index, const char *host)
 {
     const struct record_who who = {ROLE_TRAINER, index, 0};
-    json_t *environment = json_pack("{s:s}", "host", host);
+    _cleanup_(json_decrefp) json_t *environment = json_pack("{s:s}", "host", host);
     record_write_start(log, &who, environment);
-    json_decref(environment);
 }
 
 static int collect(struct world *w, const struct replica_id *id, struct replica_output *ret)
@@ -27,16 +26,13 @@ static int collect(struct world *w, const struct replica_id *id, struct replica_
 /* A log may hold lines of others: what a trainer prints is its own business. */
 TEST(a_log_that_was_read_is_stored_and_not_shown)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
     assert_int_equal(collect(&w, &ids[2], &output), -EAGAIN);
-    struct buf log = BUF_INIT;
+    _cleanup_(buf_done) struct buf log = BUF_INIT;
     write_start(&log, 1, "mine");
     write_start(&log, 0, "another's");
     answer(&w, fake_kube_open(0), 0, buf_cstr(&log));
@@ -44,9 +40,6 @@ TEST(a_log_that_was_read_is_stored_and_not_shown)
     assert_string_equal(output.environment_json, "{\"host\":\"mine\"}");
     assert_int_equal(output.log_len, log.len);
     assert_int_equal(w.n_records, 0); /* the live view shows what happens now */
-    buf_done(&log);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define SIMULATED                                                                                  \
@@ -56,36 +49,28 @@ TEST(a_log_that_was_read_is_stored_and_not_shown)
 /* A fake node has no log to read. */
 TEST(a_simulated_pod_has_no_log)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], SIMULATED);
     struct replica_output output = {0};
     assert_int_equal(collect(&w, &ids[2], &output), 0);
     assert_true(output.is_simulated);
     assert_int_equal(output.log_len, 0);
     assert_int_equal(fake_kube_n_open(), 0);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(trainer_0_is_followed_the_others_are_read)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
     answer_slices(&w);
     assert_true(fake_kube.is_following);
     assert_string_equal(fake_kube.follow.pod, "test-abcde-p0t0a0-trainer-0");
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     const struct record_who who = {ROLE_TRAINER, 0, 0};
     const struct record_step step = {.step = 1, .samples = 8};
     record_write_step(&line, &who, &step);
@@ -122,20 +107,17 @@ TEST(trainer_0_is_followed_the_others_are_read)
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL),
                      0); /* never ran */
     assert_int_equal(output.log_len, 0);
-    buf_done(&line);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Where figures are in logs, every trainer's is followed, and none has ended
  * before its log was read. */
 TEST(a_log_rule_makes_summaries)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open_with_log(&w, POD_BY_DNS, "torch-ddp");
     create_gang(&w, 0);
     open_gates(&w);
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     assert_int_equal(fake_kube.n_following, 0); /* a pserver has no figures to wait for */
@@ -178,17 +160,15 @@ TEST(a_log_rule_makes_summaries)
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_SUCCEEDED);
     assert_false(seen(&w, &ids[2])->has_summary);
     assert_string_equal(seen(&w, &ids[2])->message, "the log could not be read: the pod is gone");
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(a_log_without_a_figure_says_so)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open_with_log(&w, POD_BY_DNS, "tf-cnn-benchmarks");
     create_gang(&w, 0);
     open_gates(&w);
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
     const struct kube_follow_params first = fake_kube.follow;
@@ -205,8 +185,6 @@ TEST(a_log_without_a_figure_says_so)
                         "no line of 1 matched the log rule tf-cnn-benchmarks\nthe only line:\n"
                         "  1: done\n");
     assert_true(seen(&w, &ids[2])->has_summary && seen(&w, &ids[2])->is_job_summary);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* The members of an attempt share what their logs may take. What is longer keeps
@@ -218,7 +196,7 @@ TEST(large_gangs_have_shorter_logs)
         size_t limit;
     } rows[] = {{2, 10485760}, {63, 1048576}, {400, 167353}, {20000, 3355}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         const struct gang_spec gang = {
             .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = rows[i].trainers}};
@@ -228,7 +206,7 @@ TEST(large_gangs_have_shorter_logs)
         assert_int_equal(w.launcher->ops->create(w.launcher, &spec, NULL), 0);
         turn(&w);
         open_gates(&w);
-        json_t *pods[3];
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 1);
         notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
         struct replica_output output;
@@ -248,8 +226,6 @@ TEST(large_gangs_have_shorter_logs)
         assert_non_null(strstr(output.log, "bytes dropped here"));
         assert_int_equal(strncmp(output.log, "the first line\n", 15), 0);
         assert_string_equal(output.log + output.log_len - 25, "Traceback: the last line\n");
-        drop(pods, 1);
-        world_close(&w);
     }
 }
 
@@ -265,7 +241,7 @@ TEST(the_budget_holds_for_thousands)
 {
     enum { N = 2000 };
     const size_t budget = (size_t)64 << 20;
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     w.def->matrix.points[0].replicas[ROLE_PSERVER] = N;
     /* The point has two trainers, whose addresses each body names; they are never created. */
@@ -279,7 +255,7 @@ TEST(the_budget_holds_for_thousands)
     }
     turn(&w);
     open_gates(&w);
-    json_t **pods = xnew_array(json_t *, N);
+    _cleanup_(freep) json_t **pods = xnew_array(json_t *, N);
     assert_int_equal(accept_pods(&w, pods), N);
     for (size_t i = 0; i < N; i++) {
         notify(&w, KUBE_CHANGE_UPDATED, pods[i], ENDED);
@@ -291,7 +267,7 @@ TEST(the_budget_holds_for_thousands)
     }
     turn(&w);
     const size_t before = heap_bytes();
-    struct buf log = BUF_INIT;
+    _cleanup_(buf_done) struct buf log = BUF_INIT;
     while (log.len < 200000) { /* 400 MB together */
         buf_printf(&log, "line %zu, as long as such lines are: loss 2.31, 12.5 images/s\n",
                    log.len);
@@ -313,21 +289,17 @@ TEST(the_budget_holds_for_thousands)
     if (before > 0) {
         assert_true(held < budget + budget / 8);
     }
-    buf_done(&log);
-    drop(pods, N);
-    free(pods);
-    world_close(&w);
+    for (size_t i = 0; i < N; i++) {
+        json_decref(pods[i]);
+    }
 }
 
 /* It should have written records. */
 TEST(a_log_without_records_says_which_rule_reads_it)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
@@ -352,18 +324,13 @@ TEST(a_log_without_records_says_which_rule_reads_it)
         assert_int_equal(collect(&w, &ids[i], &output), 0);
         assert_null(output.failure);
     }
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(a_log_that_cannot_be_read_says_so)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
@@ -373,19 +340,14 @@ TEST(a_log_that_cannot_be_read_says_so)
     turn(&w);
     assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
     assert_null(output.failure);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* A request that is sent again brings its log from the start. */
 TEST(a_log_that_is_read_again_is_stored_once)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
     assert_int_equal(collect(&w, &ids[2], &output), -EAGAIN);
@@ -395,8 +357,6 @@ TEST(a_log_that_is_read_again_is_stored_once)
     answer(&w, fake_kube_open(0), 0, "half a line\n");
     assert_int_equal(collect(&w, &ids[2], &output), 0);
     assert_string_equal(output.log, "half a line\n");
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define STARTED_AGAIN                                                                              \
@@ -407,12 +367,9 @@ TEST(a_log_that_is_read_again_is_stored_once)
 /* The log of a container that was started again has lost what came before. */
 TEST(a_restart_is_noted)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING); /* trainer 0 is followed */
     answer_slices(&w);
     fake_kube.follow.on_line(fake_kube.follow.ctx, "before", 6);
@@ -429,6 +386,4 @@ TEST(a_restart_is_noted)
     assert_int_equal(collect(&w, &ids[2], &output), 0);
     assert_string_equal(output.log, "[benchd: the container was started again here; output may be "
                                     "missing]\nafter\n");
-    drop(pods, 3);
-    world_close(&w);
 }

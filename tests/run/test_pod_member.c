@@ -13,6 +13,8 @@
 #define S INT64_C(1000000000)
 #define NO (-1) /* that event cannot come in that state */
 
+FREEP(pod_member_free, struct pod_member)
+
 /* clang-format off */
 enum { WANTED, UNSURE, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, DOUBTED, LOST,
        D_POSTING, D_UNKNOWN, D_LOOKING, D_SHOWN, D_DUE, D_DELETING, D_DELETED, GONE };
@@ -165,7 +167,7 @@ static void see(struct pod_member *m, const char *status, int64_t now_ns)
 TEST(the_states_wait_as_long_as_they_say)
 {
     fake_kube_reset();
-    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     pod_member_sent(m, MEMBER_DO_POST, NULL);
     pod_member_answered(m, MEMBER_TRY_AGAIN, 10 * S);
     assert_int_equal(pod_member_due(m, 12 * S - 1), MEMBER_DO_NOTHING);
@@ -195,7 +197,6 @@ TEST(the_states_wait_as_long_as_they_say)
     assert_int_equal(m->life, MEMBER_DYING_UNKNOWN); /* to be looked up */
     assert_null(m->uid);
     assert_int_equal(pod_member_due(m, 90 * S + 1), MEMBER_DO_GET);
-    pod_member_free(m);
 }
 
 static int64_t date_ms(const char *text)
@@ -258,7 +259,7 @@ TEST(waits_count_from_their_first_sight)
         struct member_limits limits;
     } rows[] = {{NO_NODE, {30 * 1000, 0, 0}}, {NO_IMAGE, {0, 30 * 1000, 0}}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+        _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
         see(m, rows[i].status, 100 * S);
         see(m, rows[i].status, 125 * S); /* the same again does not start it anew */
         pod_member_time_out(m, &rows[i].limits, 130 * S);
@@ -267,7 +268,6 @@ TEST(waits_count_from_their_first_sight)
         assert_int_equal(m->state.state, REPLICA_FAILED);
         assert_int_equal(m->state.failure, FAILURE_PERMANENT);
         assert_non_null(m->state.message);
-        pod_member_free(m);
     }
 }
 
@@ -294,7 +294,7 @@ TEST(one_that_runs_takes_few_bytes)
 
 TEST(another_wait_counts_anew)
 {
-    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     const struct member_limits limits = {30 * 1000, 30 * 1000, 30 * 1000};
     see(m, NO_NODE, 100 * S);
     see(m, NO_IMAGE, 120 * S);
@@ -303,7 +303,6 @@ TEST(another_wait_counts_anew)
     see(m, PENDING, 145 * S);
     pod_member_time_out(m, &limits, 1000 * S);
     assert_int_equal(m->state.state, REPLICA_PENDING);
-    pod_member_free(m);
 }
 
 TEST(what_is_news)
@@ -318,7 +317,7 @@ TEST(what_is_news)
         {"its end", STOPPED("Running"), true},
         {"after its end", STOPPED("Succeeded"), false},
     };
-    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         m->has_news = false;
         see(m, rows[i].status, 1);
@@ -331,24 +330,22 @@ TEST(what_is_news)
     assert_false(m->has_news);
     assert_int_equal(m->state.state, REPLICA_SUCCEEDED);
     assert_int_equal(m->life, MEMBER_THERE);
-    pod_member_free(m);
 }
 
 TEST(only_ends_are_forgotten)
 {
     for (int has_ended = 0; has_ended < 2; has_ended++) {
-        struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+        _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
         see(m, has_ended ? STOPPED("Succeeded") : RUNNING_AT("10.0.0.1"), 1);
         pod_member_remove(m, true, 2);
         assert_int_equal(m->life, has_ended ? MEMBER_GONE : MEMBER_DYING_DUE);
-        pod_member_free(m);
     }
 }
 
 TEST(a_state_without_a_call_cancels_it)
 {
     fake_kube_reset();
-    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
     struct kube_request req = {0};
     pod_member_sent(m, MEMBER_DO_POST, kube_call(NULL, &req, NULL, NULL, NULL));
     see(m, PENDING, 1);
@@ -359,7 +356,6 @@ TEST(a_state_without_a_call_cancels_it)
     assert_int_equal(m->state.failure, FAILURE_INFRASTRUCTURE);
     assert_int_equal(fake_kube_n_open(), 0);
     assert_null(m->call);
-    pod_member_free(m);
 }
 
 /* ---- answers that pass ---- */

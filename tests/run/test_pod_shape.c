@@ -47,8 +47,7 @@ static unsigned check_object(json_t *object, const struct kube_proto_shape *shap
 
 TEST(has_each_field_of_the_facts)
 {
-    json_t *pod = json_loads(whole_pod, 0, NULL);
+    _cleanup_(json_decrefp) json_t *pod = json_loads(whole_pod, 0, NULL);
     assert_non_null(pod);
     assert_true(check_object(pod, &pod_shape) > 50);
-    json_decref(pod);
 }

@@ -22,7 +22,7 @@ static struct kube_call *open_write(void)
 /* "trainer-0=10.0.0.7 trainer-1=10.0.0.8 " of a write. Owned. */
 static char *addresses_of(const struct kube_call *call)
 {
-    json_t *body = json_loads(call->req.body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *body = json_loads(call->req.body, 0, NULL);
     char *text = xstrdup("");
     size_t i;
     json_t *endpoint;
@@ -33,7 +33,6 @@ static char *addresses_of(const struct kube_call *call)
         free(text);
         text = longer;
     }
-    json_decref(body);
     return text;
 }
 
@@ -54,8 +53,8 @@ static void start_gang(struct world *w, uint32_t attempt, json_t *pods[3])
 /* The first at once, what comes while it is written together, and the last at once. */
 TEST(addresses_are_gathered)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
     start_gang(&w, 0, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
@@ -76,14 +75,12 @@ TEST(addresses_are_gathered)
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED); /* it has no address any more */
     pass_ms(&w, 5000);
     assert_true(fake_kube_n_open() == 0 || fake_kube_open(0)->req.method != KUBE_PATCH);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(the_next_attempt_replaces_them)
 {
-    struct world w;
-    json_t *pods[3], *next[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0}, *next[3] = {0};
     world_open(&w, POD_BY_DNS);
     start_gang(&w, 0, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
@@ -106,16 +103,13 @@ TEST(the_next_attempt_replaces_them)
     assert_writes("trainer-0=10.0.0.17 ");
     assert_non_null(strstr(open_write()->req.body, "p0t0a1-trainer-0"));
     answer_slices(&w);
-    drop(next, 3);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* A benchd that died between the pods and their addresses: they wait for each other. */
 TEST(a_restart_writes_them_again)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
     start_gang(&w, 0, pods);
     w.launcher->ops->free(w.launcher);
@@ -129,15 +123,13 @@ TEST(a_restart_writes_them_again)
     assert_string_equal(all, "pserver-0=10.0.0.7 trainer-0=10.0.0.7 trainer-1=10.0.0.7 ");
     answer_slices(&w);
     assert_int_equal(fake_kube_n_open(), 0);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* The pods are there; whatever is wrong may be mended. */
 TEST(a_refusal_is_told_and_tried_again)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
     start_gang(&w, 0, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
@@ -163,14 +155,12 @@ TEST(a_refusal_is_told_and_tried_again)
     assert_string_equal(wait.text, "");
     assert_int_equal(w.counters.failed, 0);
     answer_slices(&w);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(addresses_by_ip_need_none)
 {
-    struct world w;
-    json_t *servers[3], *trainers[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *servers[3] = {0}, *trainers[3] = {0};
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
     open_gates(&w);
@@ -178,15 +168,12 @@ TEST(addresses_by_ip_need_none)
     notify(&w, KUBE_CHANGE_UPDATED, servers[0], AT("fd00::7"));
     assert_int_equal(accept_pods(&w, trainers), 2);
     assert_int_equal(fake_kube_n_open(), 0);
-    drop(servers, 1);
-    drop(trainers, 2);
-    world_close(&w);
 }
 
 TEST(ipv6_has_slices_of_its_own)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
     start_gang(&w, 0, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("fd00::7"));
@@ -194,6 +181,4 @@ TEST(ipv6_has_slices_of_its_own)
     assert_non_null(strstr(open_write()->req.path, "-0-v6?"));
     assert_non_null(strstr(open_write()->req.body, "\"IPv6\""));
     answer_slices(&w);
-    drop(pods, 3);
-    world_close(&w);
 }

@@ -6,7 +6,7 @@
 
 TEST(the_first_goes_alone)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
     assert_int_equal(fake_kube_n_open(), 2);
@@ -16,9 +16,9 @@ TEST(the_first_goes_alone)
     open_gates(&w);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "fieldValidation=Strict"));
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     struct kube_call *first = fake_kube_open(0);
-    json_t *pod = pod_of(first);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(first);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     answer(&w, first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
@@ -29,17 +29,12 @@ TEST(the_first_goes_alone)
     assert_false(w.launcher->ops->is_settling(w.launcher));
     assert_int_equal(w.counters.created, 3);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
-    json_decref(pod);
-    drop(pods, 2);
-    world_close(&w);
 }
 
 TEST(a_refused_pod_costs_one_request)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     size_t n = fake_kube.n;
     answer(&w, fake_kube_open(0), -EACCES, "HTTP 403: violates PodSecurity");
     assert_int_equal(fake_kube.n, n);
@@ -54,17 +49,14 @@ TEST(a_refused_pod_costs_one_request)
     assert_null(seen(&w, &ids[0]));
     assert_int_equal(fake_kube_n_open(), 0);
     assert_false(w.launcher->ops->is_removing(w.launcher));
-    world_close(&w);
 }
 
 TEST(a_pod_that_is_there_is_ours_or_foreign)
 {
     for (int is_ours = 0; is_ours < 2; is_ours++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
-        json_t *pod = pod_of(fake_kube_open(0));
+        _cleanup_(world_close) struct world w;
+        world_open_gang(&w);
+        _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
         if (!is_ours) {
             json_object_del(json_object_get(pod, "metadata"), "ownerReferences");
         }
@@ -79,19 +71,17 @@ TEST(a_pod_that_is_there_is_ours_or_foreign)
             remove_gang(&w);
             assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
         }
-        json_decref(pod);
-        world_close(&w);
     }
 }
 
 TEST(by_address_servers_come_first)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_IP);
     create_gang(&w, 0);
     assert_int_equal(fake_kube_n_open(), 1); /* no Service */
     open_gates(&w);
-    json_t *pods[3], *trainers[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0}, *trainers[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 1);
     assert_int_equal(fake_kube_n_open(), 0);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
@@ -99,9 +89,6 @@ TEST(by_address_servers_come_first)
     assert_non_null(strstr(fake_kube_open(0)->req.body, "10.0.0.7:7164"));
     assert_non_null(strstr(fake_kube_open(0)->req.body, "\"serviceAccountName\":\"replicas\""));
     assert_int_equal(accept_pods(&w, trainers), 2);
-    drop(pods, 1);
-    drop(trainers, 2);
-    world_close(&w);
 }
 
 /* A gang of another size; the first is pserver/0. */
@@ -123,24 +110,21 @@ static void create_gang_of(struct world *w, uint32_t pservers, uint32_t trainers
 
 TEST(by_address_all_servers_come_first)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_IP);
     create_gang_of(&w, 2, 1);
-    json_t *pods[3], *trainers[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0}, *trainers[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 2);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     assert_int_equal(fake_kube_n_open(), 0); /* the other has no address yet */
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
     assert_int_equal(accept_pods(&w, trainers), 1);
-    drop(pods, 2);
-    drop(trainers, 1);
-    world_close(&w);
 }
 
 /* The API server is everybody's. */
 TEST(at_most_40_pods_are_posted_at_a_time)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang_of(&w, 1, 49);
     answer(&w, fake_kube_open(0), 0, "{}");
@@ -152,17 +136,13 @@ TEST(at_most_40_pods_are_posted_at_a_time)
         answer(&w, fake_kube_open(0), 0, "{}");
     }
     assert_int_equal(fake_kube_n_open(), 28); /* the last ones */
-    world_close(&w);
 }
 
 TEST(vanished_pods_are_lost_and_ends_are_final)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
@@ -176,40 +156,29 @@ TEST(vanished_pods_are_lost_and_ends_are_final)
     notify(&w, KUBE_CHANGE_REMOVED, other, NULL);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
     json_decref(other);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* A watch may report a pod late, or another one of that name. */
 TEST(an_end_stands_whatever_is_reported_later)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
-    json_t *namesake = json_deep_copy(pods[1]);
+    _cleanup_(json_decrefp) json_t *namesake = json_deep_copy(pods[1]);
     json_object_set_new(json_object_get(namesake, "metadata"), "uid", json_string("x"));
     notify(&w, KUBE_CHANGE_UPDATED, namesake, ENDED);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
-    json_decref(namesake);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Trainers wait for the addresses of their servers. */
 TEST(a_new_address_is_a_change)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     const unsigned n_changes = w.n_changes;
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
@@ -217,17 +186,13 @@ TEST(a_new_address_is_a_change)
     json_object_set_new(json_object_get(pods[0], "status"), "podIP", json_string("10.0.0.8"));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
     assert_int_equal(w.n_changes, n_changes + 1);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Between two lists of the watch a pod can come and go: nobody tells. */
 TEST(a_pod_that_the_watch_never_shows_is_asked_for)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) {
         answer(&w, call, 0, "{}");
@@ -242,7 +207,6 @@ TEST(a_pod_that_the_watch_never_shows_is_asked_for)
     answer(&w, fake_kube_open(0), -ENOENT, "HTTP 404");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     assert_true(w.n_changes > n_changes);
-    world_close(&w);
 }
 
 #define UNSCHEDULABLE                                                                              \
@@ -252,14 +216,14 @@ TEST(a_pod_that_the_watch_never_shows_is_asked_for)
 /* Its time to find a node runs out behind its end: that does not change how it ended. */
 TEST(a_pod_that_vanished_waits_for_nothing)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     w.launcher->ops->free(w.launcher);
     w.node_wait_ms = 1;
     make_launcher(&w, POD_BY_DNS);
     create_gang(&w, 0);
     open_gates(&w);
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 3);
     for (size_t i = 1; i < 3; i++) {
         notify(&w, KUBE_CHANGE_UPDATED, pods[i], UNSCHEDULABLE);
@@ -269,8 +233,6 @@ TEST(a_pod_that_vanished_waits_for_nothing)
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_PERMANENT);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
     assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define NO_IMAGE                                                                                   \
@@ -291,7 +253,7 @@ TEST(waits_for_nodes_and_images_are_limited)
         int64_t limit_ms;
     } rows[] = {{UNSCHEDULABLE, 7000}, {NO_IMAGE, 3000}, {NO_CONTAINER, 3000}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         w.launcher->ops->free(w.launcher);
         w.node_wait_ms = 7000;
@@ -299,7 +261,7 @@ TEST(waits_for_nodes_and_images_are_limited)
         make_launcher(&w, POD_BY_DNS);
         create_gang(&w, 0);
         open_gates(&w);
-        json_t *pods[3];
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 3);
         pass_ms(&w, 10000); /* before it waits */
         notify(&w, KUBE_CHANGE_UPDATED, pods[1], rows[i].status);
@@ -310,23 +272,18 @@ TEST(waits_for_nodes_and_images_are_limited)
         pass_ms(&w, 200);
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_FAILED);
         assert_non_null(seen(&w, &ids[1])->message);
-        drop(pods, 3);
-        world_close(&w);
     }
 }
 
 /* A 401 is about us, not about the pod. */
 TEST(refused_credentials_are_waited_for)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     fake_kube.http_code = 401;
     answer(&w, fake_kube_open(0), -EACCES, "HTTP 401");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
     assert_int_equal(w.counters.failed, 0);
-    world_close(&w);
 }
 
 #define NO_RIGHT                                                                                   \
@@ -337,7 +294,7 @@ TEST(refused_credentials_are_waited_for)
 TEST(a_missing_right_is_waited_for_a_while)
 {
     for (int is_over = 0; is_over < 2; is_over++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         w.launcher->ops->free(w.launcher);
         w.denied_wait_ms = is_over ? -1 : 0;
@@ -348,17 +305,14 @@ TEST(a_missing_right_is_waited_for_a_while)
         answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
         assert_int_equal(seen(&w, &ids[0])->state, is_over ? REPLICA_FAILED : REPLICA_PENDING);
         assert_int_equal(w.counters.failed, is_over);
-        world_close(&w);
     }
 }
 
 /* One denied creation after another: the time counts from the first of them. */
 TEST(a_denial_is_over_when_something_succeeds)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     fake_kube.http_code = 403;
     answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
     pass_ms(&w, 8000);
@@ -372,16 +326,13 @@ TEST(a_denial_is_over_when_something_succeeds)
     pass_ms(&w, 2100);
     answer(&w, fake_kube_open(1), -EACCES, NO_RIGHT);
     assert_int_equal(w.counters.failed, 1);
-    world_close(&w);
 }
 
 TEST(a_terminating_pod_is_not_taken_over)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
     json_object_set_new(json_object_get(pod, "metadata"), "deletionTimestamp",
                         json_string("2026-01-01T00:00:00Z"));
     _cleanup_(freep) char *text = json_dumps(pod, 0);
@@ -392,19 +343,14 @@ TEST(a_terminating_pod_is_not_taken_over)
     assert_int_equal(fake_kube_n_open(), 0);
     pass_ms(&w, 2000);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST); /* asked for anew */
-    json_decref(pod);
-    world_close(&w);
 }
 
 /* Whatever is heard in one turn of the loop is one change. */
 TEST(a_tick_reports_once)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     const unsigned n_changes = w.n_changes;
     for (size_t i = 0; i < 3; i++) {
         json_object_set_new(pods[i], "status", json_loads(RUNNING, 0, NULL));
@@ -415,13 +361,11 @@ TEST(a_tick_reports_once)
     assert_int_equal(w.n_changes, n_changes + 1);
     turn(&w);
     assert_int_equal(w.n_changes, n_changes + 1);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(nothing_ticks_without_pods)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     const struct pods *l = (const struct pods *)w.launcher;
     create_gang(&w, 0);
@@ -430,17 +374,13 @@ TEST(nothing_ticks_without_pods)
     turn(&w);
     assert_int_equal(l->members.len, 0);
     assert_false(uv_is_active((const uv_handle_t *)&l->tick.timer));
-    world_close(&w);
 }
 
 TEST(a_new_launcher_takes_over)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     (void)kube_cache_put(&w.cache, pods[0]);
     (void)kube_cache_put(&w.cache, pods[1]);
     w.launcher->ops->free(w.launcher);
@@ -459,6 +399,4 @@ TEST(a_new_launcher_takes_over)
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
     assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */
     assert_int_equal(fake_kube_n_open(), 0);
-    drop(pods, 3);
-    world_close(&w);
 }

@@ -22,9 +22,7 @@ static struct kube_call *find_open(enum kube_method method)
  * watch shows the first. */
 static json_t *post_twice(struct world *w)
 {
-    world_open(w, POD_BY_DNS);
-    create_gang(w, 0);
-    open_gates(w);
+    world_open_gang(w);
     json_t *first = pod_of(fake_kube_open(0));
     answer(w, fake_kube_open(0), -ECONNRESET, "broken");
     pass_ms(w, 2100);
@@ -72,8 +70,8 @@ static void expect_deletion_of_second(struct world *w)
 
 TEST(the_first_is_deleted_before_the_answer)
 {
-    struct world w;
-    json_t *first = post_twice(&w), *second = second_of(first);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(json_decrefp) json_t *first = post_twice(&w), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
     deleted_by_somebody(&w, first);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
@@ -84,19 +82,14 @@ TEST(the_first_is_deleted_before_the_answer)
     assert_null(find_open(KUBE_POST));
     answer(&w, find_open(KUBE_GET), 0, text);
     expect_deletion_of_second(&w);
-    json_decref(first);
-    json_decref(second);
-    world_close(&w);
 }
 
 /* The run was deleted, and its pods not (--cascade=orphan), before the watch showed this one. */
 TEST(a_pod_that_loses_its_owner_unseen_is_deleted)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
     _cleanup_(freep) char *made = json_dumps(pod, 0);
     answer(&w, fake_kube_open(0), 0, made);
     refuse_posts(&w);
@@ -108,14 +101,12 @@ TEST(a_pod_that_loses_its_owner_unseen_is_deleted)
     assert_non_null(find_open(KUBE_DELETE));
     assert_non_null(strstr(find_open(KUBE_DELETE)->req.body, pod_name_of(pod))); /* its uid here */
     assert_true(w.launcher->ops->is_removing(w.launcher));
-    json_decref(pod);
-    world_close(&w);
 }
 
 TEST(the_answer_names_another_pod)
 {
-    struct world w;
-    json_t *first = post_twice(&w), *second = second_of(first);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(json_decrefp) json_t *first = post_twice(&w), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
     answer(&w, fake_kube_open(0), 0, text);
     notify(&w, KUBE_CHANGE_REMOVED, first, NULL);
@@ -124,21 +115,16 @@ TEST(the_answer_names_another_pod)
     remove_gang(&w);
     create_gang(&w, 1);
     expect_deletion_of_second(&w);
-    json_decref(first);
-    json_decref(second);
-    world_close(&w);
 }
 
 /* The same of one that is not the first of its gang. */
 TEST(any_member_may_be_made_twice)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     answer(&w, fake_kube_open(0), 0, "{}"); /* it goes alone */
     struct kube_call *post = find_open(KUBE_POST);
-    json_t *first = pod_of(post), *second = second_of(first);
+    _cleanup_(json_decrefp) json_t *first = pod_of(post), *second = second_of(first);
     _cleanup_(freep) char *text = json_dumps(second, 0);
     answer(&w, post, -ECONNRESET, "broken");
     answer(&w, find_open(KUBE_POST), 0, "{}"); /* the third */
@@ -164,18 +150,12 @@ TEST(any_member_may_be_made_twice)
     }
     assert_int_equal(n_deletions, 1);
     assert_null(find_open(KUBE_POST));
-    json_decref(first);
-    json_decref(second);
-    world_close(&w);
 }
 
 /* A world whose gang runs. */
 static void open_running(struct world *w, json_t *pods[3])
 {
-    world_open(w, POD_BY_DNS);
-    create_gang(w, 0);
-    open_gates(w);
-    assert_int_equal(accept_pods(w, pods), 3);
+    world_open_pods(w, pods);
     for (size_t i = 0; i < 3; i++) {
         notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
     }
@@ -186,10 +166,10 @@ static void open_running(struct world *w, json_t *pods[3])
 TEST(a_pod_whose_labels_were_taken_is_deleted)
 {
     for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
-        struct world w;
-        json_t *pods[3];
+        _cleanup_(world_close) struct world w;
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         open_running(&w, pods);
-        json_t *bare = json_deep_copy(pods[2]);
+        _cleanup_(json_decrefp) json_t *bare = json_deep_copy(pods[2]);
         json_object_del(json_object_get(bare, "metadata"), "labels");
         _cleanup_(freep) char *text = json_dumps(bare, 0);
         if (is_deleted) {
@@ -219,9 +199,6 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
             answer(&w, find_open(KUBE_GET), -ENOENT, "no");
             assert_non_null(find_open(KUBE_POST));
         }
-        json_decref(bare);
-        drop(pods, 3);
-        world_close(&w);
     }
 }
 
@@ -239,15 +216,13 @@ static void expect_found_and_deleted(struct world *w, const json_t *pod)
 /* Its run was deleted, and its pods not (--cascade=orphan): it is found by its uid. */
 TEST(a_pod_whose_owner_was_taken_is_deleted)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     open_running(&w, pods);
     (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
     expect_found_and_deleted(&w, pods[2]);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 static void set_label(json_t *pod, const char *key, const char *value)
@@ -266,8 +241,8 @@ TEST(a_pod_whose_labels_were_edited_is_deleted)
                                            {"benchd.io/replica-index", "0"},
                                            {"benchd.io/role", "pserver"}};
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-        struct world w;
-        json_t *pods[3];
+        _cleanup_(world_close) struct world w;
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         open_running(&w, pods);
         answer_slices(&w);
         set_label(pods[2], edits[i][0], edits[i][1]);
@@ -276,27 +251,19 @@ TEST(a_pod_whose_labels_were_edited_is_deleted)
         assert_int_equal(seen(&w, &ids[0])->state, REPLICA_RUNNING);
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
         expect_found_and_deleted(&w, pods[2]);
-        drop(pods, 3);
-        world_close(&w);
     }
 }
 
 TEST(the_watch_shows_another_pod)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
-    json_t *second = second_of(pods[0]);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
+    _cleanup_(json_decrefp) json_t *second = second_of(pods[0]);
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     notify(&w, KUBE_CHANGE_ADDED, second, NULL); /* an earlier benchd's late request, say */
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     expect_deletion_of_second(&w);
-    json_decref(second);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* The first POST made the pod, and the second one is refused: the pod runs,
@@ -304,11 +271,9 @@ TEST(the_watch_shows_another_pod)
 TEST(a_refused_repetition_leaves_no_pod)
 {
     for (int is_there = 0; is_there < 2; is_there++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
-        json_t *pod = pod_of(fake_kube_open(0));
+        _cleanup_(world_close) struct world w;
+        world_open_gang(&w);
+        _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
         _cleanup_(freep) char *text = json_dumps(pod, 0);
         answer(&w, fake_kube_open(0), -ECONNRESET, "broken");
         pass_ms(&w, 2100);
@@ -321,19 +286,15 @@ TEST(a_refused_repetition_leaves_no_pod)
         answer(&w, find_open(KUBE_GET), is_there ? 0 : -ENOENT, is_there ? text : "no");
         assert_true((find_open(KUBE_DELETE) != NULL) == is_there);
         assert_true((find_open(KUBE_POST) == NULL) == is_there);
-        json_decref(pod);
-        world_close(&w);
     }
 }
 
 /* The pod was created, the watch does not show it, and the right to look it up is gone. */
 TEST(a_refused_look_leaves_no_pod)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     answer(&w, fake_kube_open(0), 0, "{}");
     pass_ms(&w, 15100);
@@ -346,17 +307,13 @@ TEST(a_refused_look_leaves_no_pod)
     pass_ms(&w, 2100);
     answer(&w, find_open(KUBE_GET), 0, text);
     assert_non_null(find_open(KUBE_DELETE));
-    json_decref(pod);
-    world_close(&w);
 }
 
 /* A driver has given up: a POST must not have its effect after the launcher was freed. */
 TEST(what_is_being_created_is_known_in_the_end)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     assert_false(w.launcher->ops->stop_creating(w.launcher));
     answer(&w, find_open(KUBE_POST), -ECONNRESET, "broken");
     assert_false(w.launcher->ops->stop_creating(w.launcher)); /* it may exist */
@@ -365,5 +322,4 @@ TEST(what_is_being_created_is_known_in_the_end)
     assert_false(w.launcher->ops->stop_creating(w.launcher));
     answer(&w, find_open(KUBE_GET), -ENOENT, "no");
     assert_true(w.launcher->ops->stop_creating(w.launcher));
-    world_close(&w);
 }

@@ -40,13 +40,12 @@ TEST(ten_thousand_pods_take_few_bytes)
     for (unsigned version = 1; version <= 3; version++) { /* an update leaves nothing behind */
         kube_cache_begin_list(&c);
         for (unsigned i = 0; i < N_PODS; i++) {
-            json_t *pod = make_pod(i, version);
+            _cleanup_(json_decrefp) json_t *pod = make_pod(i, version);
             if (version == 2) {
                 assert_true(kube_cache_put(&c, pod));
             } else {
                 kube_cache_add_listed(&c, pod);
             }
-            json_decref(pod);
         }
         assert_true(kube_cache_end_list(&c, SIZE_MAX));
         assert_int_equal(c.objects.len, N_PODS);

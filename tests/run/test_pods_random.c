@@ -36,14 +36,13 @@ static struct replica_id member_id(uint32_t attempt, size_t i)
 static void know(struct world *w, char ret[static 512])
 {
     const struct launcher_ops *ops = w->launcher->ops;
-    struct observed_replica *list;
+    _cleanup_(freep) struct observed_replica *list;
     size_t n, len = 0;
     assert_int_equal(ops->observe(w->launcher, &list, &n, NULL), 0);
     for (size_t i = 0; i < n && len < 400; i++) {
         len += (size_t)snprintf(ret + len, 512 - len, "%u/%d/%u:%d ", list[i].id.attempt.number,
                                 list[i].id.role, list[i].id.index, list[i].state);
     }
-    free(list);
     len += (size_t)snprintf(ret + len, 512 - len, "settling %d removing %d",
                             ops->is_settling(w->launcher), ops->is_removing(w->launcher));
     struct run_wait wait;
@@ -106,7 +105,7 @@ static void driver_remove(struct world *w, const struct observed_replica *list, 
 
 static void drive(struct world *w)
 {
-    struct observed_replica *list;
+    _cleanup_(freep) struct observed_replica *list;
     size_t n, n_ended = 0;
     assert_int_equal(w->launcher->ops->observe(w->launcher, &list, &n, NULL), 0);
     for (size_t i = 0; i < n; i++) {
@@ -121,7 +120,6 @@ static void drive(struct world *w)
             driver_remove(w, list, n);
         }
     }
-    free(list);
     know(w, w->known);
 }
 

@@ -4,12 +4,10 @@
 
 TEST(removal_waits_for_the_answer_and_for_the_end)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     struct kube_call *post = fake_kube_open(0);
-    json_t *pod = pod_of(post);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(post);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     remove_gang(&w);
     assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
@@ -33,17 +31,12 @@ TEST(removal_waits_for_the_answer_and_for_the_end)
     notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
-    json_decref(pod);
-    world_close(&w);
 }
 
 /* The gang, made and ended: trainers have left, their pods' phase is to come. */
 static void make_ended_gang(struct world *w, json_t *pods[3], const char *status)
 {
-    world_open(w, POD_BY_DNS);
-    create_gang(w, 0);
-    open_gates(w);
-    assert_int_equal(accept_pods(w, pods), 3);
+    world_open_pods(w, pods);
     for (size_t i = 0; i < 3; i++) {
         notify(w, KUBE_CHANGE_UPDATED, pods[i], status);
     }
@@ -70,23 +63,21 @@ static size_t count_open(enum kube_method method)
 /* Nothing of them runs: the next ones need not wait until they are gone. */
 TEST(pods_that_are_over_are_not_waited_for)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, ENDED);
     assert_int_equal(count_open(KUBE_DELETE), 3);
     assert_true(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);
     assert_int_equal(count_open(KUBE_POST), 1);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define STOPPED "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
 
 TEST(pods_that_have_stopped_are_deleted_when_over)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, STOPPED);
     create_gang(&w, 1);
     assert_int_equal(fake_kube_n_open(), 0);
@@ -99,16 +90,14 @@ TEST(pods_that_have_stopped_are_deleted_when_over)
     notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL); /* by somebody */
     assert_int_equal(count_open(KUBE_DELETE), 2);
     assert_int_equal(count_open(KUBE_POST), 1);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Requests are sent in order: 160 deletions of pods that hold nothing took 3 s
  * before the first POST. */
 TEST(what_is_created_does_not_queue_behind_deletions)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, STOPPED);
     create_gang(&w, 1);
     for (size_t i = 0; i < 3; i++) {
@@ -118,20 +107,15 @@ TEST(what_is_created_does_not_queue_behind_deletions)
     assert_int_equal(count_open(KUBE_POST), 1);
     answer(&w, fake_kube_open(0), 0, "{}");
     assert_int_equal(count_open(KUBE_DELETE), 2); /* the third one follows */
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Nobody wants the results of a run that is cancelled: its pods get little time to end. */
 TEST(a_hurried_removal_shortens_the_grace)
 {
     for (int is_hurried = 0; is_hurried <= 1; is_hurried++) {
-        struct world w;
-        json_t *pods[3];
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
-        assert_int_equal(accept_pods(&w, pods), 3);
+        _cleanup_(world_close) struct world w;
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
+        world_open_pods(&w, pods);
         w.launcher->is_hurried = is_hurried;
         remove_gang(&w);
         struct kube_call *call;
@@ -140,29 +124,25 @@ TEST(a_hurried_removal_shortens_the_grace)
             assert_true(call->req.method != KUBE_DELETE || is_short == is_hurried);
         }
         assert_int_equal(count_open(KUBE_DELETE), 3);
-        drop(pods, 3);
-        world_close(&w);
     }
 }
 
 /* The next trial waits for them, so nothing holds them up. */
 TEST(pods_that_may_run_are_deleted_at_once)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, STOPPED);
     create_gang(&w, 1);
     pass_ms(&w, 3100);
     assert_int_equal(count_open(KUBE_DELETE), 3);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* A node that is lost right behind the end tells no phase. */
 TEST(pods_whose_phase_does_not_come_are_deleted)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, STOPPED);
     assert_int_equal(count_open(KUBE_DELETE), 0);
     pass_ms(&w, 2900);
@@ -182,8 +162,6 @@ TEST(pods_whose_phase_does_not_come_are_deleted)
         answer(&w, fake_kube_open(0), -ENOENT, "gone");
     }
     assert_int_equal(count_open(KUBE_POST), 1);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define NO_RIGHT                                                                                   \
@@ -193,8 +171,8 @@ TEST(pods_whose_phase_does_not_come_are_deleted)
 /* The wait for a right counts from the first denial after the last success. */
 TEST(a_deletion_ends_the_wait_for_a_right)
 {
-    struct world w;
-    json_t *pods[3];
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     make_ended_gang(&w, pods, ENDED);
     fake_kube.http_code = 403;
     answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
@@ -208,19 +186,15 @@ TEST(a_deletion_ends_the_wait_for_a_right)
     answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
     assert_int_equal(w.counters.deleted, 3);
     assert_int_equal(w.counters.failed, 0); /* 16 s after the first denial, which was over */
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Removed before the watch showed it: deleted by what the watch says then. */
 TEST(a_removed_pod_that_the_watch_shows_late)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     struct kube_call *post = fake_kube_open(0);
-    json_t *pod = pod_of(post);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(post);
     answer(&w, post, 0, "{}");
     remove_gang(&w);
     notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
@@ -242,19 +216,15 @@ TEST(a_removed_pod_that_the_watch_shows_late)
         answer(&w, call, is_post ? -EINVAL : -ENOENT, "no");
     }
     assert_false(w.launcher->ops->is_removing(w.launcher));
-    json_decref(pod);
-    world_close(&w);
 }
 
 /* Its POST had no answer, and may have had its effect. The watch may show that to nobody. */
 TEST(a_removed_pod_whose_post_failed_is_looked_for)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     struct kube_call *post = fake_kube_open(0);
-    json_t *pod = pod_of(post);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(post);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     answer(&w, post, -ECONNRESET, "broken");
     assert_int_equal(fake_kube_n_open(), 0); /* to be sent again */
@@ -267,18 +237,13 @@ TEST(a_removed_pod_whose_post_failed_is_looked_for)
     answer(&w, fake_kube_open(0), 0, text);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
-    json_decref(pod);
-    world_close(&w);
 }
 
 TEST(what_is_lost_is_not_deleted_and_what_runs_is)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
@@ -289,6 +254,4 @@ TEST(what_is_lost_is_not_deleted_and_what_runs_is)
     turn(&w);
     assert_int_equal(count_open(KUBE_DELETE), 1);
     assert_null(seen(&w, &ids[1]));
-    drop(pods, 3);
-    world_close(&w);
 }

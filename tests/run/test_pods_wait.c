@@ -27,10 +27,9 @@ static json_t *put_pod(struct world *w, const char *name, const char *more, cons
 
 static void remove_pod(struct world *w, json_t *pod)
 {
-    json_t *kept = json_incref(pod);
+    _cleanup_(json_decrefp) json_t *kept = json_incref(pod);
     kube_cache_remove(&w->cache, pod);
     notify(w, KUBE_CHANGE_REMOVED, kept, NULL);
-    json_decref(kept);
     json_decref(pod);
 }
 
@@ -43,7 +42,7 @@ static struct run_wait wait_of(const struct world *w)
 
 TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     json_t *pod = put_pod(&w, "old-1", OF_A_RUN GOING, RUNNING);
     json_t *second = put_pod(&w, "old-2", OF_A_RUN GOING, "{\"phase\":\"Pending\"}");
@@ -72,7 +71,6 @@ TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
     assert_string_equal(wait_of(&w).reason, "");
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-    world_close(&w);
 }
 
 /* Whoever deletes a pod says any number of seconds: the server takes it, and
@@ -89,7 +87,7 @@ TEST(any_grace_period_is_told)
         {"-9223372036854775808", "2026-01-01T00:00:30Z"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         _cleanup_(freep) char *going = xasprintf(
             OF_A_RUN
@@ -101,25 +99,23 @@ TEST(any_grace_period_is_told)
         _cleanup_(freep) char *text =
             xasprintf("pod 'old' on node 'n1', terminating since %s", rows[i].since);
         assert_string_equal(wait_of(&w).text, text);
-        world_close(&w);
     }
 }
 
 TEST(what_has_ended_is_not_waited_for)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     json_decref(put_pod(&w, "old", OF_A_RUN, ENDED)); /* cleanPodPolicy keeps it */
     create_gang(&w, 0);
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-    world_close(&w);
 }
 
 /* Its run is not driven, and was not deleted either: nobody else will end it. */
 TEST(an_abandoned_pod_is_deleted)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     json_t *pod = put_pod(&w, "old", OF_A_RUN, RUNNING);
     create_gang(&w, 0);
@@ -134,7 +130,6 @@ TEST(an_abandoned_pod_is_deleted)
     remove_pod(&w, pod);
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-    world_close(&w);
 }
 
 /* Orphaned on purpose: it is its owner's to delete. One whose containers have ended may be kept by
@@ -148,7 +143,7 @@ TEST(what_is_not_ours_to_delete_is_told)
         {OF_A_RUN, "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"},
     };
     for (size_t i = 0; i < 2; i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, POD_BY_DNS);
         json_decref(put_pod(&w, "old", rows[i].owner, rows[i].status));
         create_gang(&w, 0);
@@ -156,7 +151,6 @@ TEST(what_is_not_ours_to_delete_is_told)
         assert_int_equal(fake_kube_n_open(), 0);
         assert_string_equal(wait_of(&w).text, "pod 'old' on node 'n1', which nobody has deleted, "
                                               "created 2025-12-31T00:00:00Z");
-        world_close(&w);
     }
 }
 
@@ -164,12 +158,9 @@ TEST(what_is_not_ours_to_delete_is_told)
  * for while it is there. */
 TEST(a_pod_that_does_not_go_blocks_without_limit)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     remove_gang(&w);
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) {
@@ -198,19 +189,14 @@ TEST(a_pod_that_does_not_go_blocks_without_limit)
     }
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Refused for good, as it seems: the pod is not left to itself, and people are told. */
 TEST(a_refused_deletion_is_tried_again)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     remove_gang(&w);
     struct kube_call *call;
     fake_kube.http_code = 403;
@@ -234,8 +220,6 @@ TEST(a_refused_deletion_is_tried_again)
     pass_ms(&w, 5100);
     assert_string_equal(wait_of(&w).reason, "PodsRemain");
     assert_false(w.launcher->ops->is_removing(w.launcher));
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Its DELETE was answered before the watch showed it: the launcher of the next run
@@ -243,12 +227,10 @@ TEST(a_refused_deletion_is_tried_again)
 TEST(a_removal_is_confirmed_when_the_watch_has_shown_the_pod)
 {
     for (int is_shown = 0; is_shown < 2; is_shown++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
+        _cleanup_(world_close) struct world w;
+        world_open_gang(&w);
         struct kube_call *post = fake_kube_open(0);
-        json_t *pod = pod_of(post);
+        _cleanup_(json_decrefp) json_t *pod = pod_of(post);
         _cleanup_(freep) char *text = json_dumps(pod, 0);
         remove_gang(&w);
         answer(&w, post, 0, "{}");
@@ -265,8 +247,6 @@ TEST(a_removal_is_confirmed_when_the_watch_has_shown_the_pod)
         }
         assert_true(w.n_changes > n_changes); /* the driver waits for that */
         assert_false(w.launcher->ops->is_removing(w.launcher));
-        json_decref(pod);
-        world_close(&w);
     }
 }
 
@@ -282,10 +262,8 @@ TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
         const char *text, *reason;
     } rows[] = {{-EDQUOT, 403, QUOTA, "QuotaExceeded"}, {-EIO, 500, WEBHOOK, "CreationFails"}};
     for (size_t i = 0; i < 2; i++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        open_gates(&w);
+        _cleanup_(world_close) struct world w;
+        world_open_gang(&w);
         fake_kube.http_code = rows[i].http_code;
         unsigned n_posts = 0;
         for (int s = 0; s < 600; s++) {
@@ -304,11 +282,9 @@ TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
         assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
         assert_int_equal(w.counters.failed, 0);
         pass_ms(&w, 32000);
-        json_t *pods[3];
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 3);
         assert_string_equal(wait_of(&w).reason, "");
-        drop(pods, 3);
-        world_close(&w);
     }
 }
 
@@ -316,11 +292,9 @@ TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
  * and the next one comes after a pause. */
 TEST(half_a_gang_in_a_full_quota_gives_way)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
     answer(&w, fake_kube_open(0), 0, "{}");
     notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
     fake_kube.http_code = 403;
@@ -351,8 +325,7 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     pass_ms(&w, 2000);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded"); /* it still lacks room */
-    json_decref(pod);
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 3);
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
@@ -362,8 +335,6 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     }
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, ""); /* all run */
-    drop(pods, 3);
-    world_close(&w);
 }
 
 #define OUT_OF_CPU                                                                                 \
@@ -374,12 +345,10 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
 TEST(pauses_between_gangs_without_room_become_longer)
 {
     static const int64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     for (uint32_t attempt = 0; attempt < 7; attempt++) {
-        json_t *pods[3];
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 3);
         notify(&w, KUBE_CHANGE_UPDATED, pods[2], OUT_OF_CPU);
         struct replica_id id = ids[2];
@@ -405,15 +374,13 @@ TEST(pauses_between_gangs_without_room_become_longer)
                             "rejected by the node: OutOfcpu: Node didn't have enough resource");
         pass_ms(&w, 200);
         assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-        drop(pods, 3);
     }
-    world_close(&w);
 }
 
 /* The run's Secret comes before its pods. */
 TEST(a_gate_that_stays_shut_is_told)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_DNS);
     create_gang(&w, 0);
     pass_ms(&w, 4900);
@@ -429,25 +396,20 @@ TEST(a_gate_that_stays_shut_is_told)
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
     assert_string_equal(wait_of(&w).text, "exceeded quota: secrets");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
-    world_close(&w);
 }
 
 /* A webhook may hang for half a minute before the API server says anything. */
 TEST(a_creation_without_an_answer_is_told)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
     pass_ms(&w, 5100);
     assert_string_equal(wait_of(&w).reason, "CreationFails");
     assert_non_null(
         strstr(wait_of(&w).text, "does not answer the creation of pod 'test-abcde-p0t0a0-"));
-    json_t *pods[3];
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
     assert_int_equal(accept_pods(&w, pods), 3);
     assert_string_equal(wait_of(&w).reason, "");
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* Its kubelet says no more: the pod seems to run, and only the control plane has touched it. */
@@ -456,12 +418,9 @@ TEST(a_node_that_is_not_ready_is_told)
 #define READY(status)                                                                              \
     "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status              \
     "\"}]," CONTAINER("{\"running\":{}}") "}"
-    struct world w;
-    json_t *pods[3];
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     for (size_t i = 0; i < 3; i++) {
         const char *node = i == 0 ? "n1" : "n4";
         (void)json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string(node));
@@ -491,8 +450,6 @@ TEST(a_node_that_is_not_ready_is_told)
     assert_string_equal(
         seen(&w, &ids[1])->message,
         "the pod was deleted, but not by benchd; it was on node 'n4', which is not ready");
-    drop(pods, 3);
-    world_close(&w);
 }
 
 /* A wait is told once it has lasted 5 s, and until it is over or another one has lasted as long. */
@@ -553,12 +510,9 @@ static struct kube_call *events_call(void)
 /* As every pod is for a moment; a kubelet tries for ever. */
 TEST(a_pod_that_is_not_set_up)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     json_object_set_new(json_object_get(pods[1], "spec"), "nodeName", json_string("n1"));
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], NOT_SET_UP);
     pass_ms(&w, 24900);
@@ -596,18 +550,13 @@ TEST(a_pod_that_is_not_set_up)
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_INFRASTRUCTURE);
     assert_string_equal(seen(&w, &ids[1])->message,
                         "node 'n1' could not set up the pod: FailedMount: configmap 'a' not found");
-    drop(pods, 3);
-    world_close(&w);
 }
 
 TEST(a_pod_that_is_set_up_late)
 {
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], NOT_SET_UP);
     pass_ms(&w, 25100);
     pass_ms(&w, 5100);
@@ -618,6 +567,4 @@ TEST(a_pod_that_is_set_up_late)
     assert_null(seen(&w, &ids[1])->message);
     pass_ms(&w, 600000);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
-    drop(pods, 3);
-    world_close(&w);
 }

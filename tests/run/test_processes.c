@@ -65,9 +65,8 @@ TEST(ends_are_told)
 {
     for (size_t i = 0; i < sizeof(end_rows) / sizeof(*end_rows); i++) {
         const struct end_row *row = &end_rows[i];
-        struct fixture f;
-        fixture_open(&f, 0);
-        fixture_prepare(&f, 0, 0, 1);
+        _cleanup_(fixture_close) struct fixture f;
+        fixture_open_one(&f);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
         int64_t before_ms = clock_steady_unix_ms();
         fixture_create(&f, &id, row->argv, NULL);
@@ -87,27 +86,24 @@ TEST(ends_are_told)
         }
         assert_true(seen.ended_unix_ms >= before_ms);
         fixture_wait_quiet(&f);
-        fixture_close(&f);
     }
 }
 
 TEST(a_missing_worker_is_named)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open_with(&f, "/no/benchworker", 0);
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, WORKER("exit", "0"), NULL);
     assert_string_equal(fixture_get(&f, &id).message,
                         "start '/no/benchworker': exec: No such file or directory");
-    fixture_close(&f);
 }
 
 TEST(records_are_kept)
 {
-    struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, WORKER("records", "warn", "bye", "blame", "pserver/2"), NULL);
     fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
@@ -126,14 +122,12 @@ TEST(records_are_kept)
     assert_int_equal(output.log_len, strlen(output.log));
     assert_int_equal(f.n_records, 5); /* start, two steps, summary, error */
     assert_int_equal(f.n_changes, 1);
-    fixture_close(&f);
 }
 
 TEST(create_and_remove_are_idempotent)
 {
-    struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0), other = fixture_id(1, ROLE_TRAINER, 0);
     assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
@@ -149,12 +143,11 @@ TEST(create_and_remove_are_idempotent)
     assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     assert_int_equal(fixture_count(&f), 0);
     fixture_wait_quiet(&f);
-    fixture_close(&f);
 }
 
 TEST(huge_output_keeps_both_ends)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open(&f, 64 * 1024);
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
@@ -167,14 +160,13 @@ TEST(huge_output_keeps_both_ends)
     assert_true(str_has_suffix(output.log, "\nlast\n"));
     assert_non_null(strstr(output.log, "bytes dropped here: the log outgrew 65536 bytes]\n0000"));
     assert_string_equal(fixture_get(&f, &id).message, "exit code 5: last");
-    fixture_close(&f);
 }
 
 TEST(secret_is_the_runs)
 {
     char seen[3][200];
     for (int run = 0, n = 0; run < 2; run++) {
-        struct fixture f;
+        _cleanup_(fixture_close) struct fixture f;
         fixture_open(&f, 0);
         fixture_prepare(&f, 0, 0, 2);
         for (uint32_t i = 0; i < 2 && n < 3; i++, n++) {
@@ -183,7 +175,6 @@ TEST(secret_is_the_runs)
             fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
             (void)snprintf(seen[n], sizeof(seen[n]), "%s", fixture_output(&f, &id).log);
         }
-        fixture_close(&f);
     }
     assert_true(str_has_prefix(seen[0], "secret 32 "));
     assert_true(str_has_suffix(seen[0], " sealed\n"));
@@ -197,8 +188,7 @@ TEST(only_the_promised_is_handed_down)
     const int leak = fcntl(STDERR_FILENO, F_DUPFD, 20); /* not closed by exec */
     assert_true(leak >= 20);
     struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    fixture_open_one(&f);
     struct replica_id a = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(
         &f, &a, WORKER("fds", "env", "BENCHD_TEST_LEAK", "env", "PATH", "env", "BENCHD_SECRET_FD"),
@@ -226,7 +216,7 @@ static char *arena_of(struct fixture *f, uint32_t attempt, enum role role, uint3
 
 TEST(emulated_trainers_share_an_arena)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open(&f, 0);
     f.is_emulated = true;
     f.workers = 1;
@@ -250,7 +240,6 @@ TEST(emulated_trainers_share_an_arena)
     _cleanup_(freep) char *real = arena_of(&f, 2, ROLE_TRAINER, 0);
     assert_string_equal(real, "arena (none)\nfds 0 1 2 3\nenv BENCHD_ARENA_FD=(none)\n"
                               "env BENCHD_RENDEZVOUS_S=(none)\n");
-    fixture_close(&f);
 }
 
 /* The programs ignore SIGPIPE; exec would hand that down. */
@@ -260,14 +249,12 @@ TEST(signals_are_handled_as_usual)
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     int signals[2];
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
-        fixture_open(&f, 0);
-        fixture_prepare(&f, 0, 0, 1);
+        _cleanup_(fixture_close) struct fixture f;
+        fixture_open_one(&f);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
         fixture_create(&f, &id, commands[i], NULL);
         fixture_wait_ended(&f, &id);
         signals[i] = fixture_output(&f, &id).signal;
-        fixture_close(&f);
     }
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     assert_int_equal(signals[0], SIGPIPE);
@@ -303,19 +290,18 @@ TEST(cpus_are_not_shared)
 /* A gang shares 512 MiB: of 512 members each has 1 MiB. */
 TEST(large_gangs_have_shorter_logs)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 1, 511);
     const struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, SHELL("yes | head -c 3000000"), NULL);
     fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
     assert_in_range(fixture_output(&f, &id).log_len, 1000000, (1 << 20) + 100);
-    fixture_close(&f);
 }
 
 TEST(ports_are_free_and_reserved)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 1, 1);
     _cleanup_(freep) char *taken = xstrdup(f.addresses.of_role[ROLE_TRAINER][0]);
@@ -335,14 +321,12 @@ TEST(ports_are_free_and_reserved)
         fixture_create(&f, &id, WORKER("listen"), NULL);
         fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
     }
-    fixture_close(&f);
 }
 
 TEST(an_attempt_that_never_began_keeps_no_port)
 {
     struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    fixture_open_one(&f);
     _cleanup_(freep) char *left = xstrdup(f.addresses.of_role[ROLE_TRAINER][0]);
     fixture_prepare(&f, 1, 0, 1);
     struct replica_id id = fixture_id(1, ROLE_TRAINER, 0);
@@ -367,9 +351,8 @@ TEST(whoever_ignores_term_is_killed)
         {"foreign, with a child", {"sh", "-c", STUBBORN}},
     };
     for (size_t i = 0; i < 2; i++) {
-        struct fixture f;
-        fixture_open(&f, 0);
-        fixture_prepare(&f, 0, 0, 1);
+        _cleanup_(fixture_close) struct fixture f;
+        fixture_open_one(&f);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
         fixture_create(&f, &id, rows[i].argv, NULL);
         pid_t pid = fixture_pid(&f, &id);
@@ -381,16 +364,14 @@ TEST(whoever_ignores_term_is_killed)
         int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
         assert_in_range(took_ms, 1900, INT64_MAX);
         fixture_assert_gone(rows[i].name, pid);
-        fixture_close(&f);
     }
 }
 
 /* How long a process that handles TERM lives on after it is stopped and then removed. */
 static int64_t stopped_ends_ms(const char *name, const char *const *argv)
 {
-    struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, argv, NULL);
     pid_t pid = fixture_pid(&f, &id);
@@ -400,7 +381,6 @@ static int64_t stopped_ends_ms(const char *name, const char *const *argv)
     fixture_wait_quiet(&f);
     int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
     fixture_assert_gone(name, pid);
-    fixture_close(&f);
     return took_ms;
 }
 
@@ -430,8 +410,7 @@ TEST(a_stopped_one_ends_at_term)
 TEST(a_removed_one_reports_no_record)
 {
     struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, WORKER("leave", "pid", "hang"), NULL);
     (void)fixture_pid(&f, &id);
@@ -445,8 +424,7 @@ TEST(a_removed_one_reports_no_record)
 TEST(the_next_attempt_waits_for_the_dying)
 {
     struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    fixture_open_one(&f);
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("block", "pid", "hang"), NULL);
     pid_t pid = fixture_pid(&f, &old);
@@ -465,7 +443,7 @@ TEST(the_next_attempt_waits_for_the_dying)
  * is late shows nothing. */
 static enum replica_state state_after_one_of_two(bool *ret_is_late)
 {
-    struct fixture f;
+    _cleanup_(fixture_close) struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 2);
     struct replica_id old[2] = {fixture_id(0, ROLE_TRAINER, 0), fixture_id(0, ROLE_TRAINER, 1)};
@@ -488,7 +466,6 @@ static enum replica_state state_after_one_of_two(bool *ret_is_late)
     *ret_is_late = clock_monotonic_ns() - start_ns > INT64_C(1900000000);
     (void)kill(pids[1], SIGKILL); /* its time may be over */
     fixture_wait_state(&f, &new, REPLICA_SUCCEEDED);
-    fixture_close(&f);
     return before;
 }
 
@@ -504,9 +481,8 @@ TEST(the_next_attempt_waits_for_all_of_the_dying)
 
 TEST(a_waiting_one_can_be_removed)
 {
-    struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("pid", "hang"), NULL);
     assert_int_equal(f.launcher->ops->remove(f.launcher, &old, NULL), 0);
@@ -515,20 +491,17 @@ TEST(a_waiting_one_can_be_removed)
     assert_int_equal(f.launcher->ops->remove(f.launcher, &new, NULL), 0);
     fixture_wait_quiet(&f);
     assert_int_equal(fixture_count(&f), 0);
-    fixture_close(&f);
 }
 
 TEST(whoever_escapes_ends_with_the_command)
 {
-    struct fixture f;
-    fixture_open(&f, 0);
-    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, SHELL(ESCAPED), NULL);
     pid_t pid = fixture_pid(&f, &id);
     fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
     fixture_assert_gone("escaped", pid);
-    fixture_close(&f);
 }
 
 /* No descriptor left, at each step of a start in turn. */
@@ -538,9 +511,8 @@ TEST(a_lack_of_descriptors_is_told)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     enum replica_state last = REPLICA_FAILED;
     for (rlim_t n_free = 0; last == REPLICA_FAILED; n_free++) {
-        struct fixture f;
-        fixture_open(&f, 0);
-        fixture_prepare(&f, 0, 0, 1);
+        _cleanup_(fixture_close) struct fixture f;
+        fixture_open_one(&f);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
         struct rlimit few = before;
         few.rlim_cur = (rlim_t)f.n_fds + 12 + n_free;
@@ -553,7 +525,6 @@ TEST(a_lack_of_descriptors_is_told)
             fail_msg("with %d free: '%s'", (int)n_free, seen.message);
         }
         assert_true(n_free < 30 && (n_free > 0 || last == REPLICA_FAILED));
-        fixture_close(&f);
     }
 }
 
@@ -576,7 +547,7 @@ TEST(the_machine_around_an_attempt)
     cpu_set_t before, after; /* the probe goes to one CPU and comes back */
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_close) struct fixture f;
         fixture_open(&f, 0);
         f.is_probed = rows[i].is_probed;
         fixture_prepare(&f, 0, 1, 2);
@@ -602,7 +573,6 @@ TEST(the_machine_around_an_attempt)
         }
         assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
         assert_true(CPU_EQUAL(&before, &after));
-        fixture_close(&f);
     }
 }
 

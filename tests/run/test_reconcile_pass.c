@@ -79,7 +79,7 @@ static int run_well(struct world *w)
 
 TEST(a_run_ends_well)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params){.grid = "{pservers: [1, 2], trainers: [1, 2]}",
                                              .repeats = 3,
                                              .backoff_limit = 1});
@@ -101,12 +101,11 @@ TEST(a_run_ends_well)
         assert_true(row->ended_unix_ms - row->started_unix_ms >= 5000);
         assert_null(row->error);
     }
-    world_close(&w);
 }
 
 TEST(a_finished_run_does_nothing)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), PASS_FINISHED);
@@ -116,7 +115,6 @@ TEST(a_finished_run_does_nothing)
     assert_int_equal(reconcile_pass_once(&w.pass, &w.wait_ms, &w.err), PASS_FINISHED);
     assert_int_equal(w.launcher.n_created, n_created);
     assert_int_equal(w.store.n_status, n_status);
-    world_close(&w);
 }
 
 /* How members of the first attempt fail, and what is said of it. */
@@ -160,7 +158,7 @@ TEST(the_cause_is_named_and_the_trial_repeated)
 {
     for (size_t i = 0; i < sizeof(cause_rows) / sizeof(*cause_rows); i++) {
         const struct cause_row *row = &cause_rows[i];
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(settle(&w), PASS_WAIT);
@@ -175,7 +173,6 @@ TEST(the_cause_is_named_and_the_trial_repeated)
         assert_int_equal(saved->replicas.len, w.launcher.n_removed);
         assert_int_equal(run_well(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
-        world_close(&w);
     }
 }
 
@@ -208,7 +205,7 @@ TEST(a_full_disk_is_waited_for)
     bool is_through = false;
     for (unsigned n = 2; !is_through; n++) {
         for (int waits = 0; waits < 2; waits++) {
-            struct world w;
+            _cleanup_(world_close) struct world w;
             world_open(&w, &(struct test_def_params)ONE_POINT);
             w.launcher.faults = &none;
             w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC};
@@ -222,7 +219,6 @@ TEST(a_full_disk_is_waited_for)
                 fail_msg("call %u full, waits %d: answer %d, phase %s, %zu rows: %s", n, waits, r,
                          run_phase_to_string(w.store.status.phase), w.store.rows.len, w.err.msg);
             }
-            world_close(&w);
         }
     }
 }
@@ -245,7 +241,7 @@ TEST(what_cannot_start_is_a_failed_replica)
          "pserver/0: reserve a port: Address already in use"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
                                                  .on_failure = "Stop",
                                                  .repeats = 1,
@@ -264,7 +260,6 @@ TEST(what_cannot_start_is_a_failed_replica)
         assert_int_equal(w.store.rows.items[0].replicas.len, 1); /* itself; no other was tried */
         assert_int_equal(w.store.rows.items[0].replicas.items[0].exit_code, -1);
         assert_int_equal(w.pass.failed_create.len, 0);
-        world_close(&w);
     }
 }
 
@@ -273,7 +268,7 @@ TEST(who_does_not_look_is_looked_at)
 {
     static const char *const logs[] = {NULL, "torch-ddp"};
     for (size_t i = 0; i < 2; i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
                                                  .log = logs[i],
                                                  .command = logs[i] == NULL ? NULL : "[x]",
@@ -282,13 +277,12 @@ TEST(who_does_not_look_is_looked_at)
         assert_int_equal(settle(&w), PASS_WAIT);
         assert_true(w.launcher.members.len > 0);
         assert_int_equal(w.launcher.is_probed, logs[i] != NULL);
-        world_close(&w);
     }
 }
 
 TEST(cancel_leaves_nothing)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -298,12 +292,11 @@ TEST(cancel_leaves_nothing)
     assert_int_equal(w.store.status.phase, RUN_CANCELLED);
     assert_int_equal(w.launcher.members.len, 0);
     assert_int_equal(w.store.rows.len, 0);
-    world_close(&w);
 }
 
 TEST(the_deadline_is_asked_for_and_kept)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params){
                        .grid = "{pservers: [1], trainers: [1]}", .repeats = 1, .deadline_s = 60});
     assert_int_equal(world_turn_init(&w), 0);
@@ -314,14 +307,13 @@ TEST(the_deadline_is_asked_for_and_kept)
     assert_int_equal(w.store.status.phase, RUN_FAILED);
     assert_string_equal(w.store.status.reason, "DeadlineExceeded");
     assert_int_equal(w.launcher.members.len, 0);
-    world_close(&w);
 }
 
 /* Of a run with an attempt, and of one whose first status cannot be written: it has no start. */
 TEST(the_deadline_does_not_count_a_full_disk)
 {
     for (int has_begun = 0; has_begun < 2; has_begun++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
                                                  .repeats = 1,
                                                  .deadline_s = 60});
@@ -338,7 +330,6 @@ TEST(the_deadline_does_not_count_a_full_disk)
         assert_int_equal(run_well(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.started_unix_ms, 1000000 + 300000);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
-        world_close(&w);
     }
 }
 
@@ -347,7 +338,7 @@ TEST(a_broken_store_stops_the_run_and_resume_ends_it)
 {
     bool is_through = false;
     for (unsigned n = 1; !is_through; n++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC, .stays = n % 2 == 0};
         int r = world_turn_init(&w);
@@ -368,7 +359,6 @@ TEST(a_broken_store_stops_the_run_and_resume_ends_it)
         }
         assert_int_equal(n_good, 2);
         assert_in_range(n, 1, 100);
-        world_close(&w);
     }
 }
 
@@ -376,7 +366,7 @@ TEST(a_broken_store_stops_the_run_and_resume_ends_it)
 TEST(a_killed_driver_is_resumed)
 {
     for (int at = 0; at < 4; at++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
         for (int i = 0; i < at; i++) {
@@ -389,7 +379,6 @@ TEST(a_killed_driver_is_resumed)
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(run_well(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
-        world_close(&w);
     }
 }
 
@@ -438,13 +427,12 @@ TEST(points_stop_early)
         .range = "{min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.05}}",
         .backoff_limit = 1};
     for (int every = 0; every < 7; every++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         _cleanup_(freep) char *order = order_of_run(&params, every, &w);
         assert_string_equal(order,
                             "2.0 0.0 3.0 1.0 1.1 2.1 0.1 3.1 3.2 2.2 0.2 1.2 1.3 3.3 3.4 1.4");
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
         assert_int_equal(w.store.status.trials_total, 16);
-        world_close(&w);
     }
 }
 
@@ -456,7 +444,7 @@ TEST(a_budget_ends_the_run)
                                            .budget = "{cpuHours: 0.0125}",
                                            .backoff_limit = 1};
     for (int every = 0; every < 7; every++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         _cleanup_(freep) char *order = order_of_run(&params, every, &w);
         assert_string_equal(order, "0.0 1.0 0.1 1.1");
         assert_int_equal(w.store.status.phase, RUN_PARTIALLY_FAILED);
@@ -465,7 +453,6 @@ TEST(a_budget_ends_the_run)
                             "4 of 6 trials done, 0 failed; 0.0111 of 0.0125 CPU-hours are spent, "
                             "and the next trial would take 0.00278");
         assert_int_equal(w.launcher.members.len, 0);
-        world_close(&w);
     }
 }
 
@@ -474,7 +461,7 @@ TEST(a_budget_ends_the_run)
 TEST(an_attempt_takes_as_long_as_it_ran)
 {
     const int64_t ten_minutes_ms = 600 * 1000;
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -498,14 +485,13 @@ TEST(an_attempt_takes_as_long_as_it_ran)
     assert_true(w.store.rows.items[0].started_unix_ms == start_ms);
     assert_true(w.store.rows.items[0].ended_unix_ms == start_ms + 10000);
     assert_int_equal(run_well(&w), PASS_FINISHED);
-    world_close(&w);
 }
 
 /* Of one that fails while another runs: until it is ended. Of one of which nothing ran: no time. */
 TEST(a_failed_attempt_takes_until_it_is_ended)
 {
     for (int has_started = 0; has_started <= 1; has_started++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(settle(&w), PASS_WAIT);
@@ -518,7 +504,6 @@ TEST(a_failed_attempt_takes_until_it_is_ended)
         assert_int_equal(settle(&w), PASS_WAIT);
         const struct attempt_row *row = &w.store.rows.items[0];
         assert_true(row->ended_unix_ms - row->started_unix_ms == has_started * 7000);
-        world_close(&w);
     }
 }
 
@@ -526,7 +511,7 @@ TEST(a_failed_attempt_takes_until_it_is_ended)
  * must not make an attempt look as if its members had vanished. */
 TEST(the_status_waits_for_creations)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
     assert_int_equal(world_turn_init(&w), 0);
@@ -540,14 +525,13 @@ TEST(the_status_waits_for_creations)
     w.launcher.is_settling = false;
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_true(w.store.status.has_current);
-    world_close(&w);
 }
 
 /* An attempt that is given up for want of room is named although it was never complete, so that the
  * next process knows what the rest of it is; until the next attempt is. */
 TEST(what_is_given_up_is_named)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
     assert_int_equal(world_turn_init(&w), 0);
@@ -564,7 +548,6 @@ TEST(what_is_given_up_is_named)
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.store.status.current.number, 1);
     assert_false(w.store.status.is_cut_short);
-    world_close(&w);
 }
 
 /* Nobody looks after a run that has ended, or is suspended: killed before its removals have
@@ -576,7 +559,7 @@ TEST(the_end_waits_for_removals)
         enum run_phase phase;
     } rows[] = {{REQUEST_CANCEL, RUN_CANCELLED}, {REQUEST_SUSPEND, RUN_SUSPENDED}};
     for (size_t i = 0; i < 2; i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(settle(&w), PASS_WAIT);
@@ -591,7 +574,6 @@ TEST(the_end_waits_for_removals)
         assert_int_equal(settle(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, rows[i].phase);
         assert_int_equal(w.store.n_events, n_events + 1); /* told once */
-        world_close(&w);
     }
 }
 
@@ -605,7 +587,7 @@ static void set_wait(struct world *w, const char *reason, const char *text)
 /* Before an attempt and before the end: the status and one event say what is waited for. */
 TEST(a_wait_is_told)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
     set_wait(&w, "PodsRemain", "pod 'a'");
@@ -640,12 +622,11 @@ TEST(a_wait_is_told)
     assert_int_equal(settle(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_CANCELLED);
     assert_string_equal(w.store.status.reason, "CancelRequested");
-    world_close(&w);
 }
 
 TEST(outputs_are_waited_for)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -660,13 +641,12 @@ TEST(outputs_are_waited_for)
     assert_int_equal(settle(&w), PASS_WAIT); /* the second trial runs */
     assert_int_equal(w.store.rows.len, 1);
     assert_true(w.store.rows.items[0].simulated);
-    world_close(&w);
 }
 
 /* OnSuccess, the default: what has failed stays to be looked at, what lives does not. */
 TEST(ended_replicas_of_a_failed_attempt_stay)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -678,12 +658,11 @@ TEST(ended_replicas_of_a_failed_attempt_stay)
     fake_launcher_succeed(&w.launcher, w.clock.now_ms);
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.launcher.n_forgotten, 1);
-    world_close(&w);
 }
 
 TEST(a_suspended_run_goes_on)
 {
-    struct world w;
+    _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -696,5 +675,4 @@ TEST(a_suspended_run_goes_on)
     assert_int_equal(run_well(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
     assert_int_equal(w.store.rows.items[0].id.number, 1); /* number 0 was cut short */
-    world_close(&w);
 }

@@ -90,7 +90,7 @@ static void erase(const char *uid)
 
 static size_t check_run(struct store *s, const char *uid)
 {
-    struct attempt_row *rows;
+    _cleanup_(freep) struct attempt_row *rows;
     size_t n;
     struct err err;
     if (disk.real->list_attempts(s, uid, &rows, &n, &err) < 0) {
@@ -107,13 +107,12 @@ static size_t check_run(struct store *s, const char *uid)
         }
         attempt_row_done(&rows[i]);
     }
-    free(rows);
     return n;
 }
 
 void disk_check(struct store *s)
 {
-    struct run_row *rows;
+    _cleanup_(freep) struct run_row *rows;
     size_t n, n_attempts = 0;
     struct err err;
     if (disk.real->list_runs(s, &rows, &n, &err) < 0) {
@@ -123,7 +122,6 @@ void disk_check(struct store *s)
         n_attempts += check_run(s, rows[i].uid);
         run_row_done(&rows[i]);
     }
-    free(rows);
     if (n_attempts != disk.attempts.len) {
         sim_broken("%zu attempts are stored, %zu were acknowledged", n_attempts, disk.attempts.len);
     }

@@ -46,7 +46,7 @@ static char *wanted_secret(void)
 static json_t *value_of(const char *text)
 {
     _cleanup_(freep) char *secret = wanted_secret();
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     for (const char *at = text; *at != '\0'; at++) {
         if (*at == '@') {
             buf_puts(&out, secret);
@@ -54,9 +54,7 @@ static json_t *value_of(const char *text)
             buf_putc(&out, *at == '\'' ? '"' : *at);
         }
     }
-    json_t *value = json_loads(buf_cstr(&out), JSON_DECODE_ANY, NULL);
-    buf_done(&out);
-    return value;
+    return json_loads(buf_cstr(&out), JSON_DECODE_ANY, NULL);
 }
 
 /* Only the second point's pods ask for it; the definition itself does not. */

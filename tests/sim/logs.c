@@ -94,7 +94,7 @@ static char *argument(const char *path, const char *name)
 static int64_t since_of(const char *path)
 {
     _cleanup_(freep) char *given = argument(path, "sinceTime=");
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     int64_t unix_ns = INT64_MIN;
     for (const char *at = given == NULL ? "" : given; *at != '\0'; at++) {
         const bool is_colon = str_has_prefix(at, "%3A");
@@ -102,7 +102,6 @@ static int64_t since_of(const char *path)
         at += is_colon ? 2 : 0;
     }
     (void)rfc3339_parse(buf_cstr(&text), text.len, &unix_ns); /* none: from the start */
-    buf_done(&text);
     return unix_ns;
 }
 

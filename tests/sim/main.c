@@ -152,7 +152,7 @@ static void shrink(uint64_t seed, struct fault_plan *plan, struct sim_outcome *r
 
 static void print_plan(uint64_t seed, const struct fault_plan *plan)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const char *comma = " --keep ";
     bool has_dropped = false;
     for (size_t i = 0; i < plan->n; i++) {
@@ -174,7 +174,6 @@ static void print_plan(uint64_t seed, const struct fault_plan *plan)
         }
     }
     (void)fputs(buf_cstr(&text), stdout);
-    buf_done(&text);
 }
 
 /* ---- the command line ---- */

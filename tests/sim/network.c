@@ -4,7 +4,6 @@
  * the sender has died. */
 #include "sim.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -375,11 +374,10 @@ int __wrap_kube_transport_new(struct uv_loop_s *loop, struct kube_transport **re
 
 static void transport_closed(void *ctx)
 {
-    struct kube_transport *t = ctx;
+    _cleanup_(freep) struct kube_transport *t = ctx;
     if (!process_is_gone(process_of_loop(t->loop))) {
         t->on_closed(t->ctx);
     }
-    free(t);
 }
 
 void __wrap_kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx), void *ctx);

@@ -436,12 +436,11 @@ static void start(void *ctx)
     promise_container_started(p);
     logs_print(p,
                xasprintf("container %" PRIu64 " of %s %s\n", p->container.nonce, p->name, p->uid));
-    json_t *environment =
+    _cleanup_(json_decrefp) json_t *environment =
         json_pack("{s:s, s:I}", "host", "node-1", "container", (json_int_t)p->container.nonce);
     const struct record_who me = who(p);
     struct buf line = BUF_INIT;
     record_write_start(&line, &me, environment);
-    json_decref(environment);
     logs_print(p, buf_take(&line));
     logs_shout_perhaps(p);
     tell_later(p);

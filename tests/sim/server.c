@@ -328,7 +328,7 @@ static bool is_in_backup(const struct sim_object *o)
 static void go_back(struct sim_object *o, const struct sim_object *b)
 {
     const bool was_going = is_going(o);
-    json_t *spec = json_incref(json_object_get(o->json, "spec"));
+    _cleanup_(json_decrefp) json_t *spec = json_incref(json_object_get(o->json, "spec"));
     json_t *metadata = json_object_get(o->json, "metadata");
     json_t *generation = json_incref(json_object_get(metadata, "generation"));
     json_decref(o->json);
@@ -341,7 +341,6 @@ static void go_back(struct sim_object *o, const struct sim_object *b)
         }
     }
     json_decref(generation);
-    json_decref(spec);
 }
 
 static void come_back(const struct sim_object *b)
@@ -559,7 +558,7 @@ static void apply_status(struct sim_object *o, const char *path, const json_t *b
 static void serve_patch(struct sim_object *o, const struct sim_request *req,
                         const struct kube_transfer *stream, struct sim_answer *ret)
 {
-    json_t *body = json_loads(req->body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *body = json_loads(req->body, 0, NULL);
     const char *uid = json_string_value(json_object_get(json_object_get(body, "metadata"), "uid"));
     if (uid != NULL && !str_eq(uid, o->uid)) {
         server_status(ret, 409, "Conflict", "the uid is another one");
@@ -567,7 +566,6 @@ static void serve_patch(struct sim_object *o, const struct sim_request *req,
         apply_status(o, req->path, body, stream);
         answer_object(ret, 200, o);
     }
-    json_decref(body);
 }
 
 /* Server-side apply to an object that one manager owns whole: it is created, or is as given. */
@@ -605,7 +603,7 @@ bool server_resolves(const char *service, const char *host, const char *ip)
 static void serve_delete(struct sim_object *o, const struct sim_request *req,
                          struct sim_answer *ret)
 {
-    json_t *body = json_loads(req->body, 0, NULL);
+    _cleanup_(json_decrefp) json_t *body = json_loads(req->body, 0, NULL);
     const char *uid =
         json_string_value(json_object_get(json_object_get(body, "preconditions"), "uid"));
     const json_t *grace = json_object_get(body, "gracePeriodSeconds");
@@ -624,7 +622,6 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
             server_delete(o, CASCADE_BACKGROUND);
         }
     }
-    json_decref(body);
 }
 
 static void serve_object(const struct target *t, const struct sim_request *req,

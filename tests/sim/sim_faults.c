@@ -2,8 +2,6 @@
  * left out without changing when the others come. See FAULT_KINDS in sim.h. */
 #include "sim.h"
 
-#include <inttypes.h>
-
 #include "base/splitmix.h"
 #include "base/str.h"
 
@@ -335,10 +333,9 @@ static void restore(void *ctx)
 static void happen(void *ctx)
 {
     const struct fault *f = ctx;
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     fault_print(f, &text);
     sim_trace("fault: %s", names[f->kind]);
-    buf_done(&text);
     switch (f->kind) {
     case FAULT_CRASH:
         process_crash();

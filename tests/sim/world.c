@@ -172,7 +172,7 @@ void sim_broken(const char *format, ...)
 void __wrap_log_event(enum log_level level, const char *msg, ...);
 void __wrap_log_event(enum log_level level, const char *msg, ...)
 {
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     va_list ap;
     va_start(ap, msg);
     for (const char *key = va_arg(ap, const char *); key != NULL; key = va_arg(ap, const char *)) {
@@ -183,5 +183,4 @@ void __wrap_log_event(enum log_level level, const char *msg, ...)
     if (str_has_prefix(msg, "bug:")) {
         sim_broken("%s%s", msg, buf_cstr(&line));
     }
-    buf_done(&line);
 }

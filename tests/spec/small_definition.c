@@ -41,11 +41,19 @@ char *definition_with(const char *from, const char *to)
                      at + strlen(from));
 }
 
+struct run_def *run_def_of(struct spec *spec_take, const struct run_def_params *params)
+{
+    struct run_def *def = NULL;
+    _cleanup_(diags_done) struct diags diags = {0};
+    assert_int_equal(run_def_new(spec_take, params, &def, &diags), 0);
+    return def;
+}
+
 char *definition_errors(const char *text, const struct spec_overrides *overrides)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct buf out = BUF_INIT;
-    struct spec *spec = NULL;
+    _cleanup_(spec_freep) struct spec *spec = NULL;
     if (spec_load(text, strlen(text), overrides, &spec, &diags) < 0) {
         assert_null(spec);
         assert_true(diags.list.len > 0);
@@ -53,39 +61,20 @@ char *definition_errors(const char *text, const struct spec_overrides *overrides
     } else {
         assert_int_equal(diags.list.len, 0);
     }
-    spec_free(spec);
-    diags_done(&diags);
     buf_puts(&out, "");
     return out.data == NULL ? xstrdup("") : buf_take(&out);
 }
 
 struct spec *definition_load(const char *text, const struct spec_overrides *overrides)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     if (spec_load(text, strlen(text), overrides, &spec, &diags) < 0) {
         struct buf out = BUF_INIT;
         diags_format(&diags, "f.yaml", text, &out);
         fail_msg("expected a valid definition, got\n%s", buf_cstr(&out));
     }
-    diags_done(&diags);
     return spec;
-}
-
-char *source_file_read(const char *path)
-{
-    _cleanup_(freep) char *full = xasprintf("%s/%s", getenv("BENCHD_SOURCE_DIR"), path);
-    FILE *file = fopen(full, "rb");
-    if (file == NULL) {
-        fail_msg("cannot open '%s'", full);
-    }
-    struct buf text = BUF_INIT;
-    char chunk[4096];
-    for (size_t n; (n = fread(chunk, 1, sizeof(chunk), file)) > 0;) {
-        buf_append(&text, chunk, n);
-    }
-    (void)fclose(file); /* only read from */
-    return buf_take(&text);
 }
 
 int shipped_template_read(const void *ctx, const char *name, char **ret_path, struct buf *ret_text,
@@ -94,7 +83,7 @@ int shipped_template_read(const void *ctx, const char *name, char **ret_path, st
     (void)ctx; /* the source tree is one */
     (void)err; /* a missing file fails the test */
     *ret_path = xasprintf("benchmarks/%s", name);
-    _cleanup_(freep) char *text = source_file_read(*ret_path);
+    _cleanup_(freep) char *text = golden_read(*ret_path);
     buf_puts(ret_text, text);
     return 0;
 }

@@ -100,10 +100,9 @@ TEST(what_only_others_used_is_gone)
         _cleanup_(freep) char *text = compose(rows[i].rest);
         spec_free(definition_load(text, NULL)); /* all of them fit */
         struct spec_overrides overrides = {.systems = rows[i].systems};
-        struct spec *spec = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
         _cleanup_(freep) char *got = part(spec, rows[i].name);
         assert_string_equal(got, rows[i].expected);
-        spec_free(spec);
     }
 }
 

@@ -59,17 +59,15 @@ static size_t try_below(json_t *root, json_t *parent);
  * definition was refused. */
 static size_t try_at(json_t *root, json_t *parent, const char *key, size_t at)
 {
-    json_t *own = json_incref(get(parent, key, at));
+    _cleanup_(json_decrefp) json_t *own = json_incref(get(parent, key, at));
     size_t n_refused = 0;
     for (size_t i = 0; i < N_ROWS(values); i++) {
-        json_t *other = json_loads(values[i], JSON_DECODE_ANY, NULL);
+        _cleanup_(json_decrefp) json_t *other = json_loads(values[i], JSON_DECODE_ANY, NULL);
         put(parent, key, at, other);
         n_refused += load(root);
-        json_decref(other);
     }
     put(parent, key, at, own);
     n_refused += try_below(root, own);
-    json_decref(own);
     return n_refused;
 }
 
@@ -95,14 +93,13 @@ static size_t try_below(json_t *root, json_t *parent)
 
 static void try_all(const char *text, size_t least)
 {
-    json_t *root = read_definition(text);
+    _cleanup_(json_decrefp) json_t *root = read_definition(text);
     _cleanup_(freep) char *errors = definition_errors(text, &ways[0]);
     assert_string_equal(errors, "");
     const size_t n_refused = try_below(root, root);
     if (n_refused < least) {
         fail_msg("expected at least %zu refusals, got %zu, of\n%s", least, n_refused, text);
     }
-    json_decref(root);
 }
 
 static const char head[] = "apiVersion: benchd.io/v1alpha1\n"

@@ -7,7 +7,7 @@
 static struct log_rule *read_log(const char *text, struct buf *said)
 {
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
     struct log_rule *rule = NULL;
     if (tree_parse(text, strlen(text), &limits, &root, &diags) == 0) {
@@ -18,7 +18,6 @@ static struct log_rule *read_log(const char *text, struct buf *said)
     if (diags.list.len > 0) {
         diags_format(&diags, "f", text, said);
     }
-    diags_done(&diags);
     return rule;
 }
 
@@ -44,7 +43,7 @@ TEST(names_and_rules)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].text);
-        struct buf said = BUF_INIT;
+        _cleanup_(buf_done) struct buf said = BUF_INIT;
         struct log_rule *rule = read_log(rows[i].text, &said);
         if (rows[i].name == NULL) {
             assert_null(rule);
@@ -58,6 +57,5 @@ TEST(names_and_rules)
             fail_msg("said: %s", buf_cstr(&said));
         }
         log_rule_free(rule);
-        buf_done(&said);
     }
 }

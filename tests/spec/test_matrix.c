@@ -34,14 +34,11 @@ static char *describe(const struct spec *spec, const struct matrix *m)
 
 static char *expand(const char *text)
 {
-    struct spec *spec = definition_load(text, NULL);
-    struct matrix m;
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+    _cleanup_(matrix_done) struct matrix m;
     struct diags diags = {0};
     assert_int_equal(matrix_expand(spec, &m, &diags), 0);
-    char *got = describe(spec, &m);
-    matrix_done(&m);
-    spec_free(spec);
-    return got;
+    return describe(spec, &m);
 }
 
 TEST(expands)
@@ -206,7 +203,7 @@ TEST(replicas_may_come_from_a_declared_name)
 
 TEST(the_largest_sweep_is_quick)
 {
-    struct buf grid = BUF_INIT;
+    _cleanup_(buf_done) struct buf grid = BUF_INIT;
     static const struct {
         const char *name;
         int n;
@@ -221,15 +218,12 @@ TEST(the_largest_sweep_is_quick)
     }
     buf_putc(&grid, '}');
     _cleanup_(freep) char *text = definition_with(sample_grid, buf_cstr(&grid));
-    buf_done(&grid);
-    struct spec *spec = definition_load(text, NULL);
-    struct matrix m;
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+    _cleanup_(matrix_done) struct matrix m;
     struct diags diags = {0};
     assert_int_equal(matrix_expand(spec, &m, &diags), 0);
     assert_int_equal(m.n_swept, 7500);
     assert_int_equal(m.n_points, 7503);
-    matrix_done(&m);
-    spec_free(spec);
 }
 
 /* "name: [1, 2, ... n]". */
@@ -258,7 +252,7 @@ TEST(the_limit_counts_added_baselines)
     };
     const char *sweep = strstr(alone, "%s"), *replicas = strstr(sweep + 2, "%s");
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf text = BUF_INIT;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_append(&text, alone, (size_t)(sweep - alone));
         put_axis(&text, "batch_size", 1, rows[i].batch_sizes);
         buf_puts(&text, ", ");
@@ -272,7 +266,6 @@ TEST(the_limit_counts_added_baselines)
         if ((errors[0] == '\0') != (rows[i].error == NULL) || strstr(errors, expected) == NULL) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, expected, errors);
         }
-        buf_done(&text);
     }
 }
 
@@ -301,12 +294,9 @@ TEST(a_run_of_emulated_trainers_is_a_rehearsal)
     for (size_t i = 0; i < N_ROWS(cpus); i++) {
         struct run_def_params params = {
             .name = "sample-abcde", .uid = "u", .created_unix_ms = 5, .cpus = cpus[i]};
-        struct run_def *def;
-        struct diags diags = {0};
-        struct spec *spec = definition_load(text, NULL);
-        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def =
+            run_def_of(definition_load(text, NULL), &params);
         assert_true(def->rehearsal);
-        run_def_free(def);
     }
 }
 
@@ -320,8 +310,8 @@ TEST(links_are_an_axis)
                         "pservers: [1], trainers: [2], link: [1000mbit, none, \"2gbit 0.5ms\"]");
     static const char *const want[] = {"1gbit", "none", "2gbit 0.5ms"};
     for (int is_swept = 0; is_swept < 2; is_swept++) {
-        struct spec *spec = definition_load(is_swept ? swept : fixed, NULL);
-        struct matrix m;
+        _cleanup_(spec_freep) struct spec *spec = definition_load(is_swept ? swept : fixed, NULL);
+        _cleanup_(matrix_done) struct matrix m;
         struct diags diags = {0};
         assert_int_equal(matrix_expand(spec, &m, &diags), 0);
         assert_true(spec_shapes_links(spec));
@@ -333,8 +323,6 @@ TEST(links_are_an_axis)
             const struct value *v = params_get(&m.points[i].params, "link");
             assert_string_equal(v == NULL ? "1gbit 1ms" : v->s, text);
         }
-        matrix_done(&m);
-        spec_free(spec);
     }
     _cleanup_(freep) char *none = definition_with("batch_size: [16]", "link: [none]");
     struct spec *spec = definition_load(none, NULL);
@@ -351,18 +339,14 @@ TEST(a_run_is_frozen_with_its_order)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct run_def_params params = {
             .name = "sample-abcde", .uid = "u", .created_unix_ms = 5, .cpus = rows[i].cpus};
-        struct run_def *def;
-        struct diags diags = {0};
-        struct spec *spec = definition_load(definition_text, NULL);
-        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        _cleanup_(run_def_freep) struct run_def *def =
+            run_def_of(definition_load(definition_text, NULL), &params);
         assert_string_equal(def->name, "sample-abcde");
         assert_int_equal(def->rehearsal, rows[i].rehearsal);
         assert_int_equal(def->matrix.n_points, 7);
         assert_int_equal(def->n_slots, 14);
-        struct slot *slots = order_slots(7, 2, ORDER_INTERLEAVED, 1);
+        _cleanup_(freep) struct slot *slots = order_slots(7, 2, ORDER_INTERLEAVED, 1);
         assert_memory_equal(def->slots, slots, 14 * sizeof(*slots));
-        free(slots);
-        run_def_free(def);
     }
     run_def_free(NULL);
 }
@@ -371,7 +355,7 @@ TEST(a_run_of_a_wrong_spec_is_refused)
 {
     struct run_def_params params = {.name = "n", .uid = "u"};
     struct run_def *def = NULL;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = definition_load(definition_text, NULL);
     for (int i = 1; i <= 2; i++) {
         struct params exclude = {0};
@@ -382,5 +366,4 @@ TEST(a_run_of_a_wrong_spec_is_refused)
     assert_null(def);
     assert_int_equal(diags.list.len, 1);
     assert_string_equal(diags.list.items[0].path, "spec.sweep.exclude");
-    diags_done(&diags);
 }

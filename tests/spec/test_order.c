@@ -9,7 +9,7 @@
 /* The order in the words of the golden file. Owned. */
 static char *describe(unsigned n_points, unsigned repeats, enum order_kind order, uint64_t seed)
 {
-    struct slot *slots = order_slots(n_points, repeats, order, seed);
+    _cleanup_(freep) struct slot *slots = order_slots(n_points, repeats, order, seed);
     struct buf out = BUF_INIT;
     buf_printf(&out, "%u %u %llu %s\n", n_points, repeats, (unsigned long long)seed,
                order_kind_names[order]);
@@ -19,14 +19,13 @@ static char *describe(unsigned n_points, unsigned repeats, enum order_kind order
         unsigned trial = order == ORDER_SEQUENTIAL ? i % repeats : i / n_points;
         assert_int_equal(slots[i].trial, trial);
     }
-    free(slots);
     return buf_take(&out);
 }
 
 TEST(is_what_the_contract_says)
 {
-    _cleanup_(freep) char *golden = source_file_read("docs/contracts/golden/order.txt");
-    struct buf got = BUF_INIT;
+    _cleanup_(freep) char *golden = golden_read("docs/contracts/golden/order.txt");
+    _cleanup_(buf_done) struct buf got = BUF_INIT;
     unsigned n = 0;
     for (const char *line = golden; line != NULL && *line != '\0';) {
         unsigned points, repeats;
@@ -43,7 +42,6 @@ TEST(is_what_the_contract_says)
     }
     assert_true(n >= 5);
     assert_string_equal(buf_cstr(&got), strchr(golden, '\n') + 1);
-    buf_done(&got);
 }
 
 TEST(every_trial_runs_once)
@@ -51,12 +49,11 @@ TEST(every_trial_runs_once)
     for (uint64_t seed = 0; seed < 50; seed++) {
         enum { POINTS = 13, REPEATS = 4 };
         bool seen[POINTS][REPEATS] = {{false}};
-        struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, seed);
+        _cleanup_(freep) struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, seed);
         for (int i = 0; i < POINTS * REPEATS; i++) {
             assert_false(seen[slots[i].point][slots[i].trial]);
             seen[slots[i].point][slots[i].trial] = true;
         }
-        free(slots);
     }
 }
 
@@ -65,11 +62,10 @@ TEST(the_first_place_is_fair)
 {
     enum { POINTS = 5, REPEATS = 5000 };
     unsigned first[POINTS] = {0};
-    struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, 1);
+    _cleanup_(freep) struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, 1);
     for (int t = 0; t < REPEATS; t++) {
         first[slots[t * POINTS].point]++;
     }
-    free(slots);
     double chi2 = 0, expected = (double)REPEATS / POINTS;
     for (int i = 0; i < POINTS; i++) {
         chi2 += (first[i] - expected) * (first[i] - expected) / expected;

@@ -10,6 +10,8 @@
 #include "spec/profile.h"
 #include "spec/spec_load.h"
 
+FREEP(profile_free, struct profile)
+
 static const char good[] = "name: torch\n"
                            "description: a peer\n"
                            "models: [vgg16-fluid-fc512]\n"
@@ -47,7 +49,7 @@ static struct profile *load(const char *text)
 
 TEST(reads_every_field)
 {
-    struct profile *p = load(good);
+    _cleanup_(profile_freep) struct profile *p = load(good);
     assert_string_equal(p->name, "torch");
     assert_string_equal(p->description, "a peer");
     assert_string_equal(p->install, "script/bench peers install torch");
@@ -60,7 +62,6 @@ TEST(reads_every_field)
     assert_true(p->exchanges[EXCHANGE_NONE]);
     assert_int_equal(p->commands[ROLE_PSERVER].words.len, 0);
     assert_int_equal(p->commands[ROLE_TRAINER].words.len, 4);
-    profile_free(p);
 }
 
 TEST(refuses_what_is_wrong)
@@ -94,9 +95,9 @@ TEST(refuses_what_is_wrong)
     size_t n_failed = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *text = changed(rows[i].from, rows[i].to);
-        struct diags diags = {0};
-        struct profile *profile = NULL;
-        struct buf out = BUF_INIT;
+        _cleanup_(diags_done) struct diags diags = {0};
+        _cleanup_(profile_freep) struct profile *profile = NULL;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         int r = profile_load(text, strlen(text), &profile, &diags);
         diags_format(&diags, "p.yaml", text, &out);
         if (r != -EINVAL || profile != NULL || strstr(buf_cstr(&out), rows[i].expected) == NULL) {
@@ -104,9 +105,6 @@ TEST(refuses_what_is_wrong)
                           rows[i].expected, r, buf_cstr(&out));
             n_failed++;
         }
-        profile_free(profile);
-        diags_done(&diags);
-        buf_done(&out);
     }
     assert_int_equal(n_failed, 0);
 }
@@ -120,12 +118,11 @@ TEST(placing_names_files_and_interpreter)
         {NULL, {"python", "/p/train.py", "--fast", "/p/"}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct profile *p = load(good);
+        _cleanup_(profile_freep) struct profile *p = load(good);
         profile_place(p, "/p", rows[i].interpreter);
         for (size_t k = 0; k < 4; k++) {
             assert_string_equal(p->commands[ROLE_TRAINER].words.items[k], rows[i].expected[k]);
         }
-        profile_free(p);
     }
 }
 
@@ -141,12 +138,11 @@ TEST(placing_makes_paths_of_the_installer)
         {"a/./b .", "/a", "a/./b ."},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct profile *p = load(good);
+        _cleanup_(profile_freep) struct profile *p = load(good);
         free(p->install);
         p->install = xstrdup(rows[i].install);
         profile_place(p, rows[i].folder, NULL);
         assert_string_equal(p->install, rows[i].expected);
-        profile_free(p);
     }
 }
 
@@ -197,7 +193,7 @@ TEST(a_definition_asks_what_the_profile_has)
         {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
          "profile 'torch' does not support dataset Cifar10"},
     };
-    struct profiles profiles = one_profile();
+    _cleanup_(profiles_done) struct profiles profiles = one_profile();
     struct spec_overrides overrides = {.profiles = &profiles};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *text = two_systems(rows[i].profile, rows[i].from, rows[i].to);
@@ -208,7 +204,6 @@ TEST(a_definition_asks_what_the_profile_has)
             fail_msg("%s: expected '%s', got\n%s", rows[i].name, rows[i].expected, errors);
         }
     }
-    profiles_done(&profiles);
 }
 
 /* What its program does is said in the definition, unless the system says another thing. */
@@ -239,13 +234,12 @@ TEST(a_definition_takes_the_mode_of_the_profile)
             "  roles: {trainer: {replicas: {from: trainers}}%s%s}\n  measure: {steps: 5}\n",
             rows[i].system, rows[i].workload, is_served ? ", pserver: {replicas: {value: 1}}" : "",
             is_reduced ? ", worker: {replicas: {from: trainers}}" : "");
-        struct profiles profiles = {0};
+        _cleanup_(profiles_done) struct profiles profiles = {0};
         *vec_push(&profiles.list) = load(profile);
         struct spec *spec = definition_load(text, &(struct spec_overrides){.profiles = &profiles});
         assert_string_equal(spec->systems.items[0].label, "native");
         assert_string_equal(spec->systems.items[1].label, rows[i].label);
         spec_free(spec);
-        profiles_done(&profiles);
     }
 }
 
@@ -253,12 +247,10 @@ TEST(a_definition_takes_the_mode_of_the_profile)
 static char *command_of(struct spec *spec_take, uint32_t point)
 {
     struct run_def_params params = {.name = "sample-7k3fq", .uid = "u"};
-    struct run_def *def;
-    struct diags diags = {0};
-    assert_int_equal(run_def_new(spec_take, &params, &def, &diags), 0);
+    _cleanup_(run_def_freep) struct run_def *def = run_def_of(spec_take, &params);
     struct replica_id id = {.attempt.point = point, .role = ROLE_TRAINER};
     struct gang_addresses none = {0};
-    struct replica_spec spec = {0};
+    _cleanup_(replica_spec_done) struct replica_spec spec = {0};
     struct err err = {0};
     struct buf out = BUF_INIT;
     if (replica_spec_build(def, &id, &none, &spec, &err) < 0) {
@@ -267,21 +259,18 @@ static char *command_of(struct spec *spec_take, uint32_t point)
     for (char **word = spec.argv; word != NULL && *word != NULL; word++) {
         buf_printf(&out, "%s%s", word == spec.argv ? "" : " ", *word);
     }
-    replica_spec_done(&spec);
-    run_def_free(def);
     return buf_take(&out);
 }
 
 TEST(each_system_runs_its_own_command)
 {
-    struct profiles profiles = one_profile();
+    _cleanup_(profiles_done) struct profiles profiles = one_profile();
     struct spec_overrides overrides = {.profiles = &profiles};
     _cleanup_(freep) char *text = two_systems("torch", "", "");
     _cleanup_(freep) char *native = command_of(definition_load(text, &overrides), 0);
     assert_string_equal(native, "benchworker trainer");
     _cleanup_(freep) char *peer = command_of(definition_load(text, &overrides), 1);
     assert_string_equal(peer, "/env/bin/python /p/train.py --fast /p/");
-    profiles_done(&profiles);
 }
 
 /* As a run is gone on with: its stored definition knows no profile, the shell brings them. */
@@ -316,7 +305,7 @@ TEST(systems_can_be_left_out)
         {"peer,x", NULL, 0, "system 'x'"},
         {"peer,", NULL, 0, "system ''"},
     };
-    struct profiles profiles = one_profile();
+    _cleanup_(profiles_done) struct profiles profiles = one_profile();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct spec_overrides overrides = {.profiles = &profiles, .systems = rows[i].systems};
         _cleanup_(freep) char *text = two_systems("torch", "", "");
@@ -327,27 +316,25 @@ TEST(systems_can_be_left_out)
             }
             continue;
         }
-        struct spec *spec = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
         assert_int_equal(spec->systems.len, rows[i].n);
         assert_string_equal(spec->systems.items[0].name, rows[i].first);
-        spec_free(spec);
     }
-    profiles_done(&profiles);
 }
 
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */
 TEST(shipped_profiles_are_good)
 {
     static const char *const names[] = {"paddle", "pytorch", "tensorflow"};
-    struct profiles profiles = {0};
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", names[i]);
-        _cleanup_(freep) char *text = source_file_read(path);
+        _cleanup_(freep) char *text = golden_read(path);
         struct profile *profile = load(text);
         assert_string_equal(profile->name, names[i]);
         _cleanup_(freep) char *pins_path =
             xasprintf("benchmarks/profiles/%s/%s", names[i], profile->requirements);
-        _cleanup_(freep) char *pins = source_file_read(pins_path);
+        _cleanup_(freep) char *pins = golden_read(pins_path);
         vec_each (char *, package, &profile->packages) {
             _cleanup_(freep) char *line = xasprintf("\n%s\n", *package);
             for (char *c = strchr(line, '-'); c != NULL && c < strstr(line, "=="); c++) {
@@ -359,13 +346,11 @@ TEST(shipped_profiles_are_good)
         }
         *vec_push(&profiles.list) = profile;
     }
-    _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-single-node.yaml");
+    _cleanup_(freep) char *text = golden_read("benchmarks/vgg16-single-node.yaml");
     for (int local = 0; local < 2; local++) {
         struct spec_overrides overrides = {
             .local = local, .profiles = &profiles, .read_template = shipped_template_read};
-        struct spec *spec = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
         assert_int_equal(spec->systems.len, 4);
-        spec_free(spec);
     }
-    profiles_done(&profiles);
 }

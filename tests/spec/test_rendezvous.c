@@ -82,7 +82,7 @@ TEST(not_yet_known_is_empty)
 static struct profile *load(const char *text, const char **ret_errors)
 {
     static char *errors;
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct profile *profile = NULL;
     free(errors);
     errors = NULL;
@@ -91,7 +91,6 @@ static struct profile *load(const char *text, const char **ret_errors)
         diags_format(&diags, "p.yaml", text, &out);
         errors = buf_take(&out);
     }
-    diags_done(&diags);
     *ret_errors = errors;
     return profile;
 }
@@ -137,7 +136,7 @@ static char *variables(const char *profile, const struct rendezvous_member *memb
                   "  sweep: {grid: {workers: [1]}}\n"
                   "  roles: {worker: {replicas: {from: workers}}}\n",
                   profile);
-    struct spec *spec = definition_load(text, NULL);
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
     struct buf out = BUF_INIT;
     const struct rendezvous *r = &spec->systems.items[0].rendezvous;
     for (size_t i = 0; i < r->vars.len; i++) {
@@ -152,7 +151,6 @@ static char *variables(const char *profile, const struct rendezvous_member *memb
             buf_printf(&out, "%s=%s\n", var->name, value);
         }
     }
-    spec_free(spec);
     buf_puts(&out, "");
     return out.data == NULL ? xstrdup("") : buf_take(&out);
 }
@@ -239,7 +237,7 @@ TEST(shipped_profiles_are_the_files)
         assert_string_equal(profile->name, shipped->name);
         _cleanup_(freep) char *path =
             xasprintf("benchmarks/profiles/%s/profile.yaml", shipped->name);
-        _cleanup_(freep) char *text = source_file_read(path);
+        _cleanup_(freep) char *text = golden_read(path);
         assert_string_equal(text, shipped->text);
         profile_free(profile);
     }
@@ -253,7 +251,7 @@ TEST(every_profile_says_what_it_is)
     for (size_t i = 0; i < profile_descriptions_count; i++) {
         const struct embedded *row = &profile_descriptions[i];
         _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", row->name);
-        _cleanup_(freep) char *text = source_file_read(path);
+        _cleanup_(freep) char *text = golden_read(path);
         const char *errors;
         struct profile *profile = load(text, &errors);
         if (profile == NULL) {

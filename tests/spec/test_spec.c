@@ -10,7 +10,7 @@
 
 static void assert_axis(const struct spec *spec, size_t i, const char *expected)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     assert_true(i < spec->sweep.axes.len);
     buf_printf(&text, "%s:", spec->sweep.axes.items[i].name);
     vec_each (const struct value, v, &spec->sweep.axes.items[i].values) {
@@ -18,12 +18,11 @@ static void assert_axis(const struct spec *spec, size_t i, const char *expected)
         value_format(v, &text);
     }
     assert_string_equal(buf_cstr(&text), expected);
-    buf_done(&text);
 }
 
 TEST(reads_every_field)
 {
-    struct spec *s = definition_load(definition_text, NULL);
+    _cleanup_(spec_freep) struct spec *s = definition_load(definition_text, NULL);
     assert_string_equal(s->name, "sample");
     assert_string_equal(s->description, "");
     assert_int_equal(s->systems.len, 1);
@@ -44,7 +43,6 @@ TEST(reads_every_field)
     assert_int_equal(s->warmup_steps, 1);
     assert_int_equal(s->steps, 5);
     assert_int_equal(s->repeats, 2);
-    spec_free(s);
 }
 
 TEST(has_defaults)
@@ -52,7 +50,7 @@ TEST(has_defaults)
     _cleanup_(freep) char *text = definition_with("  measure: {warmupSteps: 1, steps: 5}\n"
                                                   "  repeats: {min: 2, order: Interleaved}\n",
                                                   "  measure: {steps: 5}\n");
-    struct spec *s = definition_load(text, NULL);
+    _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->workload.threads, 1);
     assert_int_equal(s->workload.seed, 1);
     assert_int_equal(s->warmup_steps, 10);
@@ -68,7 +66,6 @@ TEST(has_defaults)
     assert_int_equal(s->run_policy.ttl_s, -1);
     assert_int_equal(s->run_policy.clean_pod_policy, CLEAN_ON_SUCCESS);
     assert_int_equal(s->addressing, ADDRESSING_AUTO);
-    spec_free(s);
 }
 
 #define LAYERS                                                                                     \
@@ -92,18 +89,16 @@ TEST(reads_a_trace)
         _cleanup_(freep) char *more =
             xasprintf("batchSize: 64\n    compute: Emulated\n    trace: %s", rows[i].trace);
         _cleanup_(freep) char *text = definition_with("batchSize: 64", more);
-        struct spec *s = definition_load(text, NULL);
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
         _cleanup_(freep) char *got = trace_text(&s->workload.trace);
         assert_string_equal(got, rows[i].text);
         assert_true(s->workload.trace.jitter_ratio == rows[i].jitter);
         assert_int_equal(s->workload.compute, COMPUTE_EMULATED);
         assert_string_equal(compute_names[s->workload.compute], "Emulated");
-        spec_free(s);
     }
-    struct spec *plain = definition_load(definition_text, NULL);
+    _cleanup_(spec_freep) struct spec *plain = definition_load(definition_text, NULL);
     assert_int_equal(plain->workload.compute, COMPUTE_REAL);
     assert_int_equal(plain->workload.trace.layers.len, 0);
-    spec_free(plain);
 }
 
 TEST(reads_cluster_fields)
@@ -112,11 +107,10 @@ TEST(reads_cluster_fields)
         "  measure:", "  addressing: Ip\n"
                       "  runPolicy: {ttlSecondsAfterFinished: 0, cleanPodPolicy: None}\n"
                       "  measure:");
-    struct spec *s = definition_load(text, NULL);
+    _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->run_policy.ttl_s, 0);
     assert_string_equal(clean_pod_policy_names[s->run_policy.clean_pod_policy], "None");
     assert_string_equal(addressing_names[s->addressing], "Ip");
-    spec_free(s);
 }
 
 static const char *const shipped[] = {
@@ -130,7 +124,7 @@ static const char *const shipped[] = {
 static void assert_round_trip(const struct spec *spec)
 {
     _cleanup_(freep) char *frozen = json_dumps(spec->definition, 0);
-    struct spec *again = definition_load(frozen, NULL);
+    _cleanup_(spec_freep) struct spec *again = definition_load(frozen, NULL);
     assert_true(json_equal(spec->definition, again->definition));
     assert_string_equal(spec->name, again->name);
     assert_int_equal(spec->steps, again->steps);
@@ -138,7 +132,7 @@ static void assert_round_trip(const struct spec *spec)
     assert_int_equal(spec->min_repeats, again->min_repeats);
     assert_int_equal(spec->stop.is_set, again->stop.is_set);
     struct diags diags = {0};
-    struct matrix a, b;
+    _cleanup_(matrix_done) struct matrix a, b;
     assert_int_equal(matrix_expand(spec, &a, &diags), 0);
     assert_int_equal(matrix_expand(again, &b, &diags), 0);
     assert_int_equal(a.n_points, b.n_points);
@@ -149,9 +143,6 @@ static void assert_round_trip(const struct spec *spec)
                             sizeof(a.points[i].replicas));
         assert_int_equal(a.points[i].baseline_index, b.points[i].baseline_index);
     }
-    matrix_done(&a);
-    matrix_done(&b);
-    spec_free(again);
 }
 
 TEST(accepts_shipped_files)
@@ -159,18 +150,17 @@ TEST(accepts_shipped_files)
     for (size_t i = 0; i < N_ROWS(shipped); i++) {
         _cleanup_(freep) char *path = xasprintf("benchmarks/%s.yaml", shipped[i]);
         print_message("# file %s\n", path);
-        _cleanup_(freep) char *text = source_file_read(path);
+        _cleanup_(freep) char *text = golden_read(path);
         for (int local = 0; local <= 1; local++) {
             struct spec_overrides overrides = {.local = local,
                                                .read_template = shipped_template_read};
-            struct spec *spec = definition_load(text, &overrides);
+            _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
             assert_string_equal(spec->name, shipped[i]);
             assert_round_trip(spec);
             /* The first table that a user sees has intervals. */
             assert_in_range(spec->min_repeats, local ? 3 : 5, 1000);
             json_t *block = json_object_get(json_object_get(spec->definition, "spec"), "local");
             assert_int_equal(block == NULL, local);
-            spec_free(spec);
         }
     }
 }
@@ -180,9 +170,9 @@ TEST(any_systems_of_a_shipped_file_can_be_chosen)
 {
     static const char *const names[] = {"benchworker",     "pytorch-ddp", "tensorflow-ps",
                                         "tensorflow-mwms", "jax",         "paddle-collective"};
-    _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-systems.yaml");
+    _cleanup_(freep) char *text = golden_read("benchmarks/vgg16-systems.yaml");
     for (unsigned set = 1; set < 1u << N_ROWS(names); set++) {
-        struct buf systems = BUF_INIT;
+        _cleanup_(buf_done) struct buf systems = BUF_INIT;
         size_t n = 0;
         for (unsigned i = 0; i < N_ROWS(names); i++) {
             if ((set >> i & 1) != 0) {
@@ -193,12 +183,10 @@ TEST(any_systems_of_a_shipped_file_can_be_chosen)
             struct spec_overrides overrides = {.local = local,
                                                .systems = buf_cstr(&systems),
                                                .read_template = shipped_template_read};
-            struct spec *spec = definition_load(text, &overrides);
+            _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
             assert_int_equal(spec->systems.len, n);
             assert_round_trip(spec);
-            spec_free(spec);
         }
-        buf_done(&systems);
     }
 }
 
@@ -230,10 +218,9 @@ TEST(repeats_by_default)
                                                  .default_repeats =
                                                      rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                                  .repeats = rows[i].option};
-        struct spec *s = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
         assert_int_equal(s->repeats, rows[i].expected);
         assert_round_trip(s); /* a frozen local run keeps its number */
-        spec_free(s);
     }
 }
 
@@ -267,13 +254,12 @@ TEST(points_may_stop_early)
                                                  .default_repeats =
                                                      rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                                  .repeats = rows[i].option};
-        struct spec *s = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
         assert_int_equal(s->min_repeats, rows[i].min);
         assert_int_equal(s->repeats, rows[i].max);
         assert_int_equal(s->stop.is_set, rows[i].has_rule);
         assert_true(!rows[i].has_rule || fabs(s->stop.half_width_ratio - 0.02) < 1e-12);
         assert_round_trip(s);
-        spec_free(s);
     }
 }
 
@@ -313,9 +299,9 @@ TEST(set_narrows_or_replaces_a_list_of_points)
             n_sets++;
         }
         const struct spec_overrides overrides = {.sets = rows[i].sets, .n_sets = n_sets};
-        struct spec *s = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
         struct diags diags = {0};
-        struct matrix matrix;
+        _cleanup_(matrix_done) struct matrix matrix;
         _cleanup_(buf_done) struct buf got = BUF_INIT;
         assert_int_equal(matrix_expand(s, &matrix, &diags), 0);
         for (uint32_t k = 0; k < matrix.n_swept; k++) {
@@ -324,9 +310,7 @@ TEST(set_narrows_or_replaces_a_list_of_points)
                        replicas[ROLE_TRAINER]);
         }
         assert_string_equal(buf_cstr(&got), rows[i].expected);
-        matrix_done(&matrix);
         assert_round_trip(s);
-        spec_free(s);
     }
 }
 
@@ -431,7 +415,7 @@ TEST(modes_of_an_exchange)
         _cleanup_(freep) char *text =
             xasprintf("%.*swarmupSteps: 10, steps: 20%s", (int)(measure - short_text), short_text,
                       measure + strlen("warmupSteps: 1, steps: 5"));
-        struct spec *s = definition_load(text, NULL);
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
         struct point point = {.exchange = EXCHANGE_PSERVER}, baseline = {.exchange = EXCHANGE_NONE};
         const struct exchange_mode modes[] = {point_mode(s, &point), point_mode(s, &baseline)};
         char texts[2][EXCHANGE_MODE_TEXT_MAX];
@@ -439,7 +423,6 @@ TEST(modes_of_an_exchange)
         exchange_mode_text(&modes[1], texts[1]);
         assert_string_equal(texts[0], rows[i].text);
         assert_string_equal(texts[1], rows[i].baseline);
-        spec_free(s);
     }
 }
 
@@ -475,10 +458,9 @@ TEST(overridden_values_keep_excludes)
         "batch_size: [16]}\n    exclude: [{trainers: 4}, {trainers: 1, pservers: 2}]\n");
     static const char *const sets[] = {"trainers=1,2"};
     struct spec_overrides overrides = {.sets = sets, .n_sets = 1};
-    struct spec *s = definition_load(text, &overrides);
+    _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
     assert_int_equal(s->sweep.exclude.len, 2);
     assert_round_trip(s);
-    spec_free(s);
 }
 
 TEST(options_come_on_top)
@@ -488,7 +470,7 @@ TEST(options_come_on_top)
     static const char *const sets[] = {"trainers=3", "cpu=400m,2,010,-3,0", "batch_size=8,32"};
     struct spec_overrides overrides = {
         .local = true, .sets = sets, .n_sets = 3, .steps = 7, .repeats = 9};
-    struct spec *s = definition_load(text, &overrides);
+    _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
     assert_axis(s, 0, "batch_size: 8 32");
     assert_axis(s, 1, "cpu: s400m 2 s010 -3 0");
     assert_axis(s, 2, "pservers: 1");
@@ -496,7 +478,6 @@ TEST(options_come_on_top)
     assert_int_equal(s->steps, 7);
     assert_int_equal(s->repeats, 9);
     assert_round_trip(s);
-    spec_free(s);
 }
 
 TEST(systems_are_chosen_by_their_whole_names)
@@ -510,24 +491,21 @@ TEST(systems_are_chosen_by_their_whole_names)
     } rows[] = {{"a", "a "}, {"ab", "ab "}, {"a,abc", "a abc "}, {"abc,ab", "ab abc "}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct spec_overrides overrides = {.systems = rows[i].systems};
-        struct spec *s = definition_load(text, &overrides);
-        struct buf kept = BUF_INIT;
+        _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
+        _cleanup_(buf_done) struct buf kept = BUF_INIT;
         vec_each (const struct system, it, &s->systems) {
             buf_printf(&kept, "%s ", it->name);
         }
         assert_string_equal(buf_cstr(&kept), rows[i].kept);
-        buf_done(&kept);
-        spec_free(s);
     }
 }
 
 TEST(leaves_the_result_alone_on_failure)
 {
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = (struct spec *)&diags;
     assert_int_equal(spec_load("", 0, NULL, &spec, &diags), -EINVAL);
     assert_ptr_equal(spec, &diags);
     assert_int_equal(spec_load("- 1", 3, NULL, &spec, &diags), -EINVAL);
     assert_int_equal(diags.list.len, 2);
-    diags_done(&diags);
 }

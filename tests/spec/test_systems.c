@@ -62,14 +62,12 @@ TEST(roles_follow_the_exchange)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s\n", rows[i].name);
         _cleanup_(freep) char *text = compose(NULL, rows[i].workload, rows[i].sweep, rows[i].roles);
-        struct spec *spec = definition_load(text, NULL);
-        struct matrix m;
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+        _cleanup_(matrix_done) struct matrix m;
         struct diags diags = {0};
         assert_int_equal(matrix_expand(spec, &m, &diags), 0);
         _cleanup_(freep) char *got = describe(spec, &m);
         assert_string_equal(got, rows[i].expected);
-        matrix_done(&m);
-        spec_free(spec);
     }
 }
 
@@ -123,8 +121,8 @@ TEST(a_system_has_an_exchange_of_its_own)
         _cleanup_(freep) char *text =
             compose(rows[i].systems, "{model: vgg16-fluid-fc512, batchSize: 1}", rows[i].sweep,
                     rows[i].roles);
-        struct spec *spec = definition_load(text, NULL);
-        struct matrix m;
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+        _cleanup_(matrix_done) struct matrix m;
         struct diags diags = {0};
         assert_int_equal(matrix_expand(spec, &m, &diags), 0);
         _cleanup_(freep) char *got = describe(spec, &m);
@@ -132,8 +130,6 @@ TEST(a_system_has_an_exchange_of_its_own)
         const struct training_words words = matrix_training_words(&m);
         _cleanup_(freep) char *got_words = xasprintf("%s, %s", words.one, words.many);
         assert_string_equal(got_words, rows[i].words);
-        matrix_done(&m);
-        spec_free(spec);
     }
 }
 
@@ -148,8 +144,8 @@ TEST(what_a_system_has_none_of_is_0)
         const char *name;
         int64_t expected[2]; /* of the points of both systems */
     } rows[] = {{"trainers", {2, 0}}, {"workers", {0, 3}}, {"pservers", {1, 0}}};
-    struct spec *spec = definition_load(text, NULL);
-    struct matrix m;
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+    _cleanup_(matrix_done) struct matrix m;
     struct diags diags = {0};
     assert_int_equal(matrix_expand(spec, &m, &diags), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -159,8 +155,6 @@ TEST(what_a_system_has_none_of_is_0)
             assert_int_equal(v->i, rows[i].expected[system]);
         }
     }
-    matrix_done(&m);
-    spec_free(spec);
 }
 
 TEST(who_trains_is_counted)
@@ -216,12 +210,10 @@ TEST(a_launcher_leads)
 static char *container_of(const struct spec *spec, size_t system, enum role role)
 {
     struct err err;
-    json_t *template;
+    _cleanup_(json_decrefp) json_t *template;
     assert_int_equal(system_template(spec, &spec->systems.items[system], role, &template, &err), 0);
     json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
-    char *text = json_dumps(json_array_get(containers, 0), JSON_COMPACT);
-    json_decref(template);
-    return text;
+    return json_dumps(json_array_get(containers, 0), JSON_COMPACT);
 }
 
 TEST(a_system_has_its_own)
@@ -257,10 +249,9 @@ TEST(a_system_has_its_own)
             xasprintf("{worker: {replicas: {from: workers}, template: {spec: {containers: [%s]}}}}",
                       rows[i].template);
         _cleanup_(freep) char *text = compose(systems, NULL, NULL, roles);
-        struct spec *spec = definition_load(text, NULL);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
         _cleanup_(freep) char *got = container_of(spec, 0, ROLE_WORKER);
         assert_string_equal(got, rows[i].expected);
-        spec_free(spec);
     }
 }
 
@@ -450,8 +441,8 @@ TEST(a_launcher_is_of_its_system)
         compose("[{name: mpi, profile: open-mpi, command: [mpirun, ./train], args: [-v]}, "
                 "{name: ddp, profile: torchrun, command: [train.py]}]",
                 NULL, "{grid: {workers: [2]}}", NULL);
-    struct spec *spec = definition_load(text, NULL);
-    struct matrix m;
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+    _cleanup_(matrix_done) struct matrix m;
     assert_int_equal(matrix_expand(spec, &m, NULL), 0);
     static const uint32_t expected[][2] = {{2, 1}, {2, 0}, {1, 1}, {1, 0}}; /* the baselines last */
     assert_int_equal(m.n_points, 4);
@@ -459,7 +450,6 @@ TEST(a_launcher_is_of_its_system)
         assert_int_equal(m.points[i].replicas[ROLE_WORKER], expected[i][0]);
         assert_int_equal(m.points[i].replicas[ROLE_LAUNCHER], expected[i][1]);
     }
-    matrix_done(&m);
     static const enum role roles[] = {ROLE_LAUNCHER, ROLE_WORKER};
     for (size_t i = 0; i < N_ROWS(roles); i++) {
         const struct launch *launch = &spec->systems.items[0].of_role[roles[i]];
@@ -469,11 +459,9 @@ TEST(a_launcher_is_of_its_system)
     }
     /* What is frozen is read again without a profile, and stays the same. */
     _cleanup_(freep) char *frozen = json_dumps(spec->definition, JSON_SORT_KEYS);
-    struct spec *again = definition_load(frozen, NULL);
+    _cleanup_(spec_freep) struct spec *again = definition_load(frozen, NULL);
     _cleanup_(freep) char *thawed = json_dumps(again->definition, JSON_SORT_KEYS);
     assert_string_equal(frozen, thawed);
-    spec_free(again);
-    spec_free(spec);
 }
 
 TEST(a_role_s_own_command_replaces_the_entrypoint)
@@ -484,14 +472,13 @@ TEST(a_role_s_own_command_replaces_the_entrypoint)
                 NULL, NULL,
                 "{worker: {replicas: {from: workers}}, launcher: {template: {spec: {containers: "
                 "[{image: i}]}}}}");
-    struct spec *spec = definition_load(text, NULL);
+    _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
     const struct launch *of_role = spec->systems.items[0].of_role;
     assert_string_equal(of_role[ROLE_WORKER].command.words.items[0], "serve");
     assert_int_equal(of_role[ROLE_LAUNCHER].args.words.len, 3);
     assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[0], "mpirun");
     assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[2], "other");
     assert_non_null(spec->roles[ROLE_LAUNCHER].template);
-    spec_free(spec);
 }
 
 /* Nobody exchanges as the workload does, once the system that did is left out. */
@@ -506,12 +493,11 @@ TEST(the_format_of_nobody)
     static const char *const kept[] = {NULL, "mine", "ours"};
     for (size_t i = 0; i < N_ROWS(kept); i++) {
         struct spec_overrides overrides = {.systems = kept[i]};
-        struct spec *spec = definition_load(text, &overrides);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
         vec_each (const struct system, s, &spec->systems) {
             assert_int_equal(s->exchange.wire,
                              s->name[0] == 'o' ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32);
         }
-        spec_free(spec);
     }
 }
 
@@ -544,7 +530,7 @@ TEST(what_follows_from_a_mistake_is_no_other)
          "f.yaml:8:11: error: spec.roles.worker: exchange PServer uses no worker"},
     };
     static const char bare[] = "name: bare\n";
-    struct profiles profiles = {0};
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     struct diags diags = {0};
     struct profile *profile;
     assert_int_equal(profile_load(bare, strlen(bare), &profile, &diags), 0);
@@ -558,7 +544,6 @@ TEST(what_follows_from_a_mistake_is_no_other)
             fail_msg("expected only '%s', got\n%s", rows[i].error, errors);
         }
     }
-    profiles_done(&profiles);
 }
 
 TEST(a_command_must_come_from_somewhere)
@@ -577,7 +562,7 @@ TEST(a_command_must_come_from_somewhere)
          "{worker: {replicas: {from: workers}, template: {spec: {containers: [{command: [x]}]}}}}",
          ""},
     };
-    struct profiles profiles = {0};
+    _cleanup_(profiles_done) struct profiles profiles = {0};
     struct diags diags = {0};
     struct profile *profile;
     assert_int_equal(profile_load(bare, strlen(bare), &profile, &diags), 0);
@@ -592,7 +577,6 @@ TEST(a_command_must_come_from_somewhere)
             fail_msg("expected '%s', got\n%s", rows[i].error, errors);
         }
     }
-    profiles_done(&profiles);
 }
 
 /* Allreduce would be a name of its own, with other rules than AllReduce;

@@ -79,9 +79,8 @@ TEST(a_launcher_has_one_too)
     char *roles = strstr(with, "  measure:");
     _cleanup_(freep) char *all = xasprintf("%.*s    launcher: {templateFrom: json.json}\n%s",
                                            (int)(roles - with), with, roles);
-    struct spec *spec = definition_load(all, &with_files);
+    _cleanup_(spec_freep) struct spec *spec = definition_load(all, &with_files);
     assert_non_null(spec->roles[ROLE_LAUNCHER].template);
-    spec_free(spec);
 }
 
 TEST(what_is_wrong_names_the_file)

@@ -125,11 +125,10 @@ TEST(refuses)
 
 TEST(needs_a_container)
 {
-    json_t *template = json_pack("{s:{s:[]}}", "spec", "containers");
+    _cleanup_(json_decrefp) json_t *template = json_pack("{s:{s:[]}}", "spec", "containers");
     struct template_problem problem;
     assert_int_equal(template_rules_check(template, &problem), -EINVAL);
     assert_string_equal(problem.path, "spec.containers");
-    json_decref(template);
 }
 
 TEST(takes_what_only_looks_like_it)

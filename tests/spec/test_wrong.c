@@ -46,7 +46,7 @@ static bool matches(const char *text, const char *pattern)
 static size_t check_file(const char *name)
 {
     _cleanup_(freep) char *path = xasprintf("tests/wrong/%s", name);
-    _cleanup_(freep) char *text = source_file_read(path);
+    _cleanup_(freep) char *text = golden_read(path);
     static const struct profiles none = {0};
     _cleanup_(freep) char *errors =
         definition_errors(text, &(struct spec_overrides){.profiles = &none, .is_as_written = true});
@@ -84,7 +84,7 @@ TEST(rejects_every_wrong_file)
 TEST(an_accuracy_may_be_unknown)
 {
     static const struct profiles none = {0};
-    _cleanup_(freep) char *text = source_file_read("tests/wrong/accuracy-unknown.yaml");
+    _cleanup_(freep) char *text = golden_read("tests/wrong/accuracy-unknown.yaml");
     const char *profile = strstr(text, "profile: benchworker}");
     const int before = (int)(profile - text);
     assert_non_null(profile);

@@ -59,7 +59,7 @@ TEST(steps_are_found_where_they_are)
     };
     static const size_t at[] = {6, 9, 3};
     for (size_t i = 0; i < 3; i++) {
-        struct change_points c;
+        _cleanup_(change_points_done) struct change_points c;
         assert_int_equal(best_by_hand(rows[i], 12), at[i]);
         change_points_find(rows[i], 12, 0.05, &c);
         assert_true(c.list.len >= 1);
@@ -68,7 +68,6 @@ TEST(steps_are_found_where_they_are)
             found = found || c.list.items[k].at == at[i];
         }
         assert_true(found);
-        change_points_done(&c);
     }
 }
 
@@ -77,7 +76,7 @@ TEST(the_best_split_is_that_of_the_definition)
     uint64_t s = 7;
     for (size_t round = 0; round < 50; round++) {
         double x[30];
-        struct change_points c;
+        _cleanup_(change_points_done) struct change_points c;
         for (size_t i = 0; i < 30; i++) {
             x[i] = round % 5 == 0 ? (double)splitmix_below(&s, 4) : normal(&s); /* ties, too */
             x[i] += i >= 8 + round % 15 ? 6 : 0;
@@ -89,7 +88,6 @@ TEST(the_best_split_is_that_of_the_definition)
             found = found || c.list.items[k].at == at;
         }
         assert_true(found);
-        change_points_done(&c);
     }
 }
 
@@ -131,13 +129,12 @@ static double share_named(double (*noise)(uint64_t *), size_t n, double shift, s
     size_t named = 0;
     for (size_t round = 0; round < rounds; round++) {
         double x[N_MAX];
-        struct change_points c;
+        _cleanup_(change_points_done) struct change_points c;
         for (size_t i = 0; i < n; i++) {
             x[i] = noise(&s) + (i >= n / 2 ? shift : 0);
         }
         change_points_find(x, n, CHANGE_POINTS_ALPHA, &c);
         named += c.list.len > 0;
-        change_points_done(&c);
     }
     return (double)named / (double)rounds;
 }

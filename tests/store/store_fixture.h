@@ -88,6 +88,21 @@ static inline struct run_row make_run(const char *uid, const char *name, int64_t
     return row;
 }
 
+static inline void add_run(struct store *s)
+{
+    _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+}
+
+/* A new store with one run. */
+static inline struct store *open_with_run(struct fixture *f)
+{
+    fixture_init(f);
+    struct store *s = fixture_open(f);
+    add_run(s);
+    return s;
+}
+
 /* A trainer and a pserver, the trainer with everything, the pserver killed. */
 static inline struct attempt_row make_attempt(uint32_t point, uint32_t trial, uint32_t attempt)
 {
@@ -120,12 +135,10 @@ static inline struct attempt_row make_attempt(uint32_t point, uint32_t trial, ui
 static inline int save(struct store *s, const char *uid, uint32_t point, uint32_t trial,
                        uint32_t attempt, const void *log, size_t log_len, struct err *err)
 {
-    struct attempt_row row = make_attempt(point, trial, attempt);
+    _cleanup_(attempt_row_done) struct attempt_row row = make_attempt(point, trial, attempt);
     struct replica_log logs[] = {{row.replicas.items[0].id, log, log_len},
                                  {row.replicas.items[1].id, "", 0}};
-    int r = s->ops->save_attempt(s, uid, &row, &terms, logs, 2, NULL, err);
-    attempt_row_done(&row);
-    return r;
+    return s->ops->save_attempt(s, uid, &row, &terms, logs, 2, NULL, err);
 }
 
 static inline void assert_text_equal(const char *got, const char *expected)
@@ -165,32 +178,28 @@ static inline void assert_attempt_equal(const struct attempt_row *a, const struc
 /* The one attempt (point 3, trial 1, attempt 0) with its log is there, whole. */
 static inline void assert_whole_attempt(struct store *s, const void *log, size_t log_len)
 {
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
     assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
     assert_int_equal(n, 1);
-    struct attempt_row expected = make_attempt(3, 1, 0);
+    _cleanup_(attempt_row_done) struct attempt_row expected = make_attempt(3, 1, 0);
     assert_attempt_equal(&rows[0], &expected);
     struct replica_id id = expected.replicas.items[0].id;
-    attempt_row_done(&expected);
     attempt_row_done(&rows[0]);
-    free(rows);
-    char *text = NULL;
+    _cleanup_(freep) char *text = NULL;
     size_t len = 0;
     assert_int_equal(s->ops->get_log(s, UID, &id, &text, &len, NULL), 0);
     assert_int_equal(len, log_len);
     assert_memory_equal(text, log, log_len);
-    free(text);
 }
 
 static inline size_t count_attempts(struct store *s, const char *uid)
 {
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
     assert_int_equal(s->ops->list_attempts(s, uid, &rows, &n, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         attempt_row_done(&rows[i]);
     }
-    free(rows);
     return n;
 }

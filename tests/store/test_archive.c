@@ -29,22 +29,21 @@ static void make(struct archive *a)
 
 static void write_one(struct buf *out, char digest[static ARCHIVE_SHA256_SIZE])
 {
-    struct archive a;
+    _cleanup_(archive_done) struct archive a;
     make(&a);
     assert_int_equal(archive_write(&a, out, NULL), 0);
     memcpy(digest, a.digest, ARCHIVE_SHA256_SIZE);
-    archive_done(&a);
 }
 
 TEST(what_is_written_is_read)
 {
-    struct buf file = BUF_INIT, again = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT, again = BUF_INIT;
     char digest[ARCHIVE_SHA256_SIZE];
     write_one(&file, digest);
     write_one(&again, digest);
     assert_int_equal(file.len, again.len);
     assert_memory_equal(file.data, again.data, file.len);
-    struct archive a;
+    _cleanup_(archive_done) struct archive a;
     struct err err = {0};
     if (archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err) < 0) {
         fail_msg("%s", err.msg);
@@ -58,9 +57,6 @@ TEST(what_is_written_is_read)
     assert_int_equal(archive_find(&a, "tables/points.csv")->len, TAR_BLOCK);
     assert_int_equal(archive_find(&a, "logs/p0t0a0-trainer-0.log")->len, 0);
     assert_null(archive_find(&a, "manifest.json"));
-    archive_done(&a);
-    buf_done(&file);
-    buf_done(&again);
 }
 
 TEST(names)
@@ -108,14 +104,13 @@ static void must_fail(const char *what, const void *data, size_t len, int code,
 static void compress(const struct buf *tar, bool with_size, struct buf *out)
 {
     const size_t cap = ZSTD_compressBound(tar->len);
-    char *packed = xmalloc(cap);
+    _cleanup_(freep) char *packed = xmalloc(cap);
     ZSTD_CCtx *ctx = ZSTD_createCCtx();
     ZSTD_CCtx_setParameter(ctx, ZSTD_c_contentSizeFlag, with_size ? 1 : 0);
     const size_t n = ZSTD_compress2(ctx, packed, cap, tar->data, tar->len);
     assert_false(ZSTD_isError(n));
     ZSTD_freeCCtx(ctx);
     buf_append(out, packed, n);
-    free(packed);
 }
 
 static void sha256(const char *text, char ret[static ARCHIVE_SHA256_SIZE])
@@ -210,13 +205,11 @@ static void build_tar(const struct hostile_row *row, struct buf *tar)
 TEST(hostile)
 {
     for (size_t i = 0; i < N_ROWS(hostile_rows); i++) {
-        struct buf tar = BUF_INIT, file = BUF_INIT;
+        _cleanup_(buf_done) struct buf tar = BUF_INIT, file = BUF_INIT;
         build_tar(&hostile_rows[i], &tar);
         compress(&tar, i % 2 == 0, &file);
         must_fail(hostile_rows[i].what, file.data, file.len, hostile_rows[i].code,
                   hostile_rows[i].expected);
-        buf_done(&tar);
-        buf_done(&file);
     }
 }
 
@@ -224,17 +217,14 @@ TEST(hostile)
 TEST(an_honest_stranger)
 {
     const struct hostile_row row = {"", A_AND_B, {"a", "b"}, 0, ""};
-    struct buf tar = BUF_INIT, file = BUF_INIT;
-    struct archive a;
+    _cleanup_(buf_done) struct buf tar = BUF_INIT, file = BUF_INIT;
+    _cleanup_(archive_done) struct archive a;
     char digest[ARCHIVE_SHA256_SIZE];
     build_tar(&row, &tar);
     compress(&tar, false, &file);
     assert_int_equal(archive_read(file.data, file.len, MAX_BYTES, &a, NULL), 0);
     sha256(row.manifest, digest);
     assert_string_equal(a.digest, digest);
-    archive_done(&a);
-    buf_done(&tar);
-    buf_done(&file);
 }
 
 /* Bytes of the tar that no member shows. */
@@ -257,34 +247,29 @@ TEST(hidden)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct hostile_row row = {"", "{}", {"a"}, 0, ""};
-        struct buf tar = BUF_INIT, file = BUF_INIT;
+        _cleanup_(buf_done) struct buf tar = BUF_INIT, file = BUF_INIT;
         build_tar(&row, &tar);
         assert_int_equal(tar.len, 6 * TAR_BLOCK);
         tar.data[rows[i].at >= tar.len ? tar.len - 1 : rows[i].at] = rows[i].byte;
         compress(&tar, true, &file);
         must_fail(rows[i].what, file.data, file.len, EPROTO, rows[i].expected);
-        buf_done(&tar);
-        buf_done(&file);
     }
 }
 
 /* A header with a good checksum and a size that is not there. */
 TEST(a_size_that_is_not_there)
 {
-    struct buf tar = BUF_INIT, file = BUF_INIT;
-    char *zeros = xnew_array(char, 1000000);
+    _cleanup_(buf_done) struct buf tar = BUF_INIT, file = BUF_INIT;
+    _cleanup_(freep) char *zeros = xnew_array(char, 1000000);
     tar_put(&tar, ARCHIVE_MANIFEST, zeros, 1000000);
     tar.len = 3 * TAR_BLOCK;
     compress(&tar, true, &file);
     must_fail("size", file.data, file.len, EPROTO, "member 'manifest.json' is cut short");
-    free(zeros);
-    buf_done(&tar);
-    buf_done(&file);
 }
 
 TEST(every_prefix_and_every_byte)
 {
-    struct buf file = BUF_INIT;
+    _cleanup_(buf_done) struct buf file = BUF_INIT;
     char digest[ARCHIVE_SHA256_SIZE];
     write_one(&file, digest);
     for (size_t len = 0; len < file.len; len++) {
@@ -310,32 +295,28 @@ TEST(every_prefix_and_every_byte)
     must_fail("other file", "apiVersion: benchd.io/v1alpha1", 30, EPROTO,
               "it is not an archive of benchctl export");
     must_fail("empty file", "", 0, EPROTO, "");
-    buf_done(&file);
 }
 
 /* A few kilobytes that unpack to very many, whether they say so or not. */
 TEST(bombs)
 {
-    struct buf tar = BUF_INIT;
+    _cleanup_(buf_done) struct buf tar = BUF_INIT;
     const size_t len = MAX_BYTES + ARCHIVE_OVERHEAD_BYTES + 1;
-    char *zeros = xnew_array(char, len);
+    _cleanup_(freep) char *zeros = xnew_array(char, len);
     buf_append(&tar, zeros, len);
-    free(zeros);
     for (int with_size = 0; with_size < 2; with_size++) {
-        struct buf file = BUF_INIT;
+        _cleanup_(buf_done) struct buf file = BUF_INIT;
         compress(&tar, with_size == 1, &file);
         assert_true(file.len < 20000);
         must_fail("bomb", file.data, file.len, E2BIG,
                   with_size == 1 ? "it unpacks to 67208865 bytes, more than 67208864"
                                  : "it unpacks to more than 67208864 bytes");
-        buf_done(&file);
     }
-    buf_done(&tar);
 }
 
 TEST(too_much_to_write)
 {
-    struct archive a;
+    _cleanup_(archive_done) struct archive a;
     make(&a);
     struct buf out = BUF_INIT, *data = &a.members.items[2].data;
     struct err err = {0};
@@ -351,20 +332,16 @@ TEST(too_much_to_write)
     assert_int_equal(archive_write(&a, &out, &err), -E2BIG);
     assert_non_null(strstr(err.msg, "bytes, more than 268435456"));
     document->len = len;
-    archive_done(&a);
 }
 
 /* A file of some kB whose manifest, as a tree, would take gigabytes. */
 TEST(a_huge_manifest)
 {
-    struct buf tar = BUF_INIT, file = BUF_INIT;
-    char *zeros = xnew_array(char, ARCHIVE_MAX_MANIFEST_BYTES + 1);
+    _cleanup_(buf_done) struct buf tar = BUF_INIT, file = BUF_INIT;
+    _cleanup_(freep) char *zeros = xnew_array(char, ARCHIVE_MAX_MANIFEST_BYTES + 1);
     tar_put(&tar, ARCHIVE_MANIFEST, zeros, ARCHIVE_MAX_MANIFEST_BYTES + 1);
     tar_put_end(&tar);
     compress(&tar, true, &file);
     must_fail("manifest", file.data, file.len, E2BIG,
               "member 'manifest.json' has 16777217 bytes, more than 16777216");
-    free(zeros);
-    buf_done(&tar);
-    buf_done(&file);
 }

@@ -1,8 +1,6 @@
 /* Attempts in the store: they come back whole, in order, and those alone that are wanted. */
 #include "store_fixture.h"
 
-#include <sqlite3.h>
-
 TEST(test_only_those_wanted)
 {
     static const uint32_t keys[][3] = {{2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {3, 0, 1}, {10, 0, 0}};
@@ -14,17 +12,13 @@ TEST(test_only_those_wanted)
         {{-1, 0, -1}, 0x1b},  {{-1, -1, 1}, 0xa}, {{3, -1, -1}, 0x8}, {{4, -1, -1}, 0},
         {{10, 0, 0}, 0x10},   {{2, 2, -1}, 0},
     };
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct attempt_row *got;
+        _cleanup_(freep) struct attempt_row *got;
         size_t n, n_seen = 0;
         assert_int_equal(s->ops->list_wanted(s, UID, &rows[i].wanted, &got, &n, NULL), 0);
         for (size_t k = 0; k < 5; k++) {
@@ -37,25 +31,18 @@ TEST(test_only_those_wanted)
             }
         }
         assert_int_equal(n_seen, n);
-        free(got);
     }
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_attempts_come_back_in_order)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     static const uint32_t keys[][3] = {{10, 0, 0}, {2, 1, 0}, {2, 0, 1}, {2, 0, 0}};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
     }
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
     assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
     assert_int_equal(n, 4);
@@ -66,16 +53,13 @@ TEST(test_attempts_come_back_in_order)
         attempt_row_done(&expected);
         attempt_row_done(&rows[i]);
     }
-    free(rows);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_saving_again_changes_nothing)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     run_row_done(&run);
@@ -85,22 +69,16 @@ TEST(test_saving_again_changes_nothing)
     struct err err = {0};
     assert_int_equal(save(s, "nobody", 3, 1, 0, "hello", 5, &err), -ENOENT);
     assert_has(err.msg, "there is no run 'nobody'");
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* An attempt is there with all its replicas and logs, or not at all. */
 TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     fixture_exec(&f,
                  "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END");
-    struct attempt_row row = make_attempt(3, 1, 0);
+    _cleanup_(attempt_row_done) struct attempt_row row = make_attempt(3, 1, 0);
     struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
                                  {row.replicas.items[0].id, "a", 1}}; /* twice the same */
     struct err err = {0};
@@ -118,33 +96,27 @@ TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
     row.replicas.items[1].id = row.replicas.items[0].id;
     assert_true(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");
-    attempt_row_done(&row);
     assert_int_equal(count_attempts(s, UID), 0);
     assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0); /* the store works on */
     assert_whole_attempt(s, "hello", 5);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* One attempt that fake pods answered makes the run simulated, and it stays so. */
 TEST(test_a_simulated_attempt_marks_its_run)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1), got;
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     run_row_done(&run);
     static const bool simulated[] = {false, true, false};
     for (uint32_t i = 0; i < 3; i++) {
-        struct attempt_row row = make_attempt(0, i, 0);
+        _cleanup_(attempt_row_done) struct attempt_row row = make_attempt(0, i, 0);
         row.simulated = simulated[i];
         assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, NULL), 0);
-        attempt_row_done(&row);
         assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
         assert_int_equal(got.simulated, i > 0);
         run_row_done(&got);
     }
-    store_close(s);
-    fixture_done(&f);
 }

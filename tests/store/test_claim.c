@@ -5,7 +5,7 @@
 
 TEST(test_claim_belongs_to_one)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = fixture_open(&f);
     struct err err = {0};
@@ -30,7 +30,6 @@ TEST(test_claim_belongs_to_one)
     char lock[160];
     (void)snprintf(lock, sizeof(lock), "%s-%s.lock", f.path, UID);
     assert_int_equal(access(lock, F_OK), -1); /* nothing is left behind */
-    fixture_done(&f);
 }
 
 /* The linker has claim.c call this one (meson.build): the test lets the owner release its claim
@@ -54,7 +53,7 @@ int __wrap_fcntl64(int fd, int command, ...)
 
 TEST(test_a_lock_on_a_deleted_file_is_no_claim)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = fixture_open(&f), *c = fixture_open(&f);
     assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
@@ -66,12 +65,11 @@ TEST(test_a_lock_on_a_deleted_file_is_no_claim)
     store_close(c);
     store_close(b);
     store_close(a);
-    fixture_done(&f);
 }
 
 TEST(test_a_link_is_the_same_store)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = NULL;
     char link[160], url[176];
@@ -84,5 +82,4 @@ TEST(test_a_link_is_the_same_store)
     store_close(b);
     store_close(a);
     assert_int_equal(unlink(link), 0);
-    fixture_done(&f);
 }

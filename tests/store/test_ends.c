@@ -14,11 +14,10 @@
 
 static void put(struct store *s, const char *uid, const char *ns, enum run_phase phase)
 {
-    struct run_row run = make_run(uid, uid, 1);
+    _cleanup_(run_row_done) struct run_row run = make_run(uid, uid, 1);
     run.object_ns = ns == NULL ? NULL : xstrdup(ns);
     run.status.phase = phase;
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
 }
 
 static struct run_brief brief_of(struct store *s, const char *uid)
@@ -30,9 +29,9 @@ static struct run_brief brief_of(struct store *s, const char *uid)
 
 TEST(a_verdict_comes_back)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put(s, UID, "ns", RUN_PARTIALLY_FAILED);
     put(s, "other", NULL, RUN_SUCCEEDED);
     assert_false(brief_of(s, UID).verdict.is_judged);
@@ -58,14 +57,12 @@ TEST(a_verdict_comes_back)
     struct run_brief none;
     assert_int_equal(s->ops->get_brief(s, "nobody", &none, NULL), -ENOENT);
     assert_int_equal(s->ops->put_verdict(s, "nobody", &verdicts[0], NULL), -ENOENT);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* The rows of an earlier version stay, and are not judged. */
 TEST(a_file_of_version_1_is_upgraded)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
@@ -90,13 +87,12 @@ TEST(a_file_of_version_1_is_upgraded)
         free(rows);
         store_close(s);
     }
-    fixture_done(&f);
 }
 
 /* One line an attempt and a replica. Owned. */
 static char *dump(struct store *s, const char *uid)
 {
-    struct attempt_row *rows = NULL;
+    _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
     struct buf out = BUF_INIT;
     assert_int_equal(s->ops->list_attempts(s, uid, &rows, &n, NULL), 0);
@@ -113,13 +109,12 @@ static char *dump(struct store *s, const char *uid)
         }
         attempt_row_done(&rows[i]);
     }
-    free(rows);
     return buf_take(&out);
 }
 
 TEST(a_file_of_version_2_keeps_its_results)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
@@ -127,7 +122,7 @@ TEST(a_file_of_version_2_keeps_its_results)
     assert_int_equal(sqlite3_exec(db, schema_v2, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     for (int i = 0; i < 2; i++) {
-        struct store *s = fixture_open(&f);
+        _cleanup_(store_closep) struct store *s = fixture_open(&f);
         _cleanup_(freep) char *old = dump(s, "old"), *second = dump(s, "second");
         assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
         assert_string_equal(second, "0 0 0 Void e\n"
@@ -139,16 +134,13 @@ TEST(a_file_of_version_2_keeps_its_results)
                                     "1 0 0 Failed no pods\n");
         const struct run_brief brief = brief_of(s, "second");
         assert_true(brief.verdict.is_judged && brief.has_object);
-        struct finished_runs runs;
+        _cleanup_(finished_runs_done) struct finished_runs runs;
         assert_int_equal(s->ops->list_finished(s, 0, 9, &runs, NULL), 0);
         assert_int_equal(runs.n_all, 2);
-        finished_runs_done(&runs);
-        store_close(s);
     }
     assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
     assert_int_not_equal(sqlite3_exec(db, "SELECT 1 FROM replica", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    fixture_done(&f);
 }
 
 /* A process of the older version that works with the file could not save any more. */
@@ -156,7 +148,7 @@ TEST(a_file_in_use_is_not_upgraded)
 {
     static const char *const locks[] = {"-old.lock", ".lock"}; /* of a run; of a benchd */
     for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f);
         fixture_exec(&f, schema_v1);
         _cleanup_(freep) char *path = xasprintf("%s%s", f.path, locks[i]);
@@ -175,14 +167,13 @@ TEST(a_file_in_use_is_not_upgraded)
         assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
         store_close(s);
         assert_int_equal(unlink(path), 0);
-        fixture_done(&f);
     }
 }
 
 /* Rows without their attempt: of a file whose rows were deleted by hand. */
 TEST(orphans_do_not_stop_an_upgrade)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     fixture_exec(&f, schema_v1);
     fixture_exec(&f, schema_v2);
@@ -190,14 +181,12 @@ TEST(orphans_do_not_stop_an_upgrade)
         &f, "PRAGMA foreign_keys = OFF;"
             "DELETE FROM attempt WHERE run_uid = 'second' AND attempt = 1;"
             "INSERT INTO replica VALUES ('nobody', 0, 0, 0, 'x', 0, 0, 0, NULL, NULL, NULL, 0)");
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     _cleanup_(freep) char *old = dump(s, "old"), *second = dump(s, "second");
     assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
     assert_string_equal(second, "0 0 0 Void e\n"
                                 "  trainer/0 11 0 lost - - 5\n"
                                 "1 0 0 Failed no pods\n");
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* A row that cannot be read costs its own run's results, as it did before the upgrade;
@@ -213,7 +202,7 @@ TEST(a_damaged_row_costs_its_run_alone)
         "UPDATE replica SET point = -1 WHERE run_uid = 'second' AND attempt = 1",
     };
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f);
         fixture_exec(&f, schema_v1);
         fixture_exec(&f, schema_v2);
@@ -242,7 +231,6 @@ TEST(a_damaged_row_costs_its_run_alone)
         struct store *s = fixture_open(&f);
         assert_int_equal(s->ops->delete_run(s, "second", NULL), 0);
         store_close(s);
-        fixture_done(&f);
     }
 }
 
@@ -269,9 +257,9 @@ TEST(objects_that_are_gone_leave_tombstones)
     static const char *const live[] = {"there",       "restored",      "of-version-1",
                                        "expires-now", "expires-later", "restored-after-its-time",
                                        "not-stored"};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         put(s, rows[i].uid, rows[i].ns, RUN_SUCCEEDED);
         const struct run_verdict verdict = {.is_judged = true, .ttl_s = rows[i].ttl_s};
@@ -299,34 +287,30 @@ TEST(objects_that_are_gone_leave_tombstones)
             }
         }
     }
-    char *uid = NULL;
+    _cleanup_(freep) char *uid = NULL;
     int64_t deleted_unix_ms = 0;
     assert_int_equal(s->ops->find_deleted(s, 40, &uid, &deleted_unix_ms, NULL), -ENOENT);
     assert_int_equal(s->ops->find_deleted(s, NOW_MS + 1, &uid, &deleted_unix_ms, NULL), 0);
     assert_int_equal(deleted_unix_ms, 40);
     assert_string_equal(uid, "gone-before"); /* the oldest */
-    free(uid);
     assert_int_equal(s->ops->set_object(s, "nobody", NULL, 0, NULL), -ENOENT);
-    store_close(s);
-    fixture_done(&f);
 }
 
 static void put_end(struct store *s, const char *uid, const char *ns, enum run_phase phase,
                     int64_t ended_unix_ms)
 {
-    struct run_row run = make_run(uid, uid, 1);
+    _cleanup_(run_row_done) struct run_row run = make_run(uid, uid, 1);
     run.object_ns = ns == NULL ? NULL : xstrdup(ns);
     run.status.phase = phase;
     run.status.ended_unix_ms = ended_unix_ms;
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
 }
 
 TEST(finished_runs_are_listed_by_age)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put_end(s, "new", NULL, RUN_SUCCEEDED, 900);
     put_end(s, "old", "ns", RUN_FAILED, 500);
     put_end(s, "older", NULL, RUN_CANCELLED, 400);
@@ -336,7 +320,7 @@ TEST(finished_runs_are_listed_by_age)
     put_end(s, "partly", NULL, RUN_PARTIALLY_FAILED, 400);
     static const char *const expected[] = {"older", "partly", "old", "new"};
     for (size_t limit = 0; limit < 6; limit++) {
-        struct finished_runs runs;
+        _cleanup_(finished_runs_done) struct finished_runs runs;
         assert_int_equal(s->ops->list_finished(s, 100, limit, &runs, NULL), 0);
         assert_int_equal(runs.n_all, 4);
         assert_int_equal(runs.oldest.len, limit < 4 ? limit : 4);
@@ -345,7 +329,6 @@ TEST(finished_runs_are_listed_by_age)
             assert_string_equal(runs.oldest.items[i].name, expected[i]);
             assert_int_equal(runs.oldest.items[i].has_object, i == 2);
         }
-        finished_runs_done(&runs);
     }
     /* A run that ends or goes on is listed or not from then on. */
     struct run_status status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 100};
@@ -356,16 +339,14 @@ TEST(finished_runs_are_listed_by_age)
     assert_int_equal(runs.n_all, 4);
     assert_string_equal(runs.oldest.items[0].uid, "runs");
     finished_runs_done(&runs);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(runs_that_are_not_over_are_listed)
 {
     static const struct run_verdict verdict = {.is_judged = true, .ttl_s = -1};
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put_end(s, "a-over", "ns", RUN_SUCCEEDED, 499);
     put_end(s, "b-just-over", "ns", RUN_CANCELLED, 500);
     put_end(s, "c-not-judged", "ns", RUN_SUCCEEDED, 100);
@@ -395,6 +376,4 @@ TEST(runs_that_are_not_over_are_listed)
     texts_done(&uids);
     assert_int_equal(s->ops->list_open(s, "none", 500, &uids, NULL), 0);
     assert_int_equal(uids.list.len, 0);
-    store_close(s);
-    fixture_done(&f);
 }

@@ -24,13 +24,12 @@ static struct attempt_row make_trial(uint32_t trial, enum attempt_outcome outcom
                               .loss_first = NAN,
                               .loss_last = NAN,
                               .source.accuracy_last = NAN};
-    struct buf line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     record_write_summary(&line, &(struct record_who){ROLE_TRAINER, 0, 0}, &s, NULL, 0);
     *vec_push(&row.replicas) =
         (struct replica_row){.id = {row.id, ROLE_TRAINER, 0},
                              .summary_json = speaks ? xstrdup(buf_cstr(&line)) : NULL,
                              .environment_json = xstrdup("{\"cpu_model\":\"x\",\"node\":\"n1\"}")};
-    buf_done(&line);
     return row;
 }
 
@@ -43,11 +42,7 @@ static void put(struct store *s, struct attempt_row row)
 /* A run with a trial that succeeded, one without numbers, and one that failed. */
 static struct store *open_trials(struct fixture *f)
 {
-    fixture_init(f);
-    struct store *s = fixture_open(f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    struct store *s = open_with_run(f);
     put(s, make_trial(0, ATTEMPT_SUCCEEDED, true));
     put(s, make_trial(1, ATTEMPT_SUCCEEDED, false));
     put(s, make_trial(2, ATTEMPT_FAILED, true));
@@ -71,7 +66,7 @@ static void assert_sql(const struct fixture *f, const char *sql, const char *exp
 
 TEST(people_ask_by_sql)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     store_close(open_trials(&f));
     assert_sql(&f, "SELECT avg(throughput) FROM trial GROUP BY point", "150.0");
     assert_sql(&f, "SELECT count(*) FROM trial WHERE run = '" RUN_NAME "'", "3");
@@ -86,7 +81,6 @@ TEST(people_ask_by_sql)
                "SELECT sum(others_share IS NULL AND cpus IS NULL AND accuracy_after IS NULL AND "
                "time_to_accuracy_s IS NULL AND best_accuracy IS NULL) FROM trial",
                "3");
-    fixture_done(&f);
 }
 
 struct seen {
@@ -112,8 +106,8 @@ static int list(struct store *s, bool with_replicas, struct seen *ret)
 
 TEST(they_come_back)
 {
-    struct fixture f;
-    struct store *s = open_trials(&f);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_trials(&f);
     struct seen seen;
     assert_int_equal(list(s, false, &seen), 0);
     assert_int_equal(seen.n, 3);
@@ -131,16 +125,14 @@ TEST(they_come_back)
     assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
     assert_sql(&f, "SELECT count(*) FROM replica_figures", "0");
     assert_sql(&f, "SELECT count(*) FROM machine", "0");
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* It is packed, and then the plan calls it void: its throughput counts nowhere. */
 TEST(a_verdict_may_change_after_packing)
 {
-    struct fixture f;
-    struct store *s = open_trials(&f);
-    struct attempt_row row = make_trial(3, ATTEMPT_SUCCEEDED, true);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_trials(&f);
+    _cleanup_(attempt_row_done) struct attempt_row row = make_trial(3, ATTEMPT_SUCCEEDED, true);
     struct packed_attempt *packed = NULL;
     assert_int_equal(s->ops->pack_attempt(&row, &terms, NULL, 0, &packed, NULL), 0);
     row.outcome = ATTEMPT_VOID;
@@ -148,25 +140,19 @@ TEST(a_verdict_may_change_after_packing)
     assert_sql(&f, "SELECT outcome || ifnull(throughput, '') FROM trial WHERE trial = 3", "Void");
     assert_sql(&f, "SELECT figures FROM attempt WHERE trial = 3", "1");
     s->ops->free_packed(packed);
-    attempt_row_done(&row);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* Of a point that the definition does not have nothing follows. */
 TEST(a_strange_attempt_has_none)
 {
-    struct fixture f;
-    struct store *s = open_trials(&f);
-    struct attempt_row row = make_trial(3, ATTEMPT_SUCCEEDED, true);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_trials(&f);
+    _cleanup_(attempt_row_done) struct attempt_row row = make_trial(3, ATTEMPT_SUCCEEDED, true);
     struct seen seen;
     assert_int_equal(
         s->ops->save_attempt(s, UID, &row, &(struct trial_terms){0}, NULL, 0, NULL, NULL), 0);
     assert_sql(&f, "SELECT throughput FROM trial WHERE trial = 3", NULL);
     assert_int_equal(list(s, false, &seen), -ENOENT);
-    attempt_row_done(&row);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* ---- files of earlier versions ---- */
@@ -211,7 +197,7 @@ TEST(files_of_all_versions_are_upgraded)
         {{schema_v4, schema_v5, STEP_6, STEP_7}, "fourth", 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f);
         exec_all(&f, rows[i].texts, 5);
         struct store *s = fixture_open(&f);
@@ -228,7 +214,6 @@ TEST(files_of_all_versions_are_upgraded)
                          -ENOENT);
         store_close(s);
         assert_sql(&f, "SELECT count(*) FROM trial WHERE throughput IS NOT NULL", "0");
-        fixture_done(&f);
     }
 }
 
@@ -259,7 +244,7 @@ static int read_version_5(const struct fixture *f)
 
 TEST(an_older_file_is_read_where_nothing_can_be_written)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     exec_all(&f, (const char *const[]){schema_v4, schema_v5}, 2);
     assert_int_equal(chmod(f.path, 0444), 0);
@@ -272,5 +257,4 @@ TEST(an_older_file_is_read_where_nothing_can_be_written)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(chmod(f.folder, 0755), 0);
     assert_int_equal(status, 0);
-    fixture_done(&f);
 }

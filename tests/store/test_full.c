@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
 #include <sqlite3.h>
 
@@ -91,10 +90,9 @@ static bool is_full(struct store *s)
 
 static void put(struct store *s, const char *uid)
 {
-    struct run_row run = make_run(uid, uid, 1);
+    _cleanup_(run_row_done) struct run_row run = make_run(uid, uid, 1);
     run.object_ns = xstrdup("ns");
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
 }
 
 /* Saves attempts until the disk is full; returns how many fit. */

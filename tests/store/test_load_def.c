@@ -25,12 +25,12 @@ TEST(test_a_frozen_run_comes_back)
     const char *const sets[] = {"pservers=1,2,3", "trainers=2,4"};
     struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 2, .repeats = 5};
     struct run_def_params params = {.name = RUN_NAME, .uid = UID, .created_unix_ms = 42, .cpus = 4};
-    struct diags diags = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
-    struct run_def *def = NULL, *again = NULL;
+    _cleanup_(run_def_freep) struct run_def *def = NULL, *again = NULL;
     assert_int_equal(spec_load(text, strlen(text), &overrides, &spec, &diags), 0);
     assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
-    struct run_row row = make_run(UID, RUN_NAME, 42);
+    _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 42);
     free(row.definition_json);
     row.definition_json = json_dumps(def->spec->definition, JSON_COMPACT);
     row.cpus = 4;
@@ -53,20 +53,15 @@ TEST(test_a_frozen_run_comes_back)
         assert_int_equal(again->slots[i].point, def->slots[i].point);
         assert_int_equal(again->slots[i].trial, def->slots[i].trial);
     }
-    char *definition = json_dumps(again->spec->definition, JSON_COMPACT);
+    _cleanup_(freep) char *definition = json_dumps(again->spec->definition, JSON_COMPACT);
     assert_string_equal(definition, row.definition_json); /* freezing it again changes nothing */
-    free(definition);
-    run_def_free(again);
-    run_def_free(def);
-    run_row_done(&row);
-    diags_done(&diags);
 }
 
 TEST(test_a_damaged_definition_is_named)
 {
     static const char *const texts[] = {"", "{", "{\"kind\": \"Benchmark\"}", "[1, 2]"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct run_row row = make_run(UID, RUN_NAME, 1);
+        _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1);
         free(row.definition_json);
         row.definition_json = xstrdup(texts[i]);
         struct run_def *def = NULL;
@@ -75,6 +70,5 @@ TEST(test_a_damaged_definition_is_named)
         assert_null(def);
         assert_non_null(
             strstr(err.msg, "run '" RUN_NAME "': its stored definition cannot be read: "));
-        run_row_done(&row);
     }
 }

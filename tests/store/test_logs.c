@@ -12,20 +12,10 @@
 #include "logs_v10.h"
 #include "schema_v8.h"
 
-static struct store *open_with_run(struct fixture *f)
-{
-    fixture_init(f);
-    struct store *s = fixture_open(f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
-    return s;
-}
-
 static void assert_log(struct store *s, const char *uid, const struct replica_id *id,
                        const void *data, size_t len)
 {
-    char *text = NULL;
+    _cleanup_(freep) char *text = NULL;
     size_t got = 0;
     struct err err = {0};
     if (s->ops->get_log(s, uid, id, &text, &got, &err) < 0) {
@@ -34,7 +24,6 @@ static void assert_log(struct store *s, const char *uid, const struct replica_id
     assert_int_equal(got, len);
     assert_memory_equal(text, data, len);
     assert_int_equal(text[len], '\0');
-    free(text);
 }
 
 static void assert_none(struct store *s, const char *uid, const struct replica_id *id)
@@ -48,12 +37,8 @@ static void assert_none(struct store *s, const char *uid, const struct replica_i
 
 TEST(test_logs_are_kept_byte_by_byte)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    struct store *s = open_with_run(&f);
     size_t len = 3 * 1024 * 1024 + 7;
     unsigned char *log = xmalloc(len);
     for (size_t i = 0; i < len; i++) {
@@ -75,7 +60,6 @@ TEST(test_logs_are_kept_byte_by_byte)
     assert_int_equal(stat(f.path, &st), 0);
     assert_true((size_t)st.st_size < len / 2); /* compressed */
     free(log);
-    fixture_done(&f);
 }
 
 #define GANG 300 /* of each role; their logs are more than a row */
@@ -130,7 +114,7 @@ static int64_t count_rows(const struct fixture *f, const char *sql)
 
 TEST(test_logs_of_gangs_share_rows)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     struct store *s = open_with_run(&f);
     save_gang(s, 0);
     save_gang(s, 1);
@@ -157,13 +141,12 @@ TEST(test_logs_of_gangs_share_rows)
     size_t len;
     free(make_log(0, ROLE_TRAINER, 95, &len)); /* of 155 steps, as on the average */
     assert_true((size_t)bytes * 5 < len * 4 * GANG);
-    fixture_done(&f);
 }
 
 /* Longer than what a row of several has: with lines, without any, and beside short ones. */
 TEST(test_a_long_log_has_a_row)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     struct store *s = open_with_run(&f);
     const size_t len = ((size_t)9 << 20) + 11;
     _cleanup_(freep) char *lines = xmalloc(len), *one_line = xmalloc(len);
@@ -185,7 +168,6 @@ TEST(test_a_long_log_has_a_row)
     assert_none(s, UID, &(struct replica_id){row.id, ROLE_TRAINER, 5});
     store_close(s);
     assert_int_equal(count_rows(&f, "SELECT count(*) FROM log"), 4); /* the last two share one */
-    fixture_done(&f);
 }
 
 TEST(test_damaged_packs_are_named)
@@ -209,8 +191,8 @@ TEST(test_damaged_packs_are_named)
          "a log has too many packs"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct fixture f;
-        struct store *s = open_with_run(&f);
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(store_closep) struct store *s = open_with_run(&f);
         struct attempt_row row = {.id = {3, 1, 0}, .outcome = ATTEMPT_SUCCEEDED};
         const struct replica_log logs[] = {{{row.id, ROLE_PSERVER, 0}, "hello", 5},
                                            {{row.id, ROLE_PSERVER, 1}, "world", 5}};
@@ -223,8 +205,6 @@ TEST(test_damaged_packs_are_named)
         assert_int_equal(s->ops->get_log(s, UID, &id, &text, &len, &err), -EBADMSG);
         assert_has(err.msg, rows[i].text);
         assert_has(err.msg, f.path);
-        store_close(s);
-        fixture_done(&f);
     }
 }
 
@@ -251,19 +231,17 @@ static void check_version_8(struct store *s)
 
 TEST(test_logs_of_version_8_stay_as_they_are)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make_version_8(&f);
     for (int i = 0; i < 2; i++) {
-        struct store *s = fixture_open(&f);
+        _cleanup_(store_closep) struct store *s = fixture_open(&f);
         check_version_8(s);
         if (i == 0) { /* new ones beside them */
             assert_int_equal(save(s, "fourth", 3, 1, 0, "hello", 5, NULL), 0);
         }
         assert_log(s, "fourth", &(struct replica_id){{3, 1, 0}, ROLE_PSERVER, 0}, "hello", 5);
-        store_close(s);
     }
     assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 5);
-    fixture_done(&f);
 }
 
 /* Of logs_of_version_10: 20 lines of numbers, and one that has another form. Owned. */
@@ -281,8 +259,8 @@ static char *make_old_log(unsigned index, size_t *ret_len)
 
 TEST(test_logs_of_version_10_are_read)
 {
-    struct fixture f;
-    struct store *s = open_with_run(&f);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     assert_int_equal(save(s, UID, 0, 0, 0, "", 0, NULL), 0);
     fixture_exec(&f, "DELETE FROM log");
     fixture_exec(&f, logs_of_version_10);
@@ -297,13 +275,11 @@ TEST(test_logs_of_version_10_are_read)
         assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_TRAINER, 1});
         assert_none(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_PSERVER, 1});
     }
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_they_are_read_where_nothing_can_be_written)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     make_version_8(&f);
     assert_int_equal(chmod(f.path, 0444), 0);
     assert_int_equal(chmod(f.folder, 0555), 0);
@@ -324,5 +300,4 @@ TEST(test_they_are_read_where_nothing_can_be_written)
     assert_int_equal(chmod(f.folder, 0755), 0);
     assert_int_equal(status, 0);
     assert_int_equal(count_rows(&f, "PRAGMA user_version"), 8);
-    fixture_done(&f);
 }

@@ -95,12 +95,8 @@ TEST(test_damaged_files_are_named)
 {
     for (size_t i = 0; i < sizeof(open_rows) / sizeof(open_rows[0]); i++) {
         const struct open_row *row = &open_rows[i];
-        struct fixture f;
-        fixture_init(&f);
-        struct store *s = fixture_open(&f);
-        struct run_row run = make_run(UID, RUN_NAME, 1);
-        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-        run_row_done(&run);
+        _cleanup_(fixture_done) struct fixture f;
+        struct store *s = open_with_run(&f);
         assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
         store_close(s);
         struct err err = {0};
@@ -112,13 +108,12 @@ TEST(test_damaged_files_are_named)
             fail_msg("%s: expected %d '%s', got %d '%s'", row->name, row->expected, row->text, r,
                      err.msg);
         }
-        fixture_done(&f);
     }
 }
 
 TEST(test_places_that_cannot_hold_a_store)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *s = NULL;
     char in_file[160], in_folder[160], deep[160];
@@ -160,5 +155,4 @@ TEST(test_places_that_cannot_hold_a_store)
     assert_int_equal(rmdir(deep), 0);
     (void)snprintf(deep, sizeof(deep), "%s/a", f.folder);
     assert_int_equal(rmdir(deep), 0);
-    fixture_done(&f);
 }

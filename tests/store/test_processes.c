@@ -31,7 +31,7 @@ static int write_run(const struct fixture *f, int writer)
 
 TEST(test_writers_at_the_same_time)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     pid_t pids[N_WRITERS];
     for (int i = 0; i < N_WRITERS; i++) {
@@ -46,14 +46,12 @@ TEST(test_writers_at_the_same_time)
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(status, 0);
     }
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     for (int i = 0; i < N_WRITERS; i++) {
         char uid[16];
         (void)snprintf(uid, sizeof(uid), "uid-%d", i);
         assert_int_equal(count_attempts(s, uid), N_ATTEMPTS);
     }
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* The linker has save_attempt call this one (meson.build) after it began to read: another process
@@ -75,12 +73,8 @@ int __wrap_sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret,
 /* What a transaction has read stays true until it writes; else SQLite would refuse its write. */
 TEST(test_nobody_writes_between_a_read_and_its_write)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
     other_rc = -1;
     struct err err = {0};
@@ -92,8 +86,6 @@ TEST(test_nobody_writes_between_a_read_and_its_write)
     assert_int_equal(sqlite3_close(other), SQLITE_OK);
     other = NULL;
     assert_whole_attempt(s, "hello", 5);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* Writes for ever; tells through the pipe that another attempt is kept. */
@@ -113,12 +105,8 @@ static void write_for_ever(const struct fixture *f, int tell)
 TEST(test_kill_in_the_middle)
 {
     for (int round = 1; round <= 8; round++) {
-        struct fixture f;
-        fixture_init(&f);
-        struct store *s = fixture_open(&f);
-        struct run_row run = make_run(UID, RUN_NAME, 1);
-        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-        run_row_done(&run);
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(store_closep) struct store *s = open_with_run(&f);
         int fds[2];
         assert_int_equal(pipe(fds), 0);
         pid_t pid = fork();
@@ -145,8 +133,6 @@ TEST(test_kill_in_the_middle)
         assert_true(kept == told || kept == told + 1); /* the last one may be unacknowledged */
         assert_int_equal(s->ops->claim_run(s, UID, NULL), 0); /* the dead one's right is void */
         assert_int_equal(save(s, UID, 1, 0, 0, "hello", 5, NULL), 0);
-        store_close(s);
-        fixture_done(&f);
     }
 }
 

@@ -19,10 +19,10 @@ int __wrap_sqlite3_sleep(int ms)
  * as long as they may. */
 TEST(test_how_long_a_writer_waits)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
+    _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     sqlite3 *other = NULL;
     assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
@@ -47,31 +47,27 @@ TEST(test_how_long_a_writer_waits)
     assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), 0);
     assert_int_equal(sqlite3_close(other), SQLITE_OK);
-    run_row_done(&run);
-    store_close(s);
-    fixture_done(&f);
 }
 
 /* A statement counts once, however many rows it has. */
 TEST(test_statements_are_timed)
 {
     const int64_t begin_ns = clock_monotonic_ns();
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct store_stats before, after;
     for (int i = 0; i < 3; i++) {
         char uid[8], name[8];
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         (void)snprintf(name, sizeof(name), "n%d", i);
-        struct run_row run = make_run(uid, name, 1);
+        _cleanup_(run_row_done) struct run_row run = make_run(uid, name, 1);
         assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-        run_row_done(&run);
     }
     s->ops->get_stats(s, &before);
     assert_true(histogram_count(&before.statements) >= 3);
     assert_in_range(before.statements.sum_ns, 1, clock_monotonic_ns() - begin_ns);
-    struct run_row *rows;
+    _cleanup_(freep) struct run_row *rows;
     size_t n;
     assert_int_equal(s->ops->list_runs(s, &rows, &n, NULL), 0);
     assert_int_equal(n, 3);
@@ -84,9 +80,6 @@ TEST(test_statements_are_timed)
     for (size_t i = 0; i < n; i++) {
         run_row_done(&rows[i]);
     }
-    free(rows);
-    store_close(s);
-    fixture_done(&f);
 }
 
 static bool says(void *ctx)
@@ -98,7 +91,7 @@ static bool says(void *ctx)
  * ends a read when it is told to. */
 TEST(test_a_reader)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     struct store *reader = NULL;
     struct err err = {0};
     struct attempt_id *ids = NULL;
@@ -154,5 +147,4 @@ TEST(test_a_reader)
     store_close(reader);
     store_close(s);
     run_row_done(&run);
-    fixture_done(&f);
 }

@@ -41,7 +41,7 @@ static void assert_text(const char *got, const char *expected)
 
 TEST(what_goes_in_comes_out_in_order)
 {
-    struct attempt_row row = make();
+    _cleanup_(attempt_row_done) struct attempt_row row = make();
     struct buf bytes = BUF_INIT;
     assert_int_equal(replica_pack(&row, &bytes, NULL), 0);
     struct attempt_row got = {.id = {3, 2, 1}};
@@ -58,7 +58,6 @@ TEST(what_goes_in_comes_out_in_order)
         assert_text(a->summary_json, b->summary_json);
         assert_text(a->environment_json, b->environment_json);
     }
-    attempt_row_done(&row);
     attempt_row_done(&got);
     buf_done(&bytes);
     assert_int_equal(replica_pack(&got, &bytes, NULL), 0); /* none */
@@ -71,18 +70,16 @@ TEST(what_goes_in_comes_out_in_order)
  * or rows, and no more. */
 TEST(damaged_bytes_are_an_error)
 {
-    struct attempt_row row = make();
-    struct buf bytes = BUF_INIT;
+    _cleanup_(attempt_row_done) struct attempt_row row = make();
+    _cleanup_(buf_done) struct buf bytes = BUF_INIT;
     assert_int_equal(replica_pack(&row, &bytes, NULL), 0);
-    attempt_row_done(&row);
     struct attempt_row got = {.id = {3, 2, 1}};
     for (size_t len = 0; len < bytes.len; len++) {
         _cleanup_(freep) char *copy = xmalloc(len + 1); /* of the exact size, for the sanitizer */
         memcpy(copy, bytes.data, len);
-        char *exact = xmalloc(len == 0 ? 1 : len);
+        _cleanup_(freep) char *exact = xmalloc(len == 0 ? 1 : len);
         memcpy(exact, copy, len);
         assert_int_equal(replica_unpack(exact, len, &got, NULL), -EBADMSG);
-        free(exact);
         assert_int_equal(got.replicas.len, 0);
     }
     for (size_t i = 0; i < bytes.len; i++) {
@@ -103,17 +100,14 @@ TEST(damaged_bytes_are_an_error)
     role[0] = 'P';
     assert_int_equal(replica_unpack(bytes.data, bytes.len, &got, &err), -EBADMSG);
     assert_non_null(strstr(err.msg, "unknown role"));
-    buf_done(&bytes);
 }
 
 TEST(a_replica_is_there_once)
 {
-    struct attempt_row row = make();
+    _cleanup_(attempt_row_done) struct attempt_row row = make();
     add(&row, ROLE_TRAINER, 9, 0, 0, (const char *[]){NULL, NULL, NULL}, 0);
-    struct buf bytes = BUF_INIT;
+    _cleanup_(buf_done) struct buf bytes = BUF_INIT;
     struct err err;
     assert_int_equal(replica_pack(&row, &bytes, &err), -ENOTRECOVERABLE);
     assert_string_equal(err.msg, "trainer/9 is there twice");
-    attempt_row_done(&row);
-    buf_done(&bytes);
 }

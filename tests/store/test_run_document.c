@@ -6,7 +6,7 @@
 
 static json_t *make_document(void)
 {
-    struct run_row row = make_run(UID, RUN_NAME, 42);
+    _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 42);
     row.simulated = true;
     row.status = (struct run_status){
         .phase = RUN_PARTIALLY_FAILED,
@@ -34,15 +34,14 @@ static json_t *make_document(void)
     json_t *document = run_document_to_json(&row, rows, 2, &event, 1);
     attempt_row_done(&rows[0]);
     attempt_row_done(&rows[1]);
-    run_row_done(&row);
     return document;
 }
 
 TEST(test_comes_back_unchanged)
 {
-    json_t *document = make_document();
-    char *text = json_dumps(document, JSON_INDENT(2));
-    json_t *again = json_loads(text, 0, NULL); /* as it travels */
+    _cleanup_(json_decrefp) json_t *document = make_document();
+    _cleanup_(freep) char *text = json_dumps(document, JSON_INDENT(2));
+    _cleanup_(json_decrefp) json_t *again = json_loads(text, 0, NULL); /* as it travels */
     struct run_document d;
     struct err err = {0};
     if (run_document_from_json(again, &d, &err) < 0) {
@@ -64,9 +63,8 @@ TEST(test_comes_back_unchanged)
     assert_true(d.row.status.started_unix_ms == INT64_C(1763631000123));
     assert_true(d.row.status.ended_unix_ms == INT64_C(1763632000456));
     assert_int_equal(d.n_attempts, 2);
-    struct attempt_row first = make_attempt(0, 1, 2);
+    _cleanup_(attempt_row_done) struct attempt_row first = make_attempt(0, 1, 2);
     assert_attempt_equal(&d.attempts[0], &first);
-    attempt_row_done(&first);
     assert_int_equal(d.attempts[1].outcome, ATTEMPT_SUCCEEDED);
     assert_true(d.attempts[1].id.point == UINT32_MAX && d.attempts[1].simulated);
     assert_null(d.attempts[1].error);
@@ -78,28 +76,23 @@ TEST(test_comes_back_unchanged)
     assert_true(json_equal(third, document));
     run_document_done(&d);
     json_decref(third);
-    json_decref(again);
-    json_decref(document);
-    free(text);
 }
 
 TEST(test_a_run_without_definition)
 {
-    struct run_row row = make_run(UID, RUN_NAME, 42);
+    _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 42);
     free(row.definition_json);
     row.definition_json = NULL;
-    json_t *document = run_document_to_json(&row, NULL, 0, NULL, 0);
+    _cleanup_(json_decrefp) json_t *document = run_document_to_json(&row, NULL, 0, NULL, 0);
     struct run_document d;
     assert_int_equal(run_document_from_json(document, &d, NULL), 0);
     assert_null(d.row.definition_json);
     assert_int_equal(d.n_attempts, 0);
     assert_false(d.row.status.has_current);
     run_document_done(&d);
-    json_decref(document);
 
     row.definition_json = xstrdup("{");
     assert_null(run_document_to_json(&row, NULL, 0, NULL, 0));
-    run_row_done(&row);
 }
 
 /* The item at a path such as "attempts/0/replicas"; borrowed. */
@@ -107,10 +100,9 @@ static json_t *at(json_t *document, const char *path)
 {
     while (document != NULL && *path != '\0') {
         const size_t len = strcspn(path, "/");
-        char *key = xstrndup(path, len);
+        _cleanup_(freep) char *key = xstrndup(path, len);
         document = json_is_array(document) ? json_array_get(document, (size_t)(*key - '0'))
                                            : json_object_get(document, key);
-        free(key);
         path += len + (path[len] == '/');
     }
     return document;
@@ -139,7 +131,7 @@ TEST(test_wrong_documents_are_refused_by_field)
         {"events/0", "note", "null", "events[0]: 'note' is missing"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        json_t *document = make_document();
+        _cleanup_(json_decrefp) json_t *document = make_document();
         json_t *value = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
         assert_int_equal(json_object_set_new(at(document, rows[i].path), rows[i].key, value), 0);
         struct run_document d;
@@ -149,6 +141,5 @@ TEST(test_wrong_documents_are_refused_by_field)
             fail_msg("%s/%s = %s: expected '%s', got %d '%s'", rows[i].path, rows[i].key,
                      rows[i].value, rows[i].text, r, err.msg);
         }
-        json_decref(document);
     }
 }

@@ -6,7 +6,7 @@
 
 TEST(test_document)
 {
-    struct run_row row = make_run(UID, RUN_NAME, 1000);
+    _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1000);
     row.status = (struct run_status){.phase = RUN_FAILED,
                                      .reason = "TooManyFailedTrials",
                                      .message = "lost \xff",
@@ -16,8 +16,8 @@ TEST(test_document)
                                      .started_unix_ms = 2000};
     json_t *items = json_array();
     (void)json_array_append_new(items, run_item_to_json(&row, true));
-    json_t *document = document_list(RUN_LIST_KIND, items);
-    json_t *expected = json_pack(
+    _cleanup_(json_decrefp) json_t *document = document_list(RUN_LIST_KIND, items);
+    _cleanup_(json_decrefp) json_t *expected = json_pack(
         "{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:I, s:i, s:b, s:b, s:b, "
         "s:s, s:s, s:n}]}",
         "apiVersion", "benchd.io/v1alpha1", "kind", "BenchmarkRunList", "items", "name", RUN_NAME,
@@ -29,7 +29,4 @@ TEST(test_document)
     if (!json_equal(document, expected)) {
         fail_msg("expected %s\ngot %s", json_dumps(expected, 0), json_dumps(document, 0));
     }
-    json_decref(expected);
-    json_decref(document);
-    run_row_done(&row);
 }

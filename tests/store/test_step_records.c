@@ -57,15 +57,11 @@ static struct buf write_log(uint32_t index, uint64_t *random, char **ret_summary
 
 TEST(a_gang_takes_a_fifth_of_its_json)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     int64_t before = 0, after = 0, json = 0;
     assert_int_equal(s->ops->get_used(s, &before, NULL), 0);
-    struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    _cleanup_(attempt_row_done) struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
     struct buf texts[GANG];
     struct replica_log logs[GANG];
     uint64_t random = 20181120;
@@ -84,15 +80,11 @@ TEST(a_gang_takes_a_fifth_of_its_json)
     assert_true(after > before);
     assert_true(json >= 5 * (after - before));
     for (uint32_t i = 0; i < GANG; i++) {
-        char *text = NULL;
+        _cleanup_(freep) char *text = NULL;
         size_t len = 0;
         assert_int_equal(s->ops->get_log(s, UID, &logs[i].id, &text, &len, NULL), 0);
         assert_int_equal(len, texts[i].len);
         assert_memory_equal(text, texts[i].data, len);
-        free(text);
         buf_done(&texts[i]);
     }
-    attempt_row_done(&row);
-    store_close(s);
-    fixture_done(&f);
 }

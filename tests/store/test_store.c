@@ -5,7 +5,7 @@
 
 TEST(test_run_comes_back)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
     struct run_row row = make_run(UID, RUN_NAME, 1760000000123);
@@ -19,7 +19,7 @@ TEST(test_run_comes_back)
     s = fixture_open(&f);
     static const char *const keys[] = {UID, RUN_NAME};
     for (size_t i = 0; i < 2; i++) {
-        struct run_row got;
+        _cleanup_(run_row_done) struct run_row got;
         assert_int_equal(s->ops->get_run(s, keys[i], &got, NULL), 0);
         assert_string_equal(got.uid, UID);
         assert_string_equal(got.name, RUN_NAME);
@@ -33,7 +33,6 @@ TEST(test_run_comes_back)
         assert_int_equal(got.status.current.point, 2);
         assert_true(got.status.is_cut_short);
         assert_int_equal(got.status.trials_total, 4);
-        run_row_done(&got);
     }
     struct err err = {0};
     assert_int_equal(s->ops->put_run(s, &row, &err), -EEXIST);
@@ -44,17 +43,15 @@ TEST(test_run_comes_back)
     assert_int_equal(s->ops->put_run(s, &row, NULL), -EEXIST);
     run_row_done(&row);
     store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_status_is_replaced)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row row = make_run(UID, RUN_NAME, 1);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
+    _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
-    run_row_done(&row);
     struct run_status status = {.phase = RUN_FAILED,
                                 .trials_done = 3,
                                 .trials_failed = 2,
@@ -64,7 +61,7 @@ TEST(test_status_is_replaced)
     (void)snprintf(status.reason, sizeof(status.reason), "TooManyFailedTrials");
     (void)snprintf(status.message, sizeof(status.message), "2 trials failed");
     assert_int_equal(s->ops->put_status(s, UID, &status, NULL), 0);
-    struct run_row got;
+    _cleanup_(run_row_done) struct run_row got;
     assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
     assert_int_equal(got.status.phase, RUN_FAILED);
     assert_string_equal(got.status.reason, "TooManyFailedTrials");
@@ -74,17 +71,14 @@ TEST(test_status_is_replaced)
     assert_int_equal(got.status.started_unix_ms, 10);
     assert_int_equal(got.status.ended_unix_ms, 20);
     assert_false(got.status.has_current);
-    run_row_done(&got);
     assert_int_equal(s->ops->put_status(s, "nobody", &status, NULL), -ENOENT);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_runs_are_listed_newest_first)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     static const struct {
         const char *uid, *name;
         int64_t created_unix_ms;
@@ -94,7 +88,7 @@ TEST(test_runs_are_listed_newest_first)
         assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
         run_row_done(&row);
     }
-    struct run_row *rows = NULL;
+    _cleanup_(freep) struct run_row *rows = NULL;
     size_t n = 0;
     assert_int_equal(s->ops->list_runs(s, &rows, &n, NULL), 0);
     assert_int_equal(n, 3);
@@ -103,16 +97,13 @@ TEST(test_runs_are_listed_newest_first)
         assert_string_equal(rows[i].name, expected[i]);
         run_row_done(&rows[i]);
     }
-    free(rows);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_a_run_is_renamed)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
-    struct store *s = fixture_open(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1), got;
     struct err err = {0};
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
@@ -128,24 +119,18 @@ TEST(test_a_run_is_renamed)
     assert_int_equal(s->ops->rename_run(s, UID, RUN_NAME, &err), -EEXIST);
     assert_has(err.msg, RUN_NAME);
     assert_int_equal(s->ops->rename_run(s, "nobody", "x", NULL), -ENOENT);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_events_keep_their_order)
 {
-    struct fixture f;
-    fixture_init(&f);
-    struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
-    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-    run_row_done(&run);
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
     struct event_row late = {900, EVENT_WARNING, "TrialVoid", "pserver/0: killed"};
     struct event_row early = {100, EVENT_NORMAL, "Started", ""};
     assert_int_equal(s->ops->add_event(s, UID, &late, NULL), 0);
     assert_int_equal(s->ops->add_event(s, UID, &early, NULL), 0);
     assert_int_equal(s->ops->add_event(s, "nobody", &early, NULL), -ENOENT);
-    struct event_row *rows = NULL;
+    _cleanup_(freep) struct event_row *rows = NULL;
     size_t n = 0;
     assert_int_equal(s->ops->list_events(s, UID, &rows, &n, NULL), 0);
     assert_int_equal(n, 2);
@@ -158,14 +143,11 @@ TEST(test_events_keep_their_order)
     for (size_t i = 0; i < n; i++) {
         event_row_done(&rows[i]);
     }
-    free(rows);
-    store_close(s);
-    fixture_done(&f);
 }
 
 TEST(test_delete_removes_everything)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
     for (int i = 0; i < 2; i++) {
@@ -195,7 +177,6 @@ TEST(test_delete_removes_everything)
     assert_int_equal(sqlite3_column_int(q, 0), 0);
     sqlite3_finalize(q);
     sqlite3_close(db);
-    fixture_done(&f);
 }
 
 TEST(test_store_close_takes_null)

@@ -38,9 +38,7 @@ static struct store *prepare(struct fixture *f, enum call call)
         s = fixture_open(f);
     }
     if (call >= CALL_PUT_STATUS) {
-        struct run_row run = make_run(UID, RUN_NAME, 1);
-        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
-        run_row_done(&run);
+        add_run(s);
     }
     if (call >= CALL_UPGRADE) {
         assert_int_equal(save(s, UID, 3, 1, 0, big_log, sizeof(big_log), NULL), 0);
@@ -125,7 +123,7 @@ static bool is_done(struct store *s, enum call call)
 /* One call with its n-th write failing; false when it makes fewer than n writes. */
 static bool torture_once(enum call call, const char *name, long n, enum fail_kind kind)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f);
     fail_vfs_arm(0, kind);
     struct store *s = prepare(&f, call);
@@ -158,7 +156,6 @@ static bool torture_once(enum call call, const char *name, long n, enum fail_kin
         assert_true(is_done(s, call));
     }
     store_close(s);
-    fixture_done(&f);
     return reached;
 }
 
@@ -191,9 +188,9 @@ TEST(test_a_call_that_returned_is_on_the_disk)
 {
     fail_vfs_arm(0, FAIL_IO);
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
-        struct fixture f;
+        _cleanup_(fixture_done) struct fixture f;
         fixture_init(&f);
-        struct store *s = prepare(&f, calls[c].call);
+        _cleanup_(store_closep) struct store *s = prepare(&f, calls[c].call);
         fail_vfs_arm(0, FAIL_IO);
         assert_int_equal(make_call(&f, &s, calls[c].call, NULL), 0);
         if (fail_vfs_count() == 0 || fail_vfs_n_dirty() != 0) {
@@ -201,8 +198,6 @@ TEST(test_a_call_that_returned_is_on_the_disk)
                      "writes",
                      calls[c].name, fail_vfs_n_dirty(), fail_vfs_count());
         }
-        store_close(s);
-        fixture_done(&f);
     }
 }
 

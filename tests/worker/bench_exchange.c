@@ -40,11 +40,11 @@ static void *train(void *arg)
     struct exchange *x;
     struct err err;
     size_t n = t->rig->n_params;
-    float *weights = aligned_alloc(64, (n + 16) / 16 * 64);
+    _cleanup_(freep) float *weights = aligned_alloc(64, (n + 16) / 16 * 64);
     must(exchange_ps_new(&params, &x, &err), &err);
     struct exchange_memory memory;
     x->ops->memory(x, &memory);
-    float *own = aligned_alloc(64, (n + 16) / 16 * 64);
+    _cleanup_(freep) float *own = aligned_alloc(64, (n + 16) / 16 * 64);
     if (own == NULL || weights == NULL) {
         abort();
     }
@@ -66,8 +66,6 @@ static void *train(void *arg)
     t->cpu_end_ns = clock_process_cpu_ns();
     must(x->ops->goodbye(x, &err), &err);
     x->ops->free(x);
-    free(own);
-    free(weights);
     return NULL;
 }
 
@@ -90,7 +88,7 @@ static int64_t number(int argc, char **argv, int i, int64_t min, int64_t max, in
 
 int main(int argc, char **argv)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     uint32_t n_trainers = (uint32_t)number(argc, argv, 1, 1, RIG_MAX, 1);
     uint32_t n_servers = (uint32_t)number(argc, argv, 2, 1, RIG_MAX, 1);
     int rounds = (int)number(argc, argv, 3, 1, 100000, 20);
@@ -134,6 +132,5 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < n_trainers; i++) {
         free(trainers[i].round_ns);
     }
-    rig_done(&rig);
     return 0;
 }

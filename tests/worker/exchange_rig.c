@@ -76,7 +76,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
     const pid_t gang = getpid();
     memcpy(r->secret + 1, &gang, sizeof(gang)); /* tests run at the same time */
     make_digest(r);
-    float *all = xnew_array(float, n_params + 1);
+    _cleanup_(freep) float *all = xnew_array(float, n_params + 1);
     rig_init_params(all, n_params);
     for (uint32_t s = 0; s < n_servers; s++) {
         struct rig_server *server = &r->servers[s];
@@ -95,7 +95,6 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         }
         server->params.params = own;
     }
-    free(all);
 }
 
 void rig_set_wire(struct rig *r, enum exchange_wire wire)

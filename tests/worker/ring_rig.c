@@ -117,7 +117,7 @@ static void *run_worker(void *arg)
     if (w->wrong_next) {
         p.next = w->rig->addrs[ring_prev(w->rig->n_ranks, w->index)];
     }
-    float *grad = xnew_array(float, w->rig->n_params + 1);
+    _cleanup_(freep) float *grad = xnew_array(float, w->rig->n_params + 1);
     struct exchange *x;
     w->result = exchange_ring_new(&p, &x, &w->err);
     if (w->result == 0) {
@@ -127,7 +127,6 @@ static void *run_worker(void *arg)
         w->after_the_end = x->ops->barrier(x, &again);
         x->ops->free(x);
     }
-    free(grad);
     return NULL;
 }
 

@@ -23,7 +23,7 @@ static void assert_near(float got, double want, const char *what)
 TEST(by_hand)
 {
     const double b1 = (double)0.9f, b2 = (double)0.999f;
-    struct adam a = ADAM_DEFAULT;
+    _cleanup_(adam_done) struct adam a = ADAM_DEFAULT;
     adam_init(&a, 1);
     float p = 1, grads[] = {1.0f, -0.5f};
 
@@ -41,7 +41,6 @@ TEST(by_hand)
     assert_near(a.m[0], m2, "m after 2");
     assert_near(a.v[0], v2, "v after 2");
     assert_near(p, p2, "p after 2");
-    adam_done(&a);
 }
 
 /* A parameter whose gradient stays away, such as one behind a dead ReLU: its moments fade to 0, not
@@ -50,7 +49,7 @@ TEST(moments_without_a_gradient_end_at_0)
 {
     static const float grads[] = {0.1f, 0};
     float p = 1;
-    struct adam a = ADAM_DEFAULT;
+    _cleanup_(adam_done) struct adam a = ADAM_DEFAULT;
     cpu_flush_denormals();
     adam_init(&a, 1);
     for (uint64_t t = 1; t <= 1000; t++) {
@@ -58,7 +57,6 @@ TEST(moments_without_a_gradient_end_at_0)
     }
     assert_true(a.m[0] == 0);
     assert_true(isfinite(p));
-    adam_done(&a);
 }
 
 static void seeded(float *out, uint64_t stream)
@@ -71,7 +69,7 @@ TEST(slices_equal_whole)
 {
     static const size_t cuts[] = {0, 1, 17, 500, 501, N};
     float whole[N], sliced[N], grad[N];
-    struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
+    _cleanup_(adam_done) struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
     adam_init(&a, N);
     adam_init(&b, N);
     seeded(whole, 1);
@@ -85,17 +83,15 @@ TEST(slices_equal_whole)
         }
     }
     assert_memory_equal(whole, sliced, sizeof(whole));
-    adam_done(&a);
-    adam_done(&b);
 }
 
 /* How many threads share a step changes no bit. */
 TEST(threads_equal_one)
 {
     enum { LONG = 200001 };
-    float *alone = xnew_array(float, LONG), *shared = xnew_array(float, LONG);
-    float *grad = xnew_array(float, LONG);
-    struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
+    _cleanup_(freep) float *alone = xnew_array(float, LONG), *shared = xnew_array(float, LONG);
+    _cleanup_(freep) float *grad = xnew_array(float, LONG);
+    _cleanup_(adam_done) struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
     adam_init(&a, LONG);
     adam_init(&b, LONG);
     assert_int_equal(thread_pool_new(3, &b.threads, NULL), 0);
@@ -106,11 +102,6 @@ TEST(threads_equal_one)
     }
     assert_memory_equal(alone, shared, LONG * sizeof(float));
     thread_pool_free(b.threads);
-    adam_done(&a);
-    adam_done(&b);
-    free(alone);
-    free(shared);
-    free(grad);
 }
 
 /* In trainer order, whole or by slices: the same bits; another order gives others. */

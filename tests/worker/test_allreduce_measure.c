@@ -109,7 +109,7 @@ TEST(arrays_elsewhere_are_written_and_read)
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 2};
     for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
         struct fake f = {.base = {&elsewhere_ops}, .wrong_at = is_wrong ? 99 : SIZE_MAX};
-        struct allreduce_arrays arrays;
+        _cleanup_(allreduce_arrays_done) struct allreduce_arrays arrays;
         struct allreduce_row row;
         struct err err;
         assert_int_equal(allreduce_arrays_new(&p, &f.base, &arrays, &err), 0);
@@ -119,7 +119,6 @@ TEST(arrays_elsewhere_are_written_and_read)
         /* Out of place zeros, and twice NaN and numbers; in place no NaN. Each check reads. */
         assert_int_equal(f.n_written, N_ELSEWHERE * (1 + 2 * 2 + 1 + 2));
         assert_int_equal(f.n_read, N_ELSEWHERE * (2 + 2));
-        allreduce_arrays_done(&arrays);
     }
 }
 
@@ -152,7 +151,7 @@ TEST(sums_are_checked)
 {
     const struct allreduce_params p = {
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .warmup = 2, .iters = 3, .checks = 5};
-    struct allreduce_arrays arrays;
+    _cleanup_(allreduce_arrays_done) struct allreduce_arrays arrays;
     struct allreduce_row row;
     struct err err;
     assert_int_equal(allreduce_arrays_new(&p, &without_memory, &arrays, &err), 0);
@@ -167,7 +166,6 @@ TEST(sums_are_checked)
         /* twice: warm-up, barrier, measured, figures, checks, wrong numbers */
         assert_int_equal(f.n_calls, 2 * (2 + 1 + 3 + 1 + 5 + 1));
     }
-    allreduce_arrays_done(&arrays);
 }
 
 /* A rank believes what it saw itself, whatever comes back of the others: no number
@@ -176,7 +174,7 @@ TEST(wrong_numbers_are_not_lost)
 {
     const struct allreduce_params p = {
         .n_ranks = 2, .min_bytes = 400, .max_bytes = 400, .iters = 1, .checks = 3};
-    struct allreduce_arrays arrays;
+    _cleanup_(allreduce_arrays_done) struct allreduce_arrays arrays;
     struct allreduce_row row;
     struct err err;
     struct fake f = {.base = {&fake_ops}, .wrong_at = 0, .loses_sums = true};
@@ -184,7 +182,6 @@ TEST(wrong_numbers_are_not_lost)
     assert_int_equal(allreduce_measure(&p, &f.base, &arrays, 400, &row, &err), 0);
     assert_int_equal(row.out_of_place.n_wrong, 3 + 1);
     assert_int_equal(row.in_place.n_wrong, 3 + 1);
-    allreduce_arrays_done(&arrays);
 }
 
 /* Peers give up a rank that is silent for 6 s: writing a long array for the
@@ -197,7 +194,7 @@ TEST(a_long_array_is_written_between_signs_of_life)
                                        .max_bytes = PIECES * PIECE_BYTES,
                                        .iters = 1,
                                        .checks = 1};
-    struct allreduce_arrays arrays;
+    _cleanup_(allreduce_arrays_done) struct allreduce_arrays arrays;
     struct allreduce_row row;
     struct err err;
     struct fake f = {.base = {&fake_ops}, .wrong_at = SIZE_MAX};
@@ -205,7 +202,6 @@ TEST(a_long_array_is_written_between_signs_of_life)
     assert_int_equal(allreduce_measure(&p, &f.base, &arrays, p.max_bytes, &row, &err), 0);
     /* Out of place zeros, NaN, numbers and the check; in place no NaN. */
     assert_true(f.n_beats >= (4 + 3) * PIECES);
-    allreduce_arrays_done(&arrays);
 }
 
 TEST(bandwidths_follow_the_formulas)

@@ -263,7 +263,7 @@ TEST(as_many_as_backups_may_stand_still)
 /* Three of four: by hand, with the counts. */
 TEST(the_fourth_is_late)
 {
-    struct backups b;
+    _cleanup_(backups_done) struct backups b;
     backups_init(&b, 4, 1, 2);
     assert_true(backups_arrived(&b, 2, 0, 0));
     assert_true(backups_arrived(&b, 0, 0, 0));
@@ -291,5 +291,4 @@ TEST(the_fourth_is_late)
     assert_int_equal(b.n_arrived + b.n_dropped[0] + b.n_dropped[1], 0);
     assert_int_equal(backups_send(&b, 0), 1);
     assert_true(backups_arrived(&b, 0, 1, 0));
-    backups_done(&b);
 }

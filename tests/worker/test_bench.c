@@ -41,7 +41,7 @@ static double number(const json_t *o, const char *key)
 
 TEST(document)
 {
-    json_t *o = bench_json();
+    _cleanup_(json_decrefp) json_t *o = bench_json();
     static const char *const numbers[] = {"samples_per_s", "samples_per_cpu_s", "peak_rss_bytes",
                                           "model_bytes",   "loss_nats",         "update_cpu_ms"};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -66,7 +66,6 @@ TEST(document)
     const json_t *probe = json_object_get(o, "probe");
     assert_true(number(probe, "spins_per_s") > 0 && number(probe, "copy_bytes_per_s") >= 0);
     assert_true(number(probe, "cpu_ms") > 0 && number(probe, "cpu_ms") < 250); /* two a replica */
-    json_decref(o);
 }
 
 /* Each convolution has all parts but the first layer's input gradient; all
@@ -147,10 +146,9 @@ TEST(trace)
 TEST(mask)
 {
     assert_int_equal(setenv("BENCH_CPU_MASK", "baseline", 1), 0);
-    json_t *o = bench_json();
+    _cleanup_(json_decrefp) json_t *o = bench_json();
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
     assert_string_equal(json_string_value(json_object_get(o, "kernels")), "baseline");
-    json_decref(o);
 }
 
 TEST(bad_command_lines)

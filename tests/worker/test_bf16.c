@@ -67,8 +67,8 @@ TEST(rounding)
  * signalling NaN becomes quiet. */
 TEST(every_value)
 {
-    uint16_t *all = calloc(ALL, sizeof(*all)), *back = calloc(ALL, sizeof(*back));
-    float *wide = calloc(ALL, sizeof(*wide));
+    _cleanup_(freep) uint16_t *all = calloc(ALL, sizeof(*all)), *back = calloc(ALL, sizeof(*back));
+    _cleanup_(freep) float *wide = calloc(ALL, sizeof(*wide));
     for (uint32_t i = 0; i < ALL; i++) {
         all[i] = (uint16_t)i;
     }
@@ -78,9 +78,6 @@ TEST(every_value)
         assert_int_equal(to_bits(wide[i]), i << 16);
         assert_int_equal(back[i], isnan(wide[i]) ? i | 0x40 : i);
     }
-    free(all);
-    free(back);
-    free(wide);
 }
 
 /* A number in the middle of each kind of rest, and of all lengths: the

@@ -214,7 +214,7 @@ TEST(trickling_payload)
     struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
-    uint8_t *zeros = calloc(1, FRAME_MAX_PAYLOAD);
+    _cleanup_(freep) uint8_t *zeros = calloc(1, FRAME_MAX_PAYLOAD);
     open_pair(&p);
     make_frame(&p,
                &(struct frame){.type = FRAME_GRADIENT,
@@ -249,7 +249,6 @@ TEST(trickling_payload)
     assert_int_equal(trickle(&p, header, 10, 22 * S, &err), 0);
     assert_int_equal(p.seen.n_part, n_part); /* a header is no payload */
     close_pair(&p);
-    free(zeros);
 }
 
 /* A whole frame is a sign of life, not only a heartbeat. */
@@ -273,7 +272,7 @@ TEST(abort_overtakes)
 {
     struct pair p;
     struct err err = {0};
-    float *data = calloc(LEN, sizeof(float));
+    _cleanup_(freep) float *data = calloc(LEN, sizeof(float));
     open_pair(&p);
     conn_send(&p.a, FRAME_HEARTBEAT, NULL, 0);
     conn_drop_queue(&p.a);
@@ -296,7 +295,6 @@ TEST(abort_overtakes)
     assert_int_equal(p.seen.types[0], FRAME_GRADIENT);
     assert_int_equal(p.seen.types[1], FRAME_ABORT);
     close_pair(&p);
-    free(data);
 }
 
 /* Life signs and credits wait for the slice that has begun, not for those behind it. */
@@ -304,7 +302,7 @@ TEST(small_frames_go_first)
 {
     struct pair p;
     struct err err = {0};
-    float *data = calloc(LEN, sizeof(float));
+    _cleanup_(freep) float *data = calloc(LEN, sizeof(float));
     open_pair(&p);
     for (uint64_t step = 0; step < 3; step++) {
         send_slice(&p, step, data, LEN);
@@ -327,7 +325,6 @@ TEST(small_frames_go_first)
         assert_int_equal(p.seen.steps[i], steps[i]);
     }
     close_pair(&p);
-    free(data);
 }
 
 TEST(budget_ends_a_turn)
@@ -437,7 +434,7 @@ TEST(a_mark_leaves_the_window_as_it_is)
 {
     static const struct frame_id self;
     int fds[2];
-    struct conn c;
+    _cleanup_(conn_close) struct conn c;
     open_tcp(fds);
     conn_init(&c, fds[1], &self);
     const int room = option(c.fd, SO_RCVBUF);
@@ -445,7 +442,6 @@ TEST(a_mark_leaves_the_window_as_it_is)
     assert_int_equal(option(c.fd, SO_RCVBUF), room);
     assert_in_range(option(c.fd, SO_RCVLOWAT), room / 8, room / 2);
     (void)close(fds[0]);
-    conn_close(&c);
 }
 
 TEST(poll_wakes_when_enough_has_come)
@@ -453,7 +449,7 @@ TEST(poll_wakes_when_enough_has_come)
     static const struct frame_id self;
     uint8_t byte;
     int fds[2], n_here = 0;
-    struct conn c;
+    _cleanup_(conn_close) struct conn c;
     open_tcp(fds);
     conn_init(&c, fds[1], &self);
     conn_wake_at(&c, 3000);
@@ -470,7 +466,6 @@ TEST(poll_wakes_when_enough_has_come)
     assert_false(is_readable(c.fd, 0));
     (void)close(fds[0]);
     assert_true(is_readable(c.fd, 120000));
-    conn_close(&c);
 }
 
 /* The peer reads nothing, so that the kernel sends what its window takes, and keeps the rest. */
@@ -480,7 +475,7 @@ TEST(the_kernel_holds_little_that_is_not_sent)
     static const struct frame_id self;
     static float data[FLOATS];
     int fds[2], n_unsent = 0;
-    struct conn c;
+    _cleanup_(conn_close) struct conn c;
     struct err err;
     open_tcp(fds);
     conn_init(&c, fds[1], &self);
@@ -497,7 +492,6 @@ TEST(the_kernel_holds_little_that_is_not_sent)
         assert_in_range(n_unsent, 0, 2 * LIMIT);
     } while (clock_monotonic_ns() < end_ns);
     (void)close(fds[0]);
-    conn_close(&c);
 }
 
 static void *say_farewell(void *conn)

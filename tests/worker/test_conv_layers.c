@@ -136,7 +136,7 @@ static double sampled_rms(const struct arrays *a, const float *got, size_t n,
 TEST(accuracy)
 {
     for (size_t i = 0; i < N_ROWS(layers); i++) {
-        struct arrays a = arrays_new(&layers[i], 1);
+        _cleanup_(arrays_free) struct arrays a = arrays_new(&layers[i], 1);
         run(&a, NULL);
         double y = sampled_rms(&a, a.y, a.ny, true_y), dx = sampled_rms(&a, a.dx, a.nx, true_dx);
         double dw = sampled_rms(&a, a.dw, a.nw, true_dw);
@@ -145,7 +145,6 @@ TEST(accuracy)
             fail_msg("%s %s: relative rms y %.3g, dx %.3g (at most %.0e), dweight %.3g (%.0e)",
                      kernels.isa, layers[i].name, y, dx, forward_rms, dw, weight_rms);
         }
-        arrays_free(&a);
     }
 }
 

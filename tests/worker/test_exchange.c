@@ -77,7 +77,7 @@ static void *run_trainer(void *arg)
         addrs[0] = addrs[1];
         addrs[1] = first;
     }
-    float *grad = calloc(t->rig->n_params + 1, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(t->rig->n_params + 1, sizeof(float));
     t->params = calloc(t->rig->n_params + 1, sizeof(float));
     struct exchange *x;
     t->result = exchange_ps_new(&p, &x, &t->err);
@@ -88,7 +88,6 @@ static void *run_trainer(void *arg)
         t->after_the_end = x->ops->barrier(x, &again);
         x->ops->free(x);
     }
-    free(grad);
     return NULL;
 }
 
@@ -122,7 +121,7 @@ static void free_trainers(struct rig *rig, struct trainer *trainers)
 static float *alone(size_t n, uint32_t n_trainers, uint64_t steps)
 {
     float *params = calloc(n + 1, sizeof(float)), *sum = calloc(n + 1, sizeof(float));
-    float *grad = calloc(n + 1, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(n + 1, sizeof(float));
     rig_init_params(params, n);
     for (uint64_t step = 0; step < steps; step++) {
         rig_gradient(sum, n, 0, step);
@@ -134,7 +133,6 @@ static float *alone(size_t n, uint32_t n_trainers, uint64_t steps)
         }
         rig_apply(NULL, step + 1, 0, n, params, sum, 1.0f / (float)n_trainers);
     }
-    free(grad);
     free(sum);
     return params;
 }
@@ -144,8 +142,8 @@ static float *alone(size_t n, uint32_t n_trainers, uint64_t steps)
 static float *alone_bf16(size_t n, uint32_t n_trainers, uint64_t steps)
 {
     float *params = calloc(n + 1, sizeof(float)), *sum = calloc(n + 1, sizeof(float));
-    float *grad = calloc(n + 1, sizeof(float));
-    uint16_t *narrowed = calloc(n + 1, sizeof(uint16_t));
+    _cleanup_(freep) float *grad = calloc(n + 1, sizeof(float));
+    _cleanup_(freep) uint16_t *narrowed = calloc(n + 1, sizeof(uint16_t));
     rig_init_params(params, n);
     for (uint64_t step = 0; step < steps; step++) {
         memset(sum, 0, n * sizeof(float));
@@ -161,8 +159,6 @@ static float *alone_bf16(size_t n, uint32_t n_trainers, uint64_t steps)
     }
     bf16_narrow(narrowed, params, n);
     bf16_widen(params, narrowed, n);
-    free(narrowed);
-    free(grad);
     free(sum);
     return params;
 }
@@ -189,7 +185,7 @@ TEST(equals_one_process)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct trainer trainers[RIG_MAX] = {0};
         atomic_int at_barrier = 0;
         rig_init(&rig, rows[i].n, rows[i].servers, rows[i].trainers, rows[i].slice_bytes);
@@ -218,7 +214,6 @@ TEST(equals_one_process)
         }
         free(want);
         free_trainers(&rig, trainers);
-        rig_done(&rig);
     }
 }
 
@@ -227,19 +222,19 @@ TEST(overlaps)
 {
     enum { PARTS = 5 };
     const size_t n = 100003;
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct net_addr addrs[RIG_MAX];
     struct exchange *x;
     struct err err = {0};
     rig_init(&rig, n, 2, 1, 4096);
     rig_start_servers(&rig);
     struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
-    float *grad = calloc(n, sizeof(float)), *params = calloc(n, sizeof(float));
-    float *final = calloc(n, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(n, sizeof(float)), *params = calloc(n, sizeof(float));
+    _cleanup_(freep) float *final = calloc(n, sizeof(float));
     assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
     assert_int_equal(x->ops->need(x, 0, n, &err), 0); /* there is nothing to wait for */
     for (uint64_t step = 0; step < STEPS; step++) {
-        float *want = alone(n, 1, step + 1);
+        _cleanup_(freep) float *want = alone(n, 1, step + 1);
         struct exchange_times times = {0};
         rig_gradient(final, n, 0, step);
         for (size_t i = 0; i < n; i++) {
@@ -260,30 +255,25 @@ TEST(overlaps)
         assert_int_equal(x->ops->end(x, &times, &err), 0);
         assert_memory_equal(params, want, n * sizeof(float));
         assert_true(times.receive_ns > 0);
-        free(want);
     }
     assert_int_equal(x->ops->need(x, 0, n, &err), 0);
     assert_int_equal(x->ops->goodbye(x, &err), 0);
     x->ops->free(x);
     rig_join_servers(&rig);
     assert_int_equal(rig.servers[0].result, 0);
-    free(grad);
-    free(params);
-    free(final);
-    rig_done(&rig);
 }
 
 /* A trainer gives up in the middle of a step; a caller that waits for parameters learns it. */
 TEST(gives_up_in_a_step)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct net_addr addrs[2][RIG_MAX];
     struct exchange *x[2];
     struct err err = {0};
     const size_t n = 5000;
     rig_init(&rig, n, 1, 2, 4096);
     rig_start_servers(&rig);
-    float *grad = calloc(n, sizeof(float)), *params = calloc(2 * n, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(n, sizeof(float)), *params = calloc(2 * n, sizeof(float));
     for (uint32_t i = 0; i < 2; i++) {
         struct exchange_ps_params p = rig_trainer(&rig, i, addrs[i]);
         assert_int_equal(exchange_ps_new(&p, &x[i], &err), 0);
@@ -297,9 +287,6 @@ TEST(gives_up_in_a_step)
     assert_non_null(strstr(err.msg, "trainer/1 reports: its disk is full"));
     x[0]->ops->free(x[0]);
     x[1]->ops->free(x[1]);
-    free(grad);
-    free(params);
-    rig_done(&rig);
 }
 
 /* A trainer gives up just when the step's last parameters have come: nothing
@@ -308,7 +295,7 @@ TEST(gives_up_as_a_step_ends)
 {
     float grad[64] = {0}, params[64] = {0};
     for (int i = 0; i < 100; i++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct net_addr addrs[RIG_MAX];
         struct exchange *x;
         struct err err = {0};
@@ -324,7 +311,6 @@ TEST(gives_up_as_a_step_ends)
         x->ops->free(x);
         rig_join_servers(&rig);
         assert_string_equal(rig.servers[0].err.msg, "trainer/0 reports: its disk is full");
-        rig_done(&rig);
     }
 }
 
@@ -348,7 +334,7 @@ TEST(a_server_that_comes_late_hears_why)
         {2, 1, "trainer/0 reports: pserver/0 reports: trainer/1 did not connect within 1 s"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct net_addr addrs[RIG_MAX];
         struct exchange *x;
         struct err err = {0};
@@ -372,7 +358,6 @@ TEST(a_server_that_comes_late_hears_why)
             (void)pthread_join(thread, NULL);
         }
         x->ops->free(x);
-        rig_done(&rig);
     }
 }
 
@@ -409,7 +394,7 @@ TEST(one_of_two_is_wrong)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct trainer trainers[2] = {{0}, rows[i].wrong};
         atomic_int at_barrier = 0;
         rig_init(&rig, 5000, 1, 2, 4096);
@@ -434,7 +419,6 @@ TEST(one_of_two_is_wrong)
         assert_int_equal(rig.servers[0].fault.exit_code, rows[i].exit_server);
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].server_says));
         free_trainers(&rig, trainers);
-        rig_done(&rig);
     }
 }
 
@@ -450,7 +434,7 @@ static int connect_to(uint16_t port)
 /* A stranger may say what it likes. */
 TEST(strangers_change_nothing)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainers[1] = {0};
     atomic_int at_barrier = 0;
     rig_init(&rig, 5000, 1, 1, 4096);
@@ -470,14 +454,13 @@ TEST(strangers_change_nothing)
     (void)close(silent);
     (void)close(loud);
     free_trainers(&rig, trainers);
-    rig_done(&rig);
 }
 
 /* A server that closes the connection in the handshake is starting or full: the trainer connects
  * again. */
 TEST(turned_away_and_back)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainers[1] = {0};
     atomic_int at_barrier = 0;
     rig_init(&rig, 5000, 1, 1, 4096);
@@ -496,12 +479,11 @@ TEST(turned_away_and_back)
     assert_int_equal(trainers[0].result, 0);
     assert_int_equal(rig.servers[0].result, 0);
     free_trainers(&rig, trainers);
-    rig_done(&rig);
 }
 
 TEST(a_server_never_comes)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainers[2] = {0};
     atomic_int at_barrier = 0;
     rig_init(&rig, 5000, 2, 2, 4096);
@@ -531,12 +513,11 @@ TEST(a_server_never_comes)
     print_message("# %s\n", rig.servers[1].err.msg); /* nobody ever came to the second */
     assert_non_null(strstr(rig.servers[1].err.msg, "trainer/0, trainer/1 did not connect"));
     free_trainers(&rig, trainers);
-    rig_done(&rig);
 }
 
 TEST(addresses_swapped)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainers[1] = {{.swaps_addresses = true}};
     atomic_int at_barrier = 0;
     rig_init(&rig, 5000, 2, 1, 4096);
@@ -548,14 +529,13 @@ TEST(addresses_swapped)
     assert_int_equal(trainers[0].fault.exit_code, 12);
     assert_non_null(strstr(trainers[0].err.msg, "the process at this address is"));
     free_trainers(&rig, trainers);
-    rig_done(&rig);
 }
 
 TEST(without_peers)
 {
     enum { LEN = 1000 };
     float grad[LEN], params[LEN];
-    float *want = alone(LEN, 1, STEPS);
+    _cleanup_(freep) float *want = alone(LEN, 1, STEPS);
     struct exchange *x;
     struct exchange_times times;
     struct exchange_fault fault;
@@ -573,7 +553,6 @@ TEST(without_peers)
     assert_int_equal(fault.exit_code, 0);
     x->ops->free(x);
     assert_memory_equal(params, want, sizeof(params));
-    free(want);
 }
 
 TEST(addresses)

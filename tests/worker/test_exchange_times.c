@@ -91,16 +91,14 @@ static void *run_trainer(void *arg)
     struct trainer *t = arg;
     struct net_addr addrs[RIG_MAX];
     struct exchange_ps_params p = rig_trainer(t->rig, t->index, addrs);
-    float *grad = calloc(t->rig->n_params, sizeof(float));
-    float *params = calloc(t->rig->n_params, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(t->rig->n_params, sizeof(float));
+    _cleanup_(freep) float *params = calloc(t->rig->n_params, sizeof(float));
     struct exchange *x;
     t->result = exchange_ps_new(&p, &x, &t->err);
     if (t->result == 0) {
         t->result = do_steps(t, x, grad, params);
         x->ops->free(x);
     }
-    free(grad);
-    free(params);
     return NULL;
 }
 
@@ -202,7 +200,7 @@ static void check_trainer(const struct trainer *t, const struct optimiser *o)
 /* One slice: the trainer has sent all before the optimiser begins, so its phases do not overlap. */
 TEST(slow_optimiser_and_late_trainer)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainers[N_TRAINERS] = {{.late_ns = 0}, {.late_ns = 15 * MS}};
     struct optimiser o = {.slow_ns = 10 * MS};
     rig_init(&rig, 10000, 1, N_TRAINERS, 0);
@@ -215,14 +213,13 @@ TEST(slow_optimiser_and_late_trainer)
     check_bytes(&rig);
     check_trainer(&trainers[0], &o);
     check_trainer(&trainers[1], &o);
-    rig_done(&rig);
 }
 
 /* Parameters come while gradients are still being sent, because those are
  * more than sockets hold. */
 TEST(sending_and_receiving_overlap)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct trainer trainer = {.late_ns = 0};
     struct optimiser o = {0};
     const int few_bytes = 65536;
@@ -240,7 +237,6 @@ TEST(sending_and_receiving_overlap)
         assert_between("wait: there is none", 0, times->wait_ns, 0);
         assert_between("receive", 0, times->receive_ns, trainer.round_ns[i]);
     }
-    rig_done(&rig);
 }
 
 TEST(alone)

@@ -50,13 +50,11 @@ TEST(parameters_are_those_of_the_seed)
     assert_int_equal(child.exit_code, EXIT_OK);
     const struct model_def *def = model_def_find("vgg16-fluid-fc512");
     size_t n = model_def_n_params(def);
-    float *expected = xnew_array(float, n);
+    _cleanup_(freep) float *expected = xnew_array(float, n);
     model_init_params(def, 7, expected);
-    struct buf params = contents("params.f32");
+    _cleanup_(buf_done) struct buf params = contents("params.f32");
     assert_int_equal(params.len, n * sizeof(float));
     assert_memory_equal(params.data, expected, params.len);
-    free(expected);
-    buf_done(&params);
 }
 
 TEST(batches_are_those_of_train)
@@ -87,7 +85,7 @@ TEST(batches_are_those_of_train)
 TEST(the_description_names_every_tensor)
 {
     run(folder, "0", "2");
-    struct buf text = contents("export.json");
+    _cleanup_(buf_done) struct buf text = contents("export.json");
     size_t n = 0;
     for (const char *at = buf_cstr(&text); (at = strstr(at, "\"tensor\":")) != NULL; at++) {
         n++;
@@ -103,7 +101,6 @@ TEST(the_description_names_every_tensor)
             fail_msg("expected %s in\n%s", expected[i], buf_cstr(&text));
         }
     }
-    buf_done(&text);
 }
 
 TEST(bad_command_lines)

@@ -10,12 +10,10 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from worker_gang import HOST, PATIENCE_S, SHORT, WORKER, Gang, own_ports, seconds_since, signal, time
+from worker_gang import HOST, NOTICED, PATIENCE_S, SHORT, WORKER, Gang, own_ports, signal
 from tap import Tap
 
 TRANSPORT = sys.argv[1]
-# How it is noticed: at once who is killed, after a while who is stopped. How long it takes here depends on the machine.
-NOTICED = {signal.SIGKILL: "closed the connection early", signal.SIGSTOP: "silent for"}
 ROWS = [  # victim, signal
     ("trainer/1", signal.SIGKILL),
     ("pserver/1", signal.SIGKILL),
@@ -25,20 +23,10 @@ ROWS = [  # victim, signal
 
 
 def fault(row):
-    """(seconds to the last exit, the others' ends, the end of a woken victim or None)"""
     victim, number = row
     common = ["--transport", TRANSPORT, *(SHORT if number == signal.SIGSTOP else [])]
     with Gang(2, 2, ["--steps", 100000, *common], common) as gang:
-        gang["trainer/0"].wait_for("step", 4)
-        begin = time.monotonic()
-        gang[victim].signal(number)
-        others = gang.end([n for n in gang.replicas if n != victim])
-        took_s = seconds_since(begin)
-        woken = None
-        if number == signal.SIGSTOP:
-            gang[victim].signal(signal.SIGCONT)
-            woken = gang[victim].end()
-        return took_s, others, woken
+        return gang.strike(victim, number)
 
 
 def check_end(tap):

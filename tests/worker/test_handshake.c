@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/test.h"
+#include "golden_frame.h"
 #include "core/exchange_mode.h"
 #include "worker/comm/link/handshake.h"
 #include "exchange/slices.h"
@@ -26,24 +27,9 @@ static struct handshake golden_side(enum role role)
 
 static void assert_golden(const char *name, size_t skip, const void *got, size_t len)
 {
-    char path[512], line[4096], hex[1024];
-    (void)snprintf(path, sizeof(path), "%s/docs/contracts/golden/frame.txt",
-                   getenv("BENCHD_SOURCE_DIR"));
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    for (size_t i = 0; i < len; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", ((const uint8_t *)got)[i]);
-    }
-    bool found = false;
-    while (fgets(line, sizeof(line), f) != NULL) {
-        if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ') {
-            line[strcspn(line, "\n")] = '\0';
-            assert_string_equal(line + strlen(name) + 1 + 2 * skip, hex);
-            found = true;
-        }
-    }
-    (void)fclose(f);
-    assert_true(found);
+    uint8_t want[1024];
+    assert_int_equal(golden(name, want, sizeof(want)), skip + len);
+    assert_memory_equal(want + skip, got, len);
 }
 
 TEST(golden_handshake)

@@ -303,7 +303,7 @@ static void kept_row(const char *row, const struct bn_shape *s, const struct dro
 static void bn_row(const char *row, const struct bn_shape *s, const struct dropout_mask *mask,
                    struct thread_pool *threads)
 {
-    struct bn_arrays b = bn_new(s, threads);
+    _cleanup_(bn_free) struct bn_arrays b = bn_new(s, threads);
     size_t n = b.n, k = b.k, words = n / k * KEPT_WORDS(k);
     uint32_t *kept = guarded_words_new(words);
     float *da = guarded_new(n, 2);
@@ -328,7 +328,6 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
     pair_check(dbeta, row, "dbeta");
     guarded_free(da, n, "da");
     guarded_free((void *)kept, words, "bits of ref");
-    bn_free(&b);
 }
 
 TEST(bn)
@@ -358,7 +357,7 @@ TEST(bn)
 
 static void bn_pool_row(const char *row, const struct bn_shape *s)
 {
-    struct bn_arrays b = bn_new(s, NULL);
+    _cleanup_(bn_free) struct bn_arrays b = bn_new(s, NULL);
     size_t n = b.n, k = b.k;
     float *da = guarded_new(n / 4, 2), *mean = guarded_new(k, 8);
     struct pair a = pair_new(n / 4), dy = pair_new(n), dgamma = pair_new(k), dbeta = pair_new(k);
@@ -382,7 +381,6 @@ static void bn_pool_row(const char *row, const struct bn_shape *s)
     pair_check(dbeta, row, "pooled dbeta");
     guarded_free(da, n / 4, "da");
     guarded_free(mean, k, "mean");
-    bn_free(&b);
 }
 
 TEST(bn_pool)

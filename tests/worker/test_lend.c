@@ -22,7 +22,7 @@
 static void check_server(const struct lend_plan *p, uint32_t server, uint64_t n_numbers)
 {
     const struct shm_layout layout = lend_server_layout(p, server);
-    uint8_t *taken = calloc(layout.n_params + 1, sizeof(float));
+    _cleanup_(freep) uint8_t *taken = calloc(layout.n_params + 1, sizeof(float));
     for (uint32_t t = 0; t < (p->has_copies ? p->n_trainers : 1); t++) {
         size_t at, n;
         lend_params_of(p, server, t, &at, &n);
@@ -37,7 +37,6 @@ static void check_server(const struct lend_plan *p, uint32_t server, uint64_t n_
             }
         }
     }
-    free(taken);
 }
 
 TEST(slices_do_not_overlap)
@@ -187,7 +186,7 @@ TEST(the_same_bits)
     } ways[] = {{EXCHANGE_TRANSPORT_TCP, false},
                 {EXCHANGE_TRANSPORT_AUTO, false},
                 {EXCHANGE_TRANSPORT_SHARED_MEMORY, true}};
-    float *want = calloc(N, sizeof(float));
+    _cleanup_(freep) float *want = calloc(N, sizeof(float));
     for (size_t i = 0; i < N_ROWS(rows) * EXCHANGE_WIRE_COUNT; i++) {
         for (size_t w = 0; w < N_ROWS(ways); w++) {
             struct gang g;
@@ -208,7 +207,6 @@ TEST(the_same_bits)
             gang_end(&g);
         }
     }
-    free(want);
 }
 
 struct spoiler { /* a trainer in a thread of its own */
@@ -257,7 +255,7 @@ TEST(gradients_are_free_when_parameters_came)
         {.backups = 1},
     };
     for (size_t i = 0; i < N_ROWS(modes) * EXCHANGE_WIRE_COUNT; i++) {
-        struct gang g;
+        _cleanup_(gang_done) struct gang g;
         struct spoiler spoilers[3];
         gang_init(&g, 2, 3, EXCHANGE_TRANSPORT_AUTO);
         rig_set_wire(&g.rig, (enum exchange_wire)(i % 2));
@@ -274,14 +272,13 @@ TEST(gradients_are_free_when_parameters_came)
             assert_int_equal(spoilers[t].result, 0);
             assert_false(spoilers[t].is_spoilt);
         }
-        gang_done(&g);
     }
 }
 
 /* Any trainer of three may be the one that sends payloads: the sum does not show it. */
 TEST(some_pairs_lend)
 {
-    float *want = calloc(N, sizeof(float));
+    _cleanup_(freep) float *want = calloc(N, sizeof(float));
     for (int wire = 0; wire < EXCHANGE_WIRE_COUNT; wire++) {
         for (uint32_t mask = 0; mask < 8; mask++) {
             struct gang g;
@@ -307,7 +304,6 @@ TEST(some_pairs_lend)
             gang_end(&g);
         }
     }
-    free(want);
 }
 
 /* The local socket of one process, taken by somebody else. */
@@ -406,7 +402,7 @@ TEST(without_memory_it_is_tcp)
  * nothing written. */
 TEST(what_nobody_reads_is_not_copied)
 {
-    float *want = calloc(N, sizeof(float));
+    _cleanup_(freep) float *want = calloc(N, sizeof(float));
     rig_init_params(want, N);
     for (int wire = 0; wire < EXCHANGE_WIRE_COUNT; wire++) {
         struct gang g;
@@ -425,7 +421,6 @@ TEST(what_nobody_reads_is_not_copied)
         expect_transport(&g, 0, EXCHANGE_TRANSPORT_SHARED_MEMORY, "");
         gang_end(&g);
     }
-    free(want);
 }
 
 /* Whoever insists on shared memory ends, with the reason and exit code 13. */
@@ -440,7 +435,7 @@ TEST(insisting)
     struct err err = {0};
     struct exchange *x;
     assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
-    float *grads = calloc(N, sizeof(float)), *params = calloc(N, sizeof(float));
+    _cleanup_(freep) float *grads = calloc(N, sizeof(float)), *params = calloc(N, sizeof(float));
     struct exchange_times times;
     assert_true(exchange_round(x, grads, params, &times, &err) < 0);
     struct exchange_fault fault;
@@ -452,8 +447,6 @@ TEST(insisting)
     rig_join_servers(&g.rig);
     assert_true(g.rig.servers[0].result < 0);
     assert_int_equal(g.rig.servers[0].fault.exit_code, 11);
-    free(grads);
-    free(params);
     rig_done(&g.rig);
 }
 
@@ -578,7 +571,7 @@ TEST(lies_are_named)
         {"leaves after OFFER", true, leaves_after_an_offer, 11, "closed the connection early"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t;
         struct shm_peers l = SHM_PEERS_NONE;
         rig_transport = EXCHANGE_TRANSPORT_AUTO;
@@ -595,6 +588,5 @@ TEST(lies_are_named)
         print_message("# %s: %s\n", rows[i].name, rig.servers[0].err.msg);
         assert_int_equal(rig.servers[0].fault.exit_code, rows[i].exit_code);
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].says));
-        rig_done(&rig);
     }
 }

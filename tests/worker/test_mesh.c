@@ -311,9 +311,9 @@ TEST(every_way_sums)
 /* The same ranks and size: the same bits in every run, and in place or not. */
 TEST(bits_repeat)
 {
-    float *first = NULL;
+    _cleanup_(freep) float *first = NULL;
     for (int again = 0; again < 3; again++) {
-        struct gang g;
+        _cleanup_(gang_done) struct gang g;
         gang_init(&g, 3, 100003, COLLECTIVE_AUTO);
         g.rounds = true;
         g.is_in_place = again == 2;
@@ -323,16 +323,14 @@ TEST(bits_repeat)
         } else {
             first = take_ptr(g.ranks[1].to);
         }
-        gang_done(&g);
     }
-    free(first);
 }
 
 /* What the last of three calls leaves on the last rank. */
 static float *bits_of(uint32_t n_ranks, size_t n, enum collective_algorithm algorithm,
                       enum exchange_transport transport, int how)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, n_ranks, n, algorithm);
     g.transport = transport;
     g.rounds = true;
@@ -343,9 +341,7 @@ static float *bits_of(uint32_t n_ranks, size_t n, enum collective_algorithm algo
         assert_int_equal(g.ranks[i].result, 0);
         assert_int_equal(g.ranks[i].transport, transport);
     }
-    float *bits = take_ptr(g.ranks[n_ranks - 1].to);
-    gang_done(&g);
-    return bits;
+    return take_ptr(g.ranks[n_ranks - 1].to);
 }
 
 /* Over TCP, by slots and in place: the order of the additions is that of the plan. */
@@ -371,10 +367,9 @@ TEST(the_same_bits_over_both)
         const size_t n = rows[i].n;
         float *want = bits_of(n_ranks, n, rows[i].algorithm, EXCHANGE_TRANSPORT_TCP, 0);
         for (int how = 0; how < 4; how++) {
-            float *got =
+            _cleanup_(freep) float *got =
                 bits_of(n_ranks, n, rows[i].algorithm, EXCHANGE_TRANSPORT_SHARED_MEMORY, how);
             assert_memory_equal(got, want, n * sizeof(float));
-            free(got);
         }
         free(want);
     }
@@ -394,7 +389,7 @@ TEST(all_or_none_share)
         shm_pass_key(secret, &id, &key);
         const int taken_fd = shm_pass_listen(&key, 1, &err);
         assert_true(taken_fd >= 0);
-        struct gang g;
+        _cleanup_(gang_done) struct gang g;
         gang_init(&g, 3, 1000, COLLECTIVE_AUTO);
         g.transport = asked[i];
         gang_run(&g);
@@ -408,7 +403,6 @@ TEST(all_or_none_share)
             assert_true(insists || r->transport == EXCHANGE_TRANSPORT_TCP);
             assert_non_null(strstr(why, "worker/1: listen on a local socket: Address already"));
         }
-        gang_done(&g);
     }
 }
 
@@ -426,7 +420,7 @@ static void check_blame(const struct gang *g, uint32_t but, int code, const char
 
 TEST(one_that_leaves_is_named)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, 5, 1000, COLLECTIVE_AUTO);
     g.ranks[2].leaves = true;
     gang_run(&g);
@@ -437,14 +431,13 @@ TEST(one_that_leaves_is_named)
         assert_true((who != NULL) == (i != 2));
         assert_null(who == NULL ? NULL : strstr(who + 1, " reports: "));
     }
-    gang_done(&g);
 }
 
 /* Its goodbye was read between two calls. */
 TEST(one_that_finishes_early_is_named)
 {
     for (uint32_t n_ranks = 2; n_ranks <= 3; n_ranks++) {
-        struct gang g;
+        _cleanup_(gang_done) struct gang g;
         gang_init(&g, n_ranks, 1000, COLLECTIVE_AUTO);
         g.ranks[1].finishes = true;
         gang_run(&g);
@@ -458,13 +451,12 @@ TEST(one_that_finishes_early_is_named)
             assert_true(i == 1 || strcmp(g.ranks[i].fault.peer, "worker/1") == 0);
         }
         assert_true(has_said);
-        gang_done(&g);
     }
 }
 
 TEST(numbers_of_another_call_are_refused)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.ranks[1].is_ahead = true;
     gang_run(&g);
@@ -472,7 +464,6 @@ TEST(numbers_of_another_call_are_refused)
     const bool is_by_0 = g.ranks[0].fault.exit_code == 12; /* whoever is first */
     assert_int_equal(g.ranks[is_by_0 ? 0 : 1].fault.exit_code, 12);
     assert_non_null(strstr(g.ranks[is_by_0 ? 0 : 1].err.msg, "; expected "));
-    gang_done(&g);
 }
 
 /* In the first call already, also where the parts that are sent at a time are as long, and where
@@ -491,7 +482,7 @@ TEST(other_lengths_are_refused)
         {4, 40, 300000, COLLECTIVE_AUTO},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct gang g;
+        _cleanup_(gang_done) struct gang g;
         gang_init(&g, rows[i].n_ranks, rows[i].n, rows[i].algorithm);
         g.ranks[1].n = rows[i].other;
         gang_run(&g);
@@ -505,7 +496,6 @@ TEST(other_lengths_are_refused)
                                     strstr(r->err.msg, "; expected ") != NULL);
         }
         assert_true(has_said);
-        gang_done(&g);
     }
 }
 
@@ -522,7 +512,7 @@ TEST(one_that_has_finished_is_not_blamed)
 /* Who waits for nobody must look at the connections all the same. */
 TEST(a_call_in_place_ends_with_a_beat)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, 2, 300001, COLLECTIVE_AUTO);
     g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
     g.uses_memory = true;
@@ -532,7 +522,6 @@ TEST(a_call_in_place_ends_with_a_beat)
         assert_int_equal(g.ranks[i].result, 0);
         assert_int_equal(g.ranks[i].n_ends_with_a_beat, 3);
     }
-    gang_done(&g);
 }
 
 /* More than tables hold. */
@@ -563,7 +552,7 @@ TEST(too_many_ranks_are_refused)
 /* They would stand before everything that tells whether that rank lives. */
 TEST(numbers_beside_shared_memory_are_refused)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, 2, 1000, COLLECTIVE_AUTO);
     g.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
     g.ranks[1].sends_numbers = true;
@@ -571,19 +560,17 @@ TEST(numbers_beside_shared_memory_are_refused)
     assert_int_equal(g.ranks[0].fault.exit_code, 12);
     assert_string_equal(g.ranks[0].fault.peer, "worker/1");
     assert_non_null(strstr(g.ranks[0].err.msg, "; expected "));
-    gang_done(&g);
 }
 
 TEST(other_settings_end_it)
 {
-    struct gang g;
+    _cleanup_(gang_done) struct gang g;
     gang_init(&g, 2, 10, COLLECTIVE_AUTO);
     g.ranks[1].has_other_digest = true;
     gang_run(&g);
     assert_int_equal(g.ranks[0].fault.exit_code, 12);
     assert_string_equal(g.ranks[0].fault.peer, "worker/1");
     assert_int_equal(g.ranks[1].fault.exit_code, 12);
-    gang_done(&g);
 }
 
 /* It knows no secret, or belongs to another attempt: the others wait for the right one. */

@@ -5,6 +5,8 @@
 #include "worker/model/model_internal.h"
 #include "worker/tensor/accumulate.h"
 
+FREEP(model_free, struct model)
+
 #define VGG "vgg16-fluid-fc512"
 
 static const struct layer_def small_layers[] = {
@@ -94,7 +96,7 @@ static void assert_all(const float *x, size_t n, float value)
 TEST(initial_values)
 {
     double before = 0; /* the first weight of the layer before, in its deviations */
-    struct model *m = new_model(model_def_find(VGG), 1, 7, true);
+    _cleanup_(model_freep) struct model *m = new_model(model_def_find(VGG), 1, 7, true);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
         const struct layer *l = &m->layers[i];
         const float *p = m->params + l->param;
@@ -122,14 +124,13 @@ TEST(initial_values)
         assert_all(p + l->sizes.bias, l->sizes.gamma, 1);
         assert_all(p + l->sizes.bias + l->sizes.gamma, l->sizes.beta, 0);
     }
-    model_free(m);
 }
 
 /* Trains `steps` steps on the same batch; returns the last loss. */
 static double train(struct model *m, uint32_t n, int steps)
 {
     size_t n_params = model_n_params(m);
-    struct adam adam = ADAM_DEFAULT;
+    _cleanup_(adam_done) struct adam adam = ADAM_DEFAULT;
     double loss = 0;
     adam_init(&adam, n_params);
     for (int i = 0; i < steps; i++) {
@@ -137,7 +138,6 @@ static double train(struct model *m, uint32_t n, int steps)
         model_backward(m);
         adam_apply(&adam, (uint64_t)i + 1, 0, n_params, model_param_data(m), model_grad_data(m), 1);
     }
-    adam_done(&adam);
     return loss;
 }
 
@@ -189,7 +189,7 @@ TEST(best_equals_reference)
     struct model_params params = {
         .def = &small, .batch = BATCH, .threads = 1, .seed = 3, .dropout = true};
     struct kernels ref;
-    struct model *fast = new_model(&small, BATCH, 3, true), *slow = NULL;
+    _cleanup_(model_freep) struct model *fast = new_model(&small, BATCH, 3, true), *slow = NULL;
     kernels_init_ref(&ref);
     assert_int_equal(model_new_with(&params, &ref, &slow, NULL), 0);
     model_init_params(&small, 3, model_param_data(slow));
@@ -203,8 +203,6 @@ TEST(best_equals_reference)
         snprintf(what, sizeof(what), "gradient of layer %u", i);
         assert_close(fast->grads + l->param, slow->grads + l->param, l->sizes.weight, 1e-4, what);
     }
-    model_free(fast);
-    model_free(slow);
 }
 
 static bool is_kept(const struct layer *l, size_t i)
@@ -216,7 +214,7 @@ static bool is_kept(const struct layer *l, size_t i)
 /* Layers keep the bits of their training's output, and inference leaves them alone. */
 TEST(kept_bits)
 {
-    struct model *m = new_model(&small, BATCH, 3, true);
+    _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
     const struct layer *l = &m->layers[0], *fc = &m->layers[6];
     size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(16);
     (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
@@ -228,18 +226,16 @@ TEST(kept_bits)
         }
     }
     assert_true(m->layers[1].pools && fc->kept != NULL);
-    uint32_t *before = malloc(words * sizeof(*before));
+    _cleanup_(freep) uint32_t *before = malloc(words * sizeof(*before));
     memcpy(before, l->kept, words * sizeof(*before));
     (void)model_evaluate(m, pixels + SMALL_FLOATS, labels, BATCH);
     assert_memory_equal(l->kept, before, words * sizeof(*before));
-    free(before);
-    model_free(m);
 }
 
 /* Fluid's convention: running = .9 * running + .1 * batch, from 0 and 1, biased variance. */
 TEST(running_statistics)
 {
-    struct model *m = new_model(&small, BATCH, 3, true);
+    _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
     const struct layer *l = &m->layers[0];
     (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
     float *mean = guarded_new(l->shape.k, 1), *var = guarded_new(l->shape.k, 2);
@@ -257,14 +253,13 @@ TEST(running_statistics)
     assert_close(l->running_mean, mean, s.k, 1e-6, "running mean after a test");
     guarded_free(mean, s.k, "mean");
     guarded_free(var, s.k, "var");
-    model_free(m);
 }
 
 /* Inference: out = relu(y * scale + shift), by the running statistics, times what dropout keeps. */
 TEST(inference)
 {
     for (int dropout = 0; dropout < 2; dropout++) {
-        struct model *m = new_model(&small, BATCH, 3, dropout != 0);
+        _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, dropout != 0);
         const struct layer *l = &m->layers[0];
         float *gamma = m->params + l->param + l->sizes.weight + l->sizes.bias;
         float scale[16], shift[16], keep = dropout != 0 ? 0.7f : 1;
@@ -280,7 +275,6 @@ TEST(inference)
         }
         assert_close(l->scale, scale, 16, 1e-6, "scale");
         assert_close(l->shift, shift, 16, 1e-6, "shift");
-        model_free(m);
     }
 }
 
@@ -290,7 +284,7 @@ TEST(input_channels)
     enum { HW = 8 * 8, K = 16 };
     for (size_t empty = 0; empty < 3; empty++) {
         static float x[BATCH * SMALL_FLOATS];
-        struct model *m = new_model(&small, BATCH, 3, false);
+        _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, false);
         memcpy(x, pixels, sizeof(x));
         for (size_t n = 0; n < BATCH; n++) {
             memset(x + (n * 3 + empty) * HW, 0, HW * sizeof(*x));
@@ -302,15 +296,14 @@ TEST(input_channels)
             spread(m->grads + i * K, K, &mean, &sd, &max);
             assert_true((max > 0) == (i % 3 != empty));
         }
-        model_free(m);
     }
 }
 
 /* Learns eight random images by heart, and knows them by its running statistics too. */
 TEST(learns)
 {
-    struct model *m = new_model(&small, BATCH, 3, true);
-    struct model *plain = new_model(&small, BATCH, 3, false);
+    _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
+    _cleanup_(model_freep) struct model *plain = new_model(&small, BATCH, 3, false);
     double first = train(m, BATCH, 1), last = train(m, BATCH, 300);
     uint32_t right = model_evaluate(m, pixels, labels, BATCH);
     if (!(last < first / 2) || right < 7) {
@@ -322,14 +315,12 @@ TEST(learns)
     }
     assert_int_equal(model_right(plain), BATCH);
     assert_int_equal(model_evaluate(plain, pixels, labels, BATCH), BATCH);
-    model_free(m);
-    model_free(plain);
 }
 
 /* Masks: the same for the same (step, trainer), others for others; inference has none. */
 TEST(dropout_keys)
 {
-    struct model *m = new_model(&small, BATCH, 3, true);
+    _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
     static const struct model_key keys[] = {{0, 0}, {0, 0}, {1, 0}, {0, 1}, {1, 1}};
     double loss[N_ROWS(keys)];
     for (size_t i = 0; i < N_ROWS(keys); i++) {
@@ -343,7 +334,6 @@ TEST(dropout_keys)
     }
     struct dropout_mask a = layer_mask(m, &m->layers[0]), b = layer_mask(m, &m->layers[3]);
     assert_true(a.key.stream != b.key.stream);
-    model_free(m);
 }
 
 /* Three micro-batches with their own statistics, summed in order: what trainers and a server do. */

@@ -100,7 +100,7 @@ static void begin(struct dial *d, uint16_t first, uint16_t second)
 
 TEST(name_moves)
 {
-    struct dial d;
+    _cleanup_(dial_done) struct dial d;
     uint16_t port;
     int listener = listen_at(&port);
     begin(&d, BLACK_HOLE, 0);
@@ -118,7 +118,6 @@ TEST(name_moves)
     assert_int_equal(name.n_lookups, 2);
     (void)close(fd);
     (void)close(listener);
-    dial_done(&d);
 }
 
 /* Each address has its time. */

@@ -97,7 +97,7 @@ TEST(sums)
 TEST(planes_go_round)
 {
     enum { PLANES = 5, PANELS = 2, ROWS = 40 };
-    struct arrays d = arrays_new(ROWS, PANELS * PLANES);
+    _cleanup_(arrays_free) struct arrays d = arrays_new(ROWS, PANELS * PLANES);
     struct product p = product_of(&d);
     size_t c_plane = ROWS * PANEL, nc = PLANES * c_plane;
     float *want = guarded_new(nc, 5), *c = guarded_new(nc, 6);
@@ -117,7 +117,6 @@ TEST(planes_go_round)
     }
     guarded_free(want, nc, "want");
     guarded_free(c, nc, "c");
-    arrays_free(&d);
 }
 
 /* One term an element: nothing averages out what is dropped. */
@@ -125,14 +124,13 @@ TEST(one_term)
 {
     static const float scales[] = {1, 1e-20f, 1e15f, 0x1p-90f, 0x1p100f};
     for (size_t i = 0; i < N_ROWS(scales); i++) {
-        struct arrays d = arrays_new(32, 1);
+        _cleanup_(arrays_free) struct arrays d = arrays_new(32, 1);
         for (size_t j = 0; j < d.na; j++) { /* row r takes step r only */
             d.a[j] = j / PANEL == j % PANEL ? d.a[j] * scales[i] : 0;
         }
         struct product p = product_of(&d);
         product_tiles_of(&p, d.rows);
         check(&d, NULL, 0, 0x1p-21);
-        arrays_free(&d);
     }
 }
 
@@ -141,14 +139,13 @@ TEST(not_finite)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < N_ROWS(values); i++) {
-        struct arrays d = arrays_new(40, 2);
+        _cleanup_(arrays_free) struct arrays d = arrays_new(40, 2);
         d.a[5 * PANEL + 7] = values[i];
         struct product p = product_of(&d);
         product_tiles_of(&p, d.rows);
         for (size_t j = 0; j < d.nc; j++) {
             assert_true(isfinite(d.c[j]) == (j / PANEL != 5));
         }
-        arrays_free(&d);
     }
 }
 

@@ -53,7 +53,7 @@ TEST(second_of_the_same_name)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t[2], second;
         rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
         rig_start_servers(&rig);
@@ -74,14 +74,13 @@ TEST(second_of_the_same_name)
             raw_join(&t[1], &rig, 1);
         }
         finish(&rig, t, 2);
-        rig_done(&rig);
     }
 }
 
 /* It stops instead of connecting again, and blames itself. */
 TEST(second_of_the_same_name_stops)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t[2];
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
     rig_start_servers(&rig);
@@ -101,7 +100,6 @@ TEST(second_of_the_same_name_stops)
     assert_non_null(strstr(err.msg, "pserver/0 reports: another process is trainer/0"));
     raw_join(&t[1], &rig, 1);
     finish(&rig, t, 2);
-    rig_done(&rig);
 }
 
 /* It knows the secret, so its name is a mistake of the run. */
@@ -112,7 +110,7 @@ TEST(name_that_is_not_in_the_run)
         uint32_t index;
     } rows[] = {{ROLE_TRAINER, 1}, {ROLE_TRAINER, 7}, {ROLE_PSERVER, 0}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t;
         rig_init(&rig, RAW_PARAMS, 1, 1, RAW_SLICE_BYTES);
         rig_start_servers(&rig);
@@ -126,7 +124,6 @@ TEST(name_that_is_not_in_the_run)
         assert_false(is_welcome);
         assert_non_null(strstr(rig.servers[0].err.msg, "this run has 1 trainers"));
         assert_int_equal(rig.servers[0].fault.exit_code, 12);
-        rig_done(&rig);
     }
 }
 
@@ -149,7 +146,7 @@ static bool is_closed(int fd, int within_ms)
 
 TEST(stranger_that_says_nothing)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t;
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
     rig.handshake_ns = INT64_C(5000000000); /* those that join have no longer */
@@ -166,7 +163,6 @@ TEST(stranger_that_says_nothing)
     assert_true(raw_come_late(&rig, 1));
     print_message("# %s\n", rig.servers[0].err.msg);
     assert_non_null(strstr(rig.servers[0].err.msg, "trainer/0: it closed the connection early"));
-    rig_done(&rig);
 }
 
 enum { PLACES = 64, FLOOD = PLACES + 6 };
@@ -175,7 +171,7 @@ enum { PLACES = 64, FLOOD = PLACES + 6 };
  * gone a trainer gets in. */
 TEST(flood_of_strangers)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t;
     int strangers[FLOOD];
     rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
@@ -209,5 +205,4 @@ TEST(flood_of_strangers)
     raw_end(&t);
     rig_join_servers(&rig);
     assert_int_equal(rig.servers[0].result, 0);
-    rig_done(&rig);
 }

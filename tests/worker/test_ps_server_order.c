@@ -206,7 +206,7 @@ TEST(out_of_order)
          "slice 3, offset 2992, 4028 bytes; expected step 0, slice 3, offset 2992, 4032 bytes"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t[2];
         rig_init(&rig, RAW_PARAMS, 1, 3, RAW_SLICE_BYTES);
         rig_start_servers(&rig);
@@ -222,7 +222,6 @@ TEST(out_of_order)
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].says));
         assert_int_equal(rig.servers[0].fault.exit_code, 12);
         assert_string_equal(culprit, rows[i].culprit);
-        rig_done(&rig);
     }
 }
 
@@ -285,7 +284,7 @@ TEST(lost_and_a_lie_in_one_turn)
  * say what has arrived gets no more than may be on the way to it. */
 TEST(parameters_that_are_not_taken)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t;
     rig_init(&rig, MORE_THAN_A_LINK_HOLDS / sizeof(float), 1, 1, 0);
     rig_start_servers(&rig);
@@ -309,5 +308,4 @@ TEST(parameters_that_are_not_taken)
                            "trainer/0: OFFER of step 1 came before the parameters of the previous "
                            "step had arrived"));
     assert_int_equal(rig.servers[0].fault.exit_code, 12);
-    rig_done(&rig);
 }

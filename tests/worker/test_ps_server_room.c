@@ -44,7 +44,7 @@ static void open_gang(struct rig *rig, struct raw_trainer *t, uint32_t n)
 /* Gradients that must wait for those of trainer 0 have a limit; when it comes all goes on. */
 TEST(first_trainer_is_late)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t[GANG + 1];
     uint32_t sent[GANG] = {0};
     open_gang(&rig, t, GANG);
@@ -88,14 +88,13 @@ TEST(first_trainer_is_late)
     print_message("# peak: %zu bytes, limit %zu\n", peak_bytes, rig.early_bytes);
     assert_int_equal(rig.servers[0].result, 0);
     assert_true(peak_bytes >= early * slice_bytes && peak_bytes <= rig.early_bytes);
-    rig_done(&rig);
 }
 
 /* A trainer without credit still sends and gets life signs, and its end and
  * an ABORT are noticed. */
 TEST(no_credit_and_lost)
 {
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t[GANG];
     uint32_t sent[GANG] = {0};
     open_gang(&rig, t, GANG);
@@ -113,5 +112,4 @@ TEST(no_credit_and_lost)
     print_message("# %s\n", rig.servers[0].err.msg);
     assert_non_null(strstr(rig.servers[0].err.msg, "trainer/7: it closed the connection early"));
     assert_int_equal(rig.servers[0].fault.exit_code, 11);
-    rig_done(&rig);
 }

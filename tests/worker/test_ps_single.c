@@ -97,11 +97,10 @@ static int one_step(struct gang *g, uint32_t t, struct err *err)
 /* Trainer t has what the servers have. */
 static void is_new(struct gang *g, uint32_t t)
 {
-    float *want = calloc(N_PARAMS, sizeof(float));
+    _cleanup_(freep) float *want = calloc(N_PARAMS, sizeof(float));
     memcpy(want, g->want, N_PARAMS * sizeof(float));
     wire_rounds(g, want);
     assert_memory_equal(g->params[t], want, N_PARAMS * sizeof(float));
-    free(want);
 }
 
 static void *call_barrier(void *arg)
@@ -171,10 +170,9 @@ static void *call_round(void *arg)
 {
     struct held *h = arg;
     struct exchange_times times;
-    float *grad = calloc(N_PARAMS, sizeof(float));
+    _cleanup_(freep) float *grad = calloc(N_PARAMS, sizeof(float));
     rig_gradient(grad, N_PARAMS, 0, h->gang->step[0]++);
     h->result = exchange_round(h->gang->x[0], grad, h->gang->params[0], &times, &h->err);
-    free(grad);
     return NULL;
 }
 
@@ -263,14 +261,13 @@ TEST(late_ones_are_dropped)
         start(&g, &mode, wires[w]);
         both_at_barrier(&g);
         for (size_t i = 0; i < N_ROWS(turns); i++) {
-            float *before = calloc(N_PARAMS, sizeof(float));
+            _cleanup_(freep) float *before = calloc(N_PARAMS, sizeof(float));
             memcpy(before, g.want, N_PARAMS * sizeof(float));
             assert_int_equal(one_step(&g, turns[i].trainer, &err), 0);
             if (turns[i].is_late) {
                 memcpy(g.want, before, N_PARAMS * sizeof(float));
             }
             is_new(&g, turns[i].trainer);
-            free(before);
         }
         goodbye(&g, 0);
         assert_int_equal(one_step(&g, 1, &err), 0);
@@ -305,7 +302,7 @@ TEST(who_stands_still_holds_up_nobody)
                                                  {.kind = EXCHANGE_BOUNDED, .staleness = 2}};
     for (size_t k = 0; k < 4; k++) {
         const bool sends = k / 2 == 1;
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t[3];
         rig_init(&rig, (size_t)N_SLICES * SLICE, 1, 3, SLICES_MAX_BYTES);
         rig_set_mode(&rig, &modes[k % 2]);
@@ -329,7 +326,6 @@ TEST(who_stands_still_holds_up_nobody)
             raw_end(&t[i]);
         }
         rig_join_servers(&rig);
-        rig_done(&rig);
     }
 }
 
@@ -442,7 +438,7 @@ TEST(servers_of_two_versions)
 TEST(a_version_that_is_not_there_yet)
 {
     const struct exchange_mode mode = {.backups = 1};
-    struct rig rig;
+    _cleanup_(rig_done) struct rig rig;
     struct raw_trainer t[2];
     rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
     rig_set_mode(&rig, &mode);
@@ -464,7 +460,6 @@ TEST(a_version_that_is_not_there_yet)
     assert_int_equal(server->fault.exit_code, 12);
     assert_non_null(
         strstr(server->err.msg, "trainer/0: gradient of slice 4, computed with version 1"));
-    rig_done(&rig);
 }
 
 /* Whoever waits at the barrier would wait for ever: the one that has left is
@@ -476,7 +471,7 @@ TEST(who_leaves_while_others_wait_is_named)
                                                  {.kind = EXCHANGE_BOUNDED, .staleness = 2},
                                                  {.backups = 1}};
     for (size_t k = 0; k < sizeof(modes) / sizeof(modes[0]); k++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t[2];
         rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
         rig_set_mode(&rig, &modes[k]);
@@ -492,7 +487,6 @@ TEST(who_leaves_while_others_wait_is_named)
         raw_end(&t[1]);
         rig_join_servers(&rig);
         assert_non_null(strstr(rig.servers[0].err.msg, "trainer/1"));
-        rig_done(&rig);
     }
 }
 

@@ -11,7 +11,7 @@ TEST(last_trainer_is_known)
 {
     enum { STEPS = 3 };
     for (uint32_t last = 0; last < 2; last++) {
-        struct rig rig;
+        _cleanup_(rig_done) struct rig rig;
         struct raw_trainer t[2];
         int64_t held_ns = 0;
         rig_init(&rig, RAW_PARAMS, 1, 2, RAW_SLICE_BYTES);
@@ -50,6 +50,5 @@ TEST(last_trainer_is_known)
         assert_int_equal(s->last_trainer, last);
         assert_int_equal(s->n_last, STEPS);
         assert_true(s->last_wait_ns >= held_ns && s->last_wait_ns <= s->duration_ns);
-        rig_done(&rig);
     }
 }

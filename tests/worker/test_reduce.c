@@ -24,7 +24,7 @@ TEST(every_order_of_arrival)
         want[i] = ((gradients[0][i] + gradients[1][i]) + gradients[2][i]) + gradients[3][i];
     }
     const size_t lens[1] = {LEN};
-    struct reduce r;
+    _cleanup_(reduce_done) struct reduce r;
     reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, 1, SIZE_MAX);
     for (uint32_t code = 0; code < 256; code++) { /* orders as base-4 digits */
         uint32_t order[TRAINERS], seen = 0;
@@ -54,7 +54,6 @@ TEST(every_order_of_arrival)
     reduce_reserve(&r, 0, 2);
     float *unfinished = reduce_take(&r, 0, 2);
     reduce_drop(&r, 0, 2, unfinished);
-    reduce_done(&r);
 }
 
 /* Of bf16 the same, in every order, whole and in parts; trainer 0's is widened
@@ -73,7 +72,7 @@ TEST(every_order_of_arrival_in_bf16)
         (t == 0 ? bf16_widen : bf16_add)(want, narrowed[t], N);
     }
     const size_t lens[1] = {N};
-    struct reduce r;
+    _cleanup_(reduce_done) struct reduce r;
     reduce_init(&r, TRAINERS, EXCHANGE_WIRE_BF16, lens, 1, TRAINERS * sizeof(narrowed[0]));
     assert_int_equal(r.max_early, TRAINERS); /* a gradient takes half the memory */
     for (uint32_t first = 0; first < TRAINERS; first++) {
@@ -94,7 +93,6 @@ TEST(every_order_of_arrival_in_bf16)
         assert_memory_equal(r.slices[0].sum, want, sizeof(want));
     }
     assert_int_equal(r.n_reserved, 0);
-    reduce_done(&r);
 }
 
 /* Any of the trainers lend theirs, which stay what they are; they come in every order. */
@@ -107,7 +105,7 @@ TEST(lent_ones_in_every_order)
     }
     const size_t lens[1] = {LEN};
     for (uint32_t mask = 0; mask < 1u << TRAINERS; mask++) {
-        struct reduce r;
+        _cleanup_(reduce_done) struct reduce r;
         reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, 1, TRAINERS * sizeof(gradients[0]));
         for (uint32_t t = 0; t < TRAINERS; t++) {
             if ((mask >> t & 1) != 0) {
@@ -133,7 +131,6 @@ TEST(lent_ones_in_every_order)
             assert_memory_equal(lent, gradients, sizeof(lent));
             assert_int_equal(r.n_reserved, 0);
         }
-        reduce_done(&r);
     }
 }
 
@@ -256,7 +253,7 @@ TEST(who_takes_nothing_holds_up_nobody)
 
 TEST(only_so_many_count_as_stuck)
 {
-    struct flow f;
+    _cleanup_(flow_done) struct flow f;
     flow_init(&f, FLOW_STUCK_LINKS + 2, FLOW_EACH_BYTES / 8);
     f.max = 8 * (FLOW_STUCK_LINKS + 2);
     for (uint32_t i = 0; i < f.n_links; i++) {
@@ -268,7 +265,6 @@ TEST(only_so_many_count_as_stuck)
     assert_int_equal(f.n_stuck_links, FLOW_STUCK_LINKS);
     (void)all_that_go(&f, NULL, NULL);
     assert_int_equal(f.n_moving, f.max); /* the two others have all that one may have */
-    flow_done(&f);
 }
 
 /* First slices first, in the order of the links; no more than the limits of one and of all. */
@@ -356,7 +352,7 @@ static bool never(void *ctx, uint32_t link, uint64_t number)
 TEST(many_links_that_wait)
 {
     enum { LINKS = 20000 };
-    struct flow f;
+    _cleanup_(flow_done) struct flow f;
     int n_asked = 0;
     flow_init(&f, LINKS, FLOW_BYTES / 8);
     for (uint32_t i = 0; i < LINKS; i++) {
@@ -368,7 +364,6 @@ TEST(many_links_that_wait)
     print_message("# %d links in %.3f ms\n", LINKS, (double)ns / 1e6);
     assert_int_equal(n_asked, LINKS);
     assert_true(ns < 100000000); /* link by link 1 ms; each with each, more than 1 s */
-    flow_done(&f);
 }
 
 TEST(life_signs)

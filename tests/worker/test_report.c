@@ -43,7 +43,7 @@ TEST(only_the_first_error)
     assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
     const char *line = strchr(said, '\n');
     assert_non_null(line);
-    struct record record;
+    _cleanup_(record_done) struct record record;
     struct err err = {0};
     assert_int_equal(record_read(said, (size_t)(line - said), &record, &err), 1);
     assert_int_equal(record.type, RECORD_ERROR);
@@ -51,7 +51,6 @@ TEST(only_the_first_error)
     assert_int_equal(record.error.code, 11);
     assert_string_equal(record.error.peer, "pserver/0");
     assert_string_equal(record.error.message, "the cause");
-    record_done(&record);
     assert_string_equal(line + 1, "benchworker trainer/3: the cause\n");
 }
 

@@ -65,11 +65,11 @@ TEST(sums_in_the_order_of_the_ring)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct ring_rig rig;
+        _cleanup_(ring_rig_done) struct ring_rig rig;
         ring_rig_init(&rig, rows[i].n, rows[i].ranks, rows[i].slice_bytes);
         rig.window_bytes = rows[i].window_bytes;
         ring_rig_run(&rig);
-        float *want = ring_rig_want(&rig, rig.warmup + rig.steps, false);
+        _cleanup_(freep) float *want = ring_rig_want(&rig, rig.warmup + rig.steps, false);
         check_all(&rig, want);
         const double part = (double)(rows[i].ranks - 1) / rows[i].ranks;
         const double bytes = (double)rows[i].n * sizeof(float);
@@ -78,8 +78,6 @@ TEST(sums_in_the_order_of_the_ring)
         /* Of a few floats most ranks own none. */
         assert_true(rows[i].n < 1000 || moved >= 2 * part * bytes * 0.9);
         assert_true(rows[i].n < 1000000 || moved <= 2 * part * bytes * 1.1);
-        free(want);
-        ring_rig_done(&rig);
     }
 }
 
@@ -92,7 +90,7 @@ TEST(tiny_sockets_do_not_get_stuck)
     } rows[] = {{2, 0, RING_WINDOW_BYTES}, {3, 65536, 4096}, {4, 65536, 1}};
     atomic_store(&has_tiny_sockets, true);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct ring_rig rig;
+        _cleanup_(ring_rig_done) struct ring_rig rig;
         ring_rig_init(&rig, 100003, rows[i].ranks, rows[i].slice_bytes);
         rig.window_bytes = rows[i].window_bytes;
         rig.warmup = rig.steps = 1;
@@ -104,10 +102,8 @@ TEST(tiny_sockets_do_not_get_stuck)
                              0);
         }
         ring_rig_run(&rig);
-        float *want = ring_rig_want(&rig, rig.warmup + rig.steps, false);
+        _cleanup_(freep) float *want = ring_rig_want(&rig, rig.warmup + rig.steps, false);
         check_all(&rig, want);
-        free(want);
-        ring_rig_done(&rig);
     }
     atomic_store(&has_tiny_sockets, false);
 }
@@ -120,14 +116,14 @@ TEST(equals_one_process_within_rounding)
     const double u = FLT_EPSILON / 2.0;
     size_t n_different = 0;
     for (uint32_t ranks = 2; ranks <= RING_MAX; ranks += 2) {
-        struct ring_rig rig;
+        _cleanup_(ring_rig_done) struct ring_rig rig;
         const size_t n = 30011;
         ring_rig_init(&rig, n, ranks, 1024);
         rig.warmup = 0;
         rig.steps = 1;
         ring_rig_run(&rig);
         float *want = ring_rig_want(&rig, 1, true), *grad = calloc(n, sizeof(float));
-        double *magnitude = calloc(n, sizeof(double));
+        _cleanup_(freep) double *magnitude = calloc(n, sizeof(double));
         for (uint32_t r = 0; r < ranks; r++) {
             rig_gradient(grad, n, r, 0);
             for (size_t i = 0; i < n; i++) {
@@ -148,8 +144,6 @@ TEST(equals_one_process_within_rounding)
         }
         free(want);
         free(grad);
-        free(magnitude);
-        ring_rig_done(&rig);
     }
     print_message("# %zu floats differ\n", n_different);
     assert_true(n_different > 0); /* or the orders were not compared */
@@ -175,7 +169,7 @@ TEST(overlaps)
         rig_init_params(params[i], n);
     }
     for (uint64_t step = 0; step < 3; step++) {
-        float *want = ring_rig_want(&rig, step + 1, false);
+        _cleanup_(freep) float *want = ring_rig_want(&rig, step + 1, false);
         for (uint32_t i = 0; i < RANKS; i++) {
             rig_gradient(final[i], n, i, step);
             memset(grads[i], 0xff, n * sizeof(float)); /* NaN */
@@ -202,7 +196,6 @@ TEST(overlaps)
             assert_memory_equal(params[i], want, n * sizeof(float));
             assert_true(times.receive_ns > 0);
         }
-        free(want);
     }
     x[0]->ops->free(x[0]); /* without a goodbye: it gives up */
     assert_true(x[1]->ops->barrier(x[1], &err) < 0);
@@ -239,7 +232,7 @@ TEST(a_late_rank_is_waited_for)
         assert_int_equal(x[i]->ops->begin(x[i], grads[i], params[i], &err), 0);
         x[i]->ops->ready(x[i], 0);
     }
-    float *want = ring_rig_want(&rig, 1, false);
+    _cleanup_(freep) float *want = ring_rig_want(&rig, 1, false);
     for (uint32_t i = 0; i < RANKS; i++) {
         struct exchange_times times;
         assert_int_equal(x[i]->ops->end(x[i], &times, &err), 0);
@@ -250,7 +243,6 @@ TEST(a_late_rank_is_waited_for)
         free(grads[i]);
         free(params[i]);
     }
-    free(want);
 }
 
 /* One worker does something wrong: what it says itself, and that all others name the culprit. */
@@ -394,7 +386,7 @@ TEST(strangers_change_nothing)
             assert_int_equal(r, 0);
         }
     }
-    float *want = ring_rig_want(&rig, 2, false);
+    _cleanup_(freep) float *want = ring_rig_want(&rig, 2, false);
     for (uint32_t i = 0; i < 2; i++) {
         assert_memory_equal(params[i], want, sizeof(params[i]));
         x[i]->ops->free(x[i]);
@@ -402,7 +394,6 @@ TEST(strangers_change_nothing)
     while (n_fds > 0) {
         (void)close(fds[--n_fds]);
     }
-    free(want);
 }
 
 /* What is no number goes round as it is: it spoils its own place at all workers, and no other. */
@@ -414,7 +405,7 @@ TEST(gradients_that_are_no_numbers)
     struct err err = {0};
     float grads[RANKS][N], params[RANKS][N];
     ring_rig_init(&rig, N, RANKS, 256);
-    float *want = ring_rig_want(&rig, 1, false);
+    _cleanup_(freep) float *want = ring_rig_want(&rig, 1, false);
     for (uint32_t i = 0; i < RANKS; i++) {
         rig_init_params(params[i], N);
         rig_gradient(grads[i], N, i, 0);
@@ -442,7 +433,6 @@ TEST(gradients_that_are_no_numbers)
             assert_memory_equal(&params[0][at], &want[at], sizeof(want[at]));
         }
     }
-    free(want);
 }
 
 /* A second worker/1 comes when the ring is closed: it is told so, and the ring goes on. */

@@ -7,30 +7,18 @@ test_ring_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from worker_gang import SHORT, Ring, seconds_since, signal, time
+from worker_gang import NOTICED, SHORT, Ring, signal
 from tap import Tap
 
 TRANSPORT = sys.argv[1]
-# How it is noticed: at once who is killed, after a while who is stopped. How long it takes here depends on the machine.
-NOTICED = {signal.SIGKILL: "closed the connection early", signal.SIGSTOP: "silent for"}
 ROWS = [(4, "worker/1", signal.SIGKILL), (2, "worker/0", signal.SIGKILL), (4, "worker/2", signal.SIGSTOP)]
 
 
 def fault(row):
-    """(seconds to the last exit, the others' ends, the end of a woken victim or None)"""
     n, victim, number = row
     limit = SHORT if number == signal.SIGSTOP else []
     with Ring(n, ["--steps", 100000, "--transport", TRANSPORT, *limit]) as ring:
-        ring["worker/0"].wait_for("step", 4)
-        begin = time.monotonic()
-        ring[victim].signal(number)
-        others = ring.end([name for name in ring.replicas if name != victim])
-        took_s = seconds_since(begin)
-        woken = None
-        if number == signal.SIGSTOP:
-            ring[victim].signal(signal.SIGCONT)
-            woken = ring[victim].end()
-        return took_s, others, woken
+        return ring.strike(victim, number)
 
 
 def check_end(tap):

@@ -314,12 +314,11 @@ static int64_t time_to_read_parts(void)
     be_dialled(&next, &rig, 2);
     dial(&prev, &rig, 0);
     say(&next, FRAME_WELCOME, NULL, 0);
-    uint8_t *bytes = first_gradient(&prev, &rig, &len);
+    _cleanup_(freep) uint8_t *bytes = first_gradient(&prev, &rig, &len);
     const int64_t begin_ns = clock_monotonic_ns();
     send_part(prev.conn.fd, bytes, len / 2);
     send_part(prev.conn.fd, bytes + len / 2, len / 4);
     const int64_t took_ns = clock_monotonic_ns() - begin_ns;
-    free(bytes);
     conn_close(&prev.conn);
     conn_close(&next.conn);
     assert_true(x->ops->barrier(x, &err) < 0);

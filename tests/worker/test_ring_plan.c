@@ -24,9 +24,9 @@ static void each_plan(void (*check)(const struct slices *s))
 static void check_way(const struct slices *s)
 {
     const uint32_t n_hops = ring_n_hops(s);
-    uint8_t *n_sent = calloc(s->n, 1);
+    _cleanup_(freep) uint8_t *n_sent = calloc(s->n, 1);
     for (uint32_t rank = 0; rank < s->n_servers; rank++) {
-        uint8_t *is_sent = calloc(s->n, 1);
+        _cleanup_(freep) uint8_t *is_sent = calloc(s->n, 1);
         const uint32_t prev = ring_prev(s->n_servers, rank);
         for (uint32_t k = 0; k < n_hops; k++) {
             const struct ring_hop hop = ring_hop_at(s, rank, k);
@@ -44,12 +44,10 @@ static void check_way(const struct slices *s)
             is_sent[hop.slice] = 1;
             n_sent[hop.slice]++;
         }
-        free(is_sent);
     }
     for (uint32_t i = 0; i < s->n; i++) {
         assert_int_equal(n_sent[i], s->n_servers - 1);
     }
-    free(n_sent);
 }
 
 TEST(every_slice_goes_round_once)

@@ -61,7 +61,7 @@ static void moments(const float *x, size_t n, double *ret_mean, double *ret_sd)
 TEST(distributions)
 {
     enum { N = 1000001 };
-    float *x = calloc(N, sizeof(*x));
+    _cleanup_(freep) float *x = calloc(N, sizeof(*x));
     struct rng_key key = {.seed = 1, .stream = 2};
     double mean, sd;
 
@@ -80,7 +80,6 @@ TEST(distributions)
         beyond += fabsf(x[i]) > 0.2f;
     }
     assert_true(fabs((double)beyond / N - 0.0455) < 1.1e-3);
-    free(x);
 }
 
 /* The two normals that one pair of words makes: as independent as any. */
@@ -116,7 +115,7 @@ TEST(permutations)
     static const uint64_t sizes[] = {1, 2, 3, 4, 5, 10, 63, 1000, 4096, 10001};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         uint64_t n = sizes[i], fixed = 0;
-        char *seen = calloc(n, 1);
+        _cleanup_(freep) char *seen = calloc(n, 1);
         for (uint64_t j = 0; j < n; j++) {
             uint64_t to = rng_permute((struct rng_key){.seed = 1, .stream = n}, j, n);
             assert_true(to < n);
@@ -125,7 +124,6 @@ TEST(permutations)
             fixed += to == j;
         }
         assert_true(n < 10 || fixed < 8); /* one is expected */
-        free(seen);
     }
 }
 
@@ -154,12 +152,11 @@ TEST(permutations_mix)
 TEST(streams_differ)
 {
     enum { N = 4096 };
-    uint64_t *ids = calloc(N, sizeof(*ids));
+    _cleanup_(freep) uint64_t *ids = calloc(N, sizeof(*ids));
     for (uint32_t i = 0; i < N; i++) {
         ids[i] = rng_stream(i % 4, i / 4 % 32, i / 128);
         for (uint32_t j = 0; j < i; j++) {
             assert_true(ids[i] != ids[j]);
         }
     }
-    free(ids);
 }

@@ -49,7 +49,7 @@ TEST(precedence)
          3},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct role_env e;
+        _cleanup_(role_env_done) struct role_env e;
         struct err err;
         int r = read_env(ROLE_TRAINER, rows[i].words, rows[i].variables, &e, &err);
         print_message("# row '%s': %s\n", rows[i].name, err.msg);
@@ -57,7 +57,6 @@ TEST(precedence)
         assert_int_equal(e.seed, rows[i].seed);
         assert_int_equal(e.steps, rows[i].steps);
         assert_int_equal(e.exchange, EXCHANGE_NONE);
-        role_env_done(&e);
     }
 }
 
@@ -372,13 +371,12 @@ TEST(addresses_in_their_order)
                                                  "3"};
     static const struct setting none[1] = {{0}};
     static const char *const ports[] = {"1", "2", "3"};
-    struct role_env e;
+    _cleanup_(role_env_done) struct role_env e;
     struct err err;
     assert_int_equal(read_env(ROLE_TRAINER, words, none, &e, &err), 0);
     for (size_t i = 0; i < N_ROWS(ports); i++) {
         assert_string_equal(e.peer_addrs[i].port, ports[i]);
     }
-    role_env_done(&e);
 }
 
 TEST(addresses_of_a_pattern)
@@ -386,13 +384,12 @@ TEST(addresses_of_a_pattern)
     static const char *const words[MAX_WORDS] = {"--pservers", "20"};
     static const struct setting pattern[] = {
         {"BENCHD_PSERVER_ADDRS", "p0t1a0-pserver-{0..19}.sample:7164"}, {NULL, NULL}};
-    struct role_env e;
+    _cleanup_(role_env_done) struct role_env e;
     struct err err;
     assert_int_equal(read_env(ROLE_TRAINER, words, pattern, &e, &err), 0);
     assert_string_equal(e.peer_addrs[0].host, "p0t1a0-pserver-0.sample");
     assert_string_equal(e.peer_addrs[19].host, "p0t1a0-pserver-19.sample");
     assert_string_equal(e.peer_addrs[19].port, "7164");
-    role_env_done(&e);
 }
 
 /* What makes two processes replicas of one trial, and what keeps them apart. */
@@ -422,7 +419,7 @@ TEST(identity)
     uint8_t first[AUTH_DIGEST_SIZE] = {0};
     uint64_t run = 0;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct role_env e;
+        _cleanup_(role_env_done) struct role_env e;
         struct err err;
         uint8_t digest[AUTH_DIGEST_SIZE];
         print_message("# row '%s'\n", rows[i].name);
@@ -438,6 +435,5 @@ TEST(identity)
         assert_int_equal(id.index, rows[i].index);
         assert_int_equal(id.attempt, rows[i].attempt);
         assert_int_equal(id.role, ROLE_TRAINER);
-        role_env_done(&e);
     }
 }

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -137,7 +136,7 @@ static int ask_often(int n_turns, const struct auth_key *key, uint32_t self, uin
                      const struct shm_layout *layout, struct shm_segment *ret, int *ret_doorbell_fd,
                      struct err *err)
 {
-    struct shm_ask ask = SHM_ASK_INIT;
+    _cleanup_(shm_ask_done) struct shm_ask ask = SHM_ASK_INIT;
     int r = 0;
     for (int i = 0; i < n_turns && r == 0; i++) {
         r = shm_ask_turn(&ask, key, self, to, layout, ret, ret_doorbell_fd, err);
@@ -147,7 +146,6 @@ static int ask_often(int n_turns, const struct auth_key *key, uint32_t self, uin
         }
     }
     assert_true(r == 0 || ask.fd < 0);
-    shm_ask_done(&ask);
     return r;
 }
 
@@ -197,7 +195,7 @@ TEST(who_knows_the_secret_gets_it)
     };
     static const int wants[KINDS] = {1, -ENOENT, -ENOENT, -ENOENT, -ENOENT, 0, 0, -EPROTO};
     const struct shm_layout layout = shm_layout_of(1000, 3), other = shm_layout_of(1 << 20, 3);
-    struct giver g = {.self = 2};
+    _cleanup_(giver_done) struct giver g = {.self = 2};
     giver_init(&g, &layout);
     for (int kind = 0; kind < KINDS; kind++) {
         uint8_t secret[AUTH_SECRET_SIZE];
@@ -231,7 +229,6 @@ TEST(who_knows_the_secret_gets_it)
             shm_segment_done(&s);
         }
     }
-    giver_done(&g);
 }
 
 /* Then the socket is not polled for a while. */
@@ -546,9 +543,9 @@ TEST(the_same_bits)
         {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_SHARED_MEMORY, false},
         {EXCHANGE_TRANSPORT_SHARED_MEMORY, EXCHANGE_TRANSPORT_SHARED_MEMORY, true},
     };
-    float *first = calloc(N, sizeof(float)), *params = calloc(N, sizeof(float));
+    _cleanup_(freep) float *first = calloc(N, sizeof(float)), *params = calloc(N, sizeof(float));
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct ring_rig rig;
+        _cleanup_(ring_rig_done) struct ring_rig rig;
         struct exchange *x[RING_MAX];
         ring_rig_init(&rig, N, 3, 0);
         open_ring(&rig, x, rows[i].asked);
@@ -565,10 +562,7 @@ TEST(the_same_bits)
             assert_int_equal(m.grads != NULL, rows[i].asked != EXCHANGE_TRANSPORT_TCP);
             x[k]->ops->free(x[k]);
         }
-        ring_rig_done(&rig);
     }
-    free(first);
-    free(params);
 }
 
 /* Nobody can ask a rank of this ring any more. */
@@ -588,7 +582,7 @@ static void check_nobody_gives(const struct ring_rig *rig, uint32_t rank)
 TEST(without_a_common_memory_it_is_tcp)
 {
     enum { N = 5000 };
-    struct ring_rig rig;
+    _cleanup_(ring_rig_done) struct ring_rig rig;
     struct exchange *x[RING_MAX];
     ring_rig_init(&rig, N, 3, 0);
     rig.transport = EXCHANGE_TRANSPORT_AUTO;
@@ -616,13 +610,12 @@ TEST(without_a_common_memory_it_is_tcp)
     (void)close(fd);
     free(params);
     free(want);
-    ring_rig_done(&rig);
 }
 
 /* Whoever insists on shared memory ends, with the reason. */
 TEST(insisting)
 {
-    struct ring_rig rig;
+    _cleanup_(ring_rig_done) struct ring_rig rig;
     ring_rig_init(&rig, 5000, 3, 0);
     rig.transport = EXCHANGE_TRANSPORT_SHARED_MEMORY;
     const struct exchange_ring_params p = ring_rig_params(&rig, 1);
@@ -644,5 +637,4 @@ TEST(insisting)
     }
     assert_true(is_13);
     (void)close(fd);
-    ring_rig_done(&rig);
 }

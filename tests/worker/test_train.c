@@ -153,7 +153,7 @@ static struct seen read_records(const char *out)
 {
     struct seen seen = {0};
     for (const char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1) {
-        struct record r;
+        _cleanup_(record_done) struct record r;
         struct err err = {0};
         if (record_read(line, strcspn(line, "\n"), &r, &err) != 1) {
             fail_msg("not a record: '%s': %s", line, err.msg);
@@ -168,7 +168,6 @@ static struct seen read_records(const char *out)
         } else if (r.type == RECORD_SUMMARY) {
             see_summary(&seen, &r.summary);
         }
-        record_done(&r);
     }
     return seen;
 }

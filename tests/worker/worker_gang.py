@@ -19,6 +19,8 @@ PATIENCE_S = 120  # for what only a crawling machine delays
 HEALTHY = {"BENCHD_PEER_TIMEOUT_S": "60"}
 LOST_S = 15
 SHORT = ["--peer-timeout-s", LOST_S]
+# How it is noticed: at once who is killed, after a while who is stopped. How long it takes here depends on the machine.
+NOTICED = {signal.SIGKILL: "closed the connection early", signal.SIGSTOP: "silent for"}
 
 
 # A loopback address of this process alone: a port that is only known to be free may be another's by the
@@ -152,6 +154,18 @@ class Gang:
     def end(self, names=None, timeout_s=PATIENCE_S):
         return {n: self.replicas[n].end(timeout_s) for n in names or self.replicas}
 
+    def strike(self, victim, number):
+        """In the fifth step: (seconds to the last exit, the others' ends, the end of a woken victim or None)"""
+        next(r for name, r in self.replicas.items() if not name.startswith("pserver")).wait_for("step", 4)
+        begin = time.monotonic()
+        self[victim].signal(number)
+        others = self.end([n for n in self.replicas if n != victim])
+        took_s = seconds_since(begin)
+        if number != signal.SIGSTOP:
+            return took_s, others, None
+        self[victim].signal(signal.SIGCONT)
+        return took_s, others, self[victim].end()
+
 
 class Ring(Gang):
     """The workers of one trial, without servers."""
@@ -170,4 +184,4 @@ def seconds_since(begin):
     return time.monotonic() - begin
 
 
-__all__ = ["HOST", "LOST_S", "PATIENCE_S", "SHORT", "Gang", "Replica", "Ring", "ROOT", "WORKER", "environment", "own_ports", "seconds_since", "signal", "time"]
+__all__ = ["HOST", "LOST_S", "NOTICED", "PATIENCE_S", "SHORT", "Gang", "Replica", "Ring", "ROOT", "WORKER", "environment", "own_ports", "seconds_since", "signal", "time"]

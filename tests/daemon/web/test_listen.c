@@ -8,7 +8,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "daemon/web/web.h"
-#include "store/store.h"
+#include "tests/store/store_folder.h"
 
 /* A server over an empty store. */
 struct rig {
@@ -20,10 +20,7 @@ struct rig {
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
-    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-listen-XXXXXX");
-    assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    rig->store = store_in_folder(rig->folder, rig->url);
     rig->view = daemon_view_new();
     return rig;
 }
@@ -31,15 +28,9 @@ static struct rig *rig_new(void)
 static void rig_freep(struct rig **p)
 {
     struct rig *rig = *p;
-    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     daemon_view_free(rig->view);
     store_close(rig->store);
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        char path[96];
-        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
-        (void)unlink(path); /* not all of them are left */
-    }
-    assert_int_equal(rmdir(rig->folder), 0);
+    store_folder_remove(rig->folder);
     free(rig);
 }
 

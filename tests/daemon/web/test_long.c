@@ -1,7 +1,6 @@
 /* Documents of a large run: they have the bytes that they would have if they were made as a whole,
  * and are never in memory as a whole. */
 #include <malloc.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -12,6 +11,7 @@
 #include "result_fixture.h"
 #include "store/run_document.h"
 #include "tests/report/sheet_as.h"
+#include "tests/store/store_folder.h"
 
 enum { SIDE = 20, POINTS = SIDE * SIDE, TRIALS = 3, PAD_BYTES = 4000 };
 #define DOCUMENT_MIN_BYTES (3 << 20)
@@ -48,11 +48,8 @@ static struct run_row row_of(const struct rig *rig)
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
-    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-long-XXXXXX");
-    assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
-    struct buf sweep = BUF_INIT;
+    rig->store = store_in_folder(rig->folder, rig->url);
+    _cleanup_(buf_done) struct buf sweep = BUF_INIT;
     static const char *const names[] = {"batch_size", "threads"};
     buf_puts(&sweep, "{grid: {pservers: [1], trainers: [1]");
     for (int axis = 0; axis < 2; axis++) {
@@ -65,7 +62,6 @@ static struct rig *rig_new(void)
     buf_puts(&sweep, "}}");
     fixture_init(&rig->run, buf_cstr(&sweep),
                  "  baseline: {kind: Point, where: {batch_size: 1}}\n  repeats: {min: 3}\n", 8);
-    buf_done(&sweep);
     struct run_row row = row_of(rig);
     assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
     assert_int_equal(rig->store->ops->put_status(rig->store, row.uid, &row.status, NULL), 0);
@@ -93,15 +89,9 @@ static struct rig *rig_new(void)
 static void rig_freep(struct rig **p)
 {
     struct rig *rig = *p;
-    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     store_close(rig->store);
     fixture_done(&rig->run);
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        char path[96];
-        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
-        (void)unlink(path); /* not all of them are left */
-    }
-    assert_int_equal(rmdir(rig->folder), 0);
+    store_folder_remove(rig->folder);
     free(rig);
 }
 
@@ -168,30 +158,26 @@ TEST(results)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     _cleanup_(freep) char *text = make(rig, api_results);
-    struct buf whole = BUF_INIT;
+    _cleanup_(buf_done) struct buf whole = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&rig->run, RUN_SUCCEEDED), &whole, SHEET_JSON);
     assert_same(text, buf_cstr(&whole));
-    buf_done(&whole);
 }
 
 TEST(attempts)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     _cleanup_(freep) char *text = make(rig, api_attempts);
-    struct run_row row;
-    struct attempt_row *rows;
+    _cleanup_(run_row_done) struct run_row row;
+    _cleanup_(freep) struct attempt_row *rows;
     size_t n;
     struct store *s = rig->store;
     assert_int_equal(s->ops->get_run(s, rig->run.def->uid, &row, NULL), 0);
     assert_int_equal(s->ops->list_attempts(s, row.uid, &rows, &n, NULL), 0);
-    json_t *document = run_document_to_json(&row, rows, n, NULL, 0);
+    _cleanup_(json_decrefp) json_t *document = run_document_to_json(&row, rows, n, NULL, 0);
     _cleanup_(freep) char *dump = json_dumps(document, JSON_INDENT(2));
     _cleanup_(freep) char *whole = xasprintf("%s\n", dump);
     assert_same(text, whole);
-    json_decref(document);
     for (size_t i = 0; i < n; i++) {
         attempt_row_done(&rows[i]);
     }
-    free(rows);
-    run_row_done(&row);
 }

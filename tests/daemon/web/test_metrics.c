@@ -56,21 +56,20 @@ TEST(test_sample)
         {"empty", "", 1, "x_total{l=\"\"} 1\n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         struct expo e = {.out = &out, .family = &counter};
         const struct expo_label label = {"l", rows[i].label};
         expo_sample(&e, &label, 1, rows[i].value);
         if (!str_eq(buf_cstr(&out), rows[i].expected)) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].expected, buf_cstr(&out));
         }
-        buf_done(&out);
     }
 }
 
 TEST(test_heads)
 {
     static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
     expo_begin(&e, &counter);
     expo_end(&e);
@@ -81,7 +80,6 @@ TEST(test_heads)
     expo_sample(&e, NULL, 0, 3);
     expo_end(&e);
     assert_string_equal(buf_cstr(&out), "# HELP x Things.\n# TYPE x counter\nx_total 3\n# EOF\n");
-    buf_done(&out);
 }
 
 TEST(test_wants_run)
@@ -140,7 +138,7 @@ static struct daemon_facts no_facts;
 TEST(test_heads_of_the_page)
 {
     const struct metrics_input in = {.version = "1", .facts = &no_facts};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     size_t n = 0;
     metrics_write(&in, EXPO_TEXT, &out);
     for (const char *at = buf_cstr(&out); (at = strstr(at, "# HELP ")) != NULL; at++, n++) {
@@ -159,7 +157,6 @@ TEST(test_heads_of_the_page)
         }
     }
     assert_true(n > 0);
-    buf_done(&out);
 }
 
 #define MANY 20
@@ -275,7 +272,7 @@ TEST(test_unknown_is_absent)
                                     .wait = &no_wait};
     const struct metrics_input in = {
         .version = "1", .facts = &no_facts, .look_age_s = NAN, .runs = &run, .n_runs = 1};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);
     assert_has(buf_cstr(&out), "\nbench_point_throughput_samples_per_second{");
     static const char *const absent[] = {
@@ -294,7 +291,6 @@ TEST(test_unknown_is_absent)
     for (size_t i = 0; i < N_ROWS(absent); i++) {
         assert_has_not(buf_cstr(&out), absent[i]);
     }
-    buf_done(&out);
 }
 
 TEST(test_limits)
@@ -362,14 +358,13 @@ TEST(test_histogram)
     for (size_t i = 0; i < N_ROWS(times_ms); i++) {
         histogram_add(&h, times_ms[i] * 1000000);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
     const struct expo_label label = {"l", "a"};
     expo_begin(&e, &family);
     expo_histogram(&e, &label, 1, &h);
     assert_string_equal(buf_cstr(&out), expected);
     assert_int_equal(e.n_series, HISTOGRAM_N_BOUNDS + 3);
-    buf_done(&out);
 }
 
 /* Which series says what: a figure in the wrong family would pass every other test. */
@@ -392,7 +387,7 @@ TEST(test_the_daemon)
     histogram_add(&f.store.statements, 3000000);
     histogram_add(&f.turns, 500000000);
     const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);
     static const char *const lines[] = {
         "benchd_leader 1",
@@ -423,7 +418,6 @@ TEST(test_the_daemon)
     }
     assert_has_not(buf_cstr(&out), "\nbenchd_runs{phase=\"Failed\"}");
     assert_has_not(buf_cstr(&out), "\nbenchd_runs_finished_total{phase=\"Queued\"}");
-    buf_done(&out);
 }
 
 TEST(test_answers)
@@ -433,10 +427,9 @@ TEST(test_answers)
     for (size_t i = 0; i < N_ROWS(codes); i++) {
         web_stats_count(&in.web, codes[i]);
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"200\"} 2\n");
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"404\"} 1\n");
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"500\"} 2\n");
-    buf_done(&out);
 }

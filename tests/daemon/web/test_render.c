@@ -15,7 +15,7 @@
 #include "daemon/web/web.h"
 #include "fake_daemon.h"
 #include "result_fixture.h"
-#include "store/store.h"
+#include "tests/store/store_folder.h"
 
 #define S_NS INT64_C(1000000000)
 #define WAITING 5 /* jobs of a rig's renderer */
@@ -130,10 +130,7 @@ static void put(struct rig *rig)
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
-    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-render-XXXXXX");
-    assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    rig->store = store_in_folder(rig->folder, rig->url);
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 3}\n",
                  8);
     put(rig);
@@ -165,18 +162,12 @@ static struct rig *rig_with_renderer(bool counts_submitter)
 static void rig_freep(struct rig **p)
 {
     struct rig *rig = *p;
-    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     renderer_free(rig->renderer);
     fake_daemon_done(&rig->daemon);
     daemon_view_free(rig->view);
     store_close(rig->store);
     fixture_done(&rig->run);
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        char path[96];
-        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
-        (void)unlink(path); /* not all of them are left */
-    }
-    assert_int_equal(rmdir(rig->folder), 0);
+    store_folder_remove(rig->folder);
     free(rig);
 }
 

@@ -1,6 +1,5 @@
 /* The handlers over a real store, without HTTP: what they answer to whom. */
 #include <math.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -14,6 +13,7 @@
 #include "result_fixture.h"
 #include "store/run_document.h"
 #include "tests/report/sheet_as.h"
+#include "tests/store/store_folder.h"
 
 #define RUN "demo-7k3fq"
 
@@ -63,10 +63,7 @@ static void put_run(struct rig *rig)
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
-    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-web-XXXXXX");
-    assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    rig->store = store_in_folder(rig->folder, rig->url);
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
     rig->status = (struct run_status){
@@ -103,19 +100,13 @@ static struct rig *rig_new(void)
 static void rig_freep(struct rig **p)
 {
     struct rig *rig = *p;
-    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     site_done(&rig->site);
     fake_daemon_done(&rig->daemon);
     daemon_view_free(rig->view);
     store_close(rig->store);
     fixture_done(&rig->run);
     buf_done(&rig->res.body);
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        char path[96];
-        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
-        (void)unlink(path); /* not all of them are left */
-    }
-    assert_int_equal(rmdir(rig->folder), 0);
+    store_folder_remove(rig->folder);
     free(rig);
 }
 
@@ -219,14 +210,13 @@ TEST(test_errors)
          "unknown argument 'points'; use point, trial, attempt, role or index"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *document = get_json(rig, rows[i].url, rows[i].code);
+        _cleanup_(json_decrefp) json_t *document = get_json(rig, rows[i].url, rows[i].code);
         assert_int_equal(json_object_size(document), 2);
         assert_int_equal(json_integer_value(json_object_get(document, "code")), rows[i].code);
         const char *message = json_string_value(json_object_get(document, "message"));
         if (!str_eq(message, rows[i].message)) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].url, rows[i].message, message);
         }
-        json_decref(document);
     }
 }
 
@@ -326,8 +316,8 @@ TEST(test_attempts)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char url[128];
         (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/attempts%s", rows[i].args);
-        json_t *document = get_json(rig, url, rows[i].code);
-        struct run_document d = {0};
+        _cleanup_(json_decrefp) json_t *document = get_json(rig, url, rows[i].code);
+        _cleanup_(run_document_done) struct run_document d = {0};
         struct err err = {0};
         if (rows[i].code == 200 && run_document_from_json(document, &d, &err) < 0) {
             fail_msg("%s: %s", url, err.msg);
@@ -339,8 +329,6 @@ TEST(test_attempts)
             assert_string_equal(d.attempts[0].error, "trainer/1: <script>alert(1)</script>?");
         }
         assert_int_equal(d.n_events, rows[i].code == 200 ? 1 : 0);
-        run_document_done(&d);
-        json_decref(document);
     }
 }
 
@@ -348,12 +336,11 @@ TEST(test_attempts)
 TEST(test_results)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
-    struct buf expected = BUF_INIT;
+    _cleanup_(buf_done) struct buf expected = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&rig->run, RUN_RUNNING), &expected, SHEET_JSON);
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
     make_live(rig, true); /* the daemon's definition instead of the stored one */
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
-    buf_done(&expected);
 }
 
 TEST(test_logs)
@@ -546,7 +533,7 @@ TEST(test_html_history)
 /* Lines of which the log has many: which are shown, and which is the one of the failure. */
 TEST(test_log_window)
 {
-    struct buf many = BUF_INIT;
+    _cleanup_(buf_done) struct buf many = BUF_INIT;
     for (unsigned i = 1; i <= 10000; i++) {
         buf_printf(&many, "this is line %u\n", i);
     }
@@ -579,7 +566,6 @@ TEST(test_log_window)
             assert_int_equal(strncmp(rows[i].text + w.from_byte, begin, strlen(begin)), 0);
         }
     }
-    buf_done(&many);
 }
 
 /* A scrape of the same state does not read the store; a trial more does. */

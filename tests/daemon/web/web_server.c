@@ -93,9 +93,9 @@ static void add_long_names(struct served *s)
 static int add_big_log(struct served *s, struct err *err)
 {
     s->daemon.facts.runs[RUN_RUNNING] = 0;
-    char *text = xmalloc(BIG_LOG);
+    _cleanup_(freep) char *text = xmalloc(BIG_LOG);
     memset(text, 'x', BIG_LOG);
-    struct attempt_row row = {.id.number = 7, .outcome = ATTEMPT_VOID};
+    _cleanup_(attempt_row_done) struct attempt_row row = {.id.number = 7, .outcome = ATTEMPT_VOID};
     const struct replica_id id = {.attempt.number = 7, .role = ROLE_TRAINER};
     const struct replica_log log = {id, text, BIG_LOG};
     char *environment = xasprintf("{\"pad\":\"%.*s\"}", BIG_TEXT, text);
@@ -103,10 +103,7 @@ static int add_big_log(struct served *s, struct err *err)
         (struct replica_row){.id = id, .log_bytes = BIG_LOG, .environment_json = environment};
     struct store *store = s->store;
     const struct trial_terms terms = run_def_terms(s->defs[0], 0);
-    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &terms, &log, 1, NULL, err);
-    attempt_row_done(&row);
-    free(text);
-    return r;
+    return store->ops->save_attempt(store, s->rows[0].uid, &row, &terms, &log, 1, NULL, err);
 }
 
 static void unload(struct served *s)

@@ -1,0 +1,29 @@
+/* A store in a folder of its own, for tests of what stands above the store. */
+#pragma once
+
+#include <unistd.h>
+
+#include "tests/test.h"
+#include "store/store.h"
+
+static inline struct store *store_in_folder(char folder[static 64], char url[static 96])
+{
+    (void)snprintf(folder, 64, "/tmp/benchd-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(url, 96, "sqlite:%s/results.db", folder);
+    struct store *s = NULL;
+    assert_int_equal(store_open(url, true, &s, NULL), 0);
+    return s;
+}
+
+/* After the store was closed. No claim may be left. */
+static inline void store_folder_remove(const char *folder)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < N_ROWS(ends); i++) {
+        char path[96];
+        (void)snprintf(path, sizeof(path), "%s/results.db%s", folder, ends[i]);
+        (void)unlink(path); /* not all of them are left */
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
