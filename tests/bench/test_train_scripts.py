@@ -22,10 +22,13 @@ from unittest import mock
 import bench_case
 
 
-def script(profile):
-    """Its train.py as a module; nothing of a framework is imported."""
-    path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
-    spec = importlib.util.spec_from_file_location(f"train_{profile}", path)
+sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles"))
+
+
+def script(profile, name="train"):
+    """Its program as a module; nothing of a framework is imported."""
+    path = bench_case.ROOT / "benchmarks" / "profiles" / profile / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_{profile}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -133,11 +136,7 @@ class FleetX(unittest.TestCase):
     """train_fleetx.py of PyTorch, and what both print; cli/frameworks runs the networks and the servers."""
 
     def module(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_fleetx.py"
-        spec = importlib.util.spec_from_file_location("train_fleetx", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return script("pytorch", "train_fleetx")
 
     def test_lines_are_those_of_fleetx(self):
         """Of the steps behind the warm-up, with the mean rate of them all."""
@@ -298,26 +297,26 @@ class TensorFlow(unittest.TestCase):
     def test_it_has_onednn_on_every_cpu(self):
         """By itself TensorFlow leaves it off without AVX-512 VNNI, and a peer that is a third as fast as it can be says nothing."""
         with mock.patch.dict(os.environ, clear=True):
-            script("tensorflow").prepare(mock.Mock())
+            script("tensorflow", "training").prepare(mock.Mock())
             self.assertEqual("1", os.environ["TF_ENABLE_ONEDNN_OPTS"])
         with mock.patch.dict(os.environ, {"TF_ENABLE_ONEDNN_OPTS": "0"}, clear=True):
-            script("tensorflow").prepare(mock.Mock())
+            script("tensorflow", "training").prepare(mock.Mock())
             self.assertEqual("0", os.environ["TF_ENABLE_ONEDNN_OPTS"])  # who sets it means it
 
     def test_a_step_is_done_when_every_trainer_did_one(self):
         """Two trainers, in no order: the second one to end counts, with its loss."""
         stamps, losses = [10.5, 10.1, 10.2, 10.9], [4.0, 1.0, 2.0, 8.0]
-        steps = script("tensorflow").timed_steps(stamps, losses, 2, 10.0)
+        steps = script("tensorflow", "servers").timed_steps(stamps, losses, 2, 10.0)
         self.assertEqual([(200, 2.0), (900, 8.0)], [(round(ns / 1e6), loss) for ns, loss in steps])
 
     def test_the_coordinator_has_the_last_mail(self):
         """It ends with it: a trainer whose mail came later waited for ever, on a machine that was busy."""
-        tasks = script("tensorflow").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
+        tasks = script("tensorflow", "servers").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
         self.assertEqual([("worker", 1, "b:2"), ("ps", 0, "c:3"), ("worker", 0, "a:1")], tasks)
 
     def test_the_others_outlive_the_coordinator(self):
         """What ends before has not answered the last mail, and the coordinator waits for that answer."""
-        module = script("tensorflow")
+        module = script("tensorflow", "servers")
         listener = socket.create_server(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         timer = threading.Timer(0.3, listener.close)
@@ -330,7 +329,7 @@ class TensorFlow(unittest.TestCase):
 
     def test_a_coordinator_that_fails_ends_the_process(self):
         said, ended = mock.Mock(), mock.Mock()
-        module = script("tensorflow")
+        module = script("tensorflow", "servers")
         with mock.patch.object(module.os, "_exit", ended):
             module.end_with(said, lambda: 1 // 0)
         self.assertIn("by zero", said.fail.call_args.args[1])

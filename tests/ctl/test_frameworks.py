@@ -44,7 +44,7 @@ class Frameworks(cli.CliCase):
         profile = SYSTEMS[system]
         if not INSTALLED[profile]:
             self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
-        result = json.loads(self.ctl("run", "vgg16-systems", "--systems", system, "--set", "batch_size=4", "--steps", "3",
+        result = json.loads(self.ctl("run", "vgg16-systems", "--systems", system, "--set", "batch_size=4", "--set", "pservers=2", "--steps", "3",
                                      "--repeats", "1", "--store", self.store, "-o", "json").stdout)
         self.assertEqual("Succeeded", result["phase"])
         (two,), (alone,) = result["points"], result["baselines"]
