@@ -82,14 +82,10 @@ class ImageNet(unittest.TestCase):
 
 
 class MlbenchResNet(unittest.TestCase):
-    """train_mlbench.py: the schedule of the task, and what is wrong with a variable; cli/frameworks runs it."""
+    """mlbench_resnet.py: the schedule of the task, and what is wrong with a variable; cli/frameworks runs it."""
 
     def module(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_mlbench.py"
-        spec = importlib.util.spec_from_file_location("train_mlbench", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return script(".", "mlbench_resnet")
 
     def test_the_learning_rate(self):
         """Of 4 workers with batches of 32: from that of one, over five epochs, to 0.05; a tenth after 82 and 109."""
@@ -119,17 +115,18 @@ class MlbenchResNet(unittest.TestCase):
                 self.assertEqual(said, str(raised.exception))
 
     def test_wrong_variables(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
         nets = "'resnet20', 'resnet20-v2', 'resnet32', 'resnet32-v2', 'resnet44', 'resnet44-v2', 'resnet56', 'resnet56-v2'"
         for variables, says in (({"EPOCHS": "0"}, "EPOCHS is '0'; write a number of 1 or more"),
                                 ({"NET": "resnet18"}, f"NET is 'resnet18'; this script has {nets} only"),
                                 ({"WIDTH": "-1"}, "WIDTH is '-1'; write a number of 1 or more"),
                                 ({"SAMPLES": "many"}, "SAMPLES is 'many'; write a number of 1 or more"),
                                 ({"SAMPLES": "31"}, "SAMPLES is 31, fewer than a batch of 32 for each worker")):
-            with self.subTest(variables):
-                done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
-                                      env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
-                self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
+            for profile in ("pytorch", "tensorflow"):
+                path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
+                with self.subTest(variables, profile=profile):
+                    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                                          env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
+                    self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
 
 
 class FleetX(unittest.TestCase):

@@ -4,8 +4,11 @@ shapes. Reads BENCHD_*, prints records.
 train.py [--precision fp32|bf16]      bf16: as mixed_bfloat16, weights stay fp32
 
 With exchange AllReduce the workers are a MultiWorkerMirroredStrategy (gRPC rings), with PServer the trainers and pservers
-an asynchronous ParameterServerStrategy (servers.py); both read TF_CONFIG too."""
+an asynchronous ParameterServerStrategy (servers.py); both read TF_CONFIG too.
+
+The models resnet20 to resnet56 are train_mlbench.py."""
 import argparse
+import os
 import pathlib
 import sys
 
@@ -88,6 +91,9 @@ def tensors(tf, replica):
 
 
 def main():
+    if os.environ.get("BENCHD_MODEL", "").startswith("resnet"):
+        import train_mlbench
+        return train_mlbench.main()
     parser = argparse.ArgumentParser()
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     args = parser.parse_args()

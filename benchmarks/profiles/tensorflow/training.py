@@ -1,5 +1,6 @@
 """What the programs of this profile share: how TensorFlow starts, layers, a step, and its forms of workers that exchange gradients."""
 import os
+import sys
 
 import benchd_replica as benchd
 
@@ -15,6 +16,7 @@ def prepare(replica):
 def load(replica):
     """TensorFlow, with the threads and the seed of the replica."""
     prepare(replica)
+    sys.path.remove(os.path.dirname(benchd.__file__))  # its folder jax would be JAX for Keras
     import tensorflow as tf
     tf.config.threading.set_intra_op_parallelism_threads(replica.threads)
     # A worker that waits for others holds one thread; with one alone no thread would answer them.
@@ -50,8 +52,11 @@ class Layers:
         running = [own_variable(tf, tf.zeros(width)), own_variable(tf, tf.ones(width))]
         return [self.variable(tf.ones(width)), self.variable(tf.zeros(width)), running]
 
-    def normalise(self, y, gamma, beta, running):
-        y, *now = self.tf.compat.v1.nn.fused_batch_norm(y, gamma, beta, epsilon=benchd.BN_EPSILON)
+    def normalise(self, y, gamma, beta, running, trains=True):
+        fused = self.tf.compat.v1.nn.fused_batch_norm
+        if not trains:
+            return fused(y, gamma, beta, *running, epsilon=benchd.BN_EPSILON, is_training=False)[0]
+        y, *now = fused(y, gamma, beta, epsilon=benchd.BN_EPSILON)
         for old, new in zip(running, now):
             old.assign_sub((1 - benchd.BN_KEEP) * (old - new))
         return y
@@ -66,12 +71,23 @@ def state(tf, params):
     return made
 
 
+def sgd(tf, params, momentum, decay, nesterov=False):
+    """The arithmetic of torch.optim.SGD."""
+    speeds = state(tf, params)
+
+    def apply(gradients, rate):
+        for param, speed, gradient in zip(params, speeds, gradients):
+            tf.raw_ops.ResourceApplyMomentum(var=param.handle, accum=speed.handle, lr=rate, momentum=momentum,
+                                             grad=gradient + decay * param, use_nesterov=nesterov)
+    return apply
+
+
 def make_update(tf, network, apply, combine=lambda gradients: gradients):
     """One step: forward, backward, `combine` and `apply` for gradients. Not a graph yet."""
-    def update(x, labels):
+    def update(x, labels, *rate):
         with tf.GradientTape() as tape:
             loss = network.loss(x, labels)
-        apply(combine(tape.gradient(loss, network.params)))
+        apply(combine(tape.gradient(loss, network.params)), *rate)
         return loss
 
     return update
