@@ -64,10 +64,10 @@ class PyTorch(unittest.TestCase):
 
 
 class ImageNet(unittest.TestCase):
-    """train_imagenet.py: what is wrong with a variable is said in a record; cli/frameworks runs it."""
+    """imagenet_data.py: what is wrong with a variable is said in a record; cli/frameworks runs it."""
 
-    def run_with(self, **variables):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+    def run_with(self, profile, **variables):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
         done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
                               env=os.environ | {"BENCHD_MODEL": "imagenet", **variables})
         return done.returncode, json.loads(done.stdout.splitlines()[0])["message"]
@@ -77,8 +77,14 @@ class ImageNet(unittest.TestCase):
                                 ({"DATA": "tape"}, "DATA is 'tape'; this script has 'synthetic', 'real' only"),
                                 ({"IMAGE_SIZE": "74"}, "IMAGE_SIZE is '74'; write a number of 75 or more"),
                                 ({"IMAGE_SIZE": "-99"}, "IMAGE_SIZE is '-99'; write a number of 75 or more")):
-            with self.subTest(variables):
-                self.assertEqual((2, says), self.run_with(**variables))
+            for profile in ("pytorch", "tensorflow"):
+                with self.subTest(variables, profile=profile):
+                    self.assertEqual((2, says), self.run_with(profile, **variables))
+
+    def test_an_exchange_that_a_program_lacks(self):
+        for profile, exchange, has in (("pytorch", "PServer", "AllReduce"), ("tensorflow", "AllReduce", "PServer")):
+            self.assertEqual((2, f"BENCHD_EXCHANGE is '{exchange}'; this profile has 'None', '{has}' only"),
+                             self.run_with(profile, BENCHD_EXCHANGE=exchange))
 
 
 class MlbenchResNet(unittest.TestCase):

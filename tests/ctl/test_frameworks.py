@@ -77,8 +77,8 @@ class Frameworks(cli.CliCase):
         """Inception v3 and ResNet-50, the whole networks, of tiny images and batches."""
         if not INSTALLED["pytorch"]:
             self.skipTest("pytorch is not installed: script/bench peers install pytorch")
-        words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
-                 "--repeats", "1"]
+        words = ["--set", "net=inception3,resnet50", "--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
+                 "--repeats", "1", "--systems", "pytorch-ddp"]
         result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
         if not os.path.isdir("/images"):  # a folder of somebody else
@@ -89,6 +89,18 @@ class Frameworks(cli.CliCase):
             found = json.loads(log.splitlines()[0])["environment"]
             self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
+
+    def test_parameter_servers_train_the_networks(self):
+        """One trainer alone and two with a server, each network, of images that the trainers decode."""
+        if not INSTALLED["tensorflow"]:
+            self.skipTest("tensorflow is not installed: script/bench peers install tensorflow")
+        words = ["--set", "net=inception3,resnet50", "--set", "image_size=75", "--set", "workers=2", "--set", "data=real", "--steps", "2",
+                 "--repeats", "1", "--systems", "tensorflow-ps"]
+        result = json.loads(self.ctl("run", "imagenet-2017", "--local", *words, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(("Succeeded", 2, 2), (result["phase"], len(result["points"]), len(result["baselines"])))
+        for point in result["points"] + result["baselines"]:
+            trained = [r["summary"] for r in point["trials"][0]["replicas"]["items"] if r["summary"]]
+            self.assertEqual([(2, 4)] * point["replicas"]["trainer"], [(s["steps"], s["samples"]) for s in trained])
 
     def test_images_are_decoded(self):
         """What is no JPEG is named: whoever only reads the bytes of a file would not know."""

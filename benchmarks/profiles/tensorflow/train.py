@@ -6,7 +6,7 @@ train.py [--precision fp32|bf16]      bf16: as mixed_bfloat16, weights stay fp32
 With exchange AllReduce the workers are a MultiWorkerMirroredStrategy (gRPC rings), with PServer the trainers and pservers
 an asynchronous ParameterServerStrategy (servers.py); both read TF_CONFIG too.
 
-The models resnet20 to resnet56 are train_mlbench.py."""
+The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py."""
 import argparse
 import os
 import pathlib
@@ -91,6 +91,9 @@ def tensors(tf, replica):
 
 
 def main():
+    if os.environ.get("BENCHD_MODEL") == "imagenet":
+        import train_imagenet
+        return train_imagenet.main()
     if os.environ.get("BENCHD_MODEL", "").startswith("resnet"):
         import train_mlbench
         return train_mlbench.main()

@@ -71,14 +71,15 @@ def state(tf, params):
     return made
 
 
-def sgd(tf, params, momentum, decay, nesterov=False):
-    """The arithmetic of torch.optim.SGD."""
+def sgd(tf, params, momentum, decay, nesterov=False, rate=None):
+    """The arithmetic of torch.optim.SGD. The rate is that of all steps, or each step has its own."""
     speeds = state(tf, params)
 
-    def apply(gradients, rate):
+    def apply(gradients, rate=rate):
         for param, speed, gradient in zip(params, speeds, gradients):
-            tf.raw_ops.ResourceApplyMomentum(var=param.handle, accum=speed.handle, lr=rate, momentum=momentum,
-                                             grad=gradient + decay * param, use_nesterov=nesterov)
+            with tf.device(param.device):  # a server's: the parameter does not travel once more
+                tf.raw_ops.ResourceApplyMomentum(var=param.handle, accum=speed.handle, lr=rate, momentum=momentum,
+                                                 grad=gradient + decay * param, use_nesterov=nesterov)
     return apply
 
 
