@@ -22,10 +22,13 @@ from unittest import mock
 import bench_case
 
 
-def script(profile):
-    """Its train.py as a module; nothing of a framework is imported."""
-    path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
-    spec = importlib.util.spec_from_file_location(f"train_{profile}", path)
+sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles"))
+
+
+def script(profile, name="train"):
+    """Its program as a module; nothing of a framework is imported."""
+    path = bench_case.ROOT / "benchmarks" / "profiles" / profile / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_{profile}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -61,10 +64,10 @@ class PyTorch(unittest.TestCase):
 
 
 class ImageNet(unittest.TestCase):
-    """train_imagenet.py: what is wrong with a variable is said in a record; cli/frameworks runs it."""
+    """imagenet_data.py: what is wrong with a variable is said in a record; cli/frameworks runs it."""
 
-    def run_with(self, **variables):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+    def run_with(self, profile, **variables):
+        path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
         done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
                               env=os.environ | {"BENCHD_MODEL": "imagenet", **variables})
         return done.returncode, json.loads(done.stdout.splitlines()[0])["message"]
@@ -74,19 +77,21 @@ class ImageNet(unittest.TestCase):
                                 ({"DATA": "tape"}, "DATA is 'tape'; this script has 'synthetic', 'real' only"),
                                 ({"IMAGE_SIZE": "74"}, "IMAGE_SIZE is '74'; write a number of 75 or more"),
                                 ({"IMAGE_SIZE": "-99"}, "IMAGE_SIZE is '-99'; write a number of 75 or more")):
-            with self.subTest(variables):
-                self.assertEqual((2, says), self.run_with(**variables))
+            for profile in ("pytorch", "tensorflow"):
+                with self.subTest(variables, profile=profile):
+                    self.assertEqual((2, says), self.run_with(profile, **variables))
+
+    def test_an_exchange_that_a_program_lacks(self):
+        for profile, exchange, has in (("pytorch", "PServer", "AllReduce"), ("tensorflow", "AllReduce", "PServer")):
+            self.assertEqual((2, f"BENCHD_EXCHANGE is '{exchange}'; this profile has 'None', '{has}' only"),
+                             self.run_with(profile, BENCHD_EXCHANGE=exchange))
 
 
 class MlbenchResNet(unittest.TestCase):
-    """train_mlbench.py: the schedule of the task, and what is wrong with a variable; cli/frameworks runs it."""
+    """mlbench_resnet.py: the schedule of the task, and what is wrong with a variable; cli/frameworks runs it."""
 
     def module(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_mlbench.py"
-        spec = importlib.util.spec_from_file_location("train_mlbench", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return script(".", "mlbench_resnet")
 
     def test_the_learning_rate(self):
         """Of 4 workers with batches of 32: from that of one, over five epochs, to 0.05; a tenth after 82 and 109."""
@@ -116,28 +121,25 @@ class MlbenchResNet(unittest.TestCase):
                 self.assertEqual(said, str(raised.exception))
 
     def test_wrong_variables(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
         nets = "'resnet20', 'resnet20-v2', 'resnet32', 'resnet32-v2', 'resnet44', 'resnet44-v2', 'resnet56', 'resnet56-v2'"
         for variables, says in (({"EPOCHS": "0"}, "EPOCHS is '0'; write a number of 1 or more"),
                                 ({"NET": "resnet18"}, f"NET is 'resnet18'; this script has {nets} only"),
                                 ({"WIDTH": "-1"}, "WIDTH is '-1'; write a number of 1 or more"),
                                 ({"SAMPLES": "many"}, "SAMPLES is 'many'; write a number of 1 or more"),
                                 ({"SAMPLES": "31"}, "SAMPLES is 31, fewer than a batch of 32 for each worker")):
-            with self.subTest(variables):
-                done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
-                                      env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
-                self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
+            for profile in ("pytorch", "tensorflow"):
+                path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
+                with self.subTest(variables, profile=profile):
+                    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
+                                          env=os.environ | {"BENCHD_MODEL": "resnet20", **variables})
+                    self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
 
 
 class FleetX(unittest.TestCase):
     """train_fleetx.py of PyTorch, and what both print; cli/frameworks runs the networks and the servers."""
 
     def module(self):
-        path = bench_case.ROOT / "benchmarks" / "profiles" / "pytorch" / "train_fleetx.py"
-        spec = importlib.util.spec_from_file_location("train_fleetx", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return script("pytorch", "train_fleetx")
 
     def test_lines_are_those_of_fleetx(self):
         """Of the steps behind the warm-up, with the mean rate of them all."""
@@ -298,26 +300,26 @@ class TensorFlow(unittest.TestCase):
     def test_it_has_onednn_on_every_cpu(self):
         """By itself TensorFlow leaves it off without AVX-512 VNNI, and a peer that is a third as fast as it can be says nothing."""
         with mock.patch.dict(os.environ, clear=True):
-            script("tensorflow").prepare(mock.Mock())
+            script("tensorflow", "training").prepare(mock.Mock())
             self.assertEqual("1", os.environ["TF_ENABLE_ONEDNN_OPTS"])
         with mock.patch.dict(os.environ, {"TF_ENABLE_ONEDNN_OPTS": "0"}, clear=True):
-            script("tensorflow").prepare(mock.Mock())
+            script("tensorflow", "training").prepare(mock.Mock())
             self.assertEqual("0", os.environ["TF_ENABLE_ONEDNN_OPTS"])  # who sets it means it
 
     def test_a_step_is_done_when_every_trainer_did_one(self):
         """Two trainers, in no order: the second one to end counts, with its loss."""
         stamps, losses = [10.5, 10.1, 10.2, 10.9], [4.0, 1.0, 2.0, 8.0]
-        steps = script("tensorflow").timed_steps(stamps, losses, 2, 10.0)
+        steps = script("tensorflow", "servers").timed_steps(stamps, losses, 2, 10.0)
         self.assertEqual([(200, 2.0), (900, 8.0)], [(round(ns / 1e6), loss) for ns, loss in steps])
 
     def test_the_coordinator_has_the_last_mail(self):
         """It ends with it: a trainer whose mail came later waited for ever, on a machine that was busy."""
-        tasks = script("tensorflow").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
+        tasks = script("tensorflow", "servers").others_first({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
         self.assertEqual([("worker", 1, "b:2"), ("ps", 0, "c:3"), ("worker", 0, "a:1")], tasks)
 
     def test_the_others_outlive_the_coordinator(self):
         """What ends before has not answered the last mail, and the coordinator waits for that answer."""
-        module = script("tensorflow")
+        module = script("tensorflow", "servers")
         listener = socket.create_server(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         timer = threading.Timer(0.3, listener.close)
@@ -330,7 +332,7 @@ class TensorFlow(unittest.TestCase):
 
     def test_a_coordinator_that_fails_ends_the_process(self):
         said, ended = mock.Mock(), mock.Mock()
-        module = script("tensorflow")
+        module = script("tensorflow", "servers")
         with mock.patch.object(module.os, "_exit", ended):
             module.end_with(said, lambda: 1 // 0)
         self.assertIn("by zero", said.fail.call_args.args[1])

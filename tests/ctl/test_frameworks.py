@@ -44,7 +44,7 @@ class Frameworks(cli.CliCase):
         profile = SYSTEMS[system]
         if not INSTALLED[profile]:
             self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
-        result = json.loads(self.ctl("run", "vgg16-systems", "--systems", system, "--set", "batch_size=4", "--steps", "3",
+        result = json.loads(self.ctl("run", "vgg16-systems", "--systems", system, "--set", "batch_size=4", "--set", "pservers=2", "--steps", "3",
                                      "--repeats", "1", "--store", self.store, "-o", "json").stdout)
         self.assertEqual("Succeeded", result["phase"])
         (two,), (alone,) = result["points"], result["baselines"]
@@ -77,8 +77,8 @@ class Frameworks(cli.CliCase):
         """Inception v3 and ResNet-50, the whole networks, of tiny images and batches."""
         if not INSTALLED["pytorch"]:
             self.skipTest("pytorch is not installed: script/bench peers install pytorch")
-        words = ["--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
-                 "--repeats", "1"]
+        words = ["--set", "net=inception3,resnet50", "--set", "image_size=75", "--set", "workers=1,2", "--set", "data=real", "--steps", "1",
+                 "--repeats", "1", "--systems", "pytorch-ddp"]
         result = json.loads(self.ctl("run", "imagenet-2017", *words, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(("Succeeded", 4), (result["phase"], len(result["points"])))
         if not os.path.isdir("/images"):  # a folder of somebody else
@@ -89,6 +89,18 @@ class Frameworks(cli.CliCase):
             found = json.loads(log.splitlines()[0])["environment"]
             self.assertEqual([point["parameters"][name] for name in ("net", "data", "image_size")],
                              [found["model"], found["data"], found["image_size"]])
+
+    def test_parameter_servers_train_the_networks(self):
+        """One trainer alone and two with a server, each network, of images that the trainers decode."""
+        if not INSTALLED["tensorflow"]:
+            self.skipTest("tensorflow is not installed: script/bench peers install tensorflow")
+        words = ["--set", "net=inception3,resnet50", "--set", "image_size=75", "--set", "workers=2", "--set", "data=real", "--steps", "2",
+                 "--repeats", "1", "--systems", "tensorflow-ps"]
+        result = json.loads(self.ctl("run", "imagenet-2017", "--local", *words, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(("Succeeded", 2, 2), (result["phase"], len(result["points"]), len(result["baselines"])))
+        for point in result["points"] + result["baselines"]:
+            trained = [r["summary"] for r in point["trials"][0]["replicas"]["items"] if r["summary"]]
+            self.assertEqual([(2, 4)] * point["replicas"]["trainer"], [(s["steps"], s["samples"]) for s in trained])
 
     def test_images_are_decoded(self):
         """What is no JPEG is named: whoever only reads the bytes of a file would not know."""
@@ -138,9 +150,11 @@ class Frameworks(cli.CliCase):
                 self.assertEqual(best[net, "pytorch-rpc", 1, 1], found)
 
     def test_mlbench_resnet(self):
-        """ResNet-20 of a few channels learns by one process and by two, on each kind of data."""
-        if not INSTALLED["pytorch"]:
-            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        """ResNet-20 of a few channels learns by one process and by two, on each kind of data and in each framework."""
+        systems = {"pytorch-ddp": "pytorch", "tensorflow-mwms": "tensorflow"}
+        for profile in systems.values():
+            if not INSTALLED[profile]:
+                self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
         folder = self.folder / "idx"
         folder.mkdir()
         for kind, n in (("train", 128), ("t10k", 64)):
@@ -153,9 +167,9 @@ class Frameworks(cli.CliCase):
         for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
             (cifar / name).write_bytes(b"".join(bytes([i % 2]) + bytes([200 * (i % 2)]) * 3072 for i in range(64)))
         words = ["--set", "samples=128", "--set", "test_samples=64", "--set", "epochs=2", "--set", "width=2", "--repeats", "1",
-                 "--set", f"data=synthetic,{folder},{cifar}", "--systems", "pytorch-ddp", "--store", self.store, "-o", "json"]
+                 "--set", f"data=synthetic,{folder},{cifar}", "--systems", ",".join(systems), "--store", self.store, "-o", "json"]
         result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words).stdout)
-        self.assertEqual(("Succeeded", 6), (result["phase"], len(result["points"])))
+        self.assertEqual(("Succeeded", 12), (result["phase"], len(result["points"])))
         words[words.index(f"data=synthetic,{folder},{cifar}")] = "net=resnet20-v2"
         again = json.loads(self.ctl("run", "mlbench-resnet", "--local", "--set", "workers=1", *words).stdout)
         for point in result["points"] + again["points"]:
@@ -173,7 +187,8 @@ class Frameworks(cli.CliCase):
         program.write_text(f"#!/bin/sh\nexec {peers.interpreter('pytorch')} {script}\n", encoding="utf-8")
         program.chmod(0o755)
         self.env["PATH"] = f"{program.parent}:{self.env.get('PATH', os.defpath)}"
-        words = ["--set", "samples=256", "--set", "test_samples=128", "--set", "epochs=3", "--set", "width=2", "--repeats", "1"]
+        words = ["--set", "samples=256", "--set", "test_samples=128", "--set", "epochs=3", "--set", "width=2", "--repeats", "1",
+                 "--systems", "pytorch-ddp,pytorch-open-mpi"]
         result = json.loads(self.ctl("run", "mlbench-resnet", "--local", *words, "--store", self.store, "-o", "json").stdout)
         self.assertEqual("Succeeded", result["phase"])
         learnt, exchanged = {}, {}
@@ -193,6 +208,37 @@ class Frameworks(cli.CliCase):
         self.assertNotEqual(learnt["pytorch-ddp", 1], learnt["pytorch-ddp", 2])
         self.assertEqual((0, 0), (exchanged["pytorch-ddp", 1], exchanged["pytorch-open-mpi", 1]))
         self.assertLess(0, min(exchanged["pytorch-ddp", 2], exchanged["pytorch-open-mpi", 2]))
+
+    def test_both_frameworks_learn_the_same_of_mlbench(self):
+        """With the initial weights of the other, each loss and accuracy is that of the other. In more steps rounding grows."""
+        write = """import sys, numpy, train, train_mlbench as script
+class Network(script.Network):
+    def __init__(self, *words):
+        super().__init__(*words)
+        numpy.savez(sys.argv[1], *(param.numpy() for param in self.params))
+script.Network, script.task.WEIGHT_DECAY = Network, .1  # enough to be seen after six steps
+script.main()"""
+        read = """import sys, numpy, torch, train_mlbench as script
+made = script.resnet
+def resnet(*words):
+    model, kept = made(*words), numpy.load(sys.argv[1])
+    for param, name in zip(model.parameters(), kept.files, strict=True):
+        param.data.copy_(torch.from_numpy(kept[name].T.swapaxes(-1, -2) if kept[name].ndim == 4 else kept[name].T))
+    return model
+script.resnet, script.task.WEIGHT_DECAY = resnet, .1
+script.main()"""
+        for net in ("resnet20", "resnet20-v2"):
+            learnt = []
+            for profile, program in (("tensorflow", write), ("pytorch", read)):
+                if not INSTALLED[profile]:
+                    self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
+                done = subprocess.run([peers.interpreter(profile), "-c", program, self.folder / "weights.npz"], capture_output=True, text=True, check=True,
+                                      cwd=cli.ROOT / "benchmarks" / "profiles" / profile, env=self.env | {
+                                          "PYTHONDONTWRITEBYTECODE": "1", "BENCHD_MODEL": net, "SAMPLES": "32", "TEST_SAMPLES": "128", "EPOCHS": "6", "WIDTH": "4"})
+                learnt.append([(float(loss), float(accuracy)) for loss, accuracy in re.findall(r"loss ([\d.]+), .*accuracy ([\d.]+)", done.stdout)])
+            for (loss, accuracy), (other, found) in zip(*learnt, strict=True):
+                self.assertAlmostEqual(loss, other, delta=.0003)
+                self.assertAlmostEqual(accuracy, found, delta=.01)
 
     def test_the_networks_of_mlbench(self):
         """m2 has nothing after a sum, m1 a ReLU; both have the layers of the papers."""

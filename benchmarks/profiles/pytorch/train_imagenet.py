@@ -1,28 +1,13 @@
 """ResNet-50 and Inception v3 in PyTorch, as of the published tf_cnn_benchmarks: SGD with momentum, one process or
-DistributedDataParallel over gloo. train.py starts it for the model `imagenet`. Reads BENCHD_*, prints records. What a sweep
-may have as an axis comes from the environment too:
-
-    MODEL        resnet50 or inception3
-    DATA         synthetic: one batch in memory. real: JPEG files, each decoded in the step that it is for; a random part of it is
-                 scaled to IMAGE_SIZE, flipped and normalised. Nothing is read ahead: the time of it is part of the step
-    IMAGES       a folder with JPEG files, ImageNet's for instance, in folders of their own or not. Default: images-jpeg in /images, a
-                 pod's volume, or else in ~/.cache/benchd; it is made where it is missing, with noise of ImageNet's mean size
-    IMAGE_SIZE   of a side, 75 or more; default 224 (resnet50) or 299 (inception3)
-
-With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
-import os
+DistributedDataParallel over gloo. train.py starts it for the model `imagenet`. Reads BENCHD_*, and what imagenet_data.py has; prints
+records. With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
+import io
 import pathlib
-import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
-
-CLASSES = 1000
-VOLUME = "/images"
-STORED, MADE_SIZE, COARSE, FINE = 64, (500, 375), (24, 18), 28  # files that are made: about 100 KB each, as ImageNet's
-LEAST_AREA = .08  # of a file that is made into an image
-MEAN, STD = (123.7, 116.3, 103.5), (58.4, 57.1, 57.4)  # ImageNet's, a channel
+import imagenet_data as task  # noqa: E402
 
 
 def sequential(torch, channels, *layers):
@@ -69,7 +54,7 @@ def resnet50(torch):
             shortcut = nn.Identity() if i > 0 else sequential(torch, channels, (4 * width, 1, step, 0))[:-1]
             layers.append(residual(torch, body, shortcut))
             channels = 4 * width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, CLASSES))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, task.CLASSES))
 
 
 def inception3(torch):
@@ -105,81 +90,61 @@ def inception3(torch):
     for c in (1280, 2048):
         layers.append(branches(torch, s(c, (320, 1, 1, 0)), thirds(c, (384, 1, 1, 0)),
                                thirds(c, (448, 1, 1, 0), (384, 3, 1, 1)), pooled(c, 192)))
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(.5), nn.Linear(2048, CLASSES))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(.5), nn.Linear(2048, task.CLASSES))
 
 
-MODELS = {"resnet50": (resnet50, 224), "inception3": (inception3, 299)}
+NETWORKS = {"resnet50": resnet50, "inception3": inception3}
 
 
-def make_images(numpy, image, folder):
-    """By one process, and there by one rename."""
-    random, partial = numpy.random.default_rng(1), folder.with_name(f"{folder.name}.{os.getpid()}")
-    partial.mkdir(parents=True)
-    for i in range(STORED):
-        coarse = image.fromarray(random.integers(0, 256, (*COARSE[::-1], 3), numpy.uint8)).resize(MADE_SIZE, image.BICUBIC)
-        pixels = numpy.asarray(coarse, numpy.int16) + random.integers(-FINE, FINE + 1, (*MADE_SIZE[::-1], 3))
-        image.fromarray(pixels.clip(0, 255).astype(numpy.uint8)).save(partial / f"{i:02}.jpg", quality=90)
-    try:
-        partial.rename(folder)
-    except OSError:  # another process was first
-        shutil.rmtree(partial)
+def encode(image, pixels):
+    data = io.BytesIO()
+    image.fromarray(pixels).save(data, "JPEG", quality=task.QUALITY)
+    return data.getvalue()
 
 
-def real_batches(numpy, image, replica, files, random, size):
+def batches(numpy, options):
     """Endless: (N, 3, size, size) float32, and labels."""
-    mean, std = (numpy.array(values, numpy.float32) for values in (MEAN, STD))
+    replica, size = options.replica, options.size
+    random = numpy.random.default_rng([replica.seed, replica.index])
+    if options.data == "synthetic":
+        x = random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, task.CLASSES, replica.batch)
+        while True:
+            yield x
+    from PIL import Image
+    files = options.files(lambda pixels: encode(Image, pixels))
+    mean, std = (numpy.array(values, numpy.float32) for values in (task.MEAN, task.STD))
     while True:
         x = numpy.empty((replica.batch, size, size, 3), numpy.float32)
         for row in x:
             path = files[random.integers(len(files))]
             try:
-                decoded = image.open(path, formats=["JPEG"]).convert("RGB")
+                decoded = Image.open(path, formats=["JPEG"]).convert("RGB")
             except OSError as error:
                 replica.fail(benchd.EXIT_USAGE, f"{path} cannot be decoded as JPEG: {error}")
-            share = random.uniform(LEAST_AREA, 1) ** .5
+            share = random.uniform(task.LEAST_AREA, 1) ** .5
             width, height = decoded.width * share, decoded.height * share
             left, top = random.uniform(0, decoded.width - width), random.uniform(0, decoded.height - height)
-            scaled = numpy.asarray(decoded.resize((size, size), image.BILINEAR, box=(left, top, left + width, top + height)))
+            scaled = numpy.asarray(decoded.resize((size, size), Image.BILINEAR, box=(left, top, left + width, top + height)))
             row[:] = (scaled if random.random() < .5 else scaled[:, ::-1]) - mean
         x /= std
-        yield x.transpose(0, 3, 1, 2), random.integers(0, CLASSES, replica.batch)
-
-
-def batches(numpy, replica, data, size):
-    random = numpy.random.default_rng([replica.seed, replica.index])
-    if data == "synthetic":
-        x = random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, CLASSES, replica.batch)
-        while True:
-            yield x
-    from PIL import Image
-    place = VOLUME if os.path.isdir(VOLUME) else os.path.expanduser("~/.cache/benchd")
-    folder = pathlib.Path(os.environ.get("IMAGES") or f"{place}/images-jpeg")
-    if not folder.exists():
-        make_images(numpy, Image, folder)
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
-    if not files:
-        replica.fail(benchd.EXIT_USAGE, f"{folder} has no JPEG files; remove it, or set IMAGES")
-    yield from real_batches(numpy, Image, replica, files, random, size)
+        yield x.transpose(0, 3, 1, 2), random.integers(0, task.CLASSES, replica.batch)
 
 
 def main():
-    known = {key: value for key, value in os.environ.items() if key != "BENCHD_MODEL"}
-    replica = benchd.Replica(known, exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
-    name = replica.choice("MODEL", list(MODELS))
-    build, default = MODELS[name]
-    data, size = replica.choice("DATA", ["synthetic", "real"]), replica.number("IMAGE_SIZE", default, 75)
+    options = task.Options("AllReduce", "worker")
+    replica = options.replica
     replica.limit_threads()
     import numpy
     import torch
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
-    replica.start("PyTorch", torch.__version__, model=name, layout="channels_last", data=data, image_size=size)
-    model = build(torch).to(memory_format=torch.channels_last).train()
+    replica.start("PyTorch", torch.__version__, layout="channels_last", **options.facts())
+    model = NETWORKS[options.net](torch).to(memory_format=torch.channels_last).train()
     if replica.training > 1:
         torch.distributed.init_process_group("gloo")
         model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
-    sgd = torch.optim.SGD(model.parameters(), lr=.005, momentum=.9, weight_decay=4e-5)
-    ready = batches(numpy, replica, data, size)
+    sgd = torch.optim.SGD(model.parameters(), lr=task.RATE, momentum=task.MOMENTUM, weight_decay=task.WEIGHT_DECAY)
+    ready = batches(numpy, options)
 
     def step():
         x, labels = next(ready)  # reading is part of a step
