@@ -376,7 +376,7 @@ class Plan(cli.CliCase):
     def test_text_fits_80_columns(self):
         for name in SHIPPED:
             for mode in ([], ["--local"]):
-                for line in self.ctl("plan", name, *mode).stdout.splitlines():
+                for line in self.bytes_on_terminal(80, "plan", name, *mode).decode().splitlines():
                     self.assertLessEqual(len(line), 80, f"{name}: {line}")
 
     def test_one_of_each_is_no_plural(self):
