@@ -117,8 +117,7 @@ static const char *const milliseconds[] = {"ms",          "msec",         "msecs
 static const char *const microseconds[] = {"us", "usec", "usecs", "microseconds", NULL};
 static const char *const steps[] = {"step",      "steps",      "it",    "its",     "iter", "iters",
                                     "iteration", "iterations", "batch", "batches", NULL};
-/* What is counted. Another noun is none of them: of it a throughput cannot be told from, say, the
- * speed of a disk. */
+/* What is counted. A rate of another noun may be anything, such as the speed of a disk. */
 static const char *const samples[] = {
     "sample",   "samples",   "img",      "imgs",      "image",    "images",    "example",
     "examples", "ex",        "seq",      "seqs",      "sequence", "sequences", "row",
@@ -301,7 +300,7 @@ static bool has_any(const char *text, const char *const *parts)
 }
 
 /* A time with a name; of a step only if the name or the line says so. The time of a part of the
- * step, or of more than steps, is none. */
+ * step, or of more than steps, does not count. */
 static void read_time(const struct word *label, const struct behind *b, struct number_role *p)
 {
     static const char *const alone[] = {"time", "took", "spent", "cost", "duration", "dt", NULL};

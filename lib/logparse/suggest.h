@@ -11,7 +11,7 @@
 struct log_suggestion {
     uint64_t number;        /* of the line, from 1 */
     struct log_guess guess; /* what the rule makes of the output; its `rule` is NULL */
-    const char *doubt;      /* with -ENOENT: why line `number` is none; NULL: no line seems to be */
+    const char *doubt;      /* with -ENOENT: why line `number` is not one; NULL: no line seems so */
 };
 /* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
  * -ENOENT, and nothing: no line is a figure for sure. */

@@ -16,7 +16,7 @@
 /* clang-format off */
 static const struct {
     const char *source, *how, *log; /* how: the shipped rule, or one of the words above */
-    double rate;                    /* units/s of the job for a shipped rule, of this output for another */
+    double rate; /* units/s: of the job by a shipped rule, else of this output */
     enum summary_unit unit;
 } rows[] = {
     {"Megatron-LM", "megatron",
