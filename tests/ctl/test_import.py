@@ -75,7 +75,7 @@ class Import(cli.CliCase):
                 result = self.result(f"workers={workers}:{log}", rules="megatron", batch=str(batch))
                 point = result["points"][0]
                 self.assertEqual(point["replicas"]["worker"], workers)
-                self.assertAlmostEqual(point["throughput"]["mean"], 2904, places=6)
+                self.assertAlmostEqual(point["throughput"]["value"], 2904, places=6)
         self.assertIn("from 1 to 1000000", self.load(f"workers=1000001:{log}", rules="megatron", code=2).stderr)
         self.assertIn("from 1 to 2147483648", self.load(log, rules="megatron", batch=str(2**31 + 1), code=2).stderr)
 
