@@ -37,6 +37,11 @@ static void put_suggestion(const char *text, size_t len, const struct log_parser
         buf_puts(out, "a rule for such lines could be (it reads ");
         put_found(&s.guess, out);
         buf_printf(out, " of this output); write in the system:\n  log: %s\n", buf_cstr(&rule));
+    } else if (s.doubt != NULL) {
+        buf_printf(
+            out,
+            "line %llu of the output seems to have a rate, but %s; a rule of your own says it\n",
+            (unsigned long long)s.number, s.doubt);
     }
 }
 

@@ -5,7 +5,10 @@
 
 /* Atomic: half of a number is not tried, which is right and fast. */
 #define INTEGER "(?>\\d+(?:,\\d{3})*)"
-#define NUMBER "(?>[-+]?(?:(?:\\d+(?:,\\d{3})*(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?|nan|inf))"
+/* A suffix such as K belongs to the number unless it begins a word, such as GB or B/s. */
+#define NUMBER                                                                                     \
+    "(?>[-+]?(?:(?:\\d+(?:,\\d{3})*(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?"                        \
+    "(?:(?:[kKMGT]|B(?!/))(?![A-Za-z]))?|nan|inf))"
 #define CLOCK "(?:\\d+:)?\\d+:\\d\\d(?:\\.\\d+)?"
 #define STAMP                                                                                      \
     "(?:\\d{4}[-/]\\d\\d[-/]\\d\\d[T ]|\\d{4} )?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?"                 \

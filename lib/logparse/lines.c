@@ -207,3 +207,17 @@ size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
     *ret_rank = rank;
     return end < len && line[end] == ' ' ? end + 1 : end;
 }
+
+bool log_is_preparation(const char *line, size_t len)
+{
+    static const char *const begins[] = {"Map",   "Filter", "Generat", "Flatten",
+                                         "Sav",   "Creat",  "Token",   "Running token",
+                                         "Group", "Load",   "Download"};
+    for (size_t i = 0; i < COUNT_OF(begins) && len > 0 && line[len - 1] == ']'; i++) {
+        const size_t n = strlen(begins[i]);
+        if (len >= n && memcmp(line, begins[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -3,6 +3,7 @@
  * more than LOG_LINE_MAX bytes is cut there. Memory is bounded. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,3 +33,7 @@ void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx
  * "[3]<stdout>:" (Open MPI, Horovod), "[default3]:", "[rank3]:" (torchrun), "[rank3] ", "[Rank 3]
  * ". Returns its length, 0: none; *ret_rank: 3, or unchanged. */
 size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);
+
+/* The progress bar of what comes before training, as the datasets library prints it: "Map:
+ * 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]". */
+bool log_is_preparation(const char *line, size_t len);

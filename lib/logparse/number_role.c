@@ -31,7 +31,7 @@ static size_t skip_digits(const char *line, size_t len, size_t at)
     return at;
 }
 
-/* The end of "1,234.5e+3"; a comma or a point counts only before a digit. */
+/* The end of "1,234.5e+3" and of "43.2K"; a comma or a point counts only before a digit. */
 static size_t number_end(const char *line, size_t len, size_t at)
 {
     at = skip_digits(line, len, at);
@@ -44,7 +44,21 @@ static size_t number_end(const char *line, size_t len, size_t at)
             at = skip_digits(line, len, at + 1 + sign);
         }
     }
-    return at;
+    const bool is_suffix = at < len && log_suffix_factor(line[at]) > 0 &&
+                           !is_letter(line, len, at + 1) &&
+                           !(line[at] == 'B' && at + 1 < len && line[at + 1] == '/');
+    return is_suffix ? at + 1 : at;
+}
+
+/* Does a path or an address begin before `at`, in the same word: "/data/run", "s3://bucket"? */
+static bool is_in_path(const char *line, size_t at)
+{
+    for (size_t i = at; i > 0 && line[i - 1] != ' ' && line[i - 1] != '\t'; i--) {
+        if (line[i - 1] == '/' && (i == 1 || strchr(" \t=:\"'([,/.~", line[i - 2]) != NULL)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Is the text from `begin` to `end` a part of something longer: a date, a name, an address? */
@@ -70,7 +84,8 @@ bool number_role_next_number(const char *line, size_t len, size_t *at, struct nu
         }
         const size_t end = number_end(line, len, i);
         double value;
-        if (!is_part(line, len, i, end) && log_number(line + i, end - i, &value)) {
+        if (!is_part(line, len, i, end) && !is_in_path(line, i) &&
+            log_number(line + i, end - i, &value)) {
             *ret = (struct number_role){.number = i, .number_len = end - i};
             *at = end;
             return true;
@@ -102,11 +117,14 @@ static const char *const milliseconds[] = {"ms",          "msec",         "msecs
 static const char *const microseconds[] = {"us", "usec", "usecs", "microseconds", NULL};
 static const char *const steps[] = {"step",      "steps",      "it",    "its",     "iter", "iters",
                                     "iteration", "iterations", "batch", "batches", NULL};
-/* Units a second that a rule cannot have: they are no work of a training. */
-static const char *const others[] = {
-    "b",   "kb",   "mb",   "tb",    "kib",   "mib",    "gib",   "tib",    "byte",  "bytes",
-    "bit", "bits", "kbit", "mbit",  "gbit",  "kbps",   "mbps",  "gbps",   "epoch", "epochs",
-    "m",   "km",   "flop", "flops", "gflop", "gflops", "tflop", "tflops", "rad",   NULL};
+/* What is counted. A rate of another noun may be anything, such as the speed of a disk. */
+static const char *const samples[] = {
+    "sample",   "samples",   "img",      "imgs",      "image",    "images",    "example",
+    "examples", "ex",        "seq",      "seqs",      "sequence", "sequences", "row",
+    "rows",     "frame",     "frames",   "record",    "records",  "item",      "items",
+    "instance", "instances", "sentence", "sentences", NULL};
+static const char *const tokens[] = {"token", "tokens", "tok", "toks", NULL};
+static const char *const words[] = {"word", "words", NULL};
 
 /* The time of a word, as a step's. False: it is not a time. */
 static bool time_of(const char *word, enum log_group *ret)
@@ -126,18 +144,21 @@ static bool time_of(const char *word, enum log_group *ret)
 /* A rate of this noun: "images", "tokens", "steps". */
 static void be_rate(struct number_role *p, const char *noun, unsigned score)
 {
-    if (str_is_one_of(noun, others)) {
-        p->score = 0;
-        return;
-    }
     p->score = score;
     p->group = LOG_RATE;
-    p->unit = strncmp(noun, "tok", 3) == 0    ? UNIT_TOKENS
-              : strncmp(noun, "word", 4) == 0 ? UNIT_WORDS
-              : strcmp(noun, "gb") == 0       ? UNIT_GB
-                                              : UNIT_SAMPLES;
-    if (str_is_one_of(noun, steps)) {
+    if (str_is_one_of(noun, samples)) {
+        p->unit = UNIT_SAMPLES;
+    } else if (str_is_one_of(noun, tokens)) {
+        p->unit = UNIT_TOKENS;
+    } else if (str_is_one_of(noun, words)) {
+        p->unit = UNIT_WORDS;
+    } else if (str_eq(noun, "gb")) {
+        p->unit = UNIT_GB;
+    } else if (str_is_one_of(noun, steps)) {
         p->group = LOG_STEP_RATE;
+    } else {
+        p->score = 0;
+        p->doubt = "it does not say of what: samples, tokens, words or steps";
     }
 }
 
@@ -146,6 +167,7 @@ static void be_rate(struct number_role *p, const char *noun, unsigned score)
 struct behind {
     struct word first;  /* "img", "ms"; "" without */
     struct word second; /* "s", "step"; "" where nothing is divided */
+    struct word third;  /* of "tokens/s/GPU": "gpu"; else "" */
 };
 
 static size_t word_end(const char *line, size_t len, size_t at)
@@ -186,13 +208,17 @@ static struct behind read_behind(const char *line, size_t len, size_t at)
     if (second_end > next) {
         b.second = word_of(line, next, second_end);
     }
+    const size_t third = second_end + divider_len(line, len, second_end);
+    if (second_end > next && third > second_end) {
+        b.third = word_of(line, third, word_end(line, len, third));
+    }
     return b;
 }
 
 /* True: the words after the number say what it is, and nothing else does. */
 static bool read_unit(const struct behind *b, struct number_role *p)
 {
-    static const char *const rates[] = {"fps", "ips", "sps", "qps", NULL};
+    static const char *const rates[] = {"fps", "ips", "sps", NULL};
     enum log_group time;
     if (b->second.text[0] == '\0') {
         if (!str_is_one_of(b->first.text, rates)) {
@@ -251,10 +277,9 @@ static const char *rate_noun(struct word *w)
             return begin;
         }
     }
-    return strstr(w->text, "throughput") != NULL || strcmp(w->text, "ips") == 0 ||
-                   strcmp(w->text, "fps") == 0
-               ? "samples"
-               : NULL;
+    return str_eq(w->text, "ips") || str_eq(w->text, "fps") ? "samples"
+           : str_has_suffix(w->text, "throughput")          ? "throughput" /* of what? */
+                                                            : NULL;
 }
 
 static enum log_group time_in_label(const char *label)
@@ -274,22 +299,26 @@ static bool has_any(const char *text, const char *const *parts)
     return false;
 }
 
-/* A time with a name; of a step only if the name or the line says so. */
+/* A time with a name; of a step only if the name or the line says so. The time of a part of the
+ * step, or of more than steps, does not count. */
 static void read_time(const struct word *label, const struct behind *b, struct number_role *p)
 {
-    static const char *const parts[] = {"time", "took", "spent", "cost", "duration", NULL};
+    static const char *const alone[] = {"time", "took", "spent", "cost", "duration", "dt", NULL};
     static const char *const of_step[] = {"step", "iter", "batch", NULL};
-    static const char *const of_more[] = {"data", "load", "read",    "epoch", "total",
-                                          "eta",  "wall", "elapsed", "stamp", NULL};
-    const bool is_dt = strcmp(label->text, "dt") == 0;
+    static const char *const of_else[] = {
+        "data",  "load", "read", "epoch", "total", "eta",     "wall",   "elapsed", "stamp",
+        "val",   "test", "ward", "fwd",   "bwd",   "compile", "init",   "comm",    "reduce",
+        "optim", "save", "ckpt", "max",   "min",   "left",    "remain", NULL};
     enum log_group time = time_in_label(label->text);
     const bool has_unit = b->second.text[0] == '\0' && time_of(b->first.text, &time);
-    const bool is_step_s = has_any(label->text, of_step) && has_unit; /* "time per step: 0.25 s" */
-    if (has_any(label->text, of_more) || (!has_any(label->text, parts) && !is_dt && !is_step_s)) {
+    const bool is_of_step = has_any(label->text, of_step);
+    const bool is_time = str_is_one_of(label->text, alone) || /* "time per step: 0.25 s" */
+                         (is_of_step && (has_any(label->text, alone) || has_unit));
+    if (!is_time || has_any(label->text, of_else)) {
         return;
     }
     p->group = time;
-    p->needs_step = !has_any(label->text, of_step);
+    p->needs_step = !is_of_step;
     p->score = p->needs_step ? 2 : 3;
     p->end = has_unit ? b->first.end : p->end;
 }
@@ -326,22 +355,55 @@ static void read_named(const char *line, struct word *label, const struct behind
     }
 }
 
+/* "timer.py:260": where the line was printed. */
+static bool is_source_line(const char *line, const struct word *label, size_t number)
+{
+    const char *dot = strrchr(label->text, '.');
+    return dot != NULL && isalpha((unsigned char)dot[1]) && strlen(dot) <= 5 &&
+           line[number - 1] == ':';
+}
+
+/* The speed of a link is in many a product's name, as 400Gb/s. */
+static bool is_bandwidth(const char *line, const struct word *label, const struct behind *b)
+{
+    static const char *const names[] = {"bw", "bandwidth", NULL};
+    return has_any(label->text, names) &&
+           (b->second.text[0] == '\0' || memcmp(line + b->first.begin, "GB", 2) == 0);
+}
+
+/* In a name, or after "tokens/s". */
+static bool is_of_device(const char *text)
+{
+    static const char *const names[] = {"device", "gpu", "tpu", "chip", "rank", NULL};
+    return has_any(text, names);
+}
+
 void number_role_read(const char *line, size_t len, struct number_role *piece)
 {
     piece->begin = piece->number;
     piece->end = piece->number + piece->number_len;
     const struct behind b = read_behind(line, len, piece->end);
     struct word label = read_label(line, piece);
+    if (is_source_line(line, &label, piece->number) ||
+        (piece->end < len && line[piece->end] == '%')) {
+        return;
+    }
     const char *separators = line + label.end;
     const bool is_named =
         label.text[0] != '\0' && (memchr(separators, ':', piece->number - label.end) != NULL ||
                                   memchr(separators, '=', piece->number - label.end) != NULL);
     if (read_unit(&b, piece)) {
         piece->begin = is_named ? label.begin : piece->begin;
-        return;
-    }
-    if (label.text[0] != '\0') {
+    } else if (label.text[0] != '\0') {
         piece->begin = label.begin;
         read_named(line, &label, &b, piece);
+    }
+    const bool is_rate = piece->group == LOG_RATE && piece->score > 0;
+    if (is_rate && piece->unit == UNIT_GB && !is_bandwidth(line, &label, &b)) {
+        piece->score = 0;
+    }
+    if (is_rate && (is_of_device(label.text) || is_of_device(b.third.text))) {
+        piece->score = 0;
+        piece->doubt = "it is of one device, and a process may have several";
     }
 }

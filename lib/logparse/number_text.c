@@ -71,7 +71,7 @@ static bool drop_commas(const char *text, size_t len, char copy[static NUMBER_MA
     return !has_comma || !is_whole || since_comma == 3;
 }
 
-bool log_number(const char *text, size_t len, double *ret)
+static bool read_unscaled(const char *text, size_t len, double *ret)
 {
     if (read_plain(text, len, ret)) {
         return true;
@@ -93,6 +93,34 @@ bool log_number(const char *text, size_t len, double *ret)
         return false;
     }
     *ret = sign * v;
+    return true;
+}
+
+double log_suffix_factor(char c)
+{
+    switch (c) {
+    case 'k':
+    case 'K':
+        return 1e3;
+    case 'M':
+        return 1e6;
+    case 'G':
+    case 'B':
+        return 1e9;
+    case 'T':
+        return 1e12;
+    default:
+        return 0;
+    }
+}
+
+bool log_number(const char *text, size_t len, double *ret)
+{
+    const double factor = len > 0 ? log_suffix_factor(text[len - 1]) : 0;
+    if (!read_unscaled(text, factor > 0 ? len - 1 : len, ret)) {
+        return false;
+    }
+    *ret *= factor > 0 ? factor : 1;
     return true;
 }
 

@@ -5,8 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "1,234.5", "12", ".5", "1.2e+03", "nan", "inf". False if it is not a number. "12,34" is not,
- * because a comma separates thousands. */
+/* What a letter right after a number multiplies it with: k and K 1e3, M 1e6, G and B 1e9, T 1e12;
+ * 0: it is no such letter. */
+double log_suffix_factor(char c);
+/* "1,234.5", "12", ".5", "1.2e+03", "43.2K", "nan", "inf". False if it is not a number. "12,34" is
+ * not, because a comma separates thousands. */
 bool log_number(const char *text, size_t len, double *ret);
 /* "1:02:03.5" and "02:03" in seconds. */
 bool log_clock(const char *text, size_t len, double *ret_s);

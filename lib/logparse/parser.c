@@ -367,7 +367,7 @@ static void on_line(void *ctx, const char *line, size_t len)
 {
     struct log_parser *p = ctx;
     log_miss_remember(&p->miss, ++p->n_lines, line, len);
-    if (p->n_lines_read > 0) {
+    if (p->n_lines_read > 0 || log_is_preparation(line, len)) {
         return;
     }
     int64_t (*const cpu_ns)(void) = p->params.cpu_ns;

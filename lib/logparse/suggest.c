@@ -16,7 +16,8 @@
 #define MAX_PIECES 3
 
 struct candidate {
-    unsigned score; /* 0: the line is not a candidate */
+    unsigned score;    /* 0: the line is not a candidate */
+    const char *doubt; /* then: why not, though it seems to be one; NULL: it does not */
     enum summary_unit unit;
     size_t n;
     struct number_role pieces[MAX_PIECES]; /* in the order of the line */
@@ -48,6 +49,7 @@ static struct candidate look_at(const char *line, size_t len)
     struct number_role best = {0}, step = {0}, loss = {0}, piece;
     for (size_t at = 0; number_role_next_number(line, len, &at, &piece);) {
         number_role_read(line, len, &piece);
+        c.doubt = c.doubt == NULL ? piece.doubt : c.doubt;
         struct number_role *slot = piece.group == LOG_STEP   ? &step
                                    : piece.group == LOG_LOSS ? &loss
                                                              : &best;
@@ -146,6 +148,8 @@ static int try_text(const char *rule_text, const char *text, size_t len,
 struct best {
     uint64_t n_lines, number;
     unsigned score;
+    const char *doubt; /* about the last doubtful line, which is `doubtful` */
+    uint64_t doubtful;
     struct buf rule;
 };
 
@@ -155,12 +159,18 @@ static void on_line(void *ctx, const char *line, size_t len)
     int64_t rank = -1;
     const size_t prefix = log_prefix_len(line, len, &rank);
     best->n_lines++;
+    if (log_is_preparation(line + prefix, len - prefix)) {
+        return;
+    }
     const struct candidate c = look_at(line + prefix, len - prefix);
     if (c.score > 0 && c.score >= best->score) { /* of equal ones the last: it is of no warm-up */
         best->score = c.score;
         best->number = best->n_lines;
         buf_clear(&best->rule);
         put_rule(&best->rule, line + prefix, &c);
+    } else if (c.score == 0 && c.doubt != NULL) {
+        best->doubt = c.doubt;
+        best->doubtful = best->n_lines;
     }
 }
 
@@ -171,6 +181,7 @@ int log_suggest_rule(const char *text, size_t len, const struct log_parser_param
     log_lines_each(text, len, on_line, &best);
     struct log_guess guess;
     int r = -ENOENT;
+    *ret = (struct log_suggestion){.number = best.doubtful, .doubt = best.doubt};
     if (best.score > 0) {
         r = try_text(buf_cstr(&best.rule), text, len, who, &guess);
     }

@@ -7,8 +7,8 @@
 
 const struct builtin builtins[BUILTIN_COUNT] = {
     {"batch_size", 1, BATCH_SIZE_MAX},  {"link", 0, 0},
-    {"pservers", 1, SPEC_MAX_REPLICAS}, {"threads", 1, THREADS_MAX},
-    {"trainers", 1, SPEC_MAX_REPLICAS}, {"workers", 1, SPEC_MAX_REPLICAS},
+    {"pservers", 1, SPEC_MAX_IMPORTED}, {"threads", 1, THREADS_MAX},
+    {"trainers", 1, SPEC_MAX_IMPORTED}, {"workers", 1, SPEC_MAX_IMPORTED},
 };
 
 const struct builtin *builtin_find(const char *name)

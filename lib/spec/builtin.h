@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-#define BATCH_SIZE_MAX 65536
+#define BATCH_SIZE_MAX (INT64_C(1) << 31)
+#define NATIVE_BATCH_MAX 65536 /* as benchworker has it */
 #define THREADS_MAX 1024
 
 struct builtin {

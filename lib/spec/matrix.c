@@ -10,14 +10,15 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "spec/builtin.h"
+#include "spec/profile.h"
 
 struct expansion {
     const struct spec *spec;
     struct diags *diags;
     VEC(struct params) combinations;
     VEC(struct point) points;
-    uint64_t excluding;         /* as in struct matrix */
-    bool bad_count[ROLE_COUNT]; /* noted already */
+    uint64_t excluding;                        /* as in struct matrix */
+    bool bad_count[ROLE_COUNT], has_bad_batch; /* noted already */
 };
 
 static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
@@ -207,8 +208,9 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
         return (uint32_t)spec->replicas.value;
     }
     int64_t least = role != ROLE_PSERVER || exchange_of(e, system)->kind == EXCHANGE_PSERVER;
+    const int most = spec_is_imported(e->spec) ? SPEC_MAX_IMPORTED : SPEC_MAX_REPLICAS;
     const struct value *v = params_get(params, spec->replicas.from);
-    if (v != NULL && v->is_int && v->i >= least && v->i <= SPEC_MAX_REPLICAS) {
+    if (v != NULL && v->is_int && v->i >= least && v->i <= most) {
         return (uint32_t)v->i;
     }
     if (e->bad_count[role]) {
@@ -222,7 +224,7 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
     _cleanup_(freep) char *path = xasprintf("spec.roles.%s.replicas", role_to_string(role));
     complain(e, path, "correct the sweep",
              "'%s' is '%s' in at least one point; it must be a whole number from %lld to %d",
-             spec->replicas.from, buf_cstr(&text), (long long)least, SPEC_MAX_REPLICAS);
+             spec->replicas.from, buf_cstr(&text), (long long)least, most);
     return 0;
 }
 
@@ -259,6 +261,16 @@ static void clear_unused_counts(struct expansion *e, uint32_t system, struct par
     }
 }
 
+static void check_batch(struct expansion *e, const struct point *p)
+{
+    const bool is_native = str_eq(e->spec->systems.items[p->system].profile, PROFILE_NATIVE);
+    if (is_native && p->batch_size > NATIVE_BATCH_MAX && !e->has_bad_batch) {
+        e->has_bad_batch = true;
+        complain(e, "spec.workload.batchSize", "write a smaller batch",
+                 "benchworker takes at most %d samples in a step", NATIVE_BATCH_MAX);
+    }
+}
+
 /* Takes the parameters. */
 static struct point make_point(struct expansion *e, uint32_t system, struct params params_take)
 {
@@ -281,6 +293,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     for (int role = 0; role < ROLE_COUNT; role++) {
         point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
     }
+    check_batch(e, &point);
     return point;
 }
 

@@ -38,7 +38,7 @@ struct matrix {
 #define MATRIX_MAX_POINTS 10000
 
 /* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, zero trainers, a
- * replica count that is not a whole number in 0..10000. */
+ * replica count that is not a whole number in 0..SPEC_MAX_REPLICAS. */
 int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
 void matrix_done(struct matrix *m);
 /* "Point 1 has no speedup and no efficiency: ..."; nothing where each has a baseline. */

@@ -116,7 +116,8 @@ struct parameter {
     VEC(struct parameter_target) targets;
 };
 
-#define SPEC_MAX_REPLICAS 10000 /* of a role */
+#define SPEC_MAX_REPLICAS 10000   /* of a role */
+#define SPEC_MAX_IMPORTED 1000000 /* of a run that others made: nothing is started */
 struct replicas {
     char *from; /* name of a sweep value; NULL: `value` */
     int64_t value;

@@ -66,6 +66,19 @@ class Import(cli.CliCase):
         done = self.load(self.put("short.log", short), rules="torch-ddp", code=2)
         self.assertTrue(done.stderr.startswith(wanted), done.stderr)
 
+    def test_a_large_job(self):
+        """The largest that MLPerf Training has is of 11,616 accelerators; nothing is started, so nothing is too large."""
+        line = "iteration 20/ 50 | elapsed time per iteration (ms): 4000.0 | global batch size: 11616 | lm loss: 2.5E+00 |\n"
+        log = self.put("megatron.log", line.replace("20/", "10/") + line)
+        for workers, batch in ((11616, 100000), (1000000, 2**31)):
+            with self.subTest(workers=workers):
+                result = self.result(f"workers={workers}:{log}", rules="megatron", batch=str(batch))
+                point = result["points"][0]
+                self.assertEqual(point["replicas"]["worker"], workers)
+                self.assertAlmostEqual(point["throughput"]["value"], 2904, places=6)
+        self.assertIn("from 1 to 1000000", self.load(f"workers=1000001:{log}", rules="megatron", code=2).stderr)
+        self.assertIn("from 1 to 2147483648", self.load(log, rules="megatron", batch=str(2**31 + 1), code=2).stderr)
+
     def test_files_are_trainers(self):
         for i, rate in enumerate((16, 15, 14)):
             self.fluid(f"{i}.log", rate)

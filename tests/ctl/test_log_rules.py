@@ -185,22 +185,22 @@ tables:
         self.assertIn(["Succeeded", "GB"], [[end["outcome"], end["unit"]] for end in ends if end["type"] == "attempt"])
 
     def test_no_line_matched(self):
-        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 imag/sec\"; done"
+        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 frames/sec\"; done"
         result = self.run_script(script, "torch-ddp", code=1)
         trial = result["points"][0]["trials"][0]
         self.assertEqual(trial["phase"], "MetricsUnavailable")
         self.assertEqual(trial["error"], "trainer/0: no line of 6 matched the log rule torch-ddp")
-        self.assertEqual(trial["details"][:2], ["the last 5 lines:", "  2: line 2, 12 imag/sec"])
+        self.assertEqual(trial["details"][:2], ["the last 5 lines:", "  2: line 2, 12 frames/sec"])
         self.assertIn("nearest miss: line 1, for lines[2] (Step) of the rule", trial["details"][6])
-        self.assertEqual(trial["details"][-1], "  log: {lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +imag/sec\\b'}]}")
+        self.assertEqual(trial["details"][-1], "  log: {lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +frames/sec\\b'}]}")
         shown = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertIn("\n    trainer/0: no line of 6 matched the log rule torch-ddp\n      the last 5 lines:\n"
-                      "        2: line 2, 12 imag/sec\n", shown)
-        self.assertRegex(shown, r"\n      nearest miss: line 1.*\n        1: line 1, 12 imag/sec\n        pattern: .*\n"
+                      "        2: line 2, 12 frames/sec\n", shown)
+        self.assertRegex(shown, r"\n      nearest miss: line 1.*\n        1: line 1, 12 frames/sec\n        pattern: .*\n"
                          r"      a rule for such lines could be .*\n        log: .*\n    benchctl logs ")
 
     def test_the_rule_that_was_suggested_reads_it(self):
-        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 imag/sec\"; done"
+        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 frames/sec\"; done"
         result = self.run_script(script, "torch-ddp", code=1)
         rule = result["points"][0]["trials"][0]["details"][-1].removeprefix("  log: ")
         file = pathlib.Path(self.define_script(script, "torch-ddp"))

@@ -274,7 +274,7 @@ TEST(finds_fields)
         {"spec.systems[3].name", "Benchmark", "string", "", true},
         {"benchmark.spec.systems.log.lines.kind", "Benchmark", "string",
          "one of Summary, Epoch, Step, Info", true},
-        {"spec.workload.batchSize", "Benchmark", "integer", "1 to 65536", false},
+        {"spec.workload.batchSize", "Benchmark", "integer", "1 to 2147483648", false},
         {"spec.sweep.grid", "Benchmark", "map[string][]integer or string", "", false},
         {"spec.systems.log", "Benchmark", "string or object", "", false},
         {"spec.systems.patches.value", "Benchmark", "any", "", true},

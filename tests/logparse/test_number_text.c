@@ -25,6 +25,13 @@ TEST(numbers)
         {"7.0123e+00", 7.0123},
         {"123456789012345678", 123456789012345678.0},
         {"0.123456789012345678", 0.123456789012345678},
+        {"43.2K", 43200},
+        {"8.1k", 8100},
+        {"1.02M", 1020000},
+        {"1,234.5M", 1234500000},
+        {"2G", 2e9},
+        {"7B", 7e9},
+        {"1.5T", 1.5e12},
         {"inf", INFINITY},
         {"-inf", -INFINITY},
     };
@@ -39,7 +46,8 @@ TEST(numbers)
     assert_true(log_number("12345", 2, &v) && v == 12); /* no more than its length is read */
     static const char *const wrong[] = {"",    "12,34",  "1,23", ",5",       "1,2345",   "1,234,5",
                                         "12,", "1.2.3",  "0x10", "12a",      "--1",      "+-1",
-                                        ".",   "1,234,", "e5",   "1234,567", "infinity", "1.5,000"};
+                                        ".",   "1,234,", "e5",   "1234,567", "infinity", "1.5,000",
+                                        "K",   "1KK",    "1m",   "12KB"};
     for (size_t i = 0; i < N_ROWS(wrong); i++) {
         print_message("# wrong '%s'\n", wrong[i]);
         assert_false(log_number(wrong[i], strlen(wrong[i]), &v));

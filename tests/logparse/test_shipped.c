@@ -157,7 +157,6 @@ static const struct line_row lines[] = {
     {"torch-ddp", "step 7 loss 1.0 img/s = 107", 107, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "98.5 images/sec: epoch 2", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "samples_per_second=98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"torch-ddp", "throughput: 98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "Iter #3: 214.7 img/sec per GPU", 214.7, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "Img/sec per GPU: 214.3 +-1.9", 214.3, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, REPLICA},
     {"torch-ddp", "Total img/sec on 8 GPU(s): 1714.6 +-15.5", 1714.6, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},

@@ -26,11 +26,13 @@ static const struct {
     {"it's at 30 fps", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +fps\\b'}]}", 30, UNIT_SAMPLES},
     {"busbw 12.5 GB/s", "{lines: [{kind: Step, unit: GB, pattern: '(?<![\\w.,])(?<rate>) +GB/s\\b'}]}", 12.5, UNIT_GB},
     {"98.5 images a second", "{lines: [{kind: Step, pattern: '(?<rate>) +images +a +second\\b'}]}", 98.5, UNIT_SAMPLES},
-    {"98.5 things each sec", "{lines: [{kind: Step, pattern: '(?<rate>) +things +each +sec\\b'}]}", 98.5, UNIT_SAMPLES},
+    {"98.5 items each sec", "{lines: [{kind: Step, pattern: '(?<rate>) +items +each +sec\\b'}]}", 98.5, UNIT_SAMPLES},
+    {"speed 43.2K tokens/s", "{lines: [{kind: Step, unit: tokens, pattern: '(?<![\\w.,])(?<rate>) +tokens/s\\b'}]}", 43200, UNIT_TOKENS},
     /* a name before the number */
     {"imgs_per_sec: 98.5", "{lines: [{kind: Step, pattern: 'imgs_per_sec: +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
     {"{\"step\": 7, \"loss\": 2.1, \"tokens_per_sec\": 4096.5}", "{lines: [{kind: Step, unit: tokens, pattern: '(?<!\\w)step\": +(?<step>).*?(?<!\\w)loss\": +(?<loss>).*?(?<!\\w)tokens_per_sec\": +(?<rate>)'}]}", 4096.5, UNIT_TOKENS},
-    {"Throughput = 98.5 (mean)", "{lines: [{kind: Step, pattern: 'Throughput += +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
+    {"train_ips = 98.5 (mean)", NULL, 0, 0},
+    {"ips = 98.5 (mean)", "{lines: [{kind: Step, pattern: 'ips += +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
     {"Throughput: 98.5 samples/s", "{lines: [{kind: Step, pattern: 'Throughput: +(?<rate>) +samples/s\\b'}]}", 98.5, UNIT_SAMPLES},
     {"step_time=0.25", "{lines: [{kind: Step, pattern: 'step_time=(?<step_s>)'}]}", BATCH / 0.25, UNIT_SAMPLES},
     {"iter_time(ms): 250", "{lines: [{kind: Step, pattern: 'iter_time\\(ms\\): +(?<step_ms>)'}]}", BATCH / 0.25, UNIT_SAMPLES},
@@ -53,6 +55,16 @@ static const struct {
     {"copied at 812.5 MB/s", NULL, 0, 0},
     {"312.4 TFLOP/s", NULL, 0, 0},
     {"0.0 img/s", NULL, 0, 0},
+    {"98.5 things each sec", NULL, 0, 0},
+    {"Throughput = 98.5 (mean)", NULL, 0, 0},
+    {"[step_time.py:260] done", NULL, 0, 0},
+    {"saved to /data/throughput=12 img/s", NULL, 0, 0},
+    {"10 GB200 nodes, 400Gb/s", NULL, 0, 0},
+    {"busbw 400Gb/s", NULL, 0, 0},
+    {"step 3: 1255.2 tokens/s/GPU", NULL, 0, 0},
+    {"eval_step_time: 0.25 s", NULL, 0, 0},
+    {"ips: 45%", NULL, 0, 0},
+    {"Map: 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]", NULL, 0, 0},
     {"throughput: nan", NULL, 0, 0},
     {"12,34 img/s", NULL, 0, 0},
     {"", NULL, 0, 0},
@@ -87,13 +99,13 @@ TEST(each_line_gives_its_rule)
 TEST(the_best_line_of_a_log)
 {
     static const char log[] =
-        "loading 100 files\nstep 1: 0.50 s\nstep 2 took 0.25 s, 100 things/s\n"
-        "step 3 took 0.25 s, 300 things/s\n4 things/s\nbye\n";
+        "loading 100 files\nstep 1: 0.50 s\nstep 2 took 0.25 s, 100 frames/s\n"
+        "step 3 took 0.25 s, 300 frames/s\n4 frames/s\nbye\n";
     struct log_suggestion s;
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     assert_int_equal(log_suggest_rule(log, strlen(log), &who, &s, &out), 0);
     assert_string_equal(buf_cstr(&out), "{lines: [{kind: Step, pattern: 'step "
-                                        "+(?<step>).*?(?<![\\w.,])(?<rate>) +things/s\\b'}]}");
+                                        "+(?<step>).*?(?<![\\w.,])(?<rate>) +frames/s\\b'}]}");
     assert_int_equal(s.number, 4);
     assert_int_equal(s.guess.n_lines, 2);
     assert_true(fabs(s.guess.rate - 150) < 1e-6); /* two equal steps: 2 / (1/100 + 1/300) */
@@ -114,20 +126,20 @@ TEST(advice)
          "the last 3 lines:\n  1: hello\n  2: 123.4 images/sec\n  3: 100 images/sec\n"
          "the shipped rule torch-ddp reads 2 lines, 110.474 samples/s of this output; write in the "
          "system:\n  log: torch-ddp\n"},
-        {"one can be made", "12.5 things/s\n",
+        {"one can be made", "12.5 frames/s\n",
          "it printed no record, and the system has no log rule\nthe only line:\n  1: 12.5 "
-         "things/s\n"
+         "frames/s\n"
          "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
          "in "
-         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +things/s\\b'}]}\n"},
-        {"a time of the whole run is not all", "12.5 things/s\nTotal time: 10 s\n",
+         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +frames/s\\b'}]}\n"},
+        {"a time of the whole run is not all", "12.5 frames/s\nTotal time: 10 s\n",
          "it printed no record, but the shipped log rule mpi reads 1 line, 0.1 runs/s: write 'log: "
-         "mpi' in the system\nthe last 2 lines:\n  1: 12.5 things/s\n  2: Total time: 10 s\n"
+         "mpi' in the system\nthe last 2 lines:\n  1: 12.5 frames/s\n  2: Total time: 10 s\n"
          "the shipped rule mpi reads 1 line, 0.1 runs/s of this output; write in the system:\n"
          "  log: mpi\n"
          "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
          "in "
-         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +things/s\\b'}]}\n"},
+         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +frames/s\\b'}]}\n"},
     };
     for (size_t i = 0; i < N_ROWS(logs); i++) {
         print_message("# row '%s'\n", logs[i].name);

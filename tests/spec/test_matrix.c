@@ -201,6 +201,17 @@ TEST(replicas_may_come_from_a_declared_name)
     }
 }
 
+/* Others' programs take larger batches than ours. */
+TEST(a_batch_for_benchworker)
+{
+    _cleanup_(freep) char *at_most = definition_with("batch_size: [16]", "batch_size: [65536]");
+    _cleanup_(freep) char *more = definition_with("batch_size: [16]", "batch_size: [65537]");
+    _cleanup_(freep) char *good = definition_errors(at_most, NULL);
+    _cleanup_(freep) char *errors = definition_errors(more, NULL);
+    assert_string_equal(good, "");
+    assert_non_null(strstr(errors, "spec.workload.batchSize: benchworker takes at most 65536"));
+}
+
 TEST(the_largest_sweep_is_quick)
 {
     _cleanup_(buf_done) struct buf grid = BUF_INIT;
