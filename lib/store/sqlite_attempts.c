@@ -3,8 +3,6 @@
  * transaction begins, so that the write lock is held only to write. */
 #include "store/sqlite_store.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "store/replica_pack.h"
 
