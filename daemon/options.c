@@ -2,13 +2,11 @@
 #include "daemon/options.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/args.h"
 #include "base/build_info.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/roff.h"
 #include "base/str.h"
 #include "config.h"
 #include "kube/lease.h"
@@ -41,35 +39,10 @@ static const struct arg_opt opts[] = {
 /* clang-format on */
 #define KEEP_BYTES_MIN (INT64_C(1) << 20) /* an empty store has less */
 
-#define SUMMARY "runs the BenchmarkRuns of one namespace of a Kubernetes cluster"
-
-/* `benchd __man`, for the build: benchd(8). */
-static void print_page(void)
-{
-    _cleanup_(buf_done) struct buf page = BUF_INIT;
-    roff_begin(&(struct roff_page){"benchd", 8, SUMMARY, BENCHD_VERSION}, &page);
-    roff_section("SYNOPSIS", &page);
-    roff_text("`benchd` [option...]", &page);
-    roff_section("DESCRIPTION", &page);
-    roff_text("benchd watches the kind BenchmarkRun, creates the pods of one run after another, "
-              "keeps what "
-              "they measured in its store, and serves results, metrics and pages over HTTP. People "
-              "use it "
-              "through `benchctl`(1) and kubectl. It ends with SIGTERM; pods of the active run go "
-              "on, and "
-              "the next benchd continues with them.",
-              &page);
-    roff_section("OPTIONS", &page);
-    roff_options(opts, COUNT_OF(opts), &page);
-    roff_exit_codes("benchd", &page);
-    roff_see_also((const char *const[]){"benchctl", "kubectl", NULL}, 1, &page);
-    (void)fputs(buf_cstr(&page), stdout); /* as in print_help */
-}
-
 static void print_help(void)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    buf_puts(&text, "benchd: " SUMMARY "\n\n"
+    buf_puts(&text, "benchd: runs the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
                     "usage: benchd [OPTIONS]\n\n");
     args_help(opts, COUNT_OF(opts), &text);
     (void)fputs(buf_cstr(&text), stdout); /* the reader may close stdout */
@@ -165,10 +138,6 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
 
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 {
-    if (argc == 2 && str_eq(argv[1], "__man")) {
-        print_page();
-        return 1;
-    }
     _cleanup_(args_done) struct args args = {0};
     const int r = args_parse(opts, COUNT_OF(opts), argc - 1, argv + 1, &args, err);
     if (r < 0) {

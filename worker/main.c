@@ -2,13 +2,11 @@
  * because that executes the program again (kernels/blas.h). */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/build_info.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
-#include "base/roff.h"
 #include "base/str.h"
 #include "config.h"
 #include "host/host.h"
@@ -35,33 +33,6 @@ static void print_help(FILE *to)
     }
     fprintf(to, "\nRun 'benchworker ROLE --help' for the options of a role, 'benchworker "
                 "--version' for the version.\n");
-}
-
-/* `benchworker __man`, for the build: benchworker(1). */
-static void print_page(void)
-{
-    struct buf page = BUF_INIT;
-    roff_begin(&(struct roff_page){"benchworker", 1,
-                                   "trains VGG16 with parameter servers or a ring all-reduce",
-                                   BENCHD_VERSION},
-               &page);
-    roff_section("SYNOPSIS", &page);
-    roff_text("`benchworker` ROLE [option...]", &page);
-    roff_section("DESCRIPTION", &page);
-    roff_text("benchworker is one process of a training run. `benchctl run --local` and benchd "
-              "start trainers, parameter servers, workers and allreduce; the other roles are for "
-              "use by hand. "
-              "`benchworker` ROLE `--help` lists the options of a role, and the environment "
-              "variables that an option stands for.",
-              &page);
-    roff_section("ROLES", &page);
-    for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        roff_item(roles[i].name, roles[i].help, &page);
-    }
-    roff_exit_codes("benchworker", &page);
-    roff_see_also((const char *const[]){"benchctl", "benchctl-run", NULL}, 1, &page);
-    (void)fputs(buf_cstr(&page), stdout); /* `flushed` reports a failed write */
-    buf_done(&page);
 }
 
 /* Flushes stdout and reports a failed write, such as on a full disk. */
@@ -126,10 +97,6 @@ int main(int argc, char **argv)
     }
     if (str_eq(argv[1], "--version")) {
         printf("benchworker %s\n%s", BENCHD_VERSION, build_text());
-        return flushed(EXIT_OK);
-    }
-    if (str_eq(argv[1], "__man")) {
-        print_page();
         return flushed(EXIT_OK);
     }
     for (size_t i = 0; i < COUNT_OF(roles); i++) {

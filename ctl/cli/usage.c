@@ -38,8 +38,10 @@ static void put_formats(const char *formats, struct buf *out)
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
 {
-    buf_puts(out, "benchctl " USAGE_SUMMARY ", and how far its\n"
-                  "figures can be trusted.\n\n" USAGE_EXAMPLES "\nVerbs:\n");
+    buf_puts(out, "benchctl measures how distributed training scales, and how far its\n"
+                  "figures can be trusted.\n\n"
+                  "  benchctl run vgg16-pserver-sweep\n"
+                  "  benchctl run vgg16-pserver-sweep --local\n\nVerbs:\n");
     for (size_t i = 0; i < n_verbs; i++) {
         buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }

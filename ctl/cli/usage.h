@@ -4,11 +4,6 @@
 #include "base/buf.h"
 #include "ctl/cli/verb.h"
 
-#define USAGE_SUMMARY "measures how distributed training scales"
-#define USAGE_EXAMPLES                                                                             \
-    "  benchctl run vgg16-pserver-sweep\n"                                                         \
-    "  benchctl run vgg16-pserver-sweep --local\n"
-
 /* Help of the program or of one verb; `program` as in struct cli. */
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out);

@@ -4,7 +4,6 @@
  * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that
  * --point, --trial and --attempt select. It ends with the run, or with the attempt if
  * exactly one is selected. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,5 +1,4 @@
 /* benchctl init -- COMMAND...: prints a definition that measures a command. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,8 +1,6 @@
 /* Runs that the daemon shows and of its store, put together; see site.h. */
 #include "daemon/web/site.h"
 
-#include <string.h>
-
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "load/run_result.h"

@@ -1,5 +1,4 @@
 /* One replica's log as a request asks for it: for the API and for pages. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"

@@ -1,8 +1,6 @@
 /* Exit codes of the three programs (docs/contracts/exit-codes.md). A meaning may get wider. */
 #pragma once
 
-#include <stddef.h>
-
 enum exit_code {
     EXIT_OK = 0,
     EXIT_RUN_FAILED = 1,        /* benchctl: a run or a trial failed (PartiallyFailed too) */
@@ -24,11 +22,3 @@ enum exit_code {
     EXIT_WORKER_DIVERGED = 17, /* benchworker: the loss is not a number any more */
     EXIT_INTERRUPTED = 130,    /* benchctl */
 };
-
-struct exit_code_row {
-    enum exit_code code;
-    const char *programs; /* "all", or "benchctl, benchd" */
-    const char *meaning;  /* words in `backquotes` are code */
-};
-extern const struct exit_code_row exit_code_rows[];
-extern const size_t exit_code_n_rows;

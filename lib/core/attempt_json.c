@@ -3,8 +3,6 @@
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 json_t *attempt_id_to_json(const struct attempt_id *id)

@@ -1,4 +1,4 @@
-/* Role names, see role.h. */
+/* See role.h. */
 #include "core/role.h"
 
 #include "base/str.h"
@@ -23,4 +23,17 @@ int role_from_string(const char *s)
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT])
 {
     return sizes[ROLE_LAUNCHER] > 0 ? role == ROLE_LAUNCHER : role != ROLE_PSERVER;
+}
+
+uint32_t member_number(const uint32_t sizes[static ROLE_COUNT], enum role role, uint32_t index)
+{
+    for (unsigned before = 0; before < (unsigned)role; before++) {
+        index += sizes[before];
+    }
+    return index;
+}
+
+uint32_t member_count(const uint32_t sizes[static ROLE_COUNT])
+{
+    return member_number(sizes, ROLE_LAUNCHER, sizes[ROLE_LAUNCHER]);
 }

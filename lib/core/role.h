@@ -21,3 +21,7 @@ const char *role_to_string(enum role role); /* "pserver", "trainer", "worker", "
 int role_from_string(const char *s);        /* enum role, or -EINVAL */
 /* Does a role of a gang of these sizes end the attempt and have its figures? */
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT]);
+
+/* The members of a gang as numbers: counted role by role, by index in a role. */
+uint32_t member_number(const uint32_t sizes[static ROLE_COUNT], enum role role, uint32_t index);
+uint32_t member_count(const uint32_t sizes[static ROLE_COUNT]); /* how many it has */

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "core/noise_rule.h"
 #include "core/summary.h"
 #include "decide/policy_failure.h"

@@ -1,8 +1,6 @@
 /* The user of a kubeconfig, see config_read.h. */
 #include "kube/config_read.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/texts.h"

@@ -1,8 +1,6 @@
 /* Address, credentials and transport, see session.h. Edge file: the wall clock. */
 #include "kube/session.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/client_server.h"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/vec_walk.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "result/result_build.h"
 #include "result/trial_figures.h"
 

@@ -1,5 +1,4 @@
 /* docs/contracts/prediction.md. */
-#include <math.h>
 
 #include "predict/predict.h"
 #include "core/json_field.h"

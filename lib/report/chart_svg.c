@@ -2,7 +2,6 @@
 #include "report/chart_svg.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"

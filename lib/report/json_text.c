@@ -2,7 +2,6 @@
 #include "report/json_text.h"
 
 #include <assert.h>
-#include <string.h>
 
 static int append_chunk(const char *data, size_t len, void *ctx)
 {

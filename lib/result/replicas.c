@@ -2,7 +2,6 @@
 #include "result/replicas.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "base/vec_sorted.h"

@@ -3,7 +3,6 @@
 #include "result/result_build.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "result/curves.h"

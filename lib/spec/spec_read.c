@@ -4,7 +4,6 @@
  *
  * Fields and values of later versions are known by name and refused as unsupported; nothing in a
  * definition is ignored. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "spec/builtin.h"

@@ -1,5 +1,4 @@
 /* Reading parameters, roles and the baseline of a definition. See spec_internal.h. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "spec/builtin.h"

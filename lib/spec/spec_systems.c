@@ -1,5 +1,4 @@
 /* Reading the systems of a definition, and what their profiles can do. See spec_internal.h. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"

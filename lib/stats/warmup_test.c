@@ -2,7 +2,6 @@
 #include "stats/warmup_test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "stats/ranked.h"

@@ -17,12 +17,7 @@
 
 #define RUN_COLUMNS                                                                                \
     "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, object_ns, "   \
-    "deleted_unix_ms, " STATUS_COLUMNS
-/* `rest`: a literal. */
-#define SELECT_RUNS(s, rest)                                                                       \
-    ((s)->version < INCARNATIONS_SINCE_VERSION ? "SELECT " RUN_COLUMNS ", 0 FROM run " rest        \
-                                               : "SELECT " RUN_COLUMNS                             \
-                                                 ", incarnation FROM run " rest)
+    "deleted_unix_ms, " STATUS_COLUMNS ", incarnation"
 enum { STATUS_AT = 10, INCARNATION_AT = STATUS_AT + STATUS_N_COLUMNS };
 
 static int put_run(struct store *base, const struct run_row *row, struct err *err)
@@ -90,8 +85,8 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r =
-        sql_prepare(s, &q, err, SELECT_RUNS(s, "WHERE name = ?1 OR uid = ?1"), "s", name_or_uid);
+    int r = sql_prepare(s, &q, err, "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1",
+                        "s", name_or_uid);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
     }
@@ -106,7 +101,8 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     VEC(struct run_row) rows = {0};
-    int r = sql_prepare(s, &q, err, SELECT_RUNS(s, "ORDER BY created_unix_ms DESC, name"), "");
+    int r = sql_prepare(s, &q, err,
+                        "SELECT " RUN_COLUMNS " FROM run ORDER BY created_unix_ms DESC, name", "");
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct run_row row;
         if ((r = read_run(s, q, &row, err)) >= 0) {

@@ -3,12 +3,11 @@
  * transaction begins, so that the write lock is held only to write. */
 #include "store/sqlite_store.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "store/replica_pack.h"
 
-int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)
+/* All replicas of the row. */
+static int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)
 {
     _cleanup_(buf_done) struct buf raw = BUF_INIT;
     int r = replica_pack(row, &raw, err);
@@ -19,8 +18,8 @@ int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err 
     return r < 0 ? r : blob_pack(raw.data, raw.len, ret, err);
 }
 
-int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
-                    const struct packed *packed, struct err *err)
+static int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                           const struct packed *packed, struct err *err)
 {
     return sql_run(s, err,
                    "INSERT INTO replicas (run_uid, point, trial, attempt, zstd) "

@@ -1,8 +1,6 @@
 /* What is left of a run that has ended: its verdict, and its life without an object. */
 #include "store/sqlite_store.h"
 
-#include <string.h>
-
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
                      struct err *err)
 {

@@ -140,7 +140,7 @@ int figures_list(struct store *base, const char *uid, bool with_replicas, store_
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    if (s->version < FIGURES_SINCE_VERSION) {
+    if (s->version < SCHEMA_VERSION) {
         return err_set(err, ENOENT, "store '%s': it is older than figures", s->path);
     }
     int r = sql_prepare(s, &q, err,

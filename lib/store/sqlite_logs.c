@@ -209,12 +209,11 @@ static int read_frames(struct sqlite_store *s, int64_t kind, struct packed_part 
 static int find_row(struct sqlite_store *s, const char *uid, const struct replica_id *id,
                     sqlite3_stmt **q, struct err *err)
 {
-#define OF_ROW                                                                                     \
-    "replica_index FROM log WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4 "    \
-    "AND role = ?5 AND replica_index <= ?6 ORDER BY replica_index DESC LIMIT 1"
-    const bool has_packs = s->version >= LOG_PACKS_SINCE_VERSION;
     const int r = sql_prepare(
-        s, q, err, has_packs ? "SELECT zstd, packed, " OF_ROW : "SELECT zstd, NULL, " OF_ROW,
+        s, q, err,
+        "SELECT zstd, packed, replica_index FROM log WHERE run_uid = ?1 AND point = ?2 AND "
+        "trial = ?3 AND attempt = ?4 AND role = ?5 AND replica_index <= ?6 "
+        "ORDER BY replica_index DESC LIMIT 1",
         "siiisi", uid, (int64_t)id->attempt.point, (int64_t)id->attempt.trial,
         (int64_t)id->attempt.number, role_to_string(id->role), (int64_t)id->index);
     return r < 0 ? r : sql_step(s, *q, err);

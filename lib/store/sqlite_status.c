@@ -2,7 +2,6 @@
 #include "store/sqlite_store.h"
 
 #include <stdio.h>
-#include <string.h>
 
 int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
                  struct err *err)

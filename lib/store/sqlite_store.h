@@ -8,9 +8,9 @@
  *   sqlite_logs.c      the logs of an attempt, compressed
  *   sqlite_blobs.c     columns that are compressed
  *   sqlite_figures.c   what the records of attempts say
- *   schema.c           the tables, and their migrations by PRAGMA user_version
+ *   schema.c           the tables (schema_*.sql), and their upgrade by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
- *   sqlite_upgrade.c   rows of earlier versions
+ *   sqlite_upgrade.c   the figures of attempts from before schema 11
  *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
@@ -128,12 +128,11 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 /* --- schema.c --- */
 
 #define SCHEMA_VERSION 11
-#define LOG_PACKS_SINCE_VERSION 9
-#define INCARNATIONS_SINCE_VERSION 10
-#define FIGURES_SINCE_VERSION 11
-#define READABLE_SINCE_VERSION 5 /* the oldest whose tables are read as they are */
-/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. Where
- * nothing can be written, a file from READABLE_SINCE_VERSION on stays as it is. */
+#define OLDEST_VERSION 10 /* the oldest that is upgraded, or read as it is */
+extern const char schema_10_sql[], schema_11_sql[]; /* made by the build from the .sql files */
+/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones, those from before
+ * OLDEST_VERSION, and other programs' files. Where nothing can be written, a file from
+ * OLDEST_VERSION on stays as it is. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_status.c --- */
@@ -176,11 +175,6 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
                            size_t *ret_n, struct err *err);
 int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
                       struct err *err);
-
-/* All replicas of the row. */
-int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err);
-int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
-                    const struct packed *packed, struct err *err);
 
 /* --- sqlite_blobs.c --- */
 
@@ -238,8 +232,6 @@ int figures_list(struct store *base, const char *uid, bool with_replicas, store_
 
 /* --- sqlite_upgrade.c --- */
 
-/* Moves replicas from schema 3's table, which is dropped. */
-int replicas_upgrade(struct sqlite_store *s, struct err *err);
 /* Makes the figures of all attempts. Those that are damaged have none. */
 int figures_upgrade(struct sqlite_store *s, struct err *err);
 

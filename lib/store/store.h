@@ -231,9 +231,9 @@ static inline void store_closep(struct store **s)
 /* --- store_open.c --- */
 
 /* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
- * exist; the caller may have mistyped it. -EPROTO: a newer schema version; -EBADMSG: a damaged
- * file; -ENOSPC: the disk is full; -EBUSY: another process writes for long, or works with a file of
- * an older version, which must be upgraded. */
+ * exist; the caller may have mistyped it. -EPROTO: a newer schema version, or one from before the
+ * first release; -EBADMSG: a damaged file; -ENOSPC: the disk is full; -EBUSY: another process
+ * writes for long, or works with a file of an older version, which must be upgraded. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
 /* A second connection to an open store, for a thread of its own; it cannot write, and no writer
  * waits for it. `must_stop` is asked on that thread while a call reads; once it says true, the call

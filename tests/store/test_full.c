@@ -6,10 +6,11 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
-#include "schema_v1.h"
+#include "schema_v10.h"
 
 #define DISK "size=20m"
 #define N_INODES 12
@@ -59,7 +60,8 @@ static void fill_disk(const struct fixture *f)
     _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     assert_true(fd >= 0);
-    while (write(fd, big_log, 4096) > 0) {
+    for (int n_pages = 0; write(fd, big_log, 4096) > 0; n_pages++) {
+        assert_true(n_pages < 5120); /* else it is no disk of 20 MiB that is filled here */
     }
     assert_int_equal(errno, ENOSPC);
     assert_int_equal(close(fd), 0);
@@ -73,6 +75,15 @@ static void take_space(const struct fixture *f, off_t n_bytes)
     assert_true(fd >= 0);
     assert_int_equal(posix_fallocate(fd, 0, n_bytes), 0);
     assert_int_equal(close(fd), 0);
+}
+
+/* Gives back so much of it, for the file that all connections share. */
+static void leave_space(const struct fixture *f, off_t n_bytes)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - n_bytes), 0);
 }
 
 static void empty_disk(const struct fixture *f)
@@ -241,19 +252,6 @@ TEST(a_deletion_waits_for_no_reader)
     unmount_disk(&f);
 }
 
-/* Fills the pages of a run's row, so that an upgrade needs more than what is left anywhere. */
-static void make_old_file(const struct fixture *f, size_t n_bytes)
-{
-    sqlite3 *db = NULL;
-    _cleanup_(freep) char *sql =
-        xasprintf("UPDATE replica SET environment = '{\"a\":\"' || hex(randomblob(%zu)) || '\"}'",
-                  n_bytes / 2);
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 static int version_of(const struct fixture *f)
 {
     sqlite3 *db = NULL;
@@ -275,10 +273,15 @@ TEST(an_upgrade_without_room_changes_nothing)
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
     }
-    make_old_file(&f, 4 << 20);
+    struct store *s = fixture_open(&f);
+    add_run(s);
+    assert_int_equal(save(s, UID, 3, 1, 0, "", 0, NULL), 0);
+    store_close(s);
+    fixture_exec(&f, back_to_version_10);
     fill_disk(&f);
+    leave_space(&f, 40 << 10);
     for (int i = 0; i < 2; i++) {
-        struct store *s = NULL;
+        s = NULL;
         struct err err = {0};
         assert_int_equal(store_open(f.url, true, &s, &err), -ENOSPC);
         assert_non_null(strstr(err.msg, "disk full"));
@@ -286,9 +289,9 @@ TEST(an_upgrade_without_room_changes_nothing)
         assert_null(s);
     }
     empty_disk(&f);
-    assert_int_equal(version_of(&f), 1);
-    struct store *s = fixture_open(&f);
-    assert_int_equal(count_attempts(s, "old"), 1);
+    assert_int_equal(version_of(&f), 10);
+    s = fixture_open(&f);
+    assert_int_equal(count_attempts(s, UID), 1);
     store_close(s);
     unmount_disk(&f);
 }

@@ -8,9 +8,8 @@
 #include <sqlite3.h>
 
 #include "base/splitmix.h"
-#include "schema_v4.h"
 #include "logs_v10.h"
-#include "schema_v8.h"
+#include "schema_v10.h"
 
 static void assert_log(struct store *s, const char *uid, const struct replica_id *id,
                        const void *data, size_t len)
@@ -210,38 +209,39 @@ TEST(test_damaged_packs_are_named)
 
 /* ---- files of earlier versions ---- */
 
-static void make_version_8(struct fixture *f)
-{
-    fixture_init(f);
-    fixture_exec(f, schema_v4);
-    fixture_exec(f, schema_v5);
-    fixture_exec(f, schema_v8);
-}
+/* As they were written until version 8: a row and a frame each. */
+static const char logs_of_version_8[] =
+    "DELETE FROM log;"
+    "INSERT INTO log VALUES ('" UID "', 3, 1, 0, 'trainer', 0,"
+    " X'28B52FFD240E7100007374657020310A7374657020320A50718481', NULL);"
+    "INSERT INTO log VALUES ('" UID
+    "', 3, 1, 0, 'trainer', 2, X'28B52FFD240001000099E9D851', NULL);"
+    "INSERT INTO log VALUES ('" UID "', 3, 1, 0, 'pserver', 1,"
+    " X'28B52FFD240E710000610062206E6F206E65776C696E6591FDC574', NULL);";
 
-static void check_version_8(struct store *s)
+/* A file of version 10 that has them. */
+static void make_version_10(struct fixture *f)
 {
-    const struct attempt_id attempt = {0};
-    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 0}, "step 1\nstep 2\n", 14);
-    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 2}, "", 0);
-    assert_log(s, "fourth", &(struct replica_id){attempt, ROLE_PSERVER, 1}, "a\0b no newline", 14);
-    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 1});
-    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_PSERVER, 0});
-    assert_none(s, "fourth", &(struct replica_id){attempt, ROLE_TRAINER, 3});
+    struct store *s = open_with_run(f);
+    assert_int_equal(save(s, UID, 3, 1, 0, "", 0, NULL), 0);
+    store_close(s);
+    fixture_exec(f, logs_of_version_8);
+    fixture_exec(f, back_to_version_10);
 }
 
 TEST(test_logs_of_version_8_stay_as_they_are)
 {
+    const struct attempt_id attempt = {3, 1, 0};
     _cleanup_(fixture_done) struct fixture f;
-    make_version_8(&f);
-    for (int i = 0; i < 2; i++) {
-        _cleanup_(store_closep) struct store *s = fixture_open(&f);
-        check_version_8(s);
-        if (i == 0) { /* new ones beside them */
-            assert_int_equal(save(s, "fourth", 3, 1, 0, "hello", 5, NULL), 0);
-        }
-        assert_log(s, "fourth", &(struct replica_id){{3, 1, 0}, ROLE_PSERVER, 0}, "hello", 5);
-    }
-    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 5);
+    make_version_10(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
+    assert_log(s, UID, &(struct replica_id){attempt, ROLE_TRAINER, 0}, "step 1\nstep 2\n", 14);
+    assert_log(s, UID, &(struct replica_id){attempt, ROLE_TRAINER, 2}, "", 0);
+    assert_log(s, UID, &(struct replica_id){attempt, ROLE_PSERVER, 1}, "a\0b no newline", 14);
+    assert_none(s, UID, &(struct replica_id){attempt, ROLE_TRAINER, 1});
+    assert_none(s, UID, &(struct replica_id){attempt, ROLE_PSERVER, 0});
+    assert_none(s, UID, &(struct replica_id){attempt, ROLE_TRAINER, 3});
+    assert_int_equal(count_rows(&f, "SELECT count(*) FROM log WHERE packed IS NULL"), 3);
 }
 
 /* Of logs_of_version_10: 20 lines of numbers, and one that has another form. Owned. */
@@ -280,7 +280,7 @@ TEST(test_logs_of_version_10_are_read)
 TEST(test_they_are_read_where_nothing_can_be_written)
 {
     _cleanup_(fixture_done) struct fixture f;
-    make_version_8(&f);
+    make_version_10(&f);
     assert_int_equal(chmod(f.path, 0444), 0);
     assert_int_equal(chmod(f.folder, 0555), 0);
     const pid_t pid = fork();
@@ -289,15 +289,15 @@ TEST(test_they_are_read_where_nothing_can_be_written)
         struct store *s = NULL;
         char *text = NULL;
         size_t len = 0;
-        const struct replica_id id = {{0, 0, 0}, ROLE_TRAINER, 0};
+        const struct replica_id id = {{3, 1, 0}, ROLE_TRAINER, 0};
         const bool is_read = (geteuid() != 0 || setuid(65534) == 0) &&
                              store_open(f.url, false, &s, NULL) == 0 &&
-                             s->ops->get_log(s, "fourth", &id, &text, &len, NULL) == 0 && len == 14;
+                             s->ops->get_log(s, UID, &id, &text, &len, NULL) == 0 && len == 14;
         _exit(is_read ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(chmod(f.folder, 0755), 0);
     assert_int_equal(status, 0);
-    assert_int_equal(count_rows(&f, "PRAGMA user_version"), 8);
+    assert_int_equal(count_rows(&f, "PRAGMA user_version"), 10);
 }

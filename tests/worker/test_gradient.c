@@ -1,6 +1,8 @@
-/* Gradients against central differences, in double precision (double.h): every operation of ref.c,
- * then a small network of every layer kind, dropout and batch statistics included. test_kernels
- * ties the fast kernels to ref.c, test_model the fast model to the reference model. */
+/* Gradients against central differences, in double precision (double.h): every operation of
+ * kernels_ref.c, then a small network of every layer kind, dropout and batch statistics included.
+ * test_kernels ties the fast kernels to kernels_ref.c, test_model the fast model to the reference
+ * model. */
+#include "kernels_ref.h"
 #include "worker/model/model_internal.h"
 
 #define TOLERANCE 1e-6 /* of the largest gradient in the array */

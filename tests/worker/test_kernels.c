@@ -1,8 +1,8 @@
-/* Every kernel of every instruction set that this CPU has against ref.c, over odd and real shapes,
- * with guard bands around all outputs. */
+/* Every kernel of every instruction set that this CPU has against kernels_ref.c, over odd and real
+ * shapes, with guard bands around all outputs. */
 #include "tests/test.h"
 #include "guard.h"
-#include "worker/kernels/kernels.h"
+#include "kernels_ref.h"
 
 #define TOLERANCE 4e-6 /* of the largest element; sums of up to 9*512 products */
 

@@ -1,6 +1,7 @@
 /* The shipped network's shape and start, and what every network must do, on a small one. */
 #include "tests/test.h"
 #include "guard.h"
+#include "kernels_ref.h"
 #include "worker/model/adam.h"
 #include "worker/model/model_internal.h"
 #include "worker/tensor/accumulate.h"

@@ -35,9 +35,8 @@ int kernels_init_isa(struct kernels *k, const char *isa)
 {
     for (size_t i = 0; i < N_ISAS; i++) {
         if (str_eq(isas[i].name, isa) && cpu_has_isa(isa)) {
-            kernels_init_ref(k);
-            k->name = "native";
-            k->isa = isas[i].name;
+            *k = (struct kernels){
+                .name = "native", .isa = isas[i].name, .softmax_xent = kernels_softmax_xent};
             isas[i].passes_init(k);
             isas[i].conv_init(k);
             isas[i].fc_init(k);

@@ -1,5 +1,5 @@
-/* The table of compute kernels. ref.c fills every entry with a readable reference; dispatch.c
- * replaces entries by faster kernels for the CPU. The table is written once, before threads start.
+/* The table of compute kernels, which dispatch.c fills for the CPU, once, before threads start.
+ * tests/worker/kernels_ref.c has a readable reference of every entry.
  *
  * Letters: N batch, C input channels, K output channels, H W image. All tensors are row-major fp32,
  * (N, H, W, C) unless noted otherwise, and never alias unless noted otherwise. Images and scratch
@@ -44,7 +44,7 @@ struct work {                    /* what a kernel may use during a call */
 };
 
 struct kernels {
-    const char *name; /* "ref", "native" */
+    const char *name; /* "native" */
     const char *isa;  /* "ref", "baseline", "avx2", "avx512", "amx" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
@@ -115,8 +115,9 @@ struct kernels {
 #define BN_SCRATCH_SLOTS 64
 #define BN_SCRATCH(k) ((size_t)BN_SCRATCH_SLOTS * 3 * ((k) + 16))
 
-/* All entries from ref.c. */
-void kernels_init_ref(struct kernels *k);
+/* The entry softmax_xent of every table. Defined in softmax.c. */
+double kernels_softmax_xent(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
+                            float *dlogits, uint32_t *ret_right);
 /* The best kernels for the CPU, but none better than the environment variable BENCH_CPU_MASK
  * allows: "baseline", "avx2", "avx512", "amx"; other values are ignored. Defined in dispatch.c. */
 void kernels_init_best(struct kernels *k);

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "core/record.h"
 #include "kube/follow.h"
 #include "run/pods/pods_internal.h"

@@ -2,7 +2,6 @@
 #include "run/pods/pod_member.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
 

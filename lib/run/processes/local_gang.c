@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "run/processes/child.h"
 #include "run/processes/links.h"
 

@@ -2,7 +2,6 @@
 #include "run/processes/process.h"
 
 #include <poll.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>

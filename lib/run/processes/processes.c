@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"
-#include "core/member_number.h"
+#include "core/role.h"
 #include "run/processes/cpus.h"
 #include "run/processes/host_cpus.h"
 #include "run/processes/local_gang.h"

@@ -3,9 +3,6 @@
  * change nothing. See mesh.h. */
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

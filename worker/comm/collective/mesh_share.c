@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <poll.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -3,7 +3,6 @@
  * this thread uses the links. */
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

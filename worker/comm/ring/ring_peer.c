@@ -2,7 +2,6 @@
  * secret, another run or attempt, garbage, a second worker of the same index) are rejected and
  * change nothing. Called by the communication thread only. */
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "worker/comm/ring/ring_internal.h"
 

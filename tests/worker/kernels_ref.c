@@ -1,9 +1,9 @@
 /* The reference for every kernel: one loop nest directly from the definition, with sums in double.
- * Tests compare all other kernels with these. They are meant to be readable, not fast. */
+ * Tests compare all kernels of the worker with these. They are meant to be readable, not fast. */
+#include "kernels_ref.h"
+
 #include <math.h>
 #include <stdbool.h>
-
-#include "worker/kernels/kernels.h"
 
 /* The index of (n, y, x, c) in a tensor of `c_n` channels; -1 in the zero padding. */
 static int64_t at(const struct conv_shape *s, uint32_t c_n, uint32_t n, uint32_t c, int64_t y,
@@ -388,33 +388,6 @@ static void maxpool2x2_backward(const struct pool_shape *s, const float *x, cons
     }
 }
 
-static double softmax_xent(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
-                           float *dlogits, uint32_t *ret_right)
-{
-    double loss = 0;
-    uint32_t right = 0;
-    for (size_t i = 0; i < n; i++) {
-        const float *row = logits + i * k;
-        size_t best = 0;
-        for (size_t j = 1; j < k; j++) {
-            best = row[j] > row[best] ? j : best;
-        }
-        double sum = 0;
-        for (size_t j = 0; j < k; j++) {
-            sum += exp((double)row[j] - (double)row[best]);
-        }
-        double log_sum = log(sum) + (double)row[best];
-        for (size_t j = 0; j < k; j++) {
-            double target = j == labels[i] ? 1 : 0;
-            dlogits[i * k + j] = (float)((exp((double)row[j] - log_sum) - target) / n);
-        }
-        loss += log_sum - (double)row[labels[i]];
-        right += best == labels[i];
-    }
-    *ret_right = right;
-    return loss / n;
-}
-
 void kernels_init_ref(struct kernels *k)
 {
     *k = (struct kernels){
@@ -434,6 +407,6 @@ void kernels_init_ref(struct kernels *k)
         .dropout = dropout,
         .maxpool2x2_forward = maxpool2x2_forward,
         .maxpool2x2_backward = maxpool2x2_backward,
-        .softmax_xent = softmax_xent,
+        .softmax_xent = kernels_softmax_xent,
     };
 }
