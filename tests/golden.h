@@ -4,7 +4,6 @@
 
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 
 static inline char *golden_path(const char *name)
 {

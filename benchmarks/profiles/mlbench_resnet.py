@@ -3,7 +3,7 @@ train_mlbench.py of the profiles pytorch and tensorflow use it. They read BENCHD
 
     NET            resnet20, resnet32, resnet44, resnet56, each also with -v2; default BENCHD_MODEL. The task's m1 is resnet20, its m2
                    resnet20-v2
-    DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, learnt in a few epochs. Or a
+    DATA           synthetic (default): seeded images of 10 classes, each its own pattern under noise, which a network learns in a few epochs. Or a
                    folder with CIFAR-10's binary files (data_batch_1.bin to data_batch_5.bin, test_batch.bin, plain or .gz), or
                    with Fashion-MNIST or MNIST as IDX files (Debian's is /usr/share/datasets/fashion-mnist): 28 pixels become 32
                    by a border of zeros, and one channel three
@@ -20,7 +20,7 @@ k-th sample. Images are padded by 4, cropped and flipped. After each epoch all w
 
 in one line for the log rule `epochs`: the mean loss, and the time of all training steps since the start. Testing is no part of it, as in mlbench.
 The steps and the times of their parts are those of this epoch in the first worker; a program that does not know the parts leaves them out.
-Batch norm counts by itself in each worker."""
+Each worker has batch statistics of its own."""
 import gzip
 import os
 import pathlib

@@ -10,6 +10,7 @@
 static const struct rule {
     const char *field, *values; /* of the sweep or the run; words, one of which it must be */
     bool may_lack;              /* the shipped program has the value where nothing sets it */
+    bool is_by_workers;         /* the words are WORKERS:VALUE */
 } rules[][12] = {
     [RULES_MLBENCH_1A] = {
         {"exchange", "AllReduce"}, {"batch_size", "32"}, {"workers", "1 2 4 8 16 32"},
@@ -23,16 +24,20 @@ static const struct rule {
         {"data", "epsilon_normalized epsilon_normalized.bz2"},
         {"test_data", "epsilon_normalized.t epsilon_normalized.t.bz2"},
         {"samples", "400000", true}, {"test_samples", "100000", true}, {"features", "2000", true},
-        {"alpha", "200 400 600 700 800", true}, {"validate", "0", true},
-        {"timeToAccuracy", "0.89"}},
+        {"validate", "0", true}, {"timeToAccuracy", "0.89"},
+        {"alpha", "1:200 2:400 4:600 8:700 16:800 32:800 64:800", true, true}},
 };
 /* clang-format on */
 
-static void put_value(const struct spec *spec, const struct point *p, const char *field,
+static void put_value(const struct spec *spec, const struct point *p, const struct rule *rule,
                       struct buf *out)
 {
+    const char *field = rule->field;
     const struct value *swept = params_get(&p->params, field);
     if (swept != NULL) {
+        if (rule->is_by_workers) {
+            buf_printf(out, "%u:", point_training_replicas(p));
+        }
         value_format(swept, out);
     } else if (str_eq(field, "exchange")) {
         buf_puts(out, point_exchange_name(spec, p));
@@ -60,10 +65,11 @@ void rules_put_breaches(const struct spec *spec, const struct matrix *m, struct 
         bool is_kept = true;
         for (uint32_t i = 0; i < m->n_points && is_kept; i++) {
             _cleanup_(buf_done) struct buf value = BUF_INIT;
-            put_value(spec, &m->points[i], rule->field, &value);
+            put_value(spec, &m->points[i], rule, &value);
             is_kept = keeps(rule, buf_cstr(&value));
             if (!is_kept) {
-                buf_printf(out, "%s%s is %s (rules: %s)", out->len == 0 ? "" : "; ", rule->field,
+                buf_printf(out, "%s%s%s is %s (rules: %s)", out->len == 0 ? "" : "; ", rule->field,
+                           rule->is_by_workers ? " by workers" : "",
                            value.len == 0 ? "not set" : buf_cstr(&value), rule->values);
             }
         }

@@ -1,6 +1,5 @@
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/vec.h"
 
 #include <errno.h>

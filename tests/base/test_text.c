@@ -2,7 +2,6 @@
  * and as a terminal may show it. */
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 TEST(fits_its_field)

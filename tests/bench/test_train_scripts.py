@@ -43,7 +43,7 @@ class PyTorch(unittest.TestCase):
         self.torch = mock.MagicMock()
 
     def distribute(self, training, index=0):
-        return script("pytorch").distribute(self.torch, "the network", replica(training, index))
+        return script("pytorch", "vgg16").distribute(self.torch, "the network", replica(training, index))
 
     def test_a_worker_alone_exchanges_nothing(self):
         self.assertEqual("the network", self.distribute(1))
@@ -284,7 +284,7 @@ class Paddle(unittest.TestCase):
         self.paddle = mock.MagicMock()
 
     def distribute(self, training, index=0):
-        return script("paddle").distribute(self.paddle, "the network", replica(training, index))
+        return script("paddle", "data_parallel").distribute(self.paddle, "the network", replica(training, index))
 
     def test_a_worker_alone_exchanges_nothing(self):
         self.assertEqual("the network", self.distribute(1))

@@ -150,10 +150,10 @@ class Chromium:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key)
 
-    def screenshot(self, path, most_px=None):
-        """Of the whole page, or of so much from its top."""
+    def screenshot(self, path, most_px=None, from_px=0):
+        """Of the whole page below from_px, or of most_px of it."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        height = size["height"] if most_px is None else min(size["height"], most_px)
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1}
+        height = size["height"] - from_px if most_px is None else min(size["height"] - from_px, most_px)
+        clip = {"x": 0, "y": from_px, "width": size["width"], "height": height, "scale": 1}
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         pathlib.Path(path).write_bytes(base64.b64decode(picture["data"]))

@@ -4,7 +4,6 @@
 #include "tests/test.h"
 #include "core/address_list.h"
 
-#include "base/mem.h"
 #include "base/vec.h"
 
 static int put(void *ctx, const char *address, struct err *err)

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/mem.h"
-
 static const char *const keys[] = {"a", "cpu_mhz", "kernel"};
 
 static void assert_text(const char *got, const char *expected)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/splitmix.h"
 #include "core/record.h"
 

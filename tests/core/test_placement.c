@@ -1,6 +1,5 @@
 /* Where a replica ran, core/placement.h. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "core/placement.h"
 
 static void same(const char *got, const char *want)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "record_fixture.h"
 
 /* Where a summary came from: as it was written, or refused. */

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "../golden.h"
-#include "base/mem.h"
 #include "record_fixture.h"
 
 static struct summary golden_summary(void)

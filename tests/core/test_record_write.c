@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "../golden.h"
-#include "base/mem.h"
 #include "record_fixture.h"
 
 /* Writes what was read. Summaries need their step times, which only the writer knew. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "core/exchange_kind.h"
 #include "core/role.h"
 

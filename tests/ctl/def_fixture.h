@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
 

@@ -1,6 +1,5 @@
 /* What a command line means before its verb runs: a verb of the test's own keeps what it got. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/cli/cli.h"
 
 /* "list x y -o json -q local", in a fixed order. */

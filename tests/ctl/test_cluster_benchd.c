@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/cluster/cluster_internal.h"
 
 TEST(test_names_are_escaped)

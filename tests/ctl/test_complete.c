@@ -1,6 +1,5 @@
 /* Completion knows each name of a value and of a word that the verb table has. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/verbs/complete.h"
 #include "ctl/verbs/complete_offers.h"
 #include "ctl/cli/usage.h"

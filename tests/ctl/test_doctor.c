@@ -1,6 +1,5 @@
 /* What doctor makes of what it sees of a machine, and how its list looks. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/doctor/doctor.h"
 
 static const struct check *find(const struct checks *c, const char *name)

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/runs/find.h"
 
 static char folder[] = "/tmp/test_find-XXXXXX";

@@ -1,6 +1,5 @@
 /* BenchmarkRun objects read and built, and the state of a run as benchd tells it. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/runs/object.h"
 #include "ctl/runs/run_state.h"
 

@@ -1,6 +1,5 @@
 /* The options of run and attach, as a command line has them. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "ctl/runs/run_opts.h"
 
 static struct run_opts seen;

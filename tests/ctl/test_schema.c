@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "doc/reader.h"

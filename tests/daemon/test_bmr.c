@@ -1,6 +1,5 @@
 /* Definitions of BenchmarkRun objects, and their statuses. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "daemon/cluster/bmr.h"
 

@@ -1,6 +1,5 @@
 /* What benchd reads of a BenchmarkRun. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "daemon/cluster/bmr_facts.h"
 

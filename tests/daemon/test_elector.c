@@ -3,7 +3,6 @@
 #include <uv.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "daemon/cluster/elector.h"
 #include "fake_kube.h"
 #include "base/rfc3339.h"

@@ -6,7 +6,6 @@
 
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "daemon/cluster/key.h"
 #include "daemon/cluster/lock.h"
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "daemon/memory.h"
 
 #define N_BLOCKS 100000

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "daemon/run/open_runs.h"
 #include "daemon/run/run_queue.h"

@@ -1,7 +1,6 @@
 #include "tests/test.h"
 #include "doc/diag.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 
 static char *format(struct diags *d, const char *text)

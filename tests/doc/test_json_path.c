@@ -1,6 +1,5 @@
 /* What templates say of a document, and what is wrong with others. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "doc/json_path.h"
 
 static const char document[] =

@@ -2,8 +2,6 @@
 #include "tests/test.h"
 #include "doc/reader.h"
 
-#include "base/mem.h"
-
 TEST(digits_behind_letters)
 {
     static const struct {

@@ -1,7 +1,6 @@
 #include "tests/test.h"
 #include "doc/tree.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 
 FREEP(tree_free, struct node)

@@ -4,7 +4,6 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "host/probe.h"
 
 #define S_NS 1e9

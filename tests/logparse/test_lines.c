@@ -2,8 +2,6 @@
 #include "tests/test.h"
 #include "logparse/lines.h"
 
-#include "base/mem.h"
-
 static void on_line(void *ctx, const char *line, size_t len)
 {
     struct buf *out = ctx;

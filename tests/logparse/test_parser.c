@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/str.h"
 
 #define S INT64_C(1000000000)

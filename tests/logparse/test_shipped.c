@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "base/mem.h"
 #include "logparse/parser.h"
 
 #define NONE NAN

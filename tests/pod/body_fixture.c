@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "body_fixture.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "small_definition.h"
 

@@ -1,5 +1,4 @@
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pod/expand.h"
 
 /* The rows of Kubernetes' own test of its expansion, and some more. */

@@ -3,7 +3,6 @@
 #include "tests/pod/whole_pod.h"
 #include "pod/facts.h"
 
-#include "base/mem.h"
 #include "base/rfc3339.h"
 #include "base/str.h"
 

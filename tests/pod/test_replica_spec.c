@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "doc/json_pointer.h"
 #include "pod/point_rate.h"

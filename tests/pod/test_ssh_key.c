@@ -1,7 +1,6 @@
 /* Keys as OpenSSH writes them. The expected texts are of OpenSSH: `ssh-keygen -y` of the private
  * one prints the public one, and `ssh-keygen -l` its fingerprint. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pod/ssh_key.h"
 
 /* RFC 8032, 7.1, test 1. */

@@ -3,7 +3,6 @@
 #include "pod/state.h"
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
 

@@ -3,7 +3,6 @@
 #include "tests/test.h"
 #include "small_definition.h"
 
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/splitmix.h"
 #include "spec/run_def.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "reference/derive.h"
 
 #define HEAD "name: mine\ntitle: T\nyear: 2020\nmodel: M\nsources:\n- {id: s, title: S}\ntables:\n"

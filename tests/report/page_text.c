@@ -3,8 +3,6 @@
 
 #include "page_text.h"
 
-#include "base/mem.h"
-
 enum { MAX_DEPTH = 32 };
 
 struct reader {

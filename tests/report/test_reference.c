@@ -3,7 +3,6 @@
 
 #include "../golden_csv.h"
 #include "../golden_json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "reference/shipped_sets.h"
 #include "report/reference_layout.h"

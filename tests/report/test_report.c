@@ -485,46 +485,51 @@ TEST(trials_of_given_up_points)
 
 #define PARAMETER(name) "{name: " name ", targets: [{roles: [worker], args: [--" name "]}]}"
 /* Closed, or Open with the reason, in every form; one field that changed makes a run open. */
+#define EPSILON_POINT "test_data: epsilon_normalized.t, data: epsilon_normalized"
+#define EPSILON "test_data: [epsilon_normalized.t], data: [epsilon_normalized]"
 static const struct division {
-    const char *rules, *batch, *exchange, *sweep, *accuracy, *reason;
+    /* NULL: as the task has it */
+    const char *sweep, *batch, *exchange, *accuracy, *rules, *baseline;
+    const char *reason;
 } divisions[] = {
-    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2], data: [/d/epsilon_normalized.bz2]", "0.89",
-     NULL},
-    {"mlbench-2a", "100", "AllReduce",
-     "workers: [1, 2], data: [epsilon_normalized], alpha: [200, 400], samples: [400000]", "0.89",
-     NULL},
-    {"mlbench-2a", "128", "AllReduce", "workers: [1, 2], data: [epsilon_normalized]", "0.89",
-     "batch_size is 128 (rules: 100)"},
-    {"mlbench-2a", "100", "Gossip", "workers: [1, 2], data: [epsilon_normalized]", "0.89",
-     "exchange is Gossip (rules: AllReduce)"},
-    {"mlbench-2a", "100", "AllReduce", "workers: [1, 3], data: [epsilon_normalized]", "0.89",
-     "workers is 3 (rules: 1 2 4 8 16 32 64)"},
-    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2]", "0.89",
-     "data is not set (rules: epsilon_normalized epsilon_normalized.bz2)"},
-    {"mlbench-2a", "100", "AllReduce", "workers: [1], data: [epsilon_normalized, mine]", "0.89",
-     "data is mine (rules: epsilon_normalized epsilon_normalized.bz2)"},
-    {"mlbench-2a", "100", "AllReduce", "workers: [1, 2], data: [epsilon_normalized]", "0.8",
-     "timeToAccuracy is 0.8 (rules: 0.89)"},
-    {"mlbench-2a", "100", "AllReduce",
-     "workers: [1, 2], data: [epsilon_normalized], alpha: [5], samples: [1000]", "0.89",
-     "samples is 1000 (rules: 400000); alpha is 5 (rules: 200 400 600 700 800)"},
-    {"None", "128", "AllReduce", "workers: [1, 2], data: [mine]", "0.8", NULL},
+    {.sweep = NULL},
+    {"grid: {workers: [1, 2], test_data: [epsilon_normalized.t], data: "
+     "[/d/epsilon_normalized.bz2]}"},
+    {"points: [{workers: 1, alpha: 200, " EPSILON_POINT "}, {workers: 2, alpha: 400, " EPSILON_POINT
+     "}]",
+     .baseline = "{workers: 1, alpha: 200}"},
+    {"grid: {workers: [1], alpha: [200], samples: [400000], " EPSILON "}"},
+    {"grid: {workers: [1, 2], alpha: [200], " EPSILON "}",
+     .reason = "alpha by workers is 2:200 (rules: 1:200 2:400 4:600 8:700 16:800 32:800 64:800)"},
+    {.batch = "128", .reason = "batch_size is 128 (rules: 100)"},
+    {.exchange = "Gossip", .reason = "exchange is Gossip (rules: AllReduce)"},
+    {"grid: {workers: [1, 3], " EPSILON "}", .reason = "workers is 3 (rules: 1 2 4 8 16 32 64)"},
+    {"grid: {workers: [1, 2], test_data: [epsilon_normalized.t]}",
+     .reason = "data is not set (rules: epsilon_normalized epsilon_normalized.bz2)"},
+    {"grid: {workers: [1], test_data: [epsilon_normalized.t], data: [epsilon_normalized, mine]}",
+     .reason = "data is mine (rules: epsilon_normalized epsilon_normalized.bz2)"},
+    {.accuracy = "0.8", .reason = "timeToAccuracy is 0.8 (rules: 0.89)"},
+    {"grid: {workers: [1], samples: [1000], alpha: [5], " EPSILON "}",
+     .reason = "samples is 1000 (rules: 400000); "
+               "alpha by workers is 1:5 (rules: 1:200 2:400 4:600 8:700 16:800 32:800 64:800)"},
+    {.batch = "128", .accuracy = "0.8", .rules = "None"},
 };
 
 static void division_run(struct fixture *f, const struct division *d)
 {
     _cleanup_(freep) char *sweep =
-        xasprintf("{grid: {%s, test_data: [epsilon_normalized.t]}}", d->sweep);
+        xasprintf("{%s}", d->sweep ?: "grid: {workers: [1, 2], " EPSILON "}");
     _cleanup_(freep) char *more = xasprintf(
         "  rules: %s\n  systems: [{name: ours, profile: other}]\n"
         "  workload: {model: linear, batchSize: %s, exchange: {kind: %s}}\n"
         "  parameters: [" PARAMETER("data") ", " PARAMETER("test_data") ", " PARAMETER(
             "samples") ", " PARAMETER("alpha") "]\n"
-                                               "  baseline: {kind: Point, where: {workers: 1}}\n"
+                                               "  baseline: {kind: Point, where: %s}\n"
                                                "  roles: {worker: {replicas: {from: workers}}} # "
                                                "and no roles: {trainer: ...}\n"
                                                "  measure: {timeToAccuracy: {accuracy: %s}}\n",
-        d->rules, d->batch, d->exchange, d->accuracy);
+        d->rules ?: "mlbench-2a", d->batch ?: "100", d->exchange ?: "AllReduce",
+        d->baseline ?: "{workers: 1}", d->accuracy ?: "0.89");
     fixture_init(f, sweep, more, 0);
     fixture_throughput(f, 0, 0, 100);
     fixture_build(f, RUN_SUCCEEDED);
@@ -534,7 +539,7 @@ TEST(closed_and_open_divisions)
 {
     for (size_t i = 0; i < N_ROWS(divisions); i++) {
         const struct division *d = &divisions[i];
-        const bool has_rules = strcmp(d->rules, "None") != 0;
+        const bool has_rules = d->rules == NULL;
         const char *word = d->reason == NULL ? "Closed" : "Open";
         _cleanup_(fixture_done) struct fixture f;
         division_run(&f, d);
@@ -554,7 +559,7 @@ TEST(closed_and_open_divisions)
         assert_int_equal(rules != NULL, has_rules);
         if (has_rules) {
             const char *reason = json_string_value(json_object_get(rules, "reason"));
-            assert_string_equal(json_string_value(json_object_get(rules, "name")), d->rules);
+            assert_string_equal(json_string_value(json_object_get(rules, "name")), "mlbench-2a");
             assert_string_equal(json_string_value(json_object_get(rules, "division")), word);
             assert_string_equal(reason == NULL ? "" : reason, d->reason == NULL ? "" : d->reason);
         }

@@ -3,7 +3,6 @@
 #include "tests/test.h"
 #include "../golden.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "stats/student.h"
 #include "stats/run_spread.h"
 #include "stats/change_points.h"

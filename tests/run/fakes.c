@@ -2,7 +2,6 @@
 #include "fakes.h"
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 
 static int64_t clock_now(void *ctx)

@@ -6,7 +6,6 @@
 #include <signal.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 

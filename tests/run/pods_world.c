@@ -1,7 +1,6 @@
 #include "pods_world.h"
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "core/record.h"
 #include "kube/json.h"
 #include "pod/facts.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/splitmix.h"
 #include "base/str.h"
 #include "pod/body.h"

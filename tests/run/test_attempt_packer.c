@@ -8,7 +8,6 @@
 
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "run/attempt_packer.h"
 
 /* ---- a store that packs when the test says so, and a launcher with logs ---- */

@@ -1,7 +1,6 @@
 /* The bounded log of a replica. */
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "run/capture.h"
 

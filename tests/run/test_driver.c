@@ -6,7 +6,6 @@
 
 #include "tests/test.h"
 #include "core/record.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "fakes.h"

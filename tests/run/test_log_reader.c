@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "run/log_reader.h"
 
-#include "base/mem.h"
 #include "core/summary.h"
 #include "logparse/shipped_rules.h"
 

@@ -8,7 +8,6 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 

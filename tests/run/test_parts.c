@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "run/processes/child.h"
 #include "run/processes/cpus.h"

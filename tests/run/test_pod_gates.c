@@ -1,6 +1,5 @@
 /* The Secret and the Service of a run, which the pods wait for. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pods_world.h"
 
 static void assert_only_call(enum kube_method method, const char *path)

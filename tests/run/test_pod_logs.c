@@ -4,7 +4,6 @@
 
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "core/record.h"
 #include "core/summary.h"
 #include "pods_world.h"

@@ -3,7 +3,6 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/rfc3339.h"
 #include "fake_kube.h"
 #include "kube/retry.h"

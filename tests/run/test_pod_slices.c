@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pods_world.h"
 
 #define AT(ip) "{\"phase\":\"Running\",\"podIP\":\"" ip "\"," CONTAINER("{\"running\":{}}") "}"

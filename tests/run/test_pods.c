@@ -1,7 +1,6 @@
 /* The pod launcher over a client without a network: what it asks for, in which order, and what it
  * makes of answers and watch events. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pods_world.h"
 
 TEST(the_first_goes_alone)

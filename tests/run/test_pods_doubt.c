@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "pods_world.h"
 
 static struct kube_call *find_open(enum kube_method method)

@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "kube/cache.h"
 #include "pod/facts.h"
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "pods_world.h"
 #include "run/pods/pod_wait.h"

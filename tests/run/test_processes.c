@@ -7,7 +7,6 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "launcher_fixture.h"
 

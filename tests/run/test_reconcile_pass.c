@@ -1,6 +1,5 @@
 /* The driver's passes over a fake launcher, store and clock: no process, no time, no disk. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "fakes.h"
 #include "run/reconcile_pass.h"

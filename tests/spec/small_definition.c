@@ -3,7 +3,6 @@
 #include "small_definition.h"
 
 #include "base/buf.h"
-#include "base/mem.h"
 
 const char definition_text[] =
     /* 1 */ "apiVersion: benchd.io/v1alpha1\n"

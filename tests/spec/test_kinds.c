@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "doc/tree.h"
 
 static const char *const values[] = {"[]",       "{}", "[1, 2]", "[[]]", "[{}]", "{\"a\": 1}",

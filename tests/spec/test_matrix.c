@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "spec/order.h"
 #include "spec/run_def.h"
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "pod/replica_spec.h"
 #include "spec/profile.h"
 #include "spec/spec_load.h"

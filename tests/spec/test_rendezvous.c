@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "spec/profile.h"
 #include "spec/shipped_profiles.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "spec/matrix.h"
 #include "spec/spec_load.h"
 

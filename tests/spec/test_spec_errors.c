@@ -2,8 +2,6 @@
 #include "tests/test.h"
 #include "small_definition.h"
 
-#include "base/mem.h"
-
 /* One change of the sample definition each, and what the message must say. */
 static const struct {
     const char *from, *to;

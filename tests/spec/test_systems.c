@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "small_definition.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"

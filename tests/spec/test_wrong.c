@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <regex.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "spec/profile.h"
 #include "spec/spec_load.h"

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/splitmix.h"
 
 #define TRIALS_MAX 8

@@ -9,7 +9,6 @@
 #include "tests/test.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "store/store.h"
 
 /* Of a point with one trainer. */

@@ -4,7 +4,6 @@
 #include <openssl/sha.h>
 #include <zstd.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "store/archive_tar.h"
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "store/replica_pack.h"
 
 static void add(struct attempt_row *row, enum role role, uint32_t index, int exit_code, int signal,

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "worker/kernels/cpu.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"

@@ -3,7 +3,6 @@
 
 #include "tests/test.h"
 #include "base/exit_code.h"
-#include "base/mem.h"
 #include "child_program.h"
 
 static char *program;

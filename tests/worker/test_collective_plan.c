@@ -1,7 +1,6 @@
 /* The plans of all-reduce, carried out in memory: what one rank sends the other expects, every rank
  * ends with the sum, and with the same bits. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "worker/comm/collective/collective_sum.h"
 
 #define MAX_RANKS 17u

@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "worker/data/dataset.h"
 
 enum { SIDE = 28, PIXELS = SIDE * SIDE, N = 5 };

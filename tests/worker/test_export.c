@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "base/buf.h"
 #include "base/exit_code.h"
-#include "base/mem.h"
 #include "child_program.h"
 #include "worker/data/dataset.h"
 #include "worker/model/model.h"

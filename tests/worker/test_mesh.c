@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "base/mem.h"
 #include "worker/comm/collective/mesh.h"
 #include "worker/comm/shm/shm_pass.h"
 

@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/mem.h"
 #include "child_program.h"
 #include "core/record.h"
 #include "worker/data/dataset.h"

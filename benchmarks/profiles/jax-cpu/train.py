@@ -2,8 +2,8 @@
 prints records.
 
 With exchange AllReduce each replica is a process of jax.distributed with one device, and reads JAX_COORDINATOR_ADDRESS,
-JAX_NUM_PROCESSES and JAX_PROCESS_ID too. Gradients are the mean of all (pmean over gloo); batch norm counts by itself, as
-Fluid's does."""
+JAX_NUM_PROCESSES and JAX_PROCESS_ID too. Gradients are the mean of all (pmean over gloo); each has batch statistics of its own, as in
+Fluid."""
 import os
 import pathlib
 import sys

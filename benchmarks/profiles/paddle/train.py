@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
+import data_parallel  # noqa: E402
 
 
 def build(paddle):
@@ -33,17 +34,6 @@ def build(paddle):
     return nn.Sequential(*layers, *head)
 
 
-def distribute(paddle, model, replica):
-    """The network whose gradients are the mean of all ranks'. Batch norm counts by itself, as Fluid's does."""
-    if replica.training == 1:
-        return model
-    paddle.distributed.init_parallel_env()
-    paddle.seed(replica.seed + replica.index)  # dropout: each rank its own
-    # What a rank waits for in its first step is the others' start: not part of a warm-up.
-    paddle.distributed.barrier()
-    return paddle.DataParallel(model)
-
-
 def main():
     if os.environ.get("BENCHD_MODEL") == "fleetx":
         import train_fleetx
@@ -55,7 +45,7 @@ def main():
     paddle.set_device("cpu")
     paddle.seed(replica.seed)
     replica.start("PaddlePaddle", paddle.__version__, layout="NCHW")
-    model = distribute(paddle, build(paddle), replica)
+    model = data_parallel.distribute(paddle, build(paddle), replica)
     model.train()
     adam = paddle.optimizer.Adam(benchd.LEARNING_RATE, benchd.BETA1, benchd.BETA2, benchd.ADAM_EPSILON,
                                  parameters=model.parameters())

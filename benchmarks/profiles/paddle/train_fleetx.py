@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
+import data_parallel  # noqa: E402
 
 SIZES = ("full", "small")
 PIXELS = {"full": 224, "small": 64}
@@ -145,13 +146,12 @@ def main():
     os.environ["PADDLE_DISTRI_BACKEND"] = "gloo"
     import numpy
     import paddle
-    import train
     paddle.set_device("cpu")
     paddle.seed(replica.seed)
     model = build(paddle, net, size)
     count = sum(math.prod(p.shape) for p in model.parameters() if not p.stop_gradient)
     replica.start("PaddlePaddle", paddle.__version__, model=net, size=size, parameters=count)
-    model = train.distribute(paddle, model, replica)
+    model = data_parallel.distribute(paddle, model, replica)
     model.train()
     update = optimizer(paddle, net, model)
     random = numpy.random.default_rng([replica.seed, replica.index])

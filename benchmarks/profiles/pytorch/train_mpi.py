@@ -1,15 +1,18 @@
-"""VGG16 (Fluid, FC 512) of train.py, its gradients exchanged by Open MPI: one MPI_Allreduce a step. Reads BENCHD_*, and
+"""VGG16 (Fluid, FC 512) of vgg16.py, its gradients exchanged by Open MPI: one MPI_Allreduce a step. Reads BENCHD_*, and
 prints a line a step, that of rank 0:
 
     step 3: 57.1 samples/s, loss 2.4113
 
 It is a program for the profile open-mpi: its launcher runs `mpirun python train_mpi.py`. In pods, hand the variables on:
 mpirun -x BENCHD_BATCH_SIZE -x BENCHD_STEPS ..."""
+import pathlib
+import sys
 import time
 
-import open_mpi
-import train
-import benchd_replica as benchd  # train.py made it known
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import benchd_replica as benchd  # noqa: E402
+import open_mpi  # noqa: E402
+import vgg16  # noqa: E402
 
 
 def main():
@@ -20,9 +23,9 @@ def main():
     world = open_mpi.World()
     replica.index = world.rank  # data of its own
     torch.manual_seed(replica.seed)  # the same initial weights
-    model = train.build(torch).to(memory_format=torch.channels_last).train()
+    model = vgg16.build(torch).to(memory_format=torch.channels_last).train()
     torch.manual_seed(replica.seed + world.rank)  # dropout: each rank its own
-    adam, flat = train.optimizer(torch, model), open_mpi.flat_gradients(torch, model)
+    adam, flat = vgg16.optimizer(torch, model), open_mpi.flat_gradients(torch, model)
     batches = [(torch.from_numpy(x).contiguous(memory_format=torch.channels_last), torch.from_numpy(labels))
                for x, labels in replica.batches()]
     for i in range(replica.warmup_steps + replica.steps):

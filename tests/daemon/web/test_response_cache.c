@@ -1,6 +1,5 @@
 /* Finished documents: how many are kept, and how long. */
 #include "tests/test.h"
-#include "base/mem.h"
 #include "daemon/web/response_cache.h"
 #include "daemon/web/message.h"
 
