@@ -14,9 +14,8 @@ struct number_role {
     unsigned score;            /* how sure that is; 0: it is nothing that a rule reads */
     enum log_group group;
     enum summary_unit unit;
-    const char
-        *doubt;      /* why a rule must not read it, though it seems to be a rate; NULL: no doubt */
-    bool needs_step; /* it is a step's time only if the line has the number of a step */
+    bool needs_step;   /* it is a step's time only if the line has the number of a step */
+    const char *doubt; /* why no rule may read it, though it seems to be a rate; NULL: none */
 };
 
 /* The first number from *at on; *at is then after it. False if none exists. Parts of dates, times
