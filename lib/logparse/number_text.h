@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* What a letter right after a number multiplies it with: k and K 1e3, M 1e6, G and B 1e9, T 1e12;
- * 0: it is no such letter. */
+ * 0 for another character. */
 double log_suffix_factor(char c);
 /* "1,234.5", "12", ".5", "1.2e+03", "43.2K", "nan", "inf". False if it is not a number. "12,34" is
  * not, because a comma separates thousands. */

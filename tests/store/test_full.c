@@ -61,7 +61,7 @@ static void fill_disk(const struct fixture *f)
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     assert_true(fd >= 0);
     for (int n_pages = 0; write(fd, big_log, 4096) > 0; n_pages++) {
-        assert_true(n_pages < 5120); /* else it is no disk of 20 MiB that is filled here */
+        assert_true(n_pages < 5120); /* else another disk than that of 20 MiB is filled */
     }
     assert_int_equal(errno, ENOSPC);
     assert_int_equal(close(fd), 0);
