@@ -27,7 +27,7 @@ static double sum_of_logs(const struct run_history *h, const struct result *r)
         }
         const struct figure *f = &p->candidate->throughput;
         sum += f->estimate.known && str_eq(f->unit, p->base->throughput.unit)
-                   ? log(f->estimate.value)
+                   ? log(figure_shown_value(&p->base->throughput, f->estimate.value))
                    : NAN;
         n++;
     }
@@ -88,7 +88,7 @@ void run_history_begin(struct run_history *h, const struct result *newest, const
     *h = (struct run_history){.newest = newest,
                               .has_point = point != NULL,
                               .point = point == NULL ? 0 : *point,
-                              .unit = result_unit(newest, &is_mixed)};
+                              .unit = result_shown_unit(newest, &is_mixed)};
 }
 
 void run_history_add(struct run_history *h, const struct run_history_run *run)

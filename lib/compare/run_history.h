@@ -29,7 +29,7 @@ struct run_history {
     const struct result *newest; /* borrowed; its points are those of the series */
     bool has_point;              /* else the geometric mean over all its points */
     uint32_t point;
-    const char *unit;
+    const char *unit; /* of values: as the newest run's definition wants it printed */
     VEC(struct run_history_entry) entries; /* the oldest first */
     VEC(char *) skipped; /* names, owned: lacks a point, or cannot be compared with the newest */
     VEC(struct run_history_change) changes;

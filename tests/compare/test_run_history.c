@@ -6,14 +6,14 @@
 
 #include "compare_fixture.h"
 
-/* Points of 60 and 90 samples/s, times a factor: of one point its figure, of both sqrt(60 * 90). */
-TEST(figures_of_runs)
+/* Points of 60 and 90 samples/s in batches of 10, times a factor: of one point its figure, of both
+ * the geometric mean. */
+static void check_figures(const char *measure, const char *unit, double one, double both)
 {
     static const double factors[FIXTURE_HISTORY] = {1, 1.1, 0.9, 2, 0.5};
     static const uint32_t second = 1;
     _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
-                 "  baseline: {kind: Point, where: {trainers: 1}}\n", 0);
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2], batch_size: [10]}}", measure, 0);
     fixture_throughput(&f, 0, 0, 60);
     fixture_throughput(&f, 1, 0, 90);
     fixture_build(&f, RUN_SUCCEEDED);
@@ -24,9 +24,10 @@ TEST(figures_of_runs)
         history.results[k].points[1].throughput.estimate.value *= factors[k];
     }
     for (int i = 0; i < 2; i++) {
-        const double figure = i == 0 ? sqrt(60 * 90) : 90;
+        const double figure = i == 0 ? both : one;
         _cleanup_(run_history_done) struct run_history h;
         run_history_init(&h, history.list, FIXTURE_HISTORY, i == 0 ? NULL : &second);
+        assert_string_equal(h.unit, unit);
         assert_int_equal(h.entries.len, FIXTURE_HISTORY);
         for (size_t k = 0; k < h.entries.len; k++) {
             print_message("# %s, run %zu: %g\n", i == 0 ? "all" : "one", k,
@@ -34,6 +35,14 @@ TEST(figures_of_runs)
             assert_true(fabs(h.entries.items[k].value / (figure * factors[k]) - 1) < 1e-6);
         }
     }
+}
+
+#define BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
+TEST(figures_of_runs)
+{
+    check_figures(BASELINE, "samples/s", 90, sqrt(60 * 90));
+    check_figures(BASELINE "  measure: {warmupSteps: 2, steps: 8, unit: Batches}\n", "batches/s", 9,
+                  sqrt(6 * 9));
 }
 
 /* Ten runs, ten slower ones on another kernel, and one between them without a figure. */
