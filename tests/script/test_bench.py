@@ -25,6 +25,7 @@ class Bench(unittest.TestCase):
         shutil.copy(ROOT / "script" / "bench", self.root / "script")
         (self.root / "script" / "lib.sh").write_text(LIB, encoding="utf-8")
         self.put("bin/python3", PYTHON)
+        self.put("bin/ninja", PROGRAM)
 
     def put(self, path, text):
         program = self.root / path
@@ -36,12 +37,14 @@ class Bench(unittest.TestCase):
         env = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", **named}
         done = subprocess.run(["sh", self.root / "script" / "bench", *args], env=env, capture_output=True, text=True, check=False)
         self.assertEqual(code, done.returncode, done.stderr)
+        self.said = done.stderr.replace(f"{self.root}/", "")
         return [line.replace(f"{self.root}/", "") for line in done.stdout.splitlines()]
 
     def test_what_is_not_named_is_built(self):
         self.assertEqual(["packages build test", "build build -Dtests=disabled", "BENCHD=build/daemon/benchd",
                           "POST_PODS=build/bench/post_pods", "start bench/controller.py --pods 10"],
                          self.bench("controller", "--pods", "10", BENCHD="other"))
+        self.assertEqual("ninja -C build --quiet bench\n", self.said)
 
     def test_what_is_named_is_used(self):
         self.assertEqual(["CROWD=a", "FAULT_TRIAL=b", "start bench/faults.py"], self.bench("faults", CROWD="a", FAULT_TRIAL="b"))
