@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The main table, benchmarks/vgg16-systems.yaml, in pods of a real node: all six systems, with the images of the profiles' Dockerfiles and a
-point that two CPUs can train. Each figure is computed a second time, from the lines that the pods printed. Then allreduce-systems, for the
-image of Open MPI.
+point that two CPUs can train. Each figure is computed a second time, from the lines that the pods printed. Then the other definitions whose
+rows have such an image: each row runs, and has a figure.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program. The frameworks' images are built once on a
 machine (dockerfile.py; five minutes, 10 GB)."""
@@ -21,6 +21,19 @@ SMALL = ["--set", "pservers=1", "--set", "trainers=2", "--set", "batch_size=4", 
 STEPS = 2
 PROFILES = {"pytorch-ddp": ("pytorch", "PyTorch"), "tensorflow-ps": ("tensorflow", "TensorFlow"), "tensorflow-mwms": ("tensorflow", "TensorFlow"),
             "jax": ("jax-cpu", "JAX"), "paddle-collective": ("paddle", "PaddlePaddle")}
+SMALL_POD = ["cpu=500m", "memory=3Gi"]
+RESNET = ["net=resnet20", "workers=1,2", "data=synthetic", "samples=256", "test_samples=256", "epochs=2", "width=4", "cpu=500m"]
+# As small as they can be: the values, more options, the rows.
+OTHERS = {
+    "allreduce-systems": (["bytes=65536", "workers=2", *SMALL_POD], [], ["benchworker", "gloo", "open-mpi"]),
+    "imagenet-2017": (["net=resnet50,inception3", "data=real", "image_size=96", "batch_size=2", "workers=2", *SMALL_POD], ["--steps", "2"],
+                      ["pytorch-ddp", "tensorflow-ps"]),
+    "mlbench-resnet": (RESNET, [], ["pytorch-ddp", "pytorch-open-mpi", "tensorflow-mwms"]),
+    "mlbench-logistic": (["workers=1,2", "samples=20000", "test_samples=4000", "features=200", "epochs=20", *SMALL_POD], [], ["open-mpi"]),
+    "fleetx-collective": (["net=resnet50", "size=small", "workers=1,2", "batch_size=2", *SMALL_POD], ["--steps", "2"], ["paddle-collective"]),
+    "fleetx-pserver": (["net=ctr", "size=small", "pservers=1", "trainers=1,2", *SMALL_POD], ["--steps", "100"],
+                       ["pytorch-rpc", "pytorch-rpc-async", "pytorch-rpc-geo"]),
+}
 RUN_S = 5000
 IMPORT_S = 1200
 
@@ -64,14 +77,17 @@ def check_table(t, user):
         t.match(rf"(?m)^ *{two['system']} ", table, f"{two['system']}: it has a row")
 
 
-def check_mpi(t, user):
-    small = ["--set", "bytes=65536", "--set", "workers=2", "--set", "cpu=500m", "--set", "memory=1Gi", "--repeats", "1"]
-    result = json.loads(user.ctl("run", "allreduce-systems", *small, "-o", "json", timeout=RUN_S).stdout)
+def check_other(t, user, name, values, options, rows):
+    small = [word for value in values for word in ("--set", value)]
+    result = json.loads(user.ctl("run", name, *small, *options, "--repeats", "1", "-o", "json", timeout=RUN_S).stdout)
     print(f"# {user.ctl('results', result['run']).stdout}".replace("\n", "\n# "), flush=True)
-    t.equal("Succeeded", result["phase"], "allreduce-systems succeeds")
-    t.equal(["benchworker", "gloo", "open-mpi"], [point["system"] for point in result["points"] if (point["throughput"]["value"] or 0) > 0],
-            "allreduce-systems: each system has its bandwidth")
-    t.equal(1, result["points"][2]["replicas"]["launcher"], "open-mpi: by a launcher")
+    t.equal(("Succeeded", False), (result["phase"], result["simulated"]), f"{name} succeeds, in real containers")
+    points = [*result["points"], *result["baselines"]]
+    t.equal(set(rows), {point["system"] for point in points}, f"{name}: all rows")
+    for point in points:
+        t.ok((point["throughput"]["value"] or 0) > 0, f"{name}, point {point['point']}: {point['system']} has its figure", point["throughput"])
+        started = point["replicas"].get("launcher", 0) > 0
+        t.equal("open-mpi" in point["system"], started, f"{name}, point {point['point']}: a launcher where mpirun starts the processes")
 
 
 def main():
@@ -88,7 +104,8 @@ def main():
             node.load_archive(archive, IMPORT_S)
         user = User(t, node)
         check_table(t, user)
-        check_mpi(t, user)
+        for name, (values, options, rows) in OTHERS.items():
+            check_other(t, user, name, values, options, rows)
     return t.done()
 
 
