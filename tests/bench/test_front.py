@@ -21,7 +21,7 @@ class Front(unittest.TestCase):
         self.assertEqual([row[:2] for row in rows],
                          [("version", "10 ms"), ("get runs", "25 ms"), ("completion from a cluster", "300 ms"), ("report of 44 points x 5", "1000 ms"), ("its memory", "64 MiB"),
                           ("its size", "250 kB"), ("its first paint in Chromium", "300 ms"), ("a live page follows a step", "1000 ms")],
-                         done.stdout)
+                         done.stdout + done.stderr)
         self.assertIn("\n7 runs; benchctl has ", done.stdout)
         reached = sum(row[2] == "reached" for row in rows)
         self.assertIn(f"\nreached {reached} of 8\n", done.stdout)
