@@ -26,20 +26,26 @@ void live_model_done(struct live_model *m)
     *m = (struct live_model){0};
 }
 
-double live_model_throughput(const struct live_model *m, const struct attempt_row *row)
+/* A rate as the definition wants it. */
+static double shown(const struct live_model *m, const struct point *point, enum summary_unit unit,
+                    double rate, const char **ret_unit)
 {
-    const struct matrix *matrix = &m->def->matrix;
-    return row->id.point < matrix->n_points
-               ? throughput_of_attempt(row, matrix->points[row->id.point].replicas)
-               : NAN;
+    const bool in_batches = unit == UNIT_SAMPLES && m->def->spec->unit == UNIT_OF_BATCHES;
+    *ret_unit = in_batches ? "batches" : summary_unit_names[unit];
+    return in_batches ? rate / (double)point->batch_size : rate;
 }
 
-enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row)
+double live_model_throughput(const struct live_model *m, const struct attempt_row *row,
+                             const char **ret_unit)
 {
     const struct matrix *matrix = &m->def->matrix;
-    return row->id.point < matrix->n_points
-               ? throughput_unit_of_attempt(row, matrix->points[row->id.point].replicas)
-               : UNIT_SAMPLES;
+    *ret_unit = summary_unit_names[UNIT_SAMPLES];
+    if (row->id.point >= matrix->n_points) {
+        return NAN;
+    }
+    const struct point *point = &matrix->points[row->id.point];
+    return shown(m, point, throughput_unit_of_attempt(row, point->replicas),
+                 throughput_of_attempt(row, point->replicas), ret_unit);
 }
 
 uint32_t live_model_trials(const struct live_model *m, uint32_t point)
@@ -68,12 +74,13 @@ void live_model_restore(struct live_model *m, const struct attempt_row *row)
         return; /* a void or invalid attempt is repeated */
     }
     struct live_model_point *p = &m->points[row->id.point];
+    const char *unit;
+    const double x = live_model_throughput(m, row, &unit);
     p->done++;
-    double x = live_model_throughput(m, row);
     p->failed += isnan(x);
     if (!isnan(x)) {
         *vec_push(&p->throughputs) = x;
-        p->unit = live_model_unit(m, row);
+        p->unit = unit;
     }
 }
 
@@ -143,7 +150,7 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
     }
 }
 
-double live_model_rate(const struct live_model *m, bool *ret_is_estimate)
+double live_model_rate(const struct live_model *m, bool *ret_is_estimate, const char **ret_unit)
 {
     const struct live_model_current *c = &m->current;
     size_t n_known = 0;
@@ -155,7 +162,12 @@ double live_model_rate(const struct live_model *m, bool *ret_is_estimate)
         }
     }
     *ret_is_estimate = n_known < c->trainers.len;
-    return n_known == 0 ? 0 : rate * (double)c->trainers.len / (double)n_known;
+    *ret_unit = NULL;
+    if (n_known == 0) {
+        return 0;
+    }
+    rate *= (double)c->trainers.len / (double)n_known;
+    return shown(m, &m->def->matrix.points[c->id.point], UNIT_SAMPLES, rate, ret_unit);
 }
 
 bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput)

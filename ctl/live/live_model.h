@@ -13,7 +13,7 @@
 struct live_model_point {
     uint32_t done, failed;   /* trials that have ended */
     VEC(double) throughputs; /* of succeeded trials */
-    enum summary_unit unit;  /* that they count a second */
+    const char *unit;        /* that they count a second: "samples"; static */
 };
 
 /* The measured steps of one trainer of the attempt that is running. */
@@ -52,14 +52,13 @@ void live_model_attempt(struct live_model *m, const struct attempt_row *row);
 void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record);
 
-/* Of a succeeded attempt, over all its trainers; NaN when one of them left no usable summary
- * (core/throughput.h). */
-double live_model_throughput(const struct live_model *m, const struct attempt_row *row);
-/* The unit of that. */
-enum summary_unit live_model_unit(const struct live_model *m, const struct attempt_row *row);
-/* Samples/s of the running attempt over all its trainers; 0: no step was measured. Trainers that do
- * not report count like those that do: then *ret_is_estimate. */
-double live_model_rate(const struct live_model *m, bool *ret_is_estimate);
+/* Of a succeeded attempt, over all its trainers, in what the definition wants; NaN when one of them
+ * left no usable summary (core/throughput.h). *ret_unit: "samples", "batches", "GB"; static. */
+double live_model_throughput(const struct live_model *m, const struct attempt_row *row,
+                             const char **ret_unit);
+/* Samples/s or batches/s of the running attempt over all its trainers; 0, without a unit: no step
+ * was measured. Trainers that do not report count like those that do: then *ret_is_estimate. */
+double live_model_rate(const struct live_model *m, bool *ret_is_estimate, const char **ret_unit);
 /* Of the swept points with a result, the one with the highest median; false: no such point, or
  * several systems (their units may differ). */
 bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput);

@@ -132,18 +132,19 @@ static void format_bar(const struct live_model *m, const struct glyphs *g, struc
 }
 
 /* Four digits where it has fewer before the point; no power of ten. */
-static void put_rate(struct buf *out, double per_s, enum summary_unit unit)
+static void put_rate(struct buf *out, double per_s, const char *unit)
 {
-    buf_printf(out, per_s >= 1000 ? "%.0f %s/s" : "%.4g %s/s", per_s, summary_unit_names[unit]);
+    buf_printf(out, per_s >= 1000 ? "%.0f %s/s" : "%.4g %s/s", per_s, unit);
 }
 
 static void format_rate(const struct live_model *m, struct buf *out)
 {
     bool is_estimate;
-    const double rate = live_model_rate(m, &is_estimate);
+    const char *unit;
+    const double rate = live_model_rate(m, &is_estimate, &unit);
     if (rate > 0) {
         buf_puts(out, is_estimate ? "~" : "");
-        put_rate(out, rate, UNIT_SAMPLES); /* a step counts nothing else */
+        put_rate(out, rate, unit);
     }
 }
 

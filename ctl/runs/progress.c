@@ -142,15 +142,15 @@ void progress_event(struct progress *p, enum event_type type, const char *reason
 
 static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
-    double x = live_model_throughput(&p->model, row);
-    const char *unit = summary_unit_names[live_model_unit(&p->model, row)];
+    const char *unit;
+    const double x = live_model_throughput(&p->model, row, &unit);
     const char *outcome = attempt_outcome_to_string(row->outcome);
     if (p->mode == PROGRESS_JSON) {
         json_t *o =
             json_pack("{s:i, s:i, s:i, s:s, s:o, s:s, s:o}", "point", (int)row->id.point, "trial",
                       (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
-                      "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "unit", unit,
-                      "error", row->error == NULL ? json_null() : json_string(row->error));
+                      "throughput", isnan(x) ? json_null() : json_real(x), "unit", unit, "error",
+                      row->error == NULL ? json_null() : json_string(row->error));
         put_json_take(p, "attempt", o);
         return;
     }

@@ -110,6 +110,28 @@ TEST(test_a_figure_has_its_unit)
                 " + 0    2/2  40 GB/s\n");
 }
 
+TEST(test_batches_where_the_definition_wants_them)
+{
+    _cleanup_(run_def_freep) struct run_def *def =
+        make_def("{trainers: [1], batch_size: [4, 16]}", 8);
+    def->spec->unit = UNIT_OF_BATCHES;
+    _cleanup_(live_model_done) struct live_model m;
+    live_model_init(&m, def);
+    const struct live_model_opts opts = {
+        .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("64", "800000000"));
+    attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("128", "800000000"));
+    attempt(&m, 1, 1, ATTEMPT_SUCCEEDED, SUMMARY("128", "1600000000"));
+    begin(&m, 0, 1, 1000);
+    step(&m, ROLE_TRAINER, 0, 0, true);
+    step(&m, ROLE_TRAINER, 0, 0, false);
+    assert_live(&m, &opts,
+                "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
+                "best 20 batches/s at point 0\n"
+                " > 0   batch_size=4   1/2  10 batches/s  ~~=---------  step 1/8\n"
+                " + 1   batch_size=16  2/2  7.5 batches/s\n");
+}
+
 TEST(test_steps_count_for_their_own_attempt)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
@@ -205,7 +227,8 @@ TEST(test_throughput)
     live_model_init(&m, def);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
-        double x = live_model_throughput(&m, &row);
+        const char *unit;
+        double x = live_model_throughput(&m, &row, &unit);
         double expected = rows[i].expected;
         if (isnan(x) != isnan(expected) || (!isnan(x) && fabs(x - expected) > 1e-9)) {
             fail_msg("%s: expected %g, got %g", rows[i].name, expected, x);
@@ -277,15 +300,16 @@ TEST(test_the_rate_of_the_whole_job)
     _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     bool is_estimate;
-    assert_true(live_model_rate(&m, &is_estimate) == 0);
+    const char *unit;
+    assert_true(live_model_rate(&m, &is_estimate, &unit) == 0);
     assert_waits(&m, "");
     begin(&m, 0, 0, 1000);
     assert_waits(&m, "waiting for the first step");
     step(&m, ROLE_TRAINER, 0, 0, true);
     assert_waits(&m, ""); /* of a cluster's run benchd reports trainer/0 alone */
-    assert_true(live_model_rate(&m, &is_estimate) == 0);
+    assert_true(live_model_rate(&m, &is_estimate, &unit) == 0);
     step(&m, ROLE_TRAINER, 0, 0, false);
-    assert_true(fabs(live_model_rate(&m, &is_estimate) - 160) < 1e-9); /* 4 times 40 */
+    assert_true(fabs(live_model_rate(&m, &is_estimate, &unit) - 160) < 1e-9); /* 4 times 40 */
     assert_true(is_estimate);
     step(&m, ROLE_TRAINER, 2, 0, true);
     assert_waits(&m, "waiting for the first step of 2 of 4 trainers");
@@ -293,12 +317,12 @@ TEST(test_the_rate_of_the_whole_job)
         step(&m, ROLE_TRAINER, i, 0, false);
     }
     assert_waits(&m, "");
-    assert_true(fabs(live_model_rate(&m, &is_estimate) - 160) < 1e-9);
+    assert_true(fabs(live_model_rate(&m, &is_estimate, &unit) - 160) < 1e-9);
     assert_false(is_estimate);
     m.current.trainers.items[3].steps_ns *= 2; /* one is slow: 40 + 40 + 40 + 20 */
-    assert_true(fabs(live_model_rate(&m, &is_estimate) - 140) < 1e-9);
+    assert_true(fabs(live_model_rate(&m, &is_estimate, &unit) - 140) < 1e-9);
     step(&m, ROLE_TRAINER, 4, 0, false); /* there is none */
-    assert_true(fabs(live_model_rate(&m, &is_estimate) - 140) < 1e-9);
+    assert_true(fabs(live_model_rate(&m, &is_estimate, &unit) - 140) < 1e-9);
     put_wait(&m.status);
     assert_waits(&m, "QuotaExceeded: pods 8 of 8");
 }

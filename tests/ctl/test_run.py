@@ -447,7 +447,7 @@ class Progress(cli.CliCase):
         self.assertEqual(records[-1]["phase"], "Succeeded")
         attempts = [r for r in records if r["type"] == "attempt"]
         self.assertEqual([r["point"] for r in attempts], [0, 1, 2])
-        self.assertTrue(all(r["samplesPerSecond"] > 0 for r in attempts))
+        self.assertTrue(all((r["throughput"] > 0, r["unit"]) == (True, "samples") for r in attempts))
 
     def test_none_and_quiet(self):
         self.assertNotIn("phase=", self.progress("none"))
