@@ -77,7 +77,7 @@ def _gpu_topology():
         done = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
         return None  # no GPU can be asked
-    return re.sub(r"\x1b\[\d*m", "", done.stdout).strip()[:8192] or None
+    return re.sub(r"\x1b\[\d*m", "", done.stdout).expandtabs().strip("\n")[:8192] or None
 
 
 def _series(step_ns):

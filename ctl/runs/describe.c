@@ -163,25 +163,40 @@ static void value_text(const json_t *value, struct buf *out)
     buf_puts(out, text == NULL ? "?" : text);
 }
 
+/* A table of somebody else's, such as `nvidia-smi topo -m` prints: its lines stay whole. */
+static void put_lines(const char *text, struct buf *out)
+{
+    while (text[0] != '\0') {
+        const size_t len = strcspn(text, "\n");
+        buf_printf(out, "%s%.*s\n", len > 0 ? "    " : "", (int)len, text);
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+}
+
 /* The distinct values of one key over all replicas, in the order in which they appear. No line
  * where none has a value. */
 static void format_environment_key(const struct describe_params *p, json_t *const *environments,
                                    size_t n, const char *key, struct buf *out)
 {
     VEC(const json_t *) seen = {0};
-    bool is_known = false;
+    bool is_known = false, has_lines = false;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_object_get(environments[i], key);
         const bool is_new = value != NULL && !vec_any(&seen, old, json_equal(*old, value));
         is_known = is_known || (value != NULL && !json_is_null(value));
         if (is_new && seen.len < 8) {
-            buf_puts(&text, seen.len == 0 ? "" : " | ");
+            const char *string = json_string_value(value);
+            has_lines = has_lines || (string != NULL && strchr(string, '\n') != NULL);
+            buf_puts(&text, seen.len == 0 ? "" : has_lines ? "\n\n" : " | ");
             value_text(value, &text);
             *vec_push(&seen) = value;
         }
     }
-    if (is_known) {
+    if (is_known && has_lines) {
+        buf_printf(out, "  %s:\n", key);
+        put_lines(buf_cstr(&text), out);
+    } else if (is_known) {
         _cleanup_(freep) char *label = xasprintf("  %s:", key);
         line(p, out, label, "%s", buf_cstr(&text));
     }

@@ -98,7 +98,7 @@ class Replica(unittest.TestCase):
             self.assertIsNone(benchd_replica._nics(f"{name}/none"))
             self.assertIsNone(benchd_replica._gpu_topology())
             program = pathlib.Path(name, "nvidia-smi")
-            for does, wanted in (("printf '\\t\\033[4mGPU0\\033[0m\\nGPU0\\t X \\n'; echo \"$@\"", "GPU0\nGPU0\t X \ntopo -m"), ("exit 9", None)):
+            for does, wanted in (("printf '\\t\\033[4mGPU0\\033[0m\\nGPU0\\t X \\n'; echo \"$@\"", "        GPU0\nGPU0     X \ntopo -m"), ("exit 9", None)):
                 program.write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
                 program.chmod(0o700)
                 self.assertEqual(wanted, benchd_replica._gpu_topology())

@@ -18,6 +18,8 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
             .id = {{0, trial, attempt}, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
             .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
                                                  "\"gpu_driver\":null,\"node\":null,"
+                                                 "\"gpu_topology\":\"        GPU0   NUMA "
+                                                 "Affinity\\nGPU0     X     0\\n\\n  X = Self\","
                                                  "\"cpuset\":\"0\"}"
                                                : "{\"host\":\"h\",\"gpu_driver\":null,"
                                                  "\"node\":\"n\",\"cpuset\":\"1\\u001b[2J\","
@@ -150,6 +152,8 @@ TEST(test_a_failed_run)
         "Environment of 4 replicas:\n",
         "  host:        h\n",
         "  node:        - | n\n",
+        "  gpu_topology:\n            GPU0   NUMA Affinity\n    GPU0     X     0\n\n"
+        "      X = Self\n",
         "  cpuset:      0 | 1?[2J\n",
         "  ?3J:",
         "  Failed               True     TooManyFailedTrials   2 failed\n",
