@@ -16,7 +16,9 @@ from unittest import mock
 import bench_case
 
 sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles"))
+sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles" / "pytorch"))
 import benchd_replica
+import devices
 
 MS = 1_000_000
 
@@ -131,6 +133,21 @@ class Replica(unittest.TestCase):
             for index in "012":
                 benchd_replica.Replica({"BENCHD_INDEX": index, "BENCHD_SEED": "7"}).batches()
         self.assertEqual([7, [7, 1], [7, 2]], seeds)
+
+    def test_a_rank_of_pytorch_has_the_gpu_of_its_number(self):
+        for n, ranks, wanted in ((0, {"RANK": "1"}, ("cpu",)), (2, {"RANK": "3"}, ("cuda", 1)), (2, {}, ("cuda", 0)),
+                                 (8, {"RANK": "9", "LOCAL_RANK": "2"}, ("cuda", 2))):
+            torch = mock.Mock()
+            torch.cuda.device_count.return_value = n
+            with mock.patch.dict(os.environ, ranks, clear=True):
+                devices.choose(torch)
+            torch.device.assert_called_once_with(*wanted)
+
+    def test_ranks_of_pytorch_meet_over_nccl_where_they_have_gpus(self):
+        for kind, backend, keys in (("cpu", "gloo", {}), ("cuda", "nccl", {"device_id": mock.ANY})):
+            torch, device = mock.Mock(), types.SimpleNamespace(type=kind)
+            devices.connect(torch, device)
+            torch.distributed.init_process_group.assert_called_once_with(backend, **keys)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,15 @@ class Frameworks(cli.CliCase):
             self.assertEqual(2, done.returncode, done.stderr)
             self.assertIn(says.format(folder), json.loads(done.stdout.splitlines()[-1])["message"])
 
+    def test_a_cpu_has_no_tf32(self):
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        program = cli.ROOT / "benchmarks" / "profiles" / "pytorch" / "train.py"
+        done = subprocess.run([peers.interpreter("pytorch"), program, "--precision", "tf32"], capture_output=True, text=True,
+                              check=False, env=self.env | {"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(2, done.returncode, done.stderr)
+        self.assertIn("precision tf32: PyTorch sees no GPU, and CPUs have no tf32", done.stderr)
+
     def fleetx(self, profile, name, *words):
         """By one process and by two; each trainer's lines are those of FleetX."""
         if not INSTALLED[profile]:

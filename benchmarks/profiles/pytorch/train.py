@@ -1,10 +1,11 @@
 """VGG16 (Fluid, FC 512) in PyTorch: eager, Adam, synthetic CIFAR-10 shapes. Reads BENCHD_*, prints records.
 
-train.py [--precision fp32|bf16] [--layout channels_last|nchw]
+train.py [--precision fp32|tf32|bf16] [--layout channels_last|nchw]
 
-The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, fp32-sum is allreduce.py. With exchange AllReduce each replica is a rank of DistributedDataParallel over
-gloo, and reads MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too. A rank alone is the plain network: it has no peer to
-exchange with."""
+The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, fp32-sum is
+allreduce.py. This network and `imagenet` are trained on a GPU where PyTorch sees one (tf32 is for GPUs only). With exchange AllReduce
+each replica is a rank of DistributedDataParallel, over NCCL on GPUs and over gloo on CPUs, and reads MASTER_ADDR, MASTER_PORT, RANK
+and WORLD_SIZE too. A rank alone is the plain network: it has no peer to exchange with."""
 import argparse
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
+import devices  # noqa: E402
 import vgg16  # noqa: E402
 
 
@@ -29,7 +31,7 @@ def main():
         import allreduce
         return allreduce.main()
     parser = argparse.ArgumentParser()
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32")
     parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
     args = parser.parse_args()
     replica = benchd.Replica(exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
@@ -37,22 +39,26 @@ def main():
     import torch
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
+    device = devices.choose(torch)
+    if args.precision == "tf32" and device.type == "cpu":
+        replica.fail(benchd.EXIT_USAGE, "precision tf32: PyTorch sees no GPU, and CPUs have no tf32")
+    devices.set_precision(torch, args.precision)
     layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
-    replica.start("PyTorch", torch.__version__, args.precision, layout=args.layout,
-                  cpu_features=torch.backends.cpu.get_cpu_capability())
-    model = vgg16.distribute(torch, vgg16.build(torch).to(memory_format=layout).train(), replica)
+    replica.start("PyTorch", torch.__version__, args.precision, layout=args.layout, **devices.facts(torch, device))
+    model = vgg16.build(torch).to(device, memory_format=layout).train()
+    model = vgg16.distribute(torch, model, replica, device)
     adam = vgg16.optimizer(torch, model)
     cross_entropy = torch.nn.functional.cross_entropy
 
     def step(x, labels):
         adam.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=args.precision == "bf16"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=args.precision == "bf16"):
             loss = cross_entropy(model(x), labels)
         loss.backward()
         adam.step()
         return loss.item()
 
-    replica.train(step, [(torch.from_numpy(x).contiguous(memory_format=layout), torch.from_numpy(labels))
+    replica.train(step, [(torch.from_numpy(x).to(device, memory_format=layout), torch.from_numpy(labels).to(device))
                          for x, labels in replica.batches()])
     if replica.training > 1:
         torch.distributed.destroy_process_group()

@@ -1,12 +1,14 @@
 """ResNet-50 and Inception v3 in PyTorch, as of the published tf_cnn_benchmarks: SGD with momentum, one process or
-DistributedDataParallel over gloo. train.py starts it for the model `imagenet`. Reads BENCHD_*, and what imagenet_data.py has; prints
-records. With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
+DistributedDataParallel over gloo; on a GPU where PyTorch sees one, over NCCL. train.py starts it for the model `imagenet`. Reads
+BENCHD_*, and what imagenet_data.py has; prints records. With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
 import io
+import itertools
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
+import devices  # noqa: E402
 import imagenet_data as task  # noqa: E402
 
 
@@ -103,13 +105,12 @@ def encode(image, pixels):
 
 
 def batches(numpy, options):
-    """Endless: (N, 3, size, size) float32, and labels."""
+    """(N, 3, size, size) float32, and labels: one batch of synthetic data, real ones without end."""
     replica, size = options.replica, options.size
     random = numpy.random.default_rng([replica.seed, replica.index])
     if options.data == "synthetic":
-        x = random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, task.CLASSES, replica.batch)
-        while True:
-            yield x
+        yield random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, task.CLASSES, replica.batch)
+        return
     from PIL import Image
     files = options.files(lambda pixels: encode(Image, pixels))
     mean, std = (numpy.array(values, numpy.float32) for values in (task.MEAN, task.STD))
@@ -130,6 +131,10 @@ def batches(numpy, options):
         yield x.transpose(0, 3, 1, 2), random.integers(0, task.CLASSES, replica.batch)
 
 
+def on_device(torch, device, x, labels):
+    return torch.from_numpy(x).to(device, memory_format=torch.channels_last), torch.from_numpy(labels).to(device)
+
+
 def main():
     options = task.Options("AllReduce", "worker")
     replica = options.replica
@@ -138,19 +143,21 @@ def main():
     import torch
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
-    replica.start("PyTorch", torch.__version__, layout="channels_last", **options.facts())
-    model = NETWORKS[options.net](torch).to(memory_format=torch.channels_last).train()
+    device = devices.choose(torch)
+    devices.set_precision(torch, "fp32")
+    replica.start("PyTorch", torch.__version__, layout="channels_last", **options.facts(), **devices.facts(torch, device))
+    model = NETWORKS[options.net](torch).to(device, memory_format=torch.channels_last).train()
     if replica.training > 1:
-        torch.distributed.init_process_group("gloo")
+        devices.connect(torch, device)
         model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
     sgd = torch.optim.SGD(model.parameters(), lr=task.RATE, momentum=task.MOMENTUM, weight_decay=task.WEIGHT_DECAY)
-    ready = batches(numpy, options)
+    read = (on_device(torch, device, *batch) for batch in batches(numpy, options))
+    ready = itertools.repeat(next(read)) if options.data == "synthetic" else read
 
     def step():
         x, labels = next(ready)  # reading is part of a step
         sgd.zero_grad(set_to_none=True)
-        loss = torch.nn.functional.cross_entropy(
-            model(torch.from_numpy(x).contiguous(memory_format=torch.channels_last)), torch.from_numpy(labels))
+        loss = torch.nn.functional.cross_entropy(model(x), labels)
         loss.backward()
         sgd.step()
         return loss.item()

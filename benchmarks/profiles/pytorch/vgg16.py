@@ -1,5 +1,6 @@
 """VGG16 (Fluid, FC 512) in PyTorch, for the programs that train it: train.py and train_mpi.py."""
 import benchd_replica as benchd  # whoever starts made it known
+import devices
 
 
 def build(torch, dropout=True):
@@ -31,11 +32,11 @@ def optimizer(torch, model):
                             eps=benchd.ADAM_EPSILON, fused=True)
 
 
-def distribute(torch, model, replica):
+def distribute(torch, model, replica, device):
     """The network whose gradients are the mean of all ranks'. Each rank has batch statistics of its own, as in Fluid."""
     if replica.training == 1:
         return model
-    torch.distributed.init_process_group("gloo")
+    devices.connect(torch, device)
     torch.manual_seed(replica.seed + replica.index)  # dropout: each rank its own
     # What a rank waits for in its first step is the others' start: not part of a warm-up.
     torch.distributed.barrier()
