@@ -68,11 +68,11 @@ bool machines_add_text(struct machines *m, const char *text)
 {
     json_t *o = json_loads(text, 0, NULL);
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        const json_t *values = json_object_get(o, machine_keys[k].key);
-        for (size_t i = 0; i < json_array_size(values); i++) {
-            const char *value = json_string_value(json_array_get(values, i));
-            if (value != NULL) {
-                add_value(&m->values[k], value);
+        size_t i;
+        json_t *value;
+        json_array_foreach (json_object_get(o, machine_keys[k].key), i, value) {
+            if (json_is_string(value)) {
+                add_value(&m->values[k], json_string_value(value));
             }
         }
     }

@@ -52,19 +52,11 @@ double trial_wait_ratio(const struct trial_result *t)
 
 /* What is compared: probes of one node by the same program. The launcher's machine is idle, while
  * the others of its gang are on a trainer's machine. */
-static int by_prober(const struct probed *x, const struct probed *y)
-{
-    const int order = strcmp(x->node, y->node);
-    return order != 0 ? order : x->noise->by_launcher - y->noise->by_launcher;
-}
-
-static int by_prober_and_trial(const void *a, const void *b)
+static int by_prober(const void *a, const void *b)
 {
     const struct probed *x = a, *y = b;
-    const int order = by_prober(x, y);
-    return order != 0             ? order
-           : x->point != y->point ? (x->point > y->point) - (x->point < y->point)
-                                  : (x->trial > y->trial) - (x->trial < y->trial);
+    const int order = strcmp(x->node, y->node);
+    return order != 0 ? order : x->noise->by_launcher - y->noise->by_launcher;
 }
 
 static const struct noise nothing;
@@ -85,7 +77,7 @@ static struct probed *collect(const struct result *r, size_t *ret_n)
             }
         }
     }
-    qsort(list, *ret_n, sizeof(*list), by_prober_and_trial);
+    qsort(list, *ret_n, sizeof(*list), by_prober);
     return list;
 }
 

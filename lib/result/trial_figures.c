@@ -21,7 +21,6 @@ void trial_figures_done(struct trial_figures *f)
     trial_done(&f->trial);
     free(f->machines);
     buf_done(&f->replicas);
-    *f = (struct trial_figures){0};
 }
 
 /* ---- to bytes ---- */
