@@ -127,9 +127,7 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
     if (r < 0) {
         return err_wrap(err, r, "observe the replicas");
     }
-    if (p->failed_create.len > 0) {
-        replicas = xreallocarray(replicas, n + p->failed_create.len, sizeof(*replicas));
-    }
+    replicas = xreallocarray(replicas, n + p->failed_create.len, sizeof(*replicas));
     vec_each (struct failed_create, s, &p->failed_create) {
         replicas[n++] = (struct observed_replica){
             .id = s->id,
@@ -433,7 +431,7 @@ static struct run_wait wait_of(const struct reconcile_pass *p)
 }
 
 /* The status that ends the run cannot be written yet: says why. */
-static int tell_late_end(struct reconcile_pass *p, struct applied *applied, struct err *err)
+static int tell_late_end(struct reconcile_pass *p, struct err *err)
 {
     const struct run_wait wait = wait_of(p);
     struct action event = {.kind = ACTION_EMIT_EVENT, .event.type = EVENT_WARNING};
@@ -443,7 +441,6 @@ static int tell_late_end(struct reconcile_pass *p, struct applied *applied, stru
     struct run_status status = p->status;
     wait_put(&wait, &status);
     r = r < 0 ? r : patch_status(p, &status, err);
-    applied->is_changed |= r > 0;
     return r < 0 ? r : 0;
 }
 
@@ -456,7 +453,7 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
         if (a == end && is_removing(p)) {
             /* Nothing removes replicas of a run that has ended, so first
              * confirm that they are gone. */
-            return tell_late_end(p, applied, err);
+            return tell_late_end(p, err);
         }
         int r = apply(p, a, seen, n_seen, applied, err);
         if (r <= 0) {
