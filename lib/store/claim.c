@@ -81,7 +81,7 @@ int claim_take(struct store *base, const char *uid, struct err *err)
         fd = lock_file(path, err);
     } while (fd == -EAGAIN); /* ends: each time another process has taken and released it */
     if (fd < 0) {
-        s->is_full = s->is_full || fd == -ENOSPC; /* of bytes or of inodes */
+        s->is_full |= fd == -ENOSPC; /* of bytes or of inodes */
         return fd;
     }
     *vec_push(&s->claims) = (struct claim){xstrdup(uid), take_ptr(path), fd};

@@ -131,8 +131,9 @@ static bool torture_once(enum call call, const char *name, long n, enum fail_kin
     fail_vfs_arm(n, kind);
     int r = make_call(&f, &s, call, &err);
     bool reached = fail_vfs_count() >= n;
-    if (r < 0 && kind == FAIL_FULL && (r != -ENOSPC || strstr(err.msg, "disk full") == NULL)) {
-        fail_msg("%s, write %ld: expected -ENOSPC, got %d: %s", name, n, r, err.msg);
+    const bool is_full = r == -ENOSPC && strstr(err.msg, "disk full") != NULL;
+    if (r < 0 && is_full != (kind == FAIL_FULL)) {
+        fail_msg("%s, write %ld: full: %d, got %d: %s", name, n, kind == FAIL_FULL, r, err.msg);
     }
     if (r < 0 && strstr(err.msg, f.path) == NULL) {
         fail_msg("%s, write %ld: the file is not named: %s", name, n, err.msg);
