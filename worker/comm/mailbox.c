@@ -274,10 +274,10 @@ void mailbox_done(struct mailbox *b)
 void mailbox_look(struct mailbox *b, const bool *is_new, uint32_t n_new)
 {
     lock(b);
-    const bool has_job = b->doing == JOB_NONE && b->job != JOB_NONE && !b->job_done;
-    if (has_job || b->job == JOB_ABANDON) { /* which does not wait for a round */
-        b->begun = b->begun && b->doing == b->job;
-        b->job_ns = b->doing == b->job ? b->job_ns : clock_monotonic_ns();
+    const bool is_free = b->doing == JOB_NONE && !b->job_done;
+    if (b->doing != b->job && (is_free || b->job == JOB_ABANDON)) { /* which waits for no round */
+        b->begun = false;
+        b->job_ns = clock_monotonic_ns();
         b->doing = b->job;
         b->doing_grads = b->grads;
         b->doing_params = b->new_params;
