@@ -163,7 +163,7 @@ def stream(*pieces, end="clean", hold=None, lines=()):
         if end == "rst":
             return reset(handler)
         if end == "silence":
-            fake.is_over.wait(60)
+            fake.is_over.wait()
             return CLOSE
         if end == "clean":
             handler.wfile.write(b"0\r\n\r\n")
@@ -178,7 +178,7 @@ def nothing(how):
         if how == "rst":
             return reset(handler)
         if how == "silence":
-            fake.is_over.wait(60)
+            fake.is_over.wait()
         elif how == "headers":
             handler.wfile.write(head(200, "application/json", length=1000))
         elif how == "slow":

@@ -39,7 +39,7 @@ class Connection:
         while (frame := self.read()) is not None:
             kind, flags, stream, payload = frame
             if self.number in self.fake.frozen:
-                self.fake.is_over.wait(60)   # the kernel goes on to take bytes in
+                self.fake.is_over.wait()   # the kernel goes on to take bytes in
                 return
             if kind == SETTINGS and not flags & ACK:
                 self.send(SETTINGS, ACK, 0)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The real transport, client and informer against an API server that misbehaves."""
 import base64
+import contextlib
 import json
 import os
 import pathlib
+import select
 import socket
 import socketserver
 import ssl
@@ -122,6 +124,8 @@ def pieces(t):
         got = s.probe.ask("get", path="/none", in_pieces=True)
         s.equal((-2, "", 0), tuple(got.get(k) for k in ("r", "pieces", "agains")), "a failure is no body")
         s.match("no such pod", got.get("error", ""), "its text")
+        s.fake.on("GET", "/many", reply(300, "text/plain", "choose"))
+        s.equal("", s.probe.ask("get", path="/many", in_pieces=True).get("pieces"), "nor is a 300")
 
 
 def time_outs(t):
@@ -340,10 +344,11 @@ def counting(t):
         s.fake.on("GET", "/x", obj(200, {}))
         s.fake.on("GET", "/gone", status(404, "NotFound", "gone"))
         s.fake.on("GET", "/stream", stream("x"))
-        for op, path in (("get", "/x"), ("get", "/gone"), ("stream", "/gone"), ("stream", "/stream")):
-            s.probe.until(s.probe.start(op, path=path), "end")
+        for op, path, n in (("get", "/x", 1), ("get", "/gone", 2), ("stream", "/gone", 4), ("stream", "/stream", 3)):
+            for _ in range(n):
+                s.probe.until(s.probe.start(op, path=path), "end")
         stats = s.probe.ask("stats")
-        s.equal((4, 2, 0), (stats["requests"], stats["failures"], stats["retries"]), "a call and a stream failed")
+        s.equal((10, 6, 0), (stats["requests"], stats["failures"], stats["retries"]), "two calls and four streams failed")
 
 
 def cancelling(t):
@@ -360,6 +365,15 @@ def cancelling(t):
         stats = s.probe.ask("stats")
         s.equal((0, 0, 0), (stats["in_flight"], stats["queued"], stats["streams"]), "nothing left")
         s.equal(({}, {}), (s.probe.next(call, 0.1), s.probe.next(at_once, 0.1)), "no callback any more")
+    with Scene(t, "cancel one of many") as s:
+        s.fake.on("GET", "/silent", nothing("silence"))
+        s.probe.ask("get", path="/x")   # then it is known that each request needs a connection
+        call = s.probe.start("get", path="/silent", timeout_ms=600000)
+        s.probe.start("burst", path="/silent", n=32, timeout_ms=600000)
+        s.fake.wait_for("GET", "/silent", 32)
+        s.equal(1, s.probe.ask("stats")["queued"], "there is no room")
+        s.probe.send(op="cancel", target=call)
+        s.equal(True, s.fake.wait_for("GET", "/silent", 33), "now there is")
     with Scene(t, "quit in the middle of everything") as s:
         s.fake.on("GET", "/silent", nothing("silence"))
         s.fake.on("GET", "/stream", stream("x", end="silence"))
@@ -479,20 +493,21 @@ def tls(t):
             t.equal((0, ""), probe.quit(), "TLS: the CA was replaced: ends clean")
 
 
-def pump(source, sink):
-    try:
-        while (data := source.recv(65536)):
-            sink.sendall(data)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass   # the other side has left
+def relay(near, far):
+    """Both ways until one side has left; in one thread, since a TLS socket has one user at a time."""
+    with contextlib.suppress(OSError):
+        while True:
+            for source in select.select([near, far], [], [])[0]:
+                if not (data := source.recv(65536)):
+                    return
+                (far if source is near else near).sendall(data)
 
 
 class Proxy(socketserver.ThreadingTCPServer):
     """CONNECT to wherever: the way goes to one port of this machine."""
     daemon_threads = True
 
-    def __init__(self, port):
+    def __init__(self, port, tls=None):
         proxy = self
         self.wanted = []
 
@@ -503,10 +518,11 @@ class Proxy(socketserver.ThreadingTCPServer):
                     pass
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 with socket.create_connection(("127.0.0.1", port)) as far:
-                    threading.Thread(target=pump, args=(far, self.connection), daemon=True).start()
-                    pump(self.connection, far)
+                    relay(self.connection, far)
 
         super().__init__(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
 
@@ -552,8 +568,7 @@ class Socks(socketserver.ThreadingTCPServer):
                 socks.wanted.append(f"{name}:{int.from_bytes(self.rfile.read(2), 'big')}")
                 self.wfile.write(b"\5\0\0\1" + bytes(6))
                 with socket.create_connection(("127.0.0.1", port)) as far:
-                    threading.Thread(target=pump, args=(far, self.connection), daemon=True).start()
-                    pump(self.connection, far)
+                    relay(self.connection, far)
 
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -565,10 +580,10 @@ def proxy_url(t):
         pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
         environment = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "*"}
         with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as http, Socks(fake.port) as socks, \
-                mock.patch.dict(os.environ, environment):
+                Proxy(fake.port, fake_api.tls_context(*pair)) as https, mock.patch.dict(os.environ, environment):
             fake.on("GET", "/x", obj(200, {}))
             for scheme, proxy, host in (("http", http, "kube.test"), ("http", http, "127.0.0.1"),
-                                        ("socks5", socks, "kube.test")):
+                                        ("https", https, "kube.test"), ("socks5", socks, "kube.test")):
                 url = f"{scheme}://127.0.0.1:{proxy.server_address[1]}"
                 probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}", **{"certificate-authority": "far.crt",
                                                                                    "proxy-url": url}))
@@ -577,7 +592,7 @@ def proxy_url(t):
                 t.equal([f"{host}:{fake.port}"], sorted(set(proxy.wanted)), f"proxy-url: {scheme}: who was asked for")
                 t.equal((0, ""), probe.quit(), f"proxy-url: {scheme}: ends clean")
                 proxy.wanted.clear()
-            for proxy in (http, socks):
+            for proxy in (http, https, socks):
                 proxy.shutdown()
 
 

@@ -1,6 +1,9 @@
 /* A client that may not write: what changes something waits, what reads and the Lease do not.
  * Nobody listens at its server, so each call that is started ends at once. */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <uv.h>
 
@@ -30,11 +33,12 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     w->r = r;
 }
 
-static struct world *world_new(void)
+static struct world *world_new(int port)
 {
     static struct world w;
     w = (struct world){0};
-    char server[] = "http://127.0.0.1:1";
+    char server[32];
+    (void)snprintf(server, sizeof(server), "http://127.0.0.1:%d", port);
     const struct kube_config config = {.server = server};
     const struct kube_client_params params = {
         .loop = &w.loop, .config = &config, .user_agent = "test/1"};
@@ -76,7 +80,7 @@ static void send_once(struct world *w, struct kube_request *req)
 
 TEST(test_a_write_waits)
 {
-    _cleanup_(world_done) struct world *w = world_new();
+    _cleanup_(world_done) struct world *w = world_new(1);
     struct kube_request req;
     kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
     send_once(w, &req);
@@ -96,7 +100,7 @@ TEST(test_a_write_waits)
 
 TEST(test_a_read_does_not)
 {
-    _cleanup_(world_done) struct world *w = world_new();
+    _cleanup_(world_done) struct world *w = world_new(1);
     struct kube_request req;
     kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
     send_once(w, &req); /* nor is it in the way */
@@ -108,7 +112,7 @@ TEST(test_a_read_does_not)
 
 TEST(test_the_lease_does_not)
 {
-    _cleanup_(world_done) struct world *w = world_new();
+    _cleanup_(world_done) struct world *w = world_new(1);
     struct kube_request req;
     json_t *lease = json_pack("{s:{s:s}}", "metadata", "name", "benchd");
     kube_request_update(&kube_leases, "benchd", lease, &req);
@@ -117,4 +121,38 @@ TEST(test_the_lease_does_not)
     send_once(w, &req);
     run_for(w, 1000);
     assert_int_equal(1, w->n_ended);
+}
+
+/* A peer that is gone sends nothing: TCP itself must notice. */
+TEST(test_connections_notice_a_lost_peer)
+{
+    static const int rows[][3] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                                  {IPPROTO_TCP, TCP_KEEPIDLE, 15},
+                                  {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+                                  {IPPROTO_TCP, TCP_USER_TIMEOUT, 30000}};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, peer;
+    socklen_t len = sizeof(at);
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+    _cleanup_(world_done) struct world *w = world_new(ntohs(at.sin_port));
+    struct kube_request req;
+    kube_request_get(&kube_pods, "benchd", "a", &req);
+    send_once(w, &req);
+    int accepted, fd = 0, value;
+    while ((accepted = accept(listener, NULL, NULL)) < 0) {
+        (void)uv_run(&w->loop, UV_RUN_ONCE);
+    }
+    while (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 || peer.sin_port != at.sin_port) {
+        assert_in_range(++fd, 1, 1023); /* it is the client's end that is looked for */
+        len = sizeof(peer);
+    }
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        len = sizeof(value);
+        assert_int_equal(getsockopt(fd, rows[i][0], rows[i][1], &value, &len), 0);
+        assert_int_equal(value, rows[i][2]);
+    }
+    assert_int_equal(close(accepted), 0);
+    assert_int_equal(close(listener), 0);
 }

@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import fake_api
@@ -155,6 +156,15 @@ def idle_watch(t, *where):
         s.equal({0}, {number for number, _ in s.fake.requests}, "on its connection")
 
 
+def unanswered_stream(t, *where):
+    with Scene(t, "a stream that nobody answers", *where, silence_ms=SILENCE_MS) as s:
+        s.fake.answer(fake_h2.silent, ok)
+        started_s = time.monotonic()
+        s.probe.start("stream", path="/watch")
+        s.t.ok(s.fake.wait_for(2) and s.fake.times[1] - started_s >= SILENCE_MS / 1000,
+               "a stream that nobody answers: is asked about when it has had its time", s.fake.times)
+
+
 def slow_beside_a_watch(t, *where):
     with Scene(t, "a request that is slow beside a watch that lives", *where, silence_ms=60000) as s:
         s.fake.answer(fake_h2.begun, fake_h2.silent, ok)
@@ -167,7 +177,7 @@ def slow_beside_a_watch(t, *where):
 
 
 TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by_many, silences, silent_log, idle_watch,
-         slow_beside_a_watch)
+         unanswered_stream, slow_beside_a_watch)
 
 
 def main():
