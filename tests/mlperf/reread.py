@@ -107,10 +107,11 @@ def position(key, metadata, run):
 
 
 def step_time(times, batch):
-    """The mean of the step times after the first five steps; a line counts as many steps as its position moved."""
+    """The mean of the step times after the first five steps. A line counts as many steps as its position moved; one whose
+    position did not grow has the size of its own block there."""
     seconds = steps = seen = before = 0.0
     for value, at in times:
-        weight = (at - before) / batch if at and batch and at > before else 1.0
+        weight = (at - before if at > before else at) / batch if at and batch else 1.0
         weight = weight if abs(weight - round(weight)) < 1e-6 else 1.0
         before = at if at else before
         if seen >= WARM_UP:
@@ -147,7 +148,8 @@ def reread(text, folder):
         return out | {"reason": "the log has no run_start" if log else "the log has no MLPerf events"}
     marked = any(key == "eval_start" for _, key, _, _ in log)
     clock, times, losses, pace = Clock(benchmark != "unet3d"), [], None, []
-    marks = {key: [] for key in (("block_start",) if benchmark == "unet3d" else ("block_stop", "eval_start", "eval_accuracy"))}
+    by_block = benchmark in ("unet3d", "stable_diffusion")
+    marks = {key: [] for key in (("block_start",) if by_block else ("eval_start", "block_stop", "eval_accuracy"))}
     epoch, end = epoch_of(benchmark, samples, batch), start
     if benchmark == "unet3d":  # counts epochs if a block has fewer than an epoch has images
         counts = [number(metadata.get("epoch_count")) for _, key, _, metadata in log if key == "block_start"]
