@@ -1,4 +1,4 @@
-/* The arguments of `benchctl import --rules`: which logs belong to which trial
+/* The arguments of `benchctl import` of logs: which logs belong to which trial
  * of which point. Pure. */
 #pragma once
 

@@ -12,7 +12,7 @@
 struct import_options { /* all borrowed */
     const char *name, *system, *model, *dataset, *exchange;
     const json_t *rule;   /* what `log` of a system may be: a name, or a map */
-    int64_t batch_size;   /* 0: the points have their own */
+    int64_t batch_size;   /* 0: unknown, or the points have their own */
     int64_t warmup_steps; /* -1: as a definition has it that does not say */
     int64_t steps;        /* the most that a log has */
 };

@@ -120,7 +120,8 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
     }
     bool *const is_job = &r.summary.source.is_job;
     const bool has_all = *is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
-    if (l->batch > 0 && (int64_t)l->batch != l->params.batch_size) {
+    const int64_t said = l->params.batch_size;
+    if (l->batch > 0 && said > 0 && (int64_t)l->batch != said) {
         explain_batch(l, ret);
     } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
         explain_alone(l, &r, ret);
@@ -129,6 +130,7 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
         const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
         ret->summary_line = log_result_to_record(&r, &who);
         ret->steps = r.summary.steps;
+        ret->batch = (int64_t)l->batch;
     }
     summary_done(&r.summary);
 }

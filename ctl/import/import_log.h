@@ -29,6 +29,7 @@ void import_log_feed(struct import_log *l, const char *data, size_t len);
 struct import_end {
     char *summary_line; /* owned; NULL: it has no figure that counts */
     int64_t steps;
+    int64_t batch;  /* that the log names as that of a trainer; 0: none */
     struct buf why; /* why the log has no figure, in lines; owned */
     char *fix;      /* what to do then; owned; NULL: nothing is known */
 };

@@ -1,10 +1,8 @@
 /* See import.h. */
 #include "ctl/import/import.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,16 +10,14 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
-#include "ctl/runs/find.h"
 #include "ctl/import/import_args.h"
 #include "ctl/import/import_def.h"
 #include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
+#include "ctl/import/import_rule.h"
 #include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
-#include "doc/tree.h"
-#include "logparse/shipped_rules.h"
 #include "result/result_build.h"
 #include "spec/builtin.h"
 #include "spec/log_rule.h"
@@ -29,7 +25,6 @@
 #include "spec/spec.h"
 
 #define NAME_UNKNOWN "unknown"
-#define RULES_FIX "name one of docs/log-rules.md, or a file with one"
 #define STEPS_UNKNOWN 1
 #define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 #define ALL_BYTES_MAX ((size_t)512 << 20)
@@ -37,8 +32,7 @@
 struct import {
     const struct cli *cli;
     struct import_options options;
-    json_t *rule;              /* as the definition has it; owned */
-    struct log_rule *log_rule; /* the same, owned */
+    struct import_rule rule;
     struct import_trials trials;
     struct run_def *def;           /* owned */
     struct import_slot *slots;     /* by trial, owned */
@@ -49,65 +43,12 @@ struct import {
 
 /* ---- options ---- */
 
-/* A file's rule goes into the definition as it is; the definition's reader says
- * what is wrong with it. */
-static enum exit_code read_rule_file(struct import *im, const char *path)
-{
-    _cleanup_(definition_file_done) struct definition_file file = {0};
-    struct err err = {0};
-    const int r = definition_read(path, &file, &err);
-    if (r < 0) {
-        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
-    }
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct node *root = NULL;
-    if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
-        tree_parse(file.text, file.len, &limits, &root, &diags) < 0) {
-        return cli_print_diags(&diags, path, file.text);
-    }
-    im->rule = tree_to_json(root);
-    tree_free(root);
-    return EXIT_OK;
-}
-
-static enum exit_code take_rule(struct import *im)
-{
-    const char *name = args_get(&im->cli->args, "rules", NULL);
-    if (name == NULL) {
-        const char *word = im->cli->args.words[0];
-        const bool is_file =
-            strpbrk(word, "=,") == NULL && !str_eq(word, "-"); /* and no log of a point */
-        if (im->cli->args.n_words == 1 && is_file && access(word, F_OK) < 0) {
-            const int r = -errno;
-            _cleanup_(freep) char *fix =
-                file_fix(r, word, "name an archive of benchctl export, or a log with --rules NAME");
-            return cli_error(EXIT_NOT_FOUND, fix, "%s: %s", word, strerror(-r));
-        }
-        return cli_error(EXIT_USAGE, "name a rule of docs/log-rules.md, or a file with one",
-                         "write --rules NAME: the log rule by which the figures are found");
-    }
-    im->log_rule = log_shipped_load(name);
-    if (im->log_rule != NULL) {
-        im->rule = json_string(name);
-        return EXIT_OK;
-    }
-    if (definition_is_file(name)) {
-        return read_rule_file(im, name);
-    }
-    const char *meant = log_shipped_suggest(name);
-    _cleanup_(freep) char *fix =
-        meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
-    return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
-}
-
 static enum exit_code take_names(struct import *im)
 {
     struct import_options *o = &im->options;
     /* A rule's name may be no name of a benchmark. */
     const char *usual =
-        object_name_is_valid(im->log_rule->name) ? im->log_rule->name : PROFILE_IMPORTED;
+        object_name_is_valid(im->rule.rule->name) ? im->rule.rule->name : PROFILE_IMPORTED;
     const struct {
         const char *option, *fallback, **ret;
         bool (*is_valid)(const char *);
@@ -140,12 +81,9 @@ static enum exit_code take_trials(struct import *im)
         return cli_error(EXIT_USAGE, fix, "%s", err.msg);
     }
     const bool is_swept = params_get(&im->trials.list.items[0].params, "batch_size") != NULL;
-    if (is_swept == (im->options.batch_size > 0)) {
-        return cli_error(EXIT_USAGE,
-                         is_swept ? "remove --batch"
-                                  : "write --batch N, or batch_size=N before each file",
-                         is_swept ? "batch_size and --batch both say the samples of a step"
-                                  : "the batch size is missing");
+    if (is_swept && im->options.batch_size > 0) {
+        return cli_error(EXIT_USAGE, "remove --batch",
+                         "batch_size and --batch both say the samples of a step");
     }
     return EXIT_OK;
 }
@@ -153,8 +91,11 @@ static enum exit_code take_trials(struct import *im)
 static enum exit_code take_options(struct import *im)
 {
     struct import_options *o = &im->options;
-    enum exit_code code = take_rule(im);
-    o->rule = im->rule;
+    enum exit_code code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
+    code = code == EXIT_OK ? take_trials(im) : code;
+    code =
+        code == EXIT_OK ? import_rule_take(im->cli, &im->trials, o->batch_size, &im->rule) : code;
+    o->rule = im->rule.json;
     o->steps = STEPS_UNKNOWN;
     o->warmup_steps = -1;
     const char *warmup = args_get(&im->cli->args, "warmup", NULL);
@@ -162,11 +103,7 @@ static enum exit_code take_options(struct import *im)
         parse_i64_in(warmup, 0, 1000000, &o->warmup_steps) < 0) {
         code = cli_error(EXIT_USAGE, NULL, "--warmup '%s': expected a whole number", warmup);
     }
-    if (code == EXIT_OK) {
-        code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
-    }
-    code = code == EXIT_OK ? take_names(im) : code;
-    return code == EXIT_OK ? take_trials(im) : code;
+    return code == EXIT_OK ? take_names(im) : code;
 }
 
 /* ---- the definition ---- */
@@ -262,6 +199,22 @@ static void add_replica(struct import *im, struct import_row *row, struct import
     take_dates(im, l, file, &row->row);
 }
 
+/* The logs say it where the arguments do not. */
+static enum exit_code take_batch(struct import *im, const char *path, int64_t batch)
+{
+    struct import_options *o = &im->options;
+    if (batch == 0 || params_get(&im->trials.list.items[0].params, "batch_size") != NULL) {
+        return EXIT_OK;
+    }
+    if (o->batch_size > 0 && batch != o->batch_size) {
+        return cli_error(EXIT_USAGE, "write batch_size=N before each file",
+                         "%s: it says that a step has %lld samples, but a log before it says %lld",
+                         path, (long long)batch, (long long)o->batch_size);
+    }
+    o->batch_size = batch;
+    return EXIT_OK;
+}
+
 static enum exit_code read_log(struct import *im, const struct import_trial *trial, uint32_t index,
                                struct import_row *row)
 {
@@ -269,7 +222,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     const struct point *point = &im->def->matrix.points[row->row.id.point];
     const struct replica_id id = {row->row.id, point_training_role(point), index};
     struct log_parser_params params = log_rule_params(im->def, &id);
-    params.rule = im->log_rule; /* outlives this definition */
+    params.rule = im->rule.rule; /* outlives this definition */
     const size_t share = ALL_BYTES_MAX / count_files(im);
     struct import_log *l =
         import_log_new(&params, &id, share < LOG_BYTES_MAX ? share : LOG_BYTES_MAX);
@@ -279,11 +232,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     struct err err = {0};
     const int r = import_file_read(path, on_bytes, l, &file, &fix, &err);
     if (r < 0) {
-        _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
-        return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
-                         : r == -EBADMSG ? EXIT_USAGE
-                                         : EXIT_LOCAL_RESOURCE,
-                         near != NULL ? near : fix, "%s", err.msg);
+        return import_file_explain(r, path, fix, &err);
     }
     enum exit_code code = check_new(im, path, &file);
     if (code != EXIT_OK) {
@@ -295,6 +244,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
         code = explain(path, &end);
     } else {
         im->options.steps = end.steps > im->options.steps ? end.steps : im->options.steps;
+        code = take_batch(im, path, end.batch);
         add_replica(im, row, l, path, &file, take_ptr(end.summary_line));
     }
     return code;
@@ -371,7 +321,7 @@ static enum exit_code import_all(struct import *im)
     if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK && (code = assign(im)) == EXIT_OK &&
         (code = read_logs(im)) == EXIT_OK && (code = make_def(im, first_date(im))) == EXIT_OK &&
         (code = check_result(im)) == EXIT_OK) {
-        code = import_store_put(im->cli, im->def, &im->rows, im->log_rule->name, &name);
+        code = import_store_put(im->cli, im->def, &im->rows, im->rule.rule->name, &name);
     }
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(im->cli);
@@ -394,7 +344,6 @@ enum exit_code import_logs(const struct cli *cli)
     import_trials_done(&im.trials);
     run_def_free(im.def);
     free(im.slots);
-    log_rule_free(im.log_rule);
-    json_decref(im.rule);
+    import_rule_done(&im.rule);
     return code;
 }

@@ -10,9 +10,9 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Check ARCHIVE, and store nothing"},
-    {"rules", 0, "RULE", "Log rule that finds the figures: a shipped one, or a file"},
+    {"rules", 0, "RULE", "Log rule, shipped or a file; default: the one that reads the first log"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
-    {"batch", 0, "N", "Samples that a trainer took in a step"},
+    {"batch", 0, "N", "Samples that a trainer took in a step; default: as the logs say"},
     {"warmup", 0, "N", "First steps that do not count; default: 10, if numbered"},
     {"name", 0, "TEXT", "Name of the benchmark; default: that of the rule"},
     {"system", 0, "TEXT", "Name of the system; default: that of the rule"},
@@ -23,10 +23,11 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_import = {
     .name = "import",
-    .args = "ARCHIVE [DIGEST] | LOG... --rules RULE [option...]",
+    .args = "ARCHIVE [DIGEST] | LOG... [option...]",
     .summary = "Store an exported run, or the figures of old logs as one",
     .examples = "  benchctl import vgg16.benchd.tar.zst\n"
                 "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
+                "  benchctl import workers=8:small.log workers=64:large.log\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"

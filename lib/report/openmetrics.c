@@ -68,8 +68,10 @@ static void put_point_labels(const struct writer *w, const struct point *p)
     put_label(w->out, ",system", w->r->def->spec->systems.items[p->system].name);
     buf_printf(w->out, ",point=\"%u\",pservers=\"%u\",trainers=\"%u\"", p->index,
                p->replicas[ROLE_PSERVER], point_training_replicas(p));
-    buf_printf(w->out, ",batch_size=\"%lld\",threads=\"%lld\"", (long long)p->batch_size,
-               (long long)p->threads);
+    if (p->batch_size > 0) {
+        buf_printf(w->out, ",batch_size=\"%lld\"", (long long)p->batch_size);
+    }
+    buf_printf(w->out, ",threads=\"%lld\"", (long long)p->threads);
     put_label(w->out, ",other", other);
 }
 

@@ -218,7 +218,7 @@ static void say_only(struct notes *lines, const struct result *r,
             buf_printf(&text, ", %s ", p->name);
             value_format(&p->value, &text);
         }
-        if (params_get(&point->params, "batch_size") == NULL) {
+        if (point->batch_size > 0 && params_get(&point->params, "batch_size") == NULL) {
             buf_printf(&text, ", batch_size %lld", (long long)point->batch_size);
         }
         if (params_get(&point->params, "threads") == NULL) {

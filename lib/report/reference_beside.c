@@ -153,8 +153,10 @@ static void add_batch(const struct reference_beside *b, const struct reference_t
                       struct buf *reasons)
 {
     if (!str_eq(t->axis, "batch_size") && !vec_any(&t->at, at, str_eq(at->name, "batch_size"))) {
-        add_reason(reasons, "the table does not give the batch size (here %lld)",
-                   (long long)b->result->points[0].point->batch_size);
+        const int64_t here = b->result->points[0].point->batch_size;
+        _cleanup_(freep) char *size =
+            here > 0 ? xasprintf("%lld", (long long)here) : xstrdup("unknown");
+        add_reason(reasons, "the table does not give the batch size (here %s)", size);
     }
 }
 

@@ -31,7 +31,7 @@ static double coordinate(const struct point *p, const char *name)
         return bytes != NULL && bytes->is_int ? (double)bytes->i / BYTES_OF_ELEMENT : NAN;
     }
     if (str_eq(name, "batch_size")) {
-        return (double)p->batch_size;
+        return p->batch_size > 0 ? (double)p->batch_size : NAN;
     }
     if (str_eq(name, "threads")) {
         return (double)p->threads;

@@ -107,7 +107,7 @@ static double factor_between(const char *from, const char *to, const struct poin
     if (a == NULL || b == NULL || !str_eq(a->base, b->base)) {
         return NAN;
     }
-    const double batch = (double)p->batch_size;
+    const double batch = p->batch_size > 0 ? (double)p->batch_size : NAN;
     return a->factor * (a->is_of_batch ? batch : 1) / (b->factor * (b->is_of_batch ? batch : 1));
 }
 

@@ -115,7 +115,8 @@ static int by_first_index(const void *a, const void *b)
 double curve_load(const struct point_result *p, const struct point_result *like)
 {
     const double n = size_of(p), servers = p->point->replicas[ROLE_PSERVER];
-    const double batches = (double)p->point->batch_size / (double)like->point->batch_size;
+    const int64_t batch = p->point->batch_size, usual = like->point->batch_size;
+    const double batches = batch == usual ? 1 : (double)batch / (double)usual; /* both unknown */
     switch (p->point->exchange) {
     case EXCHANGE_NONE:
         return 0;

@@ -103,13 +103,15 @@ void result_describe_replicas(const struct result *r, const struct point *point,
     const enum role role = point_training_role(point);
     const uint32_t trainers = point->replicas[role];
     const uint32_t servers = point->replicas[ROLE_PSERVER];
-    buf_printf(out, "%u %s%s, ", trainers, role_to_string(role), trainers == 1 ? "" : "s");
+    buf_printf(out, "%u %s%s", trainers, role_to_string(role), trainers == 1 ? "" : "s");
     if (servers > 0) {
-        buf_printf(out, "%u pserver%s, ", servers, servers == 1 ? "" : "s");
+        buf_printf(out, ", %u pserver%s", servers, servers == 1 ? "" : "s");
     } else if (role == ROLE_TRAINER) {
-        buf_puts(out, "no pserver, ");
+        buf_puts(out, ", no pserver");
     }
-    buf_printf(out, "batch_size %lld", (long long)point->batch_size);
+    if (point->batch_size > 0) {
+        buf_printf(out, ", batch_size %lld", (long long)point->batch_size);
+    }
     if (point->threads != 1) {
         buf_printf(out, ", threads %lld", (long long)point->threads);
     }

@@ -197,12 +197,13 @@ static json_t *warmup_to_json(const struct result *r, const struct point_result 
 json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point)
 {
     return json_object_add(
-        o, JSON_MEMBERS({"system", json_string(r->def->spec->systems.items[point->system].name)},
-                        {"parameters", params_to_json(&point->params)},
-                        {"replicas", counts_to_json(point->replicas)},
-                        {"batchSize", json_integer(point->batch_size)},
-                        {"threads", json_integer(point->threads)},
-                        {"exchange", json_string(point_exchange_name(r->def->spec, point))}));
+        o, JSON_MEMBERS(
+               {"system", json_string(r->def->spec->systems.items[point->system].name)},
+               {"parameters", params_to_json(&point->params)},
+               {"replicas", counts_to_json(point->replicas)},
+               {"batchSize", point->batch_size > 0 ? json_integer(point->batch_size) : json_null()},
+               {"threads", json_integer(point->threads)},
+               {"exchange", json_string(point_exchange_name(r->def->spec, point))}));
 }
 
 /* How it exchanges, where that is not as usual; and over what, where its replicas say it. */

@@ -94,7 +94,7 @@ struct workload {
     enum dataset_kind dataset;
     char *dataset_other; /* its name where it is DATASET_OTHER, else NULL */
     char *dataset_path;  /* NULL: none */
-    int64_t batch_size;  /* per trainer */
+    int64_t batch_size;  /* per trainer; 0: unknown, of old logs */
     int64_t threads;     /* per trainer */
     uint64_t seed;
     enum compute compute;

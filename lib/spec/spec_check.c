@@ -238,7 +238,8 @@ static void check_batch_size(struct reading *r)
 {
     struct place workload = place_get(&r->at, "workload");
     struct place place = place_get(&workload, "batchSize");
-    if (workload.node != NULL && place.node == NULL && !is_swept_in(r, "batch_size")) {
+    if (workload.node != NULL && place.node == NULL && !is_swept_in(r, "batch_size") &&
+        !spec_is_imported(r->spec)) { /* a log may not say it */
         reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
                         "required field 'batchSize' is missing, and batch_size is not swept");
     }

@@ -311,9 +311,43 @@ class Import(cli.CliCase):
         self.refuse("no log rule 'torch-dpp' ships\nfix: did you mean 'torch-ddp'?", "a.log", rules="torch-dpp")
         self.refuse("gone.log: No such file", "gone.log", code=3)
         self.refuse("Is a directory", str(self.folder), code=9)
-        done = self.ctl("import", "--rules", "paddle-fluid", "a.log", "--store", self.store, code=2)
-        self.assertIn("write --batch N", done.stderr)
-        self.assertIn("write --rules NAME", self.ctl("import", "a.log", "--store", self.store, code=2).stderr)
+
+    def guess(self, *words, code=0):
+        return self.ctl("import", *words, "--store", self.store, code=code)
+
+    def test_neither_a_rule_nor_a_batch_is_said(self):
+        """Lines of Megatron name the batch of the job; those of nanotron have tokens a second and no batch."""
+        line = " iteration {:8d}/ 1000 | elapsed time per iteration (ms): {} | learning rate: 1E-4 | global batch size: {:5d} | lm loss: 2.5E+00 |\n"
+        for name, ms, batch in (("small.log", 500.0, 64), ("large.log", 500.0, 256)):
+            self.put(name, "".join(line.format(i + 1, ms, batch) for i in range(20)))
+        done = self.guess("workers=8:small.log", "workers=64:large.log", "-o", "json")
+        self.assertIn("small.log: read by the log rule megatron; --rules names another\n", done.stderr)
+        points = json.loads(done.stdout)["points"]
+        self.assertEqual([(p["batchSize"], round(p["throughput"]["value"])) for p in points], [(None, 128), (None, 512)])
+        text = self.ctl("results", json.loads(done.stdout)["run"], "--store", self.store).stdout
+        self.assertNotIn("batch_size", text)
+        self.assertIn("64 workers: 4.000x (50.0%)", text)
+
+    def test_a_batch_that_the_logs_say(self):
+        for name, size in (("a.log", 32), ("b.log", 32), ("c.log", 64)):
+            self.put(name, f"batch_size: {size}\n" + "".join(FLUID.format(i, 10) for i in range(20)))
+        points = json.loads(self.guess("trainers=1:a.log", "trainers=1:b.log", "-o", "json").stdout)["points"]
+        self.assertEqual([p["batchSize"] for p in points], [32])
+        done = self.guess("trainers=1:a.log", "trainers=1:c.log", code=2)
+        self.assertIn("c.log: it says that a step has 64 samples, but a log before it says 32\nfix: write batch_size=N before each file", done.stderr)
+
+    def test_no_rule_for_it(self):
+        self.put("keras.log", "".join(f"{i}/20 [====>] - 9s 250ms/step - loss: 2.0\n" for i in range(1, 21)))
+        self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
+        self.put("none.log", "hello\n")
+        rows = (
+            ("keras.log", "keras.log: the rule keras finds step times, but the samples of a step are unknown\nfix: write --batch N"),
+            ("none.log", "none.log: no log rule that ships finds a figure; write --rules NAME\nfix: name one of docs/log-rules.md"),
+            ("-", "write --rules NAME: standard input is read once"),
+        )
+        for word, text in rows:
+            self.assertIn(text, self.guess(word, code=2).stderr)
+        self.assertIn("for example {lines: ", self.guess("mine.log", "--batch", "32", code=2).stderr)
 
     def test_another_rule_reads_it(self):
         self.put("a.log", "step 1 loss 2.5 123.0 images/sec\n" * 20)

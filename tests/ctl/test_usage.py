@@ -121,7 +121,7 @@ class Usage(cli.CliCase):
             (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: --help lists them\n"),
             (["run", "x", "--local=a; b"], 2, "error: run: option --local takes no value, got 'a; b'\n"),
             (["validate", "/"], 9, "Is a directory"),
-            (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name an archive of benchctl export, or a log "),
+            (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
             (["import", "--dry-run", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
             (["reproduce", "no.such.tar.zst"], 3, "No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
             (["import", "--dry-run", "mine.tar.zts"], 3, "error: mine.tar.zts: No such file or directory\nfix: did you mean 'mine.tar.zst'?\n"),
@@ -133,7 +133,7 @@ class Usage(cli.CliCase):
             (["simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "no/layers.yaml"], 3,
              "no/layers.yaml: No such file or directory\nfix: record them: benchworker bench --batch N -o trace >layers.yaml\n"),
             (["simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "/"], 9, "error: /: Is a directory\n"),
-            (["import", "trainers=2:no.such.log"], 2, "write --rules NAME"),
+            (["import", "trainers=2:no.such.log"], 3, "no.such.log: No such file or directory\n"),
         ]
         for name in ("mine.tar.zst", "my-rule.yaml"):
             (self.folder / name).touch()
