@@ -16,7 +16,7 @@ static void on_figure(void *ctx, const struct log_figure *figure)
 {
     struct count *count = ctx;
     const struct log_line_rule *line = &count->rule->lines.items[figure->line];
-    if (line->kind == LOG_KIND_INFO) {
+    if (line->kind == LOG_KIND_INFO && count->rule->format == LOG_RULE_LINES) {
         return;
     }
     size_t n;

@@ -15,6 +15,7 @@ const char *const log_kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", 
 static const char *const scope_names[] = {"Replica", "Each", "Job"};
 static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
 static const char *const source_names[] = {"Numbers", "TimeStamps"};
+static const char *const format_names[] = {"Lines", "Mlperf"};
 
 /* ---- what a line can say ---- */
 
@@ -151,7 +152,7 @@ static void read_lines(struct diags *d, const struct place *root, struct log_rul
         read_line(d, &item, line);
         has_figures = has_figures || line->kind != LOG_KIND_INFO;
     }
-    if (!has_figures) {
+    if (!has_figures && rule->format == LOG_RULE_LINES) {
         reader_complain(d, &list, "add a line of kind Step, Epoch or Summary",
                         "no line has a throughput");
     }
@@ -172,8 +173,10 @@ static struct log_rule *read_rule(struct diags *d, const struct place *place, bo
     const size_t n_before = d->list.len + d->n_dropped;
     struct log_rule *rule = xnew(struct log_rule);
     rule->name = rule->description = NULL;
-    if (read_map(d, place, FIELDS(needs_name ? "*name" : "name", "description", "*lines"))) {
+    if (read_map(d, place,
+                 FIELDS(needs_name ? "*name" : "name", "description", "format", "*lines"))) {
         rule->name = read_name(d, place);
+        rule->format = read_enum_or(d, place, "format", format_names, LOG_RULE_LINES);
         rule->description = xstrdup(read_text_or(d, place, "description", DESCRIPTION_MAX, ""));
         read_lines(d, place, rule);
     }

@@ -57,11 +57,16 @@ struct log_line_rule {
     struct log_pattern *pattern; /* owned */
 };
 
+/* How a log is read: by the lines of the rule, or as events of MLPerf (mllog.h), of which the rule's
+ * only line has the marker. */
+enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
+
 #define LOG_RULE_NAME_MAX (SUMMARY_RULE_SIZE - 1)
 #define LOG_RULE_UNNAMED "inline"
 struct log_rule {
-    char *name;                      /* owned; never "" */
-    char *description;               /* owned; "" without one */
+    char *name;        /* owned; never "" */
+    char *description; /* owned; "" without one */
+    enum log_rule_format format;
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };
 

@@ -143,11 +143,6 @@ static const struct line_row lines[] = {
     {"nccl-tests", "    61018408      15254602     float     sum      -1  18004.62   3.389   3.389       0  18123.10   3.367   3.367     N/A",
      3.389, NONE, NONE, NONE, NONE, UNIT_GB, STEP, JOB},
     {"nccl-tests", "# Avg bus bandwidth    : 0.0123", 0.0123, NONE, NONE, NONE, NONE, UNIT_GB, SUMMARY, JOB},
-    /* MLPerf */
-    {"mllog", ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1687000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"tracked_stats\", \"value\": {\"throughput\": 2871.3}, \"metadata\": {\"file\": \"train.py\", \"lineno\": 12, \"step\": 1}}",
-     2871.3, NONE, NONE, NONE, NONE, SAMPLES, EPOCH, JOB},
-    {"mllog", "0: :::MLLOG {\"namespace\": \"\", \"time_ms\": 1687000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"eval_accuracy\", \"value\": 0.7592, \"metadata\": {\"epoch_num\": 41}}",
-     NONE, NONE, NONE, NONE, 0.7592, SAMPLES, INFO, REPLICA},
     /* torch, scripts of one's own and Horovod's */
     {"torch-ddp", "123.4 images/sec", 123.4, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "step 20 loss 2.3 1,234.5 img/s", 1234.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
@@ -289,13 +284,18 @@ static const struct log_row logs[] = {
     {"tf_cnn_benchmarks that was cut", "tf-cnn-benchmarks",
      "1\timages/sec: 1062.7 +/- 0.0 (jitter = 0.0)\t9.134\n100\timages/sec: 1088.9 +/- 4.3 (jitter = 49.9)\t8.7\n",
      ROLE_TRAINER, 1088.9, NONE, 100 * BATCH, "last of 2 step lines"},
-    {"MLLOG by time stamps", "mllog",
-     MLLOG("1000", "train_samples", "\"value\": 50000, \"metadata\": {}")
-     MLLOG("10000", "epoch_stop", "\"value\": null, \"metadata\": {\"epoch_num\": 1}")
-     MLLOG("20000", "epoch_stop", "\"value\": null, \"metadata\": {\"epoch_num\": 2}")
-     MLLOG("30000", "epoch_stop", "\"value\": null, \"metadata\": {\"epoch_num\": 3}")
-     MLLOG("30001", "eval_accuracy", "\"value\": 0.75, \"metadata\": {\"epoch_num\": 3}"),
-     ROLE_TRAINER, 5000, 0.75, 100000, "mean of 3 epoch lines, by their time stamps"},
+    {"MLPerf", "mllog",
+     MLLOG("1000", "submission_benchmark", "\"value\": \"resnet\", \"metadata\": {}")
+     MLLOG("1000", "run_start", "\"value\": null, \"metadata\": {}")
+     MLLOG("1000", "epoch_start", "\"value\": null, \"metadata\": {}")
+     MLLOG("10000", "epoch_stop", "\"value\": null, \"metadata\": {}")
+     MLLOG("10000", "eval_start", "\"value\": null, \"metadata\": {\"epoch_num\": 1}")
+     MLLOG("12000", "eval_accuracy", "\"value\": 0.75, \"metadata\": {\"epoch_num\": 1}")
+     MLLOG("12000", "eval_stop", "\"value\": null, \"metadata\": {\"epoch_num\": 1}")
+     MLLOG("12000", "epoch_start", "\"value\": null, \"metadata\": {}")
+     MLLOG("22000", "epoch_stop", "\"value\": null, \"metadata\": {}")
+     MLLOG("22000", "eval_start", "\"value\": null, \"metadata\": {\"epoch_num\": 2}"),
+     ROLE_TRAINER, 128116.7, 0.75, 1281167, "training time between the first and the last of 2 positions"},
     {"ranks of mpirun", "mpi",
      "[1,0]<stdout>:100 samples/s\n[1,1]<stdout>:80 samples/s\n[1,0]<stdout>:100 samples/s\n[1,1]<stdout>:80 samples/s\n",
      ROLE_TRAINER, 180, NONE, 4 * BATCH, "mean of 4 step lines, 2 ranks"},

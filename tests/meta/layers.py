@@ -21,7 +21,7 @@ RULES = {
     "base": (["base"], [], ANY),
     "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
     "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
-    "logparse": (["base", "core", "doc", "logparse"], ["pcre2.h"], LIBC_PURE),
+    "logparse": (["base", "core", "doc", "logparse"], ["jansson.h", "pcre2.h"], LIBC_PURE),
     "reference": (["base", "doc", "stats", "reference"], [], LIBC_PURE),
     "exchange": (["base", "exchange"], [], LIBC_PURE),
     "network": (["base", "network"], [], LIBC_PURE),

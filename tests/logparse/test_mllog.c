@@ -1,0 +1,198 @@
+/* MLPerf logs, logparse/mllog.h: each rule of docs/contracts/mllog.md. All of the logs of five rounds
+ * are compared with tests/mlperf/reread.py by hand; these are small ones. */
+#include "tests/test.h"
+#include "logparse/mllog.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define NONE NAN
+#define RUN "0 run_start\n"
+#define OF(benchmark, batch)                                                                       \
+    "0 submission_benchmark \"" benchmark "\"\n0 global_batch_size " batch "\n"
+#define STEP(s) "5 tracked_stats {\"train_step_time\":" s "}\n"
+#define FIVE_SLOW STEP("9") STEP("9") STEP("9") STEP("9") STEP("9")
+#define SUCCESS "100 run_stop {\"status\":\"success\"}\n"
+
+/* A line "SECONDS KEY [VALUE]" is an event; a value in braces is that of metadata, but for
+ * tracked_stats, whose metadata may follow. */
+static void put_event(struct buf *out, const char *line, size_t len)
+{
+    char key[40], value[80] = "null", metadata[80] = "{}";
+    double s;
+    _cleanup_(freep) char *text = xstrndup(line, len);
+    const int n = sscanf(text, "%lf %39s %79s %79s", &s, key, value, metadata);
+    assert_true(n >= 2);
+    const bool is_metadata = value[0] == '{' && strcmp(key, "tracked_stats") != 0;
+    buf_printf(out,
+               ":::MLLOG {\"time_ms\": %.0f, \"key\": \"%s\", \"value\": %s, \"metadata\": %s}\n",
+               1e3 * s, key, is_metadata ? "null" : value, is_metadata ? value : metadata);
+}
+
+static void read_log(struct mllog *m, const char *events, struct mllog_result *ret)
+{
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    for (const char *at = events; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        put_event(&text, at, strcspn(at, "\n"));
+    }
+    double unix_ms;
+    for (const char *at = buf_cstr(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
+        assert_true(mllog_line(m, at, strcspn(at, "\n"), &unix_ms));
+    }
+    mllog_conclude(m, ret);
+}
+
+static bool same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * fmax(1, fabs(b));
+}
+
+/* clang-format off */
+static const struct row {
+    const char *name, *events;
+    enum mllog_basis basis;
+    double rate;
+    size_t n;
+    double training_s, evaluation_s, to_target_s;
+} rows[] = {
+    {"step times after the first five steps", "50 global_batch_size 64\n" OF("llama31_8b", "32") RUN FIVE_SLOW STEP("2") STEP("2") STEP("2") STEP("2") STEP("2"),
+     MLLOG_STEPS, 16, 5, 0, NONE, NONE},
+    {"a line counts as the steps that its position moved, or that its block has", OF("llama31_8b", "32") RUN
+     "1 tracked_stats {\"train_step_time\":9} {\"samples_count\":160}\n"
+     "2 tracked_stats {\"train_step_timing\":2} {\"samples_count\":256}\n"
+     "3 tracked_stats {\"train_step_timing\":1} {\"samples_count\":64}\n",
+     MLLOG_STEPS, 32 * 5 / 8.0, 5, 0, NONE, NONE},
+    {"of gpt3 positions are tokens", OF("gpt3", "32") "0 max_sequence_length 2048\n" RUN FIVE_SLOW
+     "6 tracked_stats {\"train_step_time\":2} {\"step\":65536}\n"
+     "1 block_start\n2 eval_start {\"epoch_num\":65536}\n2 eval_stop\n3 eval_start {\"epoch_num\":196608}\n",
+     MLLOG_POSITIONS, 64, 2, 2, 0, NONE},
+    {"an evaluation between blocks", OF("flux1", "32") RUN "0 block_start\n10 block_stop\n10 eval_start {\"samples_count\":100}\n20 eval_stop\n"
+     "20 block_start\n30 block_stop\n30 eval_start {\"samples_count\":300}\n40 eval_stop\n" SUCCESS,
+     MLLOG_POSITIONS, 20, 2, 20, 20, 100},
+    {"within a block it pauses training", OF("bert", "32") RUN "0 epoch_start\n10 eval_start {\"epoch_num\":100}\n15 eval_stop\n"
+     "25 eval_start {\"epoch_num\":300}\n30 eval_stop\n40 epoch_stop\n",
+     MLLOG_POSITIONS, 20, 2, 30, 10, NONE},
+    {"one that overlaps the next epoch does not", OF("ssd", "32") RUN "0 epoch_start\n10 epoch_stop\n10 eval_start {\"epoch_num\":1}\n"
+     "12 epoch_start\n17 eval_stop\n22 epoch_stop\n22 eval_start {\"epoch_num\":2}\n30 eval_stop\n",
+     MLLOG_POSITIONS, 117030.1, 2, 20, 15, NONE},
+    {"or, within an epoch, until a start", OF("ssd", "32") RUN "0 epoch_start\n10 eval_start {\"epoch_num\":1}\n12 epoch_start\n17 eval_stop\n"
+     "22 epoch_stop\n22 eval_start {\"epoch_num\":2}\n30 eval_stop\n",
+     MLLOG_POSITIONS, 1170301 / 12.0, 2, 22, 15, NONE},
+    {"train_samples may count batches", OF("ssd", "256") "0 train_samples 4572\n" RUN "0 epoch_start\n10 epoch_stop\n"
+     "10 eval_start {\"epoch_num\":1}\n12 epoch_start\n22 epoch_stop\n22 eval_start {\"epoch_num\":2}\n",
+     MLLOG_POSITIONS, 4572 * 25.6, 2, 20, 0, NONE},
+    {"or nothing that can be", OF("maskrcnn", "96") "0 train_samples 40000\n" RUN "0 epoch_start\n10 epoch_stop\n10 eval_start {\"epoch_num\":1}\n",
+     MLLOG_POSITIONS, 11726.6, 1, 10, 0, NONE},
+    {"unet3d evaluates on other nodes", OF("unet3d", "32") "0 samples_per_epoch 160\n" RUN "0 block_start {\"first_epoch_num\":1,\"epoch_count\":20}\n"
+     "4 eval_start\n9 eval_stop\n10 block_stop\n10 block_start {\"first_epoch_num\":21,\"epoch_count\":20}\n20 block_stop\n"
+     "20 block_start {\"first_epoch_num\":41,\"epoch_count\":20}\n",
+     MLLOG_POSITIONS, 320, 2, 20, 5, NONE},
+    {"stable_diffusion counts at the begin of a block, and saves there", OF("stable_diffusion", "32") RUN "0 block_start {\"step_num\":0}\n10 block_stop\n"
+     "10 block_start {\"step_num\":100}\n14 checkpoint\n20 block_stop\n20 block_start {\"step_num\":200}\n",
+     MLLOG_POSITIONS, 32 * 100 / 6.0, 2, 16, NONE, NONE},
+    {"losses, where evaluation leaves no event", OF("llama2_70b_lora", "8") RUN "0 train_loss {\"samples_count\":8}\n"
+     "1 train_loss {\"samples_count\":16}\n2 train_loss {\"samples_count\":24}\n9 eval_accuracy 0.9\n"
+     "10 train_loss {\"samples_count\":32}\n12 train_loss {\"samples_count\":40}\n14 train_loss {\"samples_count\":48}\n",
+     MLLOG_LOSSES, 8 / 1.5, 4, 0, NONE, NONE},
+    {"times that go back", OF("flux1", "32") RUN "30 eval_start {\"samples_count\":300}\n0 block_start\n10 block_stop\n10 eval_start {\"samples_count\":100}\n"
+     "20 eval_stop\n30 block_stop\n20 block_start\n",
+     MLLOG_POSITIONS, 20, 2, 20, 10, NONE},
+    {"only from run_start to run_stop", OF("flux1", "32") "10 run_start\n0 block_start\n10 block_start\n20 block_stop {\"samples_count\":100}\n"
+     "20 block_start\n30 block_stop {\"samples_count\":300}\n30 block_start\n31 run_stop {\"status\":\"aborted\"}\n90 block_stop {\"samples_count\":301}\n",
+     MLLOG_POSITIONS, 20, 2, 21, NONE, NONE},
+    {"a part of an evaluation is no block", OF("flux1", "32") RUN "0 block_start\n10 block_stop {\"samples_count\":100}\n12 block_start \"validation_step\"\n"
+     "18 block_stop \"validation_step\"\n20 block_start\n30 block_stop {\"samples_count\":300}\n",
+     MLLOG_POSITIONS, 20, 2, 20, NONE, NONE},
+    {"numbers as texts", OF("flux1", "\"32\"") RUN "0 block_start\n10 block_stop {\"samples_count\":\"100\"}\n10 block_start\n20 block_stop {\"samples_count\":\"300\"}\n",
+     MLLOG_POSITIONS, 20, 2, 20, NONE, NONE},
+};
+/* clang-format on */
+
+TEST(figures)
+{
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        struct mllog *m = mllog_new();
+        struct mllog_result r;
+        read_log(m, row->events, &r);
+        print_message("# %s: %s %g of %zu, %g s, %g s, %g s\n", row->name,
+                      mllog_basis_names[r.basis], r.rate, r.n, r.training_s, r.evaluation_s,
+                      r.to_target_s);
+        assert_null(r.refusal);
+        assert_int_equal(r.basis, row->basis);
+        assert_true(same(r.rate, row->rate));
+        assert_int_equal(r.n, row->n);
+        assert_true(same(r.training_s, row->training_s));
+        assert_true(same(r.evaluation_s, row->evaluation_s));
+        assert_true(same(r.to_target_s, row->to_target_s));
+        mllog_free(m);
+    }
+}
+
+TEST(what_is_refused)
+{
+    static const struct {
+        const char *events, *refusal;
+    } refused[] = {
+        {"", "the log has no MLPerf events"},
+        {OF("bert", "32"), "the log has no run_start"},
+        {"0 block_start\n", "the log has no run_start"},
+        {RUN "0 block_start\n1 block_stop\n", "no step times, no positions"},
+        {RUN "0 block_stop {\"samples_count\":1}\n",
+         "no training time: no start of an epoch or block before a position"},
+        /* four steps are too few, also five without a batch */
+        {OF("bert", "32") RUN FIVE_SLOW STEP("2") STEP("2") STEP("2") STEP("2"),
+         "no step times, no positions"},
+        {RUN FIVE_SLOW FIVE_SLOW, "no step times, no positions"},
+    };
+    for (size_t i = 0; i < N_ROWS(refused); i++) {
+        struct mllog *m = mllog_new();
+        struct mllog_result r;
+        read_log(m, refused[i].events, &r);
+        assert_string_equal(r.refusal, refused[i].refusal);
+        assert_true(isnan(r.rate));
+        mllog_free(m);
+    }
+}
+
+TEST(what_the_run_says_of_itself)
+{
+    struct mllog *m = mllog_new();
+    struct mllog_result r;
+    read_log(m,
+             OF("llama31_8b", "32") "2 run_start\n5 eval_accuracy 3.5\n7 eval_accuracy 3.25\n"
+                                    "8 run_stop {\"status\":\"aborted\"}\n9 run_stop "
+                                    "{\"status\":\"success\"}\n",
+             &r);
+    assert_string_equal(r.benchmark, "llama31_8b");
+    assert_string_equal(r.status, "aborted");
+    assert_true(r.batch == 32 && r.quality == GOAL_LOSS && isnan(r.to_target_s));
+    assert_true(r.first_unix_ms == 2000 && r.last_unix_ms == 8000);
+    assert_int_equal(r.n_marks, 2);
+    assert_true(r.marks[0].t_s == 3 && r.marks[0].value == 3.5 && r.marks[1].t_s == 5);
+    mllog_free(m);
+}
+
+TEST(lines_that_are_no_events)
+{
+    static const char *const lines[] = {
+        "",
+        ":::MLLOG",
+        ":::MLLOG {",
+        ":::MLLOG []",
+        ":::MLLOG {\"time_ms\": 1, \"key\": \"opt_name\", \"value\": \"adam\"}",
+        ":::MLLOG {\"time_ms\": null, \"key\": \"run_start\"}",
+        ":::MLLOG {\"key\": \"run_start\", \"value\": null}",
+        "MLLOG {\"time_ms\": 1, \"key\": \"run_start\"}",
+    };
+    struct mllog *m = mllog_new();
+    double unix_ms;
+    for (size_t i = 0; i < N_ROWS(lines); i++) {
+        assert_false(mllog_line(m, lines[i], strlen(lines[i]), &unix_ms));
+    }
+    static const char prefixed[] = "[3] 17: :::MLLOG {\"time_ms\": 17, \"key\": \"run_start\"}";
+    assert_true(mllog_line(m, prefixed, strlen(prefixed), &unix_ms) && unix_ms == 17);
+    mllog_free(m);
+}
