@@ -131,6 +131,7 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
         ret->summary_line = log_result_to_record(&r, &who);
         ret->steps = r.summary.steps;
         ret->batch = (int64_t)l->batch;
+        ret->mlperf = r.mlperf;
     }
     summary_done(&r.summary);
 }

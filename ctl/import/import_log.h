@@ -29,9 +29,10 @@ void import_log_feed(struct import_log *l, const char *data, size_t len);
 struct import_end {
     char *summary_line; /* owned; NULL: it has no figure that counts */
     int64_t steps;
-    int64_t batch;  /* that the log names as that of a trainer; 0: none */
-    struct buf why; /* why the log has no figure, in lines; owned */
-    char *fix;      /* what to do then; owned; NULL: nothing is known */
+    int64_t batch;              /* that the log names as that of a trainer; 0: none */
+    struct mllog_result mlperf; /* of a rule with that format; its texts are those of the log */
+    struct buf why;             /* why the log has no figure, in lines; owned */
+    char *fix;                  /* what to do then; owned; NULL: nothing is known */
 };
 /* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
 void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret);

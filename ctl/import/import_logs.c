@@ -1,10 +1,8 @@
 /* See import.h. */
 #include "ctl/import/import.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -18,7 +16,6 @@
 #include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
-#include "result/result_build.h"
 #include "spec/builtin.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
@@ -157,48 +154,6 @@ static enum exit_code explain(const char *path, const struct import_end *end)
     return cli_error(EXIT_USAGE, end->fix, "%s: %.*s", path, (int)len, buf_cstr(&end->why));
 }
 
-/* "trainer/0 of point 1, trial 0: run.log, 1234 bytes, dated by its modification" */
-static char *note_of(const struct import_log *l, const char *path, const struct import_file *file)
-{
-    struct buf note = BUF_INIT;
-    buf_printf(&note, "%s/%u of point %u, trial %u: ", role_to_string(l->id.role), l->id.index,
-               l->id.attempt.point, l->id.attempt.trial);
-    buf_put_utf8(&note, str_eq(path, IMPORT_STDIN) ? "standard input" : path, 200);
-    buf_printf(&note, ", %" PRIu64 " bytes, dated by %s", file->bytes,
-               l->first_ns > 0               ? "its lines"
-               : file->modified_unix_ms != 0 ? "its modification"
-                                             : "this import");
-    return buf_take(&note);
-}
-
-/* The dates of a log: its own, or when its file was written last. */
-static void take_dates(struct import *im, const struct import_log *l,
-                       const struct import_file *file, struct attempt_row *row)
-{
-    int64_t first = l->first_ns / 1000000, last = l->last_ns / 1000000;
-    if (first == 0) {
-        first = last = file->modified_unix_ms != 0 ? file->modified_unix_ms : clock_unix_ms();
-        im->rows.is_dated_by_files = true;
-    }
-    row->started_unix_ms =
-        row->started_unix_ms == 0 || first < row->started_unix_ms ? first : row->started_unix_ms;
-    row->ended_unix_ms = last > row->ended_unix_ms ? last : row->ended_unix_ms;
-}
-
-static void add_replica(struct import *im, struct import_row *row, struct import_log *l,
-                        const char *path, const struct import_file *file, char *summary_take)
-{
-    size_t len;
-    const char *text = capture_text(&l->capture, &len);
-    *vec_push(&row->row.replicas) =
-        (struct replica_row){.id = l->id, .summary_json = summary_take, .log_bytes = len};
-    if (len > 0) {
-        *vec_push(&row->logs) = (struct replica_log){l->id, text, len};
-    }
-    *vec_push(&row->notes) = note_of(l, path, file);
-    take_dates(im, l, file, &row->row);
-}
-
 /* The logs say it where the arguments do not. */
 static enum exit_code take_batch(struct import *im, const char *path, int64_t batch)
 {
@@ -245,7 +200,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     } else {
         im->options.steps = end.steps > im->options.steps ? end.steps : im->options.steps;
         code = take_batch(im, path, end.batch);
-        add_replica(im, row, l, path, &file, take_ptr(end.summary_line));
+        import_rows_add(&im->rows, row, l, path, &file, take_ptr(end.summary_line));
     }
     return code;
 }
@@ -267,20 +222,11 @@ static enum exit_code read_logs(struct import *im)
 
 /* ---- the run ---- */
 
-static struct result *build_result(const struct import *im)
-{
-    _cleanup_(freep) struct attempt_row *rows = xnew_array(struct attempt_row, im->rows.list.len);
-    for (size_t i = 0; i < im->rows.list.len; i++) {
-        rows[i] = im->rows.list.items[i].row; /* borrowed */
-    }
-    return result_build(im->def, RUN_SUCCEEDED, rows, im->rows.list.len);
-}
-
 /* Every trial has its figure: their units may not add up, or a summary may be too odd. */
 static enum exit_code check_result(const struct import *im)
 {
     enum exit_code code = EXIT_OK;
-    struct result *result = build_result(im);
+    struct result *result = import_rows_result(&im->rows, im->def);
     for (size_t i = 0; i < im->trials.list.len && code == EXIT_OK; i++) {
         const struct import_slot *slot = &im->slots[i];
         const struct trial_result *t = &result->points[slot->point].trials[slot->trial];
@@ -291,15 +237,6 @@ static enum exit_code check_result(const struct import *im)
     }
     result_free(result);
     return code;
-}
-
-static int64_t first_date(const struct import *im)
-{
-    int64_t first = im->rows.list.items[0].row.started_unix_ms;
-    vec_each (const struct import_row, it, &im->rows.list) {
-        first = it->row.started_unix_ms < first ? it->row.started_unix_ms : first;
-    }
-    return first;
 }
 
 static enum exit_code show(const struct import *im, const char *name)
@@ -319,7 +256,8 @@ static enum exit_code import_all(struct import *im)
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = take_options(im);
     if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK && (code = assign(im)) == EXIT_OK &&
-        (code = read_logs(im)) == EXIT_OK && (code = make_def(im, first_date(im))) == EXIT_OK &&
+        (code = read_logs(im)) == EXIT_OK &&
+        (code = make_def(im, import_rows_date(&im->rows))) == EXIT_OK &&
         (code = check_result(im)) == EXIT_OK) {
         code = import_store_put(im->cli, im->def, &im->rows, im->rule.rule->name, &name);
     }

@@ -1,9 +1,13 @@
 /* See import_store.h. */
 #include "ctl/import/import_store.h"
 
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
+#include "ctl/import/import_args.h"
 #include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
 
@@ -15,6 +19,66 @@ void import_rows_done(struct import_rows *rows)
         vec_free(&it->notes);
     }
     vec_done(&rows->list);
+}
+
+/* "trainer/0 of point 1, trial 0: run.log, 1234 bytes, dated by its modification" */
+static char *note_of(const struct import_log *l, const char *path, const struct import_file *file)
+{
+    struct buf note = BUF_INIT;
+    buf_printf(&note, "%s/%u of point %u, trial %u: ", role_to_string(l->id.role), l->id.index,
+               l->id.attempt.point, l->id.attempt.trial);
+    buf_put_utf8(&note, str_eq(path, IMPORT_STDIN) ? "standard input" : path, 200);
+    buf_printf(&note, ", %" PRIu64 " bytes, dated by %s", file->bytes,
+               l->first_ns > 0               ? "its lines"
+               : file->modified_unix_ms != 0 ? "its modification"
+                                             : "this import");
+    return buf_take(&note);
+}
+
+/* The dates of a log: its own, or when its file was written last. */
+static void take_dates(struct import_rows *rows, const struct import_log *l,
+                       const struct import_file *file, struct attempt_row *row)
+{
+    int64_t first = l->first_ns / 1000000, last = l->last_ns / 1000000;
+    if (first == 0) {
+        first = last = file->modified_unix_ms != 0 ? file->modified_unix_ms : clock_unix_ms();
+        rows->is_dated_by_files = true;
+    }
+    row->started_unix_ms =
+        row->started_unix_ms == 0 || first < row->started_unix_ms ? first : row->started_unix_ms;
+    row->ended_unix_ms = last > row->ended_unix_ms ? last : row->ended_unix_ms;
+}
+
+void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l,
+                     const char *path, const struct import_file *file, char *summary_take)
+{
+    size_t len;
+    const char *text = capture_text(&l->capture, &len);
+    *vec_push(&row->row.replicas) =
+        (struct replica_row){.id = l->id, .summary_json = summary_take, .log_bytes = len};
+    if (len > 0) {
+        *vec_push(&row->logs) = (struct replica_log){l->id, text, len};
+    }
+    *vec_push(&row->notes) = note_of(l, path, file);
+    take_dates(rows, l, file, &row->row);
+}
+
+int64_t import_rows_date(const struct import_rows *rows)
+{
+    int64_t first = rows->list.items[0].row.started_unix_ms;
+    vec_each (const struct import_row, it, &rows->list) {
+        first = it->row.started_unix_ms < first ? it->row.started_unix_ms : first;
+    }
+    return first;
+}
+
+struct result *import_rows_result(const struct import_rows *rows, const struct run_def *def)
+{
+    _cleanup_(freep) struct attempt_row *list = xnew_array(struct attempt_row, rows->list.len);
+    for (size_t i = 0; i < rows->list.len; i++) {
+        list[i] = rows->list.items[i].row; /* borrowed */
+    }
+    return result_build(def, RUN_SUCCEEDED, list, rows->list.len);
 }
 
 struct run_status import_store_unfinished(uint32_t n_trials)
@@ -29,17 +93,18 @@ struct run_status import_store_unfinished(uint32_t n_trials)
 static struct run_status finished(const struct run_def *def, const struct import_rows *rows,
                                   const char *rule)
 {
-    struct run_status status = {
-        .phase = RUN_SUCCEEDED, .trials_done = def->n_slots, .trials_total = def->n_slots};
+    struct run_status status = {.trials_done = def->n_slots, .trials_total = def->n_slots};
     size_t n_logs = 0;
     vec_each (const struct import_row, it, &rows->list) {
         const int64_t started = it->row.started_unix_ms, ended = it->row.ended_unix_ms;
         n_logs += it->notes.len;
+        status.trials_failed += it->row.outcome != ATTEMPT_SUCCEEDED;
         status.started_unix_ms = status.started_unix_ms == 0 || started < status.started_unix_ms
                                      ? started
                                      : status.started_unix_ms;
         status.ended_unix_ms = ended > status.ended_unix_ms ? ended : status.ended_unix_ms;
     }
+    status.phase = status.trials_failed > 0 ? RUN_PARTIALLY_FAILED : RUN_SUCCEEDED;
     text_put(status.reason, sizeof(status.reason), RUN_REASON_IMPORTED);
     text_put(status.message, sizeof(status.message),
              "read from %zu log%s by the rule %s, not measured by benchd; %s", n_logs,

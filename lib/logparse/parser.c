@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "logparse/lines.h"
 #include "logparse/miss.h"
-#include "logparse/mllog.h"
 #include "logparse/tally.h"
 
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
@@ -552,7 +551,7 @@ static void put_marks(struct summary *s, const struct mllog_result *m)
     for (size_t i = 0; i < m->n_marks && s->evaluations != NULL; i++) {
         const double value = m->marks[i].value;
         (void)evaluations_add(s->evaluations, m->marks[i].t_s, is_loss ? NAN : value,
-                              is_loss ? value : NAN); /* one out of range is none */
+                              is_loss ? value : NAN); /* one out of range is left out */
         s->source.accuracy_last = is_loss ? NAN : value;
     }
     if (s->evaluations != NULL) {
@@ -573,6 +572,7 @@ static int mlperf_result(const struct log_parser *p, struct log_result *ret)
         .line = p->params.rule->lines.items,
         .n_lines = m.n,
         .n_ranks = 1,
+        .mlperf = m,
     };
     (void)put_rate(&ret->summary, m.rate, m.rate * m.seconds); /* there are no phases */
     complete(p, ret, mlperf_method(&m));

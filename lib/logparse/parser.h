@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "core/record.h"
+#include "logparse/mllog.h"
 #include "logparse/rule.h"
 #include "logparse/values.h"
 
@@ -52,6 +53,7 @@ struct log_result {
     unsigned n_ranks;                 /* that printed them; 1: they name none */
     const int64_t *step_ns;           /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
+    struct mllog_result mlperf; /* of a rule with that format; its texts are the parser's */
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
