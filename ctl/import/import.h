@@ -1,5 +1,5 @@
 /* `benchctl import`: archives (archive_import.c, docs/contracts/archive.md) and old logs
- * (import_logs.c). */
+ * (import_logs.c), rounds of MLPerf Training (import_mlperf.c). */
 #pragma once
 
 #include "ctl/cli/cli.h"
@@ -11,3 +11,6 @@ bool archive_import_is_meant(const struct cli *cli);
 enum exit_code archive_import(const struct cli *cli);
 /* Old logs become a run in the store, all of them or none. */
 enum exit_code import_logs(const struct cli *cli);
+/* A checked-out round of MLPerf Training becomes a run for each of its series; the words name what
+ * is wanted of it. */
+enum exit_code import_mlperf(const struct cli *cli, const char *folder);

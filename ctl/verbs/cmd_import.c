@@ -5,12 +5,21 @@
 
 static enum exit_code run(struct cli *cli)
 {
+    const char *round = args_get(&cli->args, "mlperf", NULL);
+    if (round != NULL) {
+        return import_mlperf(cli, round);
+    }
+    if (cli->args.n_words == 0) {
+        return cli_error(EXIT_USAGE, "name an archive, a log, or --mlperf DIR",
+                         "'import' needs an argument");
+    }
     return archive_import_is_meant(cli) ? archive_import(cli) : import_logs(cli);
 }
 
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Check ARCHIVE, and store nothing"},
     {"rules", 0, "RULE", "Log rule, shipped or a file; default: the one that reads the first log"},
+    {"mlperf", 0, "DIR", "All series of a round of MLPerf Training, each as a run"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step; default: as the logs say"},
     {"warmup", 0, "N", "First steps that do not count; default: 10, if numbered"},
@@ -23,11 +32,12 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_import = {
     .name = "import",
-    .args = "ARCHIVE [DIGEST] | LOG... [option...]",
+    .args = "ARCHIVE [DIGEST] | LOG... | --mlperf DIR [option...]",
     .summary = "Store an exported run, or the figures of old logs as one",
     .examples = "  benchctl import vgg16.benchd.tar.zst\n"
                 "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
                 "  benchctl import workers=8:small.log workers=64:large.log\n"
+                "  benchctl import --mlperf training_results_v5.1 NVIDIA\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"
@@ -45,13 +55,18 @@ const struct verb verb_import = {
                "machine and marked as imported; results, compare, report and the other verbs\n"
                "show it with --local. A file may be compressed by zstd; - is standard input.\n"
                "\n"
+               "--mlperf reads a checked-out round of mlcommons/training_results_vX. A run has\n"
+               "the entries of one submitter, benchmark, accelerator, framework and CPU: a\n"
+               "point for each number of accelerators, a trial for each log. NAME keeps the\n"
+               "entries of a submitter, system or benchmark. A log that does not count is a\n"
+               "failed trial with the reason; entries without a log that counts are left out.\n"
+               "\n"
                "Exit codes: 0 stored or checked, 2 wrong arguments or a log without a figure:\n"
                "then nothing is stored, 3 no such file, 9 disk or store, 16 the archive is\n"
                "damaged, or not what it says: the error names the first member that differs.\n"
                "Exit code 2 also if the run of the archive is already stored.",
     VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
-    .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
 };

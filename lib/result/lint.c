@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -47,6 +48,7 @@ const char *const warning_code_names[] = {
     [WARNING_INVALID_TRIAL] = "InvalidTrial",
     [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
     [WARNING_MIXED_MODES] = "MixedModes",
+    [WARNING_MIXED_BATCHES] = "MixedBatches",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -545,6 +547,28 @@ static void lint_modes(struct result *r)
     }
 }
 
+/* Of logs that say it: another batch is other work for each accelerator. */
+static void lint_batches(struct result *r)
+{
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    _cleanup_(freep) char *before = NULL;
+    size_t n = 0;
+    result_each_swept (p, r) {
+        char *batch = machines_join(&p->machines, MACHINE_BATCH);
+        if (before == NULL || !str_eq(batch, before)) {
+            buf_printf(&text, "%s%s from ", n++ == 0 ? "" : ", ", batch);
+            params_format(&p->point->params, ",", &text);
+        }
+        free(before);
+        before = batch;
+    }
+    if (n > 1) {
+        warn(r, WARNING_MIXED_BATCHES,
+             "the batch of the job differs: %s; an efficiency compares different work",
+             buf_cstr(&text));
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -564,4 +588,5 @@ void result_lint(struct result *r)
     lint_noise(r);
     lint_invalid(r);
     lint_modes(r);
+    lint_batches(r);
 }

@@ -22,7 +22,8 @@ static const struct {
     {"kernel", "kernel"}, {"clock_source", "clock source"}, {"cpu_governor", "CPU governor"},
     {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
-    {"cpu_mhz", "CPU MHz"},
+    {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
+    {"global_batch_size", "batch of the job"}, {"cpu_mhz", "CPU MHz"},
 };
 /* clang-format on */
 

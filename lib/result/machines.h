@@ -10,8 +10,14 @@
 
 #include "base/texts.h"
 
-#define MACHINE_KEYS_COMPARED 15 /* not the clock of the CPU, which may change by itself */
-enum { MACHINE_CPU, MACHINE_CACHES, MACHINE_CPU_MHZ = MACHINE_KEYS_COMPARED, MACHINE_KEY_COUNT };
+#define MACHINE_KEYS_COMPARED 19 /* not the clock of the CPU, which may change by itself */
+enum {
+    MACHINE_CPU,
+    MACHINE_CACHES,
+    MACHINE_BATCH = MACHINE_KEYS_COMPARED - 1,
+    MACHINE_CPU_MHZ,
+    MACHINE_KEY_COUNT
+};
 struct machines {
     struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
 };

@@ -220,6 +220,7 @@ enum warning_code {
     WARNING_INVALID_TRIAL,
     WARNING_OUTLIER_TRIAL,
     WARNING_MIXED_MODES,
+    WARNING_MIXED_BATCHES,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""benchctl import --mlperf: a round of MLPerf Training becomes a run for each series, and what does not count is said."""
+import json
+
+import cli
+
+
+def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12):
+    """The events of a run of `n` blocks of one step each."""
+    lines, ms = [], 1700000000000
+
+    def put(key, value, metadata):
+        lines.append(":::MLLOG " + json.dumps({"time_ms": ms, "event_type": "POINT_IN_TIME", "key": key, "value": value,
+                                               "metadata": metadata}) + "\n")
+    put("submission_benchmark", "bench", {})
+    put("global_batch_size", batch, {})
+    put("run_start", None, {})
+    for i in range(n):
+        put("block_start", None, {"samples_count": i * batch})
+        ms += int(1000 * step_s)
+        if has_steps:
+            put("tracked_stats", {"train_step_time": step_s}, {"samples_count": (i + 1) * batch})
+        put("block_stop", None, {"samples_count": (i + 1) * batch})
+    if evaluates:
+        put("eval_start", None, {"samples_count": n * batch})
+        put("eval_stop", None, {"samples_count": n * batch})
+    put("run_stop", None, {"status": status})
+    return "".join(lines)
+
+
+class Mlperf(cli.CliCase):
+    def entry(self, submitter, system, nodes, logs, benchmark="bench", per_node="8", **about):
+        """A folder of logs, and the system that it ran on."""
+        root = self.folder / "round" / submitter
+        (root / "systems").mkdir(parents=True, exist_ok=True)
+        about = {"accelerators_per_node": per_node, "number_of_nodes": nodes, "accelerator_model_name": "ACME X-1 (80GB)",
+                 "framework": "F 1.0", "host_processor_model_name": "Xeon"} | about
+        (root / "systems" / f"{system}.json").write_text(json.dumps(about), encoding="utf-8")
+        folder = root / "results" / system / benchmark
+        folder.mkdir(parents=True)
+        for i, text in enumerate(logs):
+            (folder / f"result_{i}.txt").write_text(text, encoding="utf-8")
+
+    def load(self, *words, code=0, **keys):
+        return self.ctl("import", "--mlperf", "round", "--store", self.store, *words, code=code, **keys)
+
+    def runs(self, *words):
+        """{(submitter, sizes): the row}, and all of the document."""
+        document = json.loads(self.load(*words, "-o", "json").stdout)
+        self.assertEqual(len(document["runs"]), len({r["run"] for r in document["runs"]}))
+        return sorted((r["submitter"], r["sizes"]) for r in document["runs"]), document
+
+    def result(self, run):
+        return json.loads(self.ctl("results", run["run"], "--store", self.store, "-o", "json").stdout)
+
+    def test_sizes_of_one_system_are_a_run(self):
+        self.entry("Acme", "1xA", 1, [log()] * 3)
+        self.entry("Acme", "2xA", "2", [log(batch=96)] * 2 + [log(batch=96, step_s=2.5)])
+        self.entry("Acme", "10xA", 10, [log()] * 3, framework="F 2.0")
+        self.entry("Other", "1xA", "1 ", [log()] * 3, framework="F 3.0")
+        done = self.load()
+        self.assertIn("4 of 4 entries are stored in 3 runs; 12 logs count, 0 do not", done.stdout)
+        self.assertRegex(done.stdout, r"bench-acme-\w{5} +bench +Acme +8 16 +6/6 +0\n")
+        self.assertRegex(done.stderr, r"run/bench-acme-\w{5}: the batch of the job differs: 64 from workers=8, 96 from workers=16;")
+        self.assertEqual(1, done.stderr.count("differs"))
+        found, document = self.runs()
+        self.assertEqual([("Acme", "8 16"), ("Acme", "80"), ("Other", "8")], found)
+        run = next(r for r in document["runs"] if r["sizes"] == "8 16")
+        result = self.result(run)
+        self.assertEqual([32, 48], [round(p["throughput"]["value"], 6) for p in result["points"]])
+        self.assertEqual(["acme-x-1-80gb"] * 2, [p["system"] for p in result["points"]])
+        self.assertIn("MixedBatches", [w["code"] for w in result["warnings"]])
+        told = self.ctl("describe", run["run"], "--store", self.store).stdout
+        for line in ("accelerator: ACME X-1 (80GB)", "cpu_model:   Xeon", "framework:   F 1.0", "global_batch_size: 64 | 96"):
+            self.assertIn(line, told)
+        other = next(r for r in document["runs"] if r["submitter"] == "Other")
+        compared = json.loads(self.ctl("compare", run["run"], other["run"], "--store", self.store, "-o", "json", code=15).stdout)
+        self.assertIn({"what": "framework", "base": "F 1.0", "candidate": "F 3.0"}, compared["differs"])
+
+    def test_a_size_that_occurs_twice(self):
+        """The names without their counts tell the systems apart; where they do not, each entry is a run."""
+        for system, nodes in (("1xA8", 1), ("2xA8", 2), ("1xB8_n1", 1), ("4xB8_n4", 4)):
+            self.entry("Acme", system, nodes, [log()])
+        for system, nodes in (("1xA8", 1), ("A8", 1), ("2xA8", 2)):
+            self.entry("Other", system, nodes, [log()])
+        found, _ = self.runs()
+        self.assertEqual([("Acme", "8 16"), ("Acme", "8 32"), ("Other", "16"), ("Other", "8"), ("Other", "8")], found)
+
+    def test_figures_that_are_not_compared(self):
+        self.entry("Acme", "1xA", 1, [log()] * 3)
+        self.entry("Acme", "2xA", 2, [log(has_steps=False)] * 3)
+        self.entry("Acme", "4xA", 4, [log(evaluates=False)] * 3)
+        self.entry("Acme", "8xA", 8, [log()] * 2 + [log(has_steps=False)])
+        found, document = self.runs()
+        self.assertEqual([("Acme", "16"), ("Acme", "32"), ("Acme", "8 64")], found)
+        (why, n), = document["logsRefused"].items()
+        self.assertIn("other events", why)
+        self.assertEqual(1, n)
+
+    def test_what_does_not_count(self):
+        self.entry("Acme", "1xA", 1, [log(), log(), log(step_s=1, status="aborted")])
+        self.entry("Acme", "2xA", 2, [log(), log()])
+        self.entry("Acme", "4xA", 4, ["nothing\n"] * 3)
+        self.entry("Acme", "cpus", 2, [log()] * 3, per_node="0")
+        found, document = self.runs()
+        self.assertEqual([("Acme", "8 16")], found)
+        self.assertEqual({"the log has no MLPerf events": 3, "the number of accelerators is unknown": 3,
+                          "aborted: the run did not reach its target": 1,
+                          "this copy of the round lacks the log, which other sizes have": 1}, document["logsRefused"])
+        self.assertEqual((4, 2, 4), tuple(document[k] for k in ("entries", "entriesStored", "logsRead")))
+        run, = document["runs"]
+        self.assertEqual((6, 2), (run["trials"], run["refused"]))
+        small, large = self.result(run)["points"]
+        self.assertEqual((32, 32), (small["throughput"]["value"], large["throughput"]["value"]))
+        self.assertEqual(["aborted: the run did not reach its target"], [t["error"] for t in small["trials"] if t["error"]])
+        self.assertEqual(["this copy of the round lacks the log, which other sizes have"],
+                         [t["error"] for t in large["trials"] if t["error"]])
+        self.assertIn("2/3", self.ctl("results", run["run"], "--store", self.store).stdout)
+        self.assertIn("aborted", self.ctl("logs", run["run"], "--point", "0", "--trial", "2", "--store", self.store).stdout)
+
+    def test_names(self):
+        self.entry("Acme", "1xA", 1, [log()])
+        self.entry("Acme", "1xA", 1, [log()], benchmark="other")
+        self.entry("Zeta", "1xZ", 1, [log()], benchmark="other")
+        for words, n in (((), 3), (("other",), 2), (("Acme",), 2), (("1xZ",), 1), (("1xZ", "bench"), 2)):
+            with self.subTest(words=words):
+                self.assertEqual(n, len(self.runs(*words)[0]))
+        done = self.load("Acma", code=2)
+        self.assertIn("no submitter, system or benchmark is 'Acma'", done.stderr)
+        self.assertIn("did you mean 'Acme'?", done.stderr)
+
+    def test_what_is_wrong(self):
+        self.entry("Acme", "1xA", 1, ["nothing\n"])
+        self.assertIn("no log counts, so nothing is stored", self.load(code=2).stderr)
+        self.assertIn("--batch is not for --mlperf", self.load("--batch", "4", code=2).stderr)
+        self.assertIn("no log in", self.ctl("import", "--mlperf", "round/Acme", "--store", self.store, code=2).stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
