@@ -541,7 +541,7 @@ static char *mlperf_method(const struct mllog_result *m)
     };
     const bool is_doubtful = m->basis == MLLOG_POSITIONS && isnan(m->evaluation_s);
     return xasprintf("%s %zu %s%s", words[m->basis][0], m->n, words[m->basis][1],
-                     is_doubtful ? "; it may include evaluation, which has no events" : "");
+                     is_doubtful ? ", maybe with evaluations" : "");
 }
 
 static void put_marks(struct summary *s, const struct mllog_result *m)
