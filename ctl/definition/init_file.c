@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/cli/whole_file.h"
+#include "spec/name.h"
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
 
@@ -220,20 +221,9 @@ static char *make_name(const struct init_params *p)
     }
     const char *script = init_script(p->words, p->n_words);
     const char *base = file_last_part(script == NULL ? p->words[0] : script);
-    char name[NAME_MAX_LEN + 1] = "";
-    size_t n = 0;
-    for (const char *c = base; *c != '\0' && !str_eq(c, ".py") && n < NAME_MAX_LEN; c++) {
-        if (isalnum((unsigned char)*c)) {
-            name[n++] = (char)tolower((unsigned char)*c);
-        } else if (n > 0 && name[n - 1] != '-') {
-            name[n++] = '-';
-        }
-    }
-    while (n > 0 && name[n - 1] == '-') {
-        n--;
-    }
-    name[n] = '\0';
-    return xstrdup(n > 0 && isalpha((unsigned char)name[0]) ? name : "benchmark");
+    const size_t len = strlen(base) - (str_has_suffix(base, ".py") ? strlen(".py") : 0);
+    _cleanup_(freep) char *stem = xstrndup(base, len);
+    return object_name_make(stem, NAME_MAX_LEN, "benchmark");
 }
 
 static void put_head(struct buf *out, const char *name)

@@ -1,15 +1,34 @@
 /* See name.h. */
 #include "spec/name.h"
 
+#include <ctype.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 #define LONGER_THAN_ANY_NAME 4096
 
 bool object_name_is_valid(const char *text)
 {
     size_t len = strlen(text);
-    return len >= 1 && len <= 32 && text[0] >= 'a' && text[0] <= 'z' && text[len - 1] != '-' &&
+    return len >= 1 && len <= OBJECT_NAME_MAX && text[0] >= 'a' && text[0] <= 'z' &&
+           text[len - 1] != '-' &&
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
+char *object_name_make(const char *text, size_t max, const char *other)
+{
+    char *name = xstrdup(isalpha((unsigned char)text[0]) ? text : other);
+    size_t len = 0;
+    for (const char *c = name; *c != '\0' && len < max; c++) {
+        if (isalnum((unsigned char)*c)) {
+            name[len++] = (char)tolower((unsigned char)*c);
+        } else if (name[len - 1] != '-') {
+            name[len++] = '-';
+        }
+    }
+    name[len - (name[len - 1] == '-')] = '\0';
+    return name;
 }
 
 bool sweep_name_is_valid(const char *text)

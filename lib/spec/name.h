@@ -2,12 +2,17 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "doc/reader.h"
 
 /* ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$: benchmarks, systems and profiles. These names become parts of
  * pod names and labels. */
+#define OBJECT_NAME_MAX 32
 bool object_name_is_valid(const char *text);
+/* Such a name of at most `max` characters, "nvidia-h100" of "NVIDIA H100"; `other` where the text
+ * does not begin with a letter. Owned. */
+char *object_name_make(const char *text, size_t max, const char *other);
 /* ^[a-z][a-z0-9_]{0,30}$: parameters of a sweep. */
 bool sweep_name_is_valid(const char *text);
 /* ^[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?$: models, data sets and exchanges of foreign
