@@ -12,9 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli/cli.h"
 #include "ctl/import/import_args.h"
-#include "ctl/runs/find.h"
 
 #define CHUNK 65536
 #define MAGIC_SIZE 4
@@ -222,13 +220,4 @@ int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, stru
         (void)close(u.fd); /* only read from */
     }
     return r;
-}
-
-enum exit_code import_file_explain(int r, const char *path, const char *fix, const struct err *err)
-{
-    _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
-    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
-                     : r == -EBADMSG ? EXIT_USAGE
-                                     : EXIT_LOCAL_RESOURCE,
-                     near != NULL ? near : fix, "%s", err->msg);
 }

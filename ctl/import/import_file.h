@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/exit_code.h"
 
 typedef void (*import_bytes_fn)(void *ctx, const char *data, size_t len);
 
@@ -20,5 +19,3 @@ struct import_file {
  * a way that is not read; *ret_fix is static, or stays as it is. */
 int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, struct import_file *ret,
                      const char **ret_fix, struct err *err);
-/* Prints its error. */
-enum exit_code import_file_explain(int r, const char *path, const char *fix, const struct err *err);

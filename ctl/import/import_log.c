@@ -48,15 +48,25 @@ void import_log_free(struct import_log *l)
     }
 }
 
-void import_log_feed(struct import_log *l, const char *data, size_t len)
+void import_log_feed(void *log, const char *data, size_t len)
 {
+    struct import_log *l = log;
     log_parser_feed(l->parser, LOG_STDOUT, data, len, 0); /* when it was printed, only it can say */
     capture_feed(&l->capture, CAPTURE_STDOUT, data, len);
 }
 
 /* ---- no figure ---- */
 
-/* Another rule, another warm-up, or one made from a line. Owned; NULL: nothing
+char *import_log_suggest(const char *text, size_t len, const struct log_parser_params *who)
+{
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
+    struct log_suggestion suggestion;
+    return log_suggest_rule(text, len, who, &suggestion, &rule) < 0
+               ? NULL
+               : xasprintf("write a rule into a file for --rules, for example %s", buf_cstr(&rule));
+}
+
+/* The batch, another warm-up, another rule, or one made from a line. Owned; NULL: nothing
  * looks like a figure. */
 static char *find_fix(struct import_log *l)
 {
@@ -67,18 +77,17 @@ static char *find_fix(struct import_log *l)
         return xasprintf("add --warmup N: all its figures are in the first %" PRId64 " steps",
                          l->params.warmup_steps);
     }
+    struct log_parser_params with_batch = l->params;
+    with_batch.batch_size = 1;
+    if (log_guess_try(l->params.rule, text, len, &with_batch, &guess) == 0) {
+        return xstrdup("write --batch N, or batch_size=N before each file");
+    }
     if (log_guess_rule(text, len, &l->params, &guess) == 0 &&
         !str_eq(guess.rule, l->params.rule->name)) {
         return xasprintf("--rules %s reads %llu line%s of it", guess.rule,
                          (unsigned long long)guess.n_lines, guess.n_lines == 1 ? "" : "s");
     }
-    _cleanup_(buf_done) struct buf rule = BUF_INIT;
-    struct log_suggestion suggestion;
-    char *fix = NULL;
-    if (log_suggest_rule(text, len, &l->params, &suggestion, &rule) == 0) {
-        fix = xasprintf("write a rule into a file for --rules, for example %s", buf_cstr(&rule));
-    }
-    return fix;
+    return import_log_suggest(text, len, &l->params);
 }
 
 /* Its figures are those of one process, and there are others. */
@@ -131,7 +140,6 @@ void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end
         ret->summary_line = log_result_to_record(&r, &who);
         ret->steps = r.summary.steps;
         ret->batch = (int64_t)l->batch;
-        ret->mlperf = r.mlperf;
     }
     summary_done(&r.summary);
 }

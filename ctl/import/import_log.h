@@ -23,17 +23,19 @@ struct import_log {
 /* `params->rule` is not NULL; its on_figure and ctx are not read. */
 struct import_log *import_log_new(const struct log_parser_params *params,
                                   const struct replica_id *id, size_t max_bytes);
-void import_log_free(struct import_log *l); /* NULL is fine */
-void import_log_feed(struct import_log *l, const char *data, size_t len);
+void import_log_free(struct import_log *l);                    /* NULL is fine */
+void import_log_feed(void *log, const char *data, size_t len); /* an import_bytes_fn */
 
 struct import_end {
     char *summary_line; /* owned; NULL: it has no figure that counts */
     int64_t steps;
-    int64_t batch;              /* that the log names as that of a trainer; 0: none */
-    struct mllog_result mlperf; /* of a rule with that format; its texts are those of the log */
-    struct buf why;             /* why the log has no figure, in lines; owned */
-    char *fix;                  /* what to do then; owned; NULL: nothing is known */
+    int64_t batch;  /* that the log names as that of a trainer; 0: none */
+    struct buf why; /* why the log has no figure, in lines; owned */
+    char *fix;      /* what to do then; owned; NULL: nothing is known */
 };
+/* What to do where no rule reads the log: one made from a line of it. Owned; NULL: nothing looks
+ * like a figure. */
+char *import_log_suggest(const char *text, size_t len, const struct log_parser_params *who);
 /* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
 void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret);
 void import_end_done(struct import_end *end);

@@ -1,6 +1,7 @@
 /* See import.h. */
 #include "ctl/import/import.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,16 +13,22 @@
 #include "ctl/import/import_def.h"
 #include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
-#include "ctl/import/import_rule.h"
 #include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
+#include "ctl/runs/find.h"
 #include "ctl/runs/show.h"
+#include "doc/tree.h"
+#include "logparse/guess.h"
+#include "logparse/shipped_rules.h"
+#include "result/result_build.h"
 #include "spec/builtin.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/spec.h"
 
 #define NAME_UNKNOWN "unknown"
+#define RULES_FIX "name one of docs/log-rules.md, or a file with one"
+#define GUESS_BYTES ((size_t)1 << 20) /* of the first log */
 #define STEPS_UNKNOWN 1
 #define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 #define ALL_BYTES_MAX ((size_t)512 << 20)
@@ -29,7 +36,8 @@
 struct import {
     const struct cli *cli;
     struct import_options options;
-    struct import_rule rule;
+    json_t *rule;              /* as the definition has it; owned */
+    struct log_rule *log_rule; /* the same, owned */
     struct import_trials trials;
     struct run_def *def;           /* owned */
     struct import_slot *slots;     /* by trial, owned */
@@ -38,6 +46,107 @@ struct import {
     struct import_rows rows;
 };
 
+/* ---- the rule ---- */
+
+static enum exit_code explain_file(int r, const char *path, const char *fix, const struct err *err)
+{
+    _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
+    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
+                     : r == -EBADMSG ? EXIT_USAGE
+                                     : EXIT_LOCAL_RESOURCE,
+                     near != NULL ? near : fix, "%s", err->msg);
+}
+
+/* A file's rule goes into the definition as it is; the definition's reader says
+ * what is wrong with it. */
+static enum exit_code read_rule_file(struct import *im, const char *path)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    struct err err = {0};
+    const int r = definition_read(path, &file, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
+        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+    }
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct node *root = NULL;
+    if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
+        tree_parse(file.text, file.len, &limits, &root, &diags) < 0) {
+        return cli_print_diags(&diags, path, file.text);
+    }
+    im->rule = tree_to_json(root);
+    tree_free(root);
+    return EXIT_OK;
+}
+
+static void keep_first_bytes(void *ctx, const char *data, size_t len)
+{
+    struct buf *text = ctx;
+    const size_t room = GUESS_BYTES - text->len;
+    buf_append(text, data, len < room ? len : room);
+}
+
+/* The rule that reads most lines of the first log; where none does, one that would if it knew the
+ * samples of a step: reading then says so. */
+static enum exit_code guess_rule(const struct import *im, const char **ret_name)
+{
+    const struct import_trial *trial = im->trials.list.items;
+    const char *path = trial->files.items[0];
+    const struct value *batch = params_get(&trial->params, "batch_size");
+    struct log_parser_params who = {
+        .role = str_eq(im->trials.count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
+        .batch_size = batch == NULL ? im->options.batch_size : batch->i,
+        .trainers = params_get(&trial->params, im->trials.count)->i,
+    };
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    struct import_file file;
+    struct log_guess guess;
+    const char *fix = NULL;
+    struct err err = {0};
+    if (str_eq(path, IMPORT_STDIN)) {
+        return cli_error(EXIT_USAGE, RULES_FIX, "write --rules NAME: standard input is read once");
+    }
+    int r = import_file_read(path, keep_first_bytes, &text, &file, &fix, &err);
+    if (r < 0) {
+        return explain_file(r, path, fix, &err);
+    }
+    r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
+    if (r < 0) {
+        who.batch_size = 1;
+        r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
+    }
+    if (r < 0) {
+        _cleanup_(freep) char *rule = import_log_suggest(buf_cstr(&text), text.len, &who);
+        return cli_error(EXIT_USAGE, rule == NULL ? RULES_FIX : rule,
+                         "%s: no log rule that ships finds a figure; write --rules NAME", path);
+    }
+    cli_note(im->cli, "%s: read by the log rule %s; --rules names another", path, guess.rule);
+    *ret_name = guess.rule;
+    return EXIT_OK;
+}
+
+static enum exit_code take_rule(struct import *im)
+{
+    const char *name = args_get(&im->cli->args, "rules", NULL);
+    const enum exit_code code = name == NULL ? guess_rule(im, &name) : EXIT_OK;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    im->log_rule = log_shipped_load(name);
+    if (im->log_rule != NULL) {
+        im->rule = json_string(name);
+        return EXIT_OK;
+    }
+    if (definition_is_file(name)) {
+        return read_rule_file(im, name);
+    }
+    const char *meant = log_shipped_suggest(name);
+    _cleanup_(freep) char *fix =
+        meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
+    return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
+}
+
 /* ---- options ---- */
 
 static enum exit_code take_names(struct import *im)
@@ -45,7 +154,7 @@ static enum exit_code take_names(struct import *im)
     struct import_options *o = &im->options;
     /* A rule's name may be no name of a benchmark. */
     const char *usual =
-        object_name_is_valid(im->rule.rule->name) ? im->rule.rule->name : PROFILE_IMPORTED;
+        object_name_is_valid(im->log_rule->name) ? im->log_rule->name : PROFILE_IMPORTED;
     const struct {
         const char *option, *fallback, **ret;
         bool (*is_valid)(const char *);
@@ -90,9 +199,8 @@ static enum exit_code take_options(struct import *im)
     struct import_options *o = &im->options;
     enum exit_code code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
     code = code == EXIT_OK ? take_trials(im) : code;
-    code =
-        code == EXIT_OK ? import_rule_take(im->cli, &im->trials, o->batch_size, &im->rule) : code;
-    o->rule = im->rule.json;
+    code = code == EXIT_OK ? take_rule(im) : code;
+    o->rule = im->rule;
     o->steps = STEPS_UNKNOWN;
     o->warmup_steps = -1;
     const char *warmup = args_get(&im->cli->args, "warmup", NULL);
@@ -124,11 +232,6 @@ static enum exit_code assign(struct import *im)
 }
 
 /* ---- logs ---- */
-
-static void on_bytes(void *ctx, const char *data, size_t len)
-{
-    import_log_feed(ctx, data, len);
-}
 
 static size_t count_files(const struct import *im)
 {
@@ -177,7 +280,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     const struct point *point = &im->def->matrix.points[row->row.id.point];
     const struct replica_id id = {row->row.id, point_training_role(point), index};
     struct log_parser_params params = log_rule_params(im->def, &id);
-    params.rule = im->rule.rule; /* outlives this definition */
+    params.rule = im->log_rule; /* outlives this definition */
     const size_t share = ALL_BYTES_MAX / count_files(im);
     struct import_log *l =
         import_log_new(&params, &id, share < LOG_BYTES_MAX ? share : LOG_BYTES_MAX);
@@ -185,9 +288,9 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     struct import_file file;
     const char *fix = NULL;
     struct err err = {0};
-    const int r = import_file_read(path, on_bytes, l, &file, &fix, &err);
+    const int r = import_file_read(path, import_log_feed, l, &file, &fix, &err);
     if (r < 0) {
-        return import_file_explain(r, path, fix, &err);
+        return explain_file(r, path, fix, &err);
     }
     enum exit_code code = check_new(im, path, &file);
     if (code != EXIT_OK) {
@@ -222,11 +325,20 @@ static enum exit_code read_logs(struct import *im)
 
 /* ---- the run ---- */
 
+static struct result *build_result(const struct import *im)
+{
+    _cleanup_(freep) struct attempt_row *rows = xnew_array(struct attempt_row, im->rows.list.len);
+    for (size_t i = 0; i < im->rows.list.len; i++) {
+        rows[i] = im->rows.list.items[i].row; /* borrowed */
+    }
+    return result_build(im->def, RUN_SUCCEEDED, rows, im->rows.list.len);
+}
+
 /* Every trial has its figure: their units may not add up, or a summary may be too odd. */
 static enum exit_code check_result(const struct import *im)
 {
     enum exit_code code = EXIT_OK;
-    struct result *result = import_rows_result(&im->rows, im->def);
+    struct result *result = build_result(im);
     for (size_t i = 0; i < im->trials.list.len && code == EXIT_OK; i++) {
         const struct import_slot *slot = &im->slots[i];
         const struct trial_result *t = &result->points[slot->point].trials[slot->trial];
@@ -259,7 +371,7 @@ static enum exit_code import_all(struct import *im)
         (code = read_logs(im)) == EXIT_OK &&
         (code = make_def(im, import_rows_date(&im->rows))) == EXIT_OK &&
         (code = check_result(im)) == EXIT_OK) {
-        code = import_store_put(im->cli, im->def, &im->rows, im->rule.rule->name, &name);
+        code = import_store_put(im->cli, im->def, &im->rows, im->log_rule->name, &name);
     }
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(im->cli);
@@ -282,6 +394,7 @@ enum exit_code import_logs(const struct cli *cli)
     import_trials_done(&im.trials);
     run_def_free(im.def);
     free(im.slots);
-    import_rule_done(&im.rule);
+    log_rule_free(im.log_rule);
+    json_decref(im.rule);
     return code;
 }

@@ -7,27 +7,38 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "base/texts.h"
+#include "ctl/import/import_file.h"
+#include "ctl/import/import_log.h"
+
+struct mlperf_log {
+    char *path;             /* owned; NULL: this copy of the round lacks it */
+    struct import_log *log; /* owned; NULL: it was not read */
+    struct import_file file;
+    struct import_end end;
+    const char *refusal; /* why it does not count; static; NULL: it does */
+    unsigned basis;      /* figures of one basis may be compared */
+};
 
 struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */
     char *submitter, *system, *benchmark;
-    char *accelerator, *framework, *cpu; /* NULL: not said */
-    int64_t nodes, accelerators;         /* 0: unknown */
-    struct texts logs;                   /* paths, in the order of their numbers */
-    char *series;                        /* equal texts are one series */
+    json_t *environment;         /* as a run records it; null where the system does not say it */
+    int64_t nodes, accelerators; /* 0: unknown */
+    VEC(struct mlperf_log) logs; /* in the order of their numbers */
+    unsigned basis;              /* of most of those that count */
+    char *series;                /* equal texts are one series */
 };
+void mlperf_entry_forget(struct mlperf_entry *e); /* its logs, when they are stored */
+
 struct mlperf_round {
     VEC(struct mlperf_entry) entries;
 };
 void mlperf_round_done(struct mlperf_round *round);
 
-/* All entries below a folder, by path: SUBMITTER/results/SYSTEM/BENCHMARK/result_N.txt and
- * SUBMITTER/systems/SYSTEM.json. -ENOENT: it has no such log. */
-int mlperf_round_read(const char *folder, struct mlperf_round *ret, struct err *err);
-/* Keeps the entries with one of the names as submitter, system or benchmark; all without names.
- * -EINVAL: no entry has one of them; *ret_fix is owned, or NULL. */
-int mlperf_round_keep(struct mlperf_round *round, const char *const *names, size_t n_names,
-                      char **ret_fix, struct err *err);
-/* Says of which series each entry is, and puts those of a series next to each other, the smallest
- * first. */
-void mlperf_round_split(struct mlperf_round *round);
+/* The entries below a folder, by path: SUBMITTER/results/SYSTEM/BENCHMARK/result_N.txt and
+ * SUBMITTER/systems/SYSTEM.json, and of which series each is; those of one are next to each other,
+ * the smallest first. With names, only those with one of them as submitter, system or benchmark.
+ * -ENOENT: there is no such log; -EINVAL: no entry has one of the names. */
+int mlperf_round_read(const char *folder, const char *const *names, size_t n_names,
+                      struct mlperf_round *ret, struct err *err);
+/* After the last entry of the series that begins there. */
+size_t mlperf_series_end(const struct mlperf_round *round, size_t begin);

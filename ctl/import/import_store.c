@@ -72,15 +72,6 @@ int64_t import_rows_date(const struct import_rows *rows)
     return first;
 }
 
-struct result *import_rows_result(const struct import_rows *rows, const struct run_def *def)
-{
-    _cleanup_(freep) struct attempt_row *list = xnew_array(struct attempt_row, rows->list.len);
-    for (size_t i = 0; i < rows->list.len; i++) {
-        list[i] = rows->list.items[i].row; /* borrowed */
-    }
-    return result_build(def, RUN_SUCCEEDED, list, rows->list.len);
-}
-
 struct run_status import_store_unfinished(uint32_t n_trials)
 {
     struct run_status status = {.phase = RUN_CANCELLED, .trials_total = n_trials};
@@ -93,15 +84,14 @@ struct run_status import_store_unfinished(uint32_t n_trials)
 static struct run_status finished(const struct run_def *def, const struct import_rows *rows,
                                   const char *rule)
 {
-    struct run_status status = {.trials_done = def->n_slots, .trials_total = def->n_slots};
+    struct run_status status = {.trials_done = def->n_slots,
+                                .trials_total = def->n_slots,
+                                .started_unix_ms = import_rows_date(rows)};
     size_t n_logs = 0;
     vec_each (const struct import_row, it, &rows->list) {
-        const int64_t started = it->row.started_unix_ms, ended = it->row.ended_unix_ms;
+        const int64_t ended = it->row.ended_unix_ms;
         n_logs += it->notes.len;
         status.trials_failed += it->row.outcome != ATTEMPT_SUCCEEDED;
-        status.started_unix_ms = status.started_unix_ms == 0 || started < status.started_unix_ms
-                                     ? started
-                                     : status.started_unix_ms;
         status.ended_unix_ms = ended > status.ended_unix_ms ? ended : status.ended_unix_ms;
     }
     status.phase = status.trials_failed > 0 ? RUN_PARTIALLY_FAILED : RUN_SUCCEEDED;

@@ -4,7 +4,6 @@
 #include "ctl/cli/cli.h"
 #include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
-#include "result/result_build.h"
 #include "spec/run_def.h"
 #include "store/store.h"
 
@@ -23,8 +22,6 @@ void import_rows_done(struct import_rows *rows);
 void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l,
                      const char *path, const struct import_file *file, char *summary_take);
 int64_t import_rows_date(const struct import_rows *rows); /* the first */
-/* Of the succeeded run that they make; what it says of its trials' rows must not be read. */
-struct result *import_rows_result(const struct import_rows *rows, const struct run_def *def);
 
 /* Where the program is killed before the end, this is what stays: it says what to do. */
 struct run_status import_store_unfinished(uint32_t n_trials);

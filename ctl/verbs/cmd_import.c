@@ -5,13 +5,8 @@
 
 static enum exit_code run(struct cli *cli)
 {
-    const char *round = args_get(&cli->args, "mlperf", NULL);
-    if (round != NULL) {
-        return import_mlperf(cli, round);
-    }
-    if (cli->args.n_words == 0) {
-        return cli_error(EXIT_USAGE, "name an archive, a log, or --mlperf DIR",
-                         "'import' needs an argument");
+    if (args_has(&cli->args, "mlperf")) {
+        return import_mlperf(cli);
     }
     return archive_import_is_meant(cli) ? archive_import(cli) : import_logs(cli);
 }
@@ -19,7 +14,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Check ARCHIVE, and store nothing"},
     {"rules", 0, "RULE", "Log rule, shipped or a file; default: the one that reads the first log"},
-    {"mlperf", 0, "DIR", "All series of a round of MLPerf Training, each as a run"},
+    {"mlperf", 0, NULL, "DIR is a round of MLPerf Training: each of its series becomes a run"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step; default: as the logs say"},
     {"warmup", 0, "N", "First steps that do not count; default: 10, if numbered"},
@@ -67,6 +62,7 @@ const struct verb verb_import = {
                "Exit code 2 also if the run of the archive is already stored.",
     VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
+    .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
 };

@@ -375,7 +375,6 @@ static const struct source {
     {"COLUMN", complete_columns},
     {"COMMAND", complete_files},
     {"FIGURE", complete_figures},
-    {"DIR", complete_files},
     {"FILE", complete_files},
     {"FILE|DIGEST", complete_files},
     {"FORMAT", complete_formats},

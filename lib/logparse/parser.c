@@ -32,7 +32,8 @@ struct rank_state {
 struct log_parser {
     struct log_parser_params params;
     struct log_matcher *matcher;
-    struct mllog *mlperf; /* of a rule with this format; else NULL */
+    struct mllog *mllog;        /* of a rule with this format; else NULL */
+    struct mllog_result mlperf; /* what it found */
     struct log_lines streams[LOG_STREAM_COUNT];
     struct slots *slots; /* one for each line of the rule */
     VEC(struct rank_state) ranks;
@@ -58,7 +59,7 @@ struct log_parser *log_parser_new(const struct log_parser_params *params)
     struct log_parser *p = xnew(struct log_parser);
     p->params = *params;
     p->matcher = log_matcher_new();
-    p->mlperf = params->rule->format == LOG_RULE_MLPERF ? mllog_new() : NULL;
+    p->mllog = params->rule->format == LOG_RULE_MLPERF ? mllog_new() : NULL;
     p->slots = xnew_array(struct slots, params->rule->lines.len);
     p->loss_first = p->loss_last = p->accuracy_last = NAN;
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
@@ -85,7 +86,7 @@ void log_parser_free(struct log_parser *p)
         log_lines_done(&p->streams[i]);
     }
     log_matcher_free(p->matcher);
-    mllog_free(p->mlperf);
+    mllog_free(p->mllog);
     vec_done(&p->ranks);
     free(p->slots);
     free(p);
@@ -337,35 +338,6 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     }
 }
 
-/* Its figure follows from all events at the end; until then only its date counts. */
-static void take_event(struct log_parser *p, const char *line, size_t len)
-{
-    double unix_ms;
-    if (!mllog_line(p->mlperf, line, len, &unix_ms)) {
-        return;
-    }
-    p->n_matched++;
-    static const double no_phases[PHASE_COUNT];
-    const struct log_figure f = {
-        .rank = -1,
-        .epoch = NAN,
-        .step = NAN,
-        .steps = NAN,
-        .units = NAN,
-        .rate = NAN,
-        .step_s = NAN,
-        .time_s = NAN,
-        .batch = NAN,
-        .loss = NAN,
-        .accuracy = NAN,
-        .phase_s = no_phases,
-        .t_ns = (int64_t)(unix_ms * 1e6),
-    };
-    if (p->params.on_figure != NULL) {
-        p->params.on_figure(p->params.ctx, &f);
-    }
-}
-
 static void match_line(struct log_parser *p, const char *line, size_t len)
 {
     const struct log_rule *rule = p->params.rule;
@@ -399,9 +371,8 @@ static void on_line(void *ctx, const char *line, size_t len)
 {
     struct log_parser *p = ctx;
     log_miss_remember(&p->miss, ++p->n_lines, line, len);
-    if (p->mlperf != NULL) {
-        take_event(p, line, len);
-        return;
+    if (p->mllog != NULL) {
+        mllog_line(p->mllog, line, len);
     }
     if (p->n_lines_read > 0 || log_is_preparation(line, len)) {
         return;
@@ -412,6 +383,11 @@ static void on_line(void *ctx, const char *line, size_t len)
     match_line(p, line, len);
     const int64_t took_ns = cpu_ns == NULL ? 0 : cpu_ns() - begin_ns;
     p->slow_ns += took_ns >= SLOW_LINE_NS ? took_ns : 0;
+}
+
+static bool is_possible(double rate)
+{
+    return rate >= MIN_RATE && rate <= MAX_RATE;
 }
 
 void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *data, size_t len,
@@ -426,6 +402,12 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
     p->now_ns = t_ns;
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
         log_lines_end(&p->streams[i]);
+    }
+    if (p->mllog != NULL) {
+        mllog_conclude(p->mllog, &p->mlperf);
+        if (p->mlperf.refusal == NULL && !is_possible(p->mlperf.rate)) {
+            p->mlperf.refusal = "its throughput is out of range";
+        }
     }
 }
 
@@ -478,7 +460,7 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         n++;
     }
     const double factor = n == 0 ? 0 : factor_of(p, line, n);
-    if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
+    if (!is_possible(rate * factor)) {
         return false; /* no line, or nonsense */
     }
     *ret = (struct log_result){
@@ -513,7 +495,8 @@ static char *method_of(const struct log_result *r)
 }
 
 /* What does not follow from the line that decided. */
-static void complete(const struct log_parser *p, struct log_result *r, char *method_take)
+static void complete(const struct log_parser *p, const struct evaluations *evaluations,
+                     char *method_take, struct log_result *r)
 {
     struct summary *s = &r->summary;
     s->loss_first = p->loss_first;
@@ -523,11 +506,11 @@ static void complete(const struct log_parser *p, struct log_result *r, char *met
         .method = method_take,
         .unit = r->line->unit,
         .is_job = r->line->scope != LOG_SCOPE_REPLICA,
-        .accuracy_last = p->accuracy_last,
+        .accuracy_last = p->mllog == NULL ? p->accuracy_last : p->mlperf.accuracy_last,
     };
-    if (p->evaluations.n > 0) {
+    if (evaluations->n > 0) {
         s->evaluations = xnew(struct evaluations);
-        *s->evaluations = p->evaluations;
+        *s->evaluations = *evaluations;
     }
 }
 
@@ -539,62 +522,50 @@ static char *mlperf_method(const struct mllog_result *m)
         [MLLOG_LOSSES] = {"median time between", "pairs of losses"},
         [MLLOG_POSITIONS] = {"training time between the first and the last of", "positions"},
     };
-    const bool is_doubtful = m->basis == MLLOG_POSITIONS && isnan(m->evaluation_s);
+    const bool is_doubtful = m->basis == MLLOG_POSITIONS && !m->has_evaluation;
     return xasprintf("%s %zu %s%s", words[m->basis][0], m->n, words[m->basis][1],
                      is_doubtful ? ", maybe with evaluations" : "");
 }
 
-static void put_marks(struct summary *s, const struct mllog_result *m)
-{
-    const bool is_loss = m->quality == GOAL_LOSS;
-    s->evaluations = m->quality == GOAL_NONE || m->n_marks == 0 ? NULL : xnew(struct evaluations);
-    for (size_t i = 0; i < m->n_marks && s->evaluations != NULL; i++) {
-        const double value = m->marks[i].value;
-        (void)evaluations_add(s->evaluations, m->marks[i].t_s, is_loss ? NAN : value,
-                              is_loss ? value : NAN); /* one out of range is left out */
-        s->source.accuracy_last = is_loss ? NAN : value;
-    }
-    if (s->evaluations != NULL) {
-        evaluations_extend(s->evaluations, (m->last_unix_ms - m->first_unix_ms) / 1e3);
-    }
-}
-
 static int mlperf_result(const struct log_parser *p, struct log_result *ret)
 {
-    struct mllog_result m;
-    mllog_conclude(p->mlperf, &m);
-    if (m.refusal != NULL) {
+    const struct mllog_result *m = &p->mlperf;
+    if (m->refusal != NULL) {
         return -ENODATA;
     }
     *ret = (struct log_result){
-        .summary = {.steps = m.basis == MLLOG_STEPS ? (uint32_t)m.n : 0},
-        .rate = m.rate,
+        .summary = {.steps =
+                        m->basis == MLLOG_STEPS ? (uint32_t)fmin((double)m->n, UINT32_MAX) : 0},
+        .rate = m->rate,
         .line = p->params.rule->lines.items,
-        .n_lines = m.n,
+        .n_lines = m->n,
         .n_ranks = 1,
-        .mlperf = m,
     };
-    (void)put_rate(&ret->summary, m.rate, m.rate * m.seconds); /* there are no phases */
-    complete(p, ret, mlperf_method(&m));
-    put_marks(&ret->summary, &m);
+    (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds); /* there are no phases */
+    complete(p, &m->evaluations, mlperf_method(m), ret);
     return 0;
 }
 
 int log_parser_result(const struct log_parser *p, struct log_result *ret)
 {
-    if (p->mlperf != NULL) {
+    if (p->mllog != NULL) {
         return mlperf_result(p, ret);
     }
     const size_t n = p->n_lines_read > 0 ? 0 : p->params.rule->lines.len;
     for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
         for (size_t i = 0; i < n; i++) {
             if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
-                complete(p, ret, method_of(ret));
+                complete(p, &p->evaluations, method_of(ret), ret);
                 return 0;
             }
         }
     }
     return -ENODATA;
+}
+
+const struct mllog_result *log_parser_mlperf(const struct log_parser *p)
+{
+    return &p->mlperf;
 }
 
 char *log_result_to_record(const struct log_result *r, const struct record_who *who)
@@ -612,10 +583,6 @@ static void put_reason(const struct log_parser *p, struct buf *out)
     const struct log_rule *rule = p->params.rule;
     const char *name = rule->name;
     const unsigned long long n = p->n_lines, matched = p->n_matched;
-    struct mllog_result m = {0};
-    if (p->mlperf != NULL) {
-        mllog_conclude(p->mlperf, &m);
-    }
     if (n == 0) {
         buf_printf(
             out, "the program printed nothing for the log rule %s%s", name,
@@ -627,8 +594,8 @@ static void put_reason(const struct log_parser *p, struct buf *out)
                    name, (unsigned long long)p->n_lines_read);
     } else if (matched == 0) {
         buf_printf(out, "no line of %llu matched the log rule %s", n, name);
-    } else if (m.refusal != NULL) {
-        buf_printf(out, "%llu events of MLPerf: %s", matched, m.refusal);
+    } else if (p->mllog != NULL) {
+        buf_printf(out, "%llu events of MLPerf: %s", matched, p->mlperf.refusal);
     } else if (p->needs_batch) {
         buf_printf(out, "%llu lines matched the log rule %s, but the samples of a step are unknown",
                    matched, name);

@@ -53,10 +53,11 @@ struct log_result {
     unsigned n_ranks;                 /* that printed them; 1: they name none */
     const int64_t *step_ns;           /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
-    struct mllog_result mlperf; /* of a rule with that format; its texts are the parser's */
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
+/* What a log of MLPerf says, after log_parser_end; borrowed. */
+const struct mllog_result *log_parser_mlperf(const struct log_parser *p);
 /* The record of its summary, a line without its newline. Owned. */
 char *log_result_to_record(const struct log_result *r, const struct record_who *who);
 /* Why there is no result: a line with the reason, then the log's last lines and the nearest miss.

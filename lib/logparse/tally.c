@@ -174,7 +174,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(const double *values, size_t n)
+double log_median(const double *values, size_t n)
 {
     if (n == 0) {
         return NAN;
@@ -196,7 +196,7 @@ double log_tally_rate(const struct log_tally *t, const struct log_line_rule *lin
         return is_stamped ? t->stamped_units / ((double)(t->last_ns - t->first_ns) / NS_PER_S)
                           : t->weight / t->weighted_s;
     case LOG_MEDIAN:
-        return median(t->rates.items, t->rates.len);
+        return log_median(t->rates.items, t->rates.len);
     case LOG_LAST:
         return t->last_rate;
     case LOG_MAX:

@@ -54,3 +54,4 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f);
 /* Units/s; NaN: no line, or no time between lines. */
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line);
+double log_median(const double *values, size_t n); /* NaN: none */

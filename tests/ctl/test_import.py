@@ -341,7 +341,7 @@ class Import(cli.CliCase):
         self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
         self.put("none.log", "hello\n")
         rows = (
-            ("keras.log", "keras.log: the rule keras finds step times, but the samples of a step are unknown\nfix: write --batch N"),
+            ("keras.log", "keras.log: 20 lines matched the log rule keras, but the samples of a step are unknown\n"),
             ("none.log", "none.log: no log rule that ships finds a figure; write --rules NAME\nfix: name one of docs/log-rules.md"),
             ("-", "write --rules NAME: standard input is read once"),
         )
