@@ -21,8 +21,7 @@
 
 #define RULE "mllog"
 #define NAME_UNKNOWN "unknown"
-#define LOG_BYTES_MAX ((size_t)64 << 20)    /* kept of a log, as of the output of a process */
-#define BASIS_COUNT (2 * MLLOG_BASIS_COUNT) /* each with events of evaluations, and without */
+#define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 
 struct mlperf_import {
     const struct cli *cli;
@@ -35,9 +34,9 @@ struct mlperf_import {
         n_refused; /* that are in runs; of all logs, that count, that do not */
 };
 
-/* One series at a time is in memory. */
 struct mlperf_run {
-    VEC(struct mlperf_entry *) entries; /* borrowed; the smallest first */
+    VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
+    unsigned basis;                     /* of its figures; 0: none is known yet */
     struct import_trials trials;
     struct import_slot *slots; /* by trial, owned */
     struct run_def *def;       /* owned */
@@ -53,7 +52,13 @@ static void count_refusal(struct mlperf_import *im, const char *why)
     im->n_refused++;
 }
 
-static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e,
+/* What its figure follows from: others of the series follow from the same, or do not count. */
+static unsigned basis_of(const struct mllog_result *m)
+{
+    return 2 * m->basis + m->has_evaluation;
+}
+
+static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e, unsigned *basis,
                      struct mlperf_log *l)
 {
     const struct log_parser_params params = {
@@ -61,42 +66,42 @@ static void read_log(const struct mlperf_import *im, const struct mlperf_entry *
     const struct replica_id id = {.role = ROLE_WORKER};
     const char *fix = NULL;
     struct err err = {0};
-    if (e->accelerators == 0) {
-        l->refusal = "the number of accelerators is unknown";
-        return;
-    }
     l->log = import_log_new(&params, &id, LOG_BYTES_MAX);
     const int r = import_file_read(l->path, import_log_feed, l->log, &l->file, &fix, &err);
     import_log_end(l->log, true, &l->end);
     const struct mllog_result *m = log_parser_mlperf(l->log->parser);
-    l->basis = 2 * m->basis + m->has_evaluation;
-    l->refusal = m->refusal;
     if (r < 0) {
         cli_note(im->cli, "%s", err.msg);
         l->refusal = "the file cannot be read";
-    } else if (m->refusal == NULL && m->status != NULL && str_eq(m->status, "aborted")) {
+    } else if (m->refusal != NULL) {
+        l->refusal = m->refusal;
+    } else if (m->status != NULL && str_eq(m->status, "aborted")) {
         l->refusal = "aborted: the run did not reach its target";
+    } else if (*basis != 0 && *basis != basis_of(m)) {
+        l->refusal = "its figure follows from other events than those of the first logs of its "
+                     "series, so they are not compared";
+    } else {
+        *basis = basis_of(m);
     }
 }
 
-static void read_entry(struct mlperf_import *im, struct mlperf_entry *e)
+static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct mlperf_run *run)
 {
-    size_t n[BASIS_COUNT] = {0};
+    bool counts = false;
     vec_each (struct mlperf_log, it, &e->logs) {
-        read_log(im, e, it);
-        n[it->basis] += it->refusal == NULL;
-    }
-    for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {
-        e->basis = n[basis] > n[e->basis] ? basis : e->basis;
-    }
-    vec_each (struct mlperf_log, it, &e->logs) {
-        if (it->refusal == NULL && it->basis != e->basis) {
-            it->refusal = "its figure follows from other events than those of the other logs of "
-                          "its entry, so they are not compared";
+        if (e->accelerators > 0) {
+            read_log(im, e, &run->basis, it);
+        } else {
+            it->refusal = "the number of accelerators is unknown";
         }
-        if (n[e->basis] == 0) { /* else when its run is stored */
-            count_refusal(im, it->refusal);
-        }
+        counts |= it->refusal == NULL;
+    }
+    if (counts) {
+        *vec_push(&run->entries) = e;
+        return;
+    }
+    vec_each (const struct mlperf_log, it, &e->logs) {
+        count_refusal(im, it->refusal);
     }
 }
 
@@ -231,14 +236,13 @@ static enum exit_code store_run(struct mlperf_import *im, struct mlperf_run *run
     return code;
 }
 
-static enum exit_code store_basis(struct mlperf_import *im, size_t begin, size_t end,
-                                  unsigned basis)
+/* One series at a time is in memory. */
+static enum exit_code store_series(struct mlperf_import *im, size_t begin, size_t end)
 {
+    struct mlperf_entry *const all = im->round.entries.items;
     struct mlperf_run run = {.trials.count = "workers"};
     for (size_t i = begin; i < end; i++) {
-        if (im->round.entries.items[i].basis == basis) {
-            *vec_push(&run.entries) = &im->round.entries.items[i];
-        }
+        read_entry(im, &all[i], &run);
     }
     const enum exit_code code = run.entries.len == 0 ? EXIT_OK : store_run(im, &run);
     import_rows_done(&run.rows);
@@ -246,19 +250,6 @@ static enum exit_code store_basis(struct mlperf_import *im, size_t begin, size_t
     run_def_free(run.def);
     free(run.slots);
     vec_done(&run.entries);
-    return code;
-}
-
-static enum exit_code store_series(struct mlperf_import *im, size_t begin, size_t end)
-{
-    enum exit_code code = EXIT_OK;
-    struct mlperf_entry *const all = im->round.entries.items;
-    for (size_t i = begin; i < end; i++) {
-        read_entry(im, &all[i]);
-    }
-    for (unsigned basis = 2 * MLLOG_STEPS; basis < BASIS_COUNT && code == EXIT_OK; basis++) {
-        code = store_basis(im, begin, end, basis);
-    }
     for (size_t i = begin; i < end; i++) {
         mlperf_entry_forget(&all[i]);
     }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -72,32 +71,31 @@ static void read_system(const char *path, struct mlperf_entry *e)
                                     {"framework", text_of(system, "framework")},
                                     {"cpu_model", text_of(system, "host_processor_model_name")},
                                     {"system", json_text_or_null(e->system)});
-    e->nodes = count_of(system, "number_of_nodes");
-    const int64_t all = e->nodes * count_of(system, "accelerators_per_node");
+    const int64_t all =
+        count_of(system, "number_of_nodes") * count_of(system, "accelerators_per_node");
     e->accelerators = all <= SPEC_MAX_IMPORTED ? all : 0;
 }
 
 /* ---- folders ---- */
 
-/* Cuts off the last part of a path; borrowed. */
-static const char *cut_last(char *path)
+/* The n-th part of a path; owned. */
+static char *part_of(const char *path, int n)
 {
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    return slash + 1;
+    for (; n > 0; n--) {
+        path = strchr(path, '/') + 1;
+    }
+    return xstrndup(path, strcspn(path, "/"));
 }
 
-static void add_entry(struct mlperf_round *round, const char *path)
+static void add_entry(const char *folder, const char *log, struct mlperf_round *round)
 {
-    _cleanup_(freep) char *rest = xstrdup(path);
+    const char *rest = log + strlen(folder) + 1;
     struct mlperf_entry *e = vec_push(&round->entries);
-    *e = (struct mlperf_entry){0};
-    (void)cut_last(rest); /* the log itself */
-    e->benchmark = xstrdup(cut_last(rest));
-    e->system = xstrdup(cut_last(rest));
-    (void)cut_last(rest); /* "results" */
-    _cleanup_(freep) char *about = xasprintf("%s/systems/%s.json", rest, e->system);
-    e->submitter = xstrdup(cut_last(rest));
+    *e = (struct mlperf_entry){.submitter = part_of(rest, 0),
+                               .system = part_of(rest, 2), /* after "results" */
+                               .benchmark = part_of(rest, 3)};
+    _cleanup_(freep) char *about =
+        xasprintf("%s/%s/systems/%s.json", folder, e->submitter, e->system);
     read_system(about, e);
 }
 
@@ -151,7 +149,7 @@ static int list_logs(const char *folder, struct mlperf_round *round, struct err 
         const char *path = found.gl_pathv[i];
         const size_t len = (size_t)(file_last_part(path) - path); /* of the folder */
         if (i == 0 || strncmp(path, found.gl_pathv[i - 1], len) != 0) {
-            add_entry(round, path);
+            add_entry(folder, path, round);
         }
         *vec_push(&round->entries.items[round->entries.len - 1].logs) =
             (struct mlperf_log){.path = xstrdup(path)};
@@ -162,68 +160,31 @@ static int list_logs(const char *folder, struct mlperf_round *round, struct err 
 
 /* ---- series ---- */
 
+static bool is_same_size(const struct mlperf_entry *a, const struct mlperf_entry *b)
+{
+    return a != b && a->accelerators == b->accelerators && str_eq(a->series, b->series);
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     const struct mlperf_entry *x = a, *y = b;
     const int by_series = strcmp(x->series, y->series);
-    const int by_size = (x->accelerators > y->accelerators) - (x->accelerators < y->accelerators);
-    return by_series != 0 ? by_series : by_size != 0 ? by_size : strcmp(x->system, y->system);
-}
-
-static void sort(struct mlperf_round *round)
-{
-    qsort(round->entries.items, round->entries.len, sizeof(struct mlperf_entry), compare_entries);
-}
-
-/* The name of a system without its counts, "4xXE9680x8H100" of 4 nodes: "XE9680x8H100". Owned. */
-static char *countless(const struct mlperf_entry *e)
-{
-    _cleanup_(freep) char *nodes = xasprintf("%" PRId64, e->nodes);
-    _cleanup_(freep) char *all = xasprintf("%" PRId64, e->nodes == 1 ? 1 : e->accelerators);
-    const char *const counts[] = {nodes, all};
-    _cleanup_(buf_done) struct buf name = BUF_INIT;
-    for (const char *at = e->system; *at != '\0';) {
-        const size_t digits = strspn(at, "0123456789"), len = digits == 0 ? 1 : digits;
-        const bool is_count = str_index_n(at, digits, counts, COUNT_OF(counts)) >= 0;
-        buf_append(&name, is_count ? "#" : at, is_count ? 1 : len);
-        at += len;
-    }
-    const char *text = buf_cstr(&name);
-    return xstrdup(text + (str_has_prefix(text, "#x") ? 2 : 0));
+    const int64_t by_size = x->accelerators - y->accelerators;
+    return by_series != 0               ? by_series
+           : x->is_alone != y->is_alone ? x->is_alone - y->is_alone
+           : by_size != 0               ? (by_size > 0 ? 1 : -1)
+                                        : strcmp(x->system, y->system);
 }
 
 size_t mlperf_series_end(const struct mlperf_round *round, size_t begin)
 {
     const struct mlperf_entry *const all = round->entries.items;
     size_t end = begin + 1;
-    while (end < round->entries.len && str_eq(all[end].series, all[begin].series)) {
+    while (end < round->entries.len && !all[end].is_alone &&
+           str_eq(all[end].series, all[begin].series)) {
         end++;
     }
     return end;
-}
-
-/* Of each series in which a size occurs twice, the entries are kept apart by more of their
- * names. */
-static void split_doubled(struct mlperf_round *round, char *(*name_of)(const struct mlperf_entry *))
-{
-    struct mlperf_entry *const all = round->entries.items;
-    for (size_t i = 0, end; i < round->entries.len; i = end) {
-        bool is_doubled = false;
-        end = mlperf_series_end(round, i);
-        for (size_t k = i + 1; k < end; k++) {
-            is_doubled |= all[k].accelerators > 0 && all[k].accelerators == all[k - 1].accelerators;
-        }
-        for (size_t k = i; is_doubled && k < end; k++) {
-            _cleanup_(freep) char *before = all[k].series, *name = name_of(&all[k]);
-            all[k].series = xasprintf("%s\n%s", before, name);
-        }
-    }
-    sort(round);
-}
-
-static char *full_name(const struct mlperf_entry *e)
-{
-    return xstrdup(e->system);
 }
 
 static const char *said(const struct mlperf_entry *e, const char *key)
@@ -244,8 +205,9 @@ int mlperf_round_read(const char *folder, const char *const *names, size_t n_nam
         e->series = xasprintf("%s\n%s\n%s\n%s\n%s", e->benchmark, e->submitter,
                               said(e, "accelerator"), said(e, "framework"), said(e, "cpu_model"));
     }
-    sort(ret);
-    split_doubled(ret, countless);
-    split_doubled(ret, full_name);
+    vec_each (struct mlperf_entry, e, &ret->entries) {
+        e->is_alone = vec_any(&ret->entries, it, is_same_size(it, e));
+    }
+    qsort(ret->entries.items, ret->entries.len, sizeof(struct mlperf_entry), compare_entries);
     return 0;
 }

@@ -16,16 +16,15 @@ struct mlperf_log {
     struct import_file file;
     struct import_end end;
     const char *refusal; /* why it does not count; static; NULL: it does */
-    unsigned basis;      /* figures of one basis may be compared */
 };
 
 struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */
     char *submitter, *system, *benchmark;
     json_t *environment;         /* as a run records it; null where the system does not say it */
-    int64_t nodes, accelerators; /* 0: unknown */
+    int64_t accelerators;        /* 0: unknown */
     VEC(struct mlperf_log) logs; /* in the order of their numbers */
-    unsigned basis;              /* of most of those that count */
     char *series;                /* equal texts are one series */
+    bool is_alone;               /* but another one of it has this size: each is one of its own */
 };
 void mlperf_entry_forget(struct mlperf_entry *e); /* its logs, when they are stored */
 

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -551,16 +550,15 @@ static void lint_modes(struct result *r)
 static void lint_batches(struct result *r)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    _cleanup_(freep) char *before = NULL;
+    const struct point_result *before = NULL;
     size_t n = 0;
     result_each_swept (p, r) {
-        char *batch = machines_join(&p->machines, MACHINE_BATCH);
-        if (before == NULL || !str_eq(batch, before)) {
+        if (before == NULL || !machines_are_same(&p->machines, &before->machines, MACHINE_BATCH)) {
+            _cleanup_(freep) char *batch = machines_join(&p->machines, MACHINE_BATCH);
             buf_printf(&text, "%s%s from ", n++ == 0 ? "" : ", ", batch);
             params_format(&p->point->params, ",", &text);
         }
-        free(before);
-        before = batch;
+        before = p;
     }
     if (n > 1) {
         warn(r, WARNING_MIXED_BATCHES,
