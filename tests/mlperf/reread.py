@@ -215,7 +215,7 @@ def accelerators(data):
     """Accelerators of a system and their name; a system without any has None."""
     try:
         system = json.loads(data.decode("utf-8", "replace"))
-        total = int(system["accelerators_per_node"]) * int(system["number_of_nodes"])
+        total = int(float(system["accelerators_per_node"]) * float(system["number_of_nodes"]))
         return (total or None, system.get("accelerator_model_name") if total else None)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None, None
