@@ -11,6 +11,5 @@ bool archive_import_is_meant(const struct cli *cli);
 enum exit_code archive_import(const struct cli *cli);
 /* Old logs become a run in the store, all of them or none. */
 enum exit_code import_logs(const struct cli *cli);
-/* A checked-out round of MLPerf Training, the first word, becomes a run for each of its series; the
- * other words name what is wanted of it. */
+/* A round of MLPerf Training becomes a run for each of its series (docs/import.md). */
 enum exit_code import_mlperf(const struct cli *cli);

@@ -1,11 +1,11 @@
 /* The arguments of `benchctl import` of logs: which logs belong to which trial
- * of which point. Pure. */
+ * of which point. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/exit_code.h"
 #include "base/vec.h"
 #include "spec/value.h"
 
@@ -26,7 +26,7 @@ void import_trials_done(struct import_trials *trials);
 bool import_trial_is_single(const struct import_trials *trials, const struct import_trial *trial);
 
 /* `sets`: "NAME=VALUE" of all trials. Without a value, the number of files is the number of
- * replicas that train. -EINVAL says what is wrong, *ret_fix (static) what to do. */
-int import_trials_parse(const char *const *words, size_t n_words, const char *const *sets,
-                        size_t n_sets, struct import_trials *ret, const char **ret_fix,
-                        struct err *err);
+ * replicas that train. Prints the error; *ret, empty before, is freed by the caller then, too. */
+enum exit_code import_trials_parse(const char *const *words, size_t n_words,
+                                   const char *const *sets, size_t n_sets,
+                                   struct import_trials *ret);

@@ -1,14 +1,13 @@
 /* See import_def.h. */
 #include "ctl/import/import_def.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "ctl/cli/cli.h"
 #include "spec/builtin.h"
 #include "spec/spec.h"
 
@@ -170,39 +169,32 @@ json_t *import_definition(const struct import_options *options, const struct imp
 
 /* ---- trials to points ---- */
 
-static int check_point(const struct run_def *def, const struct import_trials *trials,
-                       const struct point *point, char **ret_fix, struct err *err)
+static enum exit_code check_point(const struct run_def *def, const struct import_trials *trials,
+                                  const struct point *point)
 {
     const size_t n = count_trials(trials, &point->params);
     if (n == (size_t)def->spec->repeats) {
-        return 0;
+        return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     params_format(&point->params, ",", &text);
     const char *what = point->is_baseline ? "the baseline " : "";
-    int r;
-    if (n == 0) {
-        *ret_fix = xasprintf("add %s:FILE", buf_cstr(&text));
-        r = err_set(err, EINVAL, "%s%s has no log", what, buf_cstr(&text));
-    } else {
-        *ret_fix = xstrdup("give each point the same number of logs");
-        r = err_set(err, EINVAL, "%s%s has %zu trial%s, but another point has %" PRId64, what,
-                    buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
-    }
-    return r;
+    _cleanup_(freep) char *fix = xasprintf("add %s:FILE", buf_cstr(&text));
+    return n == 0 ? cli_error(EXIT_USAGE, fix, "%s%s has no log", what, buf_cstr(&text))
+                  : cli_error(EXIT_USAGE, "give each point the same number of logs",
+                              "%s%s has %zu trial%s, but another point has %" PRId64, what,
+                              buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
 }
 
-int import_assign(const struct run_def *def, const struct import_trials *trials,
-                  struct import_slot **ret, char **ret_fix, struct err *err)
+enum exit_code import_assign(const struct run_def *def, const struct import_trials *trials,
+                             struct import_slot **ret)
 {
+    struct import_slot *slots = *ret = xnew_array(struct import_slot, trials->list.len);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const int r = check_point(def, trials, &def->matrix.points[i], ret_fix, err);
-        if (r < 0) {
-            return r;
+        const enum exit_code code = check_point(def, trials, &def->matrix.points[i]);
+        if (code != EXIT_OK) {
+            return code;
         }
-    }
-    struct import_slot *slots = xnew_array(struct import_slot, trials->list.len);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         uint32_t n = 0;
         for (size_t k = 0; k < trials->list.len; k++) {
             if (same_params(&trials->list.items[k].params, &def->matrix.points[i].params)) {
@@ -210,6 +202,5 @@ int import_assign(const struct run_def *def, const struct import_trials *trials,
             }
         }
     }
-    *ret = slots;
-    return 0;
+    return EXIT_OK;
 }

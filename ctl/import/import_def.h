@@ -21,10 +21,10 @@ struct import_options { /* all borrowed */
  * can be started. Owned. */
 json_t *import_definition(const struct import_options *options, const struct import_trials *trials);
 
-/* Where each trial belongs: by trial, owned. -EINVAL: a point has no log, or fewer than another;
- * *ret_fix is owned. */
+/* Where each trial belongs: by trial, owned. Prints the error: a point has no log, or fewer than
+ * another. */
 struct import_slot {
     uint32_t point, trial;
 };
-int import_assign(const struct run_def *def, const struct import_trials *trials,
-                  struct import_slot **ret, char **ret_fix, struct err *err);
+enum exit_code import_assign(const struct run_def *def, const struct import_trials *trials,
+                             struct import_slot **ret);

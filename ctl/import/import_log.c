@@ -44,15 +44,24 @@ void import_log_free(struct import_log *l)
     if (l != NULL) {
         log_parser_free(l->parser);
         capture_done(&l->capture);
+        free(l->summary_line);
+        buf_done(&l->why);
+        free(l->fix);
         free(l);
     }
 }
 
-void import_log_feed(void *log, const char *data, size_t len)
+static void on_bytes(void *ctx, const char *data, size_t len)
 {
-    struct import_log *l = log;
+    struct import_log *l = ctx;
     log_parser_feed(l->parser, LOG_STDOUT, data, len, 0); /* when it was printed, only it can say */
     capture_feed(&l->capture, CAPTURE_STDOUT, data, len);
+}
+
+int import_log_read(struct import_log *l, const char *path, const char **ret_fix, struct err *err)
+{
+    l->path = path;
+    return import_file_read(path, on_bytes, l, &l->file, ret_fix, err);
 }
 
 /* ---- no figure ---- */
@@ -91,63 +100,52 @@ static char *find_fix(struct import_log *l)
 }
 
 /* Its figures are those of one process, and there are others. */
-static void explain_alone(const struct import_log *l, const struct log_result *r,
-                          struct import_end *ret)
+static void explain_alone(struct import_log *l, const struct log_result *r)
 {
     if (r->n_ranks > 1) {
-        buf_printf(&ret->why, "it has the figures of %u ranks, but %" PRId64 " trained\n",
-                   r->n_ranks, l->params.trainers);
+        buf_printf(&l->why, "it has the figures of %u ranks, but %" PRId64 " trained\n", r->n_ranks,
+                   l->params.trainers);
     } else {
-        buf_printf(&ret->why,
+        buf_printf(&l->why,
                    "by the rule %s it has the figure of one process, but %" PRId64 " trained\n",
                    l->params.rule->name, l->params.trainers);
     }
-    ret->fix = xstrdup("name the logs of all, separated by commas; if one process prints for all, "
-                       "use a rule with scope Each");
+    l->fix = xstrdup("name the logs of all, separated by commas; if one process prints for all, "
+                     "use a rule with scope Each");
 }
 
-static void explain_batch(const struct import_log *l, struct import_end *ret)
+static void explain_batch(struct import_log *l)
 {
-    buf_printf(&ret->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
+    buf_printf(&l->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
                l->batch, l->params.batch_size);
-    ret->fix =
+    l->fix =
         xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
 }
 
 /* ---- the end ---- */
 
-void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret)
+void import_log_end(struct import_log *l, bool speaks_for_all)
 {
-    *ret = (struct import_end){0};
     log_parser_end(l->parser, 0);
     capture_end(&l->capture);
     struct log_result r;
     if (log_parser_result(l->parser, &r) < 0) {
-        log_parser_explain(l->parser, &ret->why);
-        ret->fix = find_fix(l);
+        log_parser_explain(l->parser, &l->why);
+        l->fix = find_fix(l);
         return;
     }
     bool *const is_job = &r.summary.source.is_job;
     const bool has_all = *is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
     const int64_t said = l->params.batch_size;
     if (l->batch > 0 && said > 0 && (int64_t)l->batch != said) {
-        explain_batch(l, ret);
+        explain_batch(l);
     } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
-        explain_alone(l, &r, ret);
+        explain_alone(l, &r);
     } else {
         *is_job = *is_job || (has_all && l->params.trainers > 1);
         const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
-        ret->summary_line = log_result_to_record(&r, &who);
-        ret->steps = r.summary.steps;
-        ret->batch = (int64_t)l->batch;
+        l->summary_line = log_result_to_record(&r, &who);
+        l->steps = r.summary.steps;
     }
     summary_done(&r.summary);
-}
-
-void import_end_done(struct import_end *end)
-{
-    free(end->summary_line);
-    free(end->fix);
-    buf_done(&end->why);
-    *end = (struct import_end){0};
 }

@@ -1,5 +1,5 @@
-/* One old log: fed byte by byte, it becomes what the store keeps of a trainer that ended well. By
- * the same parser as the output of a live one. Pure. */
+/* One old log: read from its file, it becomes what the store keeps of a trainer that ended well. By
+ * the same parser as the output of a live one. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,11 @@
 
 #include "base/buf.h"
 #include "core/replica.h"
+#include "ctl/import/import_file.h"
 #include "logparse/parser.h"
 #include "run/capture.h"
+
+#define IMPORT_LOG_BYTES ((size_t)64 << 20) /* kept of one, as of the output of a process */
 
 struct import_log {
     struct replica_id id;
@@ -18,24 +21,22 @@ struct import_log {
     struct capture capture;    /* its text */
     int64_t first_ns, last_ns; /* dates of its lines; 0: they have none */
     double batch;              /* that it names as its own; 0: none */
+    const char *path;          /* borrowed */
+    struct import_file file;
+    char *summary_line; /* at its end; owned; NULL: it has no figure that counts */
+    int64_t steps;
+    struct buf why; /* why the log has no figure, in lines; owned */
+    char *fix;      /* what to do then; owned; NULL: nothing is known */
 };
 
 /* `params->rule` is not NULL; its on_figure and ctx are not read. */
 struct import_log *import_log_new(const struct log_parser_params *params,
                                   const struct replica_id *id, size_t max_bytes);
-void import_log_free(struct import_log *l);                    /* NULL is fine */
-void import_log_feed(void *log, const char *data, size_t len); /* an import_bytes_fn */
-
-struct import_end {
-    char *summary_line; /* owned; NULL: it has no figure that counts */
-    int64_t steps;
-    int64_t batch;  /* that the log names as that of a trainer; 0: none */
-    struct buf why; /* why the log has no figure, in lines; owned */
-    char *fix;      /* what to do then; owned; NULL: nothing is known */
-};
-/* What to do where no rule reads the log: one made from a line of it. Owned; NULL: nothing looks
+void import_log_free(struct import_log *l); /* NULL is fine */
+/* Errors as of import_file_read. */
+int import_log_read(struct import_log *l, const char *path, const char **ret_fix, struct err *err);
+/* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
+void import_log_end(struct import_log *l, bool speaks_for_all);
+/* What to do where no rule reads a log: one made from a line of it. Owned; NULL: nothing looks
  * like a figure. */
 char *import_log_suggest(const char *text, size_t len, const struct log_parser_params *who);
-/* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
-void import_log_end(struct import_log *l, bool speaks_for_all, struct import_end *ret);
-void import_end_done(struct import_end *end);

@@ -2,7 +2,6 @@
 #include "ctl/import/import.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
@@ -30,7 +29,6 @@
 #define RULES_FIX "name one of docs/log-rules.md, or a file with one"
 #define GUESS_BYTES ((size_t)1 << 20) /* of the first log */
 #define STEPS_UNKNOWN 1
-#define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 #define ALL_BYTES_MAX ((size_t)512 << 20)
 
 struct import {
@@ -41,7 +39,6 @@ struct import {
     struct import_trials trials;
     struct run_def *def;           /* owned */
     struct import_slot *slots;     /* by trial, owned */
-    VEC(struct import_file) files; /* that were read */
     VEC(struct import_log *) logs; /* owned: the rows borrow their text */
     struct import_rows rows;
 };
@@ -180,11 +177,10 @@ static enum exit_code take_trials(struct import *im)
 {
     size_t n_sets;
     _cleanup_(freep) const char **sets = definition_sets(im->cli, &n_sets);
-    const char *fix = NULL;
-    struct err err = {0};
-    if (import_trials_parse(im->cli->args.words, im->cli->args.n_words, sets, n_sets, &im->trials,
-                            &fix, &err) < 0) {
-        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    const enum exit_code code =
+        import_trials_parse(im->cli->args.words, im->cli->args.n_words, sets, n_sets, &im->trials);
+    if (code != EXIT_OK) {
+        return code;
     }
     const bool is_swept = params_get(&im->trials.list.items[0].params, "batch_size") != NULL;
     if (is_swept && im->options.batch_size > 0) {
@@ -222,55 +218,12 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
     return im->def == NULL ? EXIT_USAGE : EXIT_OK;
 }
 
-static enum exit_code assign(struct import *im)
-{
-    _cleanup_(freep) char *fix = NULL;
-    struct err err = {0};
-    return import_assign(im->def, &im->trials, &im->slots, &fix, &err) < 0
-               ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
-               : EXIT_OK;
-}
-
 /* ---- logs ---- */
 
-static size_t count_files(const struct import *im)
-{
-    return vec_sum(&im->trials.list, it, it->files.len);
-}
-
 /* A log that is given twice would look like two trials that agree. */
-static enum exit_code check_new(struct import *im, const char *path, const struct import_file *file)
+static bool is_same_file(const struct import_log *a, const struct import_log *b)
 {
-    vec_each (const struct import_file, it, &im->files) {
-        if (it->device == file->device && it->inode == file->inode) {
-            return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice",
-                             path);
-        }
-    }
-    *vec_push(&im->files) = *file;
-    return EXIT_OK;
-}
-
-static enum exit_code explain(const char *path, const struct import_end *end)
-{
-    const size_t len = end->why.len > 0 ? end->why.len - 1 : 0; /* without the last newline */
-    return cli_error(EXIT_USAGE, end->fix, "%s: %.*s", path, (int)len, buf_cstr(&end->why));
-}
-
-/* The logs say it where the arguments do not. */
-static enum exit_code take_batch(struct import *im, const char *path, int64_t batch)
-{
-    struct import_options *o = &im->options;
-    if (batch == 0 || params_get(&im->trials.list.items[0].params, "batch_size") != NULL) {
-        return EXIT_OK;
-    }
-    if (o->batch_size > 0 && batch != o->batch_size) {
-        return cli_error(EXIT_USAGE, "write batch_size=N before each file",
-                         "%s: it says that a step has %lld samples, but a log before it says %lld",
-                         path, (long long)batch, (long long)o->batch_size);
-    }
-    o->batch_size = batch;
-    return EXIT_OK;
+    return a != b && a->file.device == b->file.device && a->file.inode == b->file.inode;
 }
 
 static enum exit_code read_log(struct import *im, const struct import_trial *trial, uint32_t index,
@@ -281,31 +234,33 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     const struct replica_id id = {row->row.id, point_training_role(point), index};
     struct log_parser_params params = log_rule_params(im->def, &id);
     params.rule = im->log_rule; /* outlives this definition */
-    const size_t share = ALL_BYTES_MAX / count_files(im);
+    if (point->batch_size == 0) {
+        params.batch_size = im->options.batch_size; /* a log before this one named it */
+    }
+    const size_t share = ALL_BYTES_MAX / vec_sum(&im->trials.list, it, it->files.len);
     struct import_log *l =
-        import_log_new(&params, &id, share < LOG_BYTES_MAX ? share : LOG_BYTES_MAX);
+        import_log_new(&params, &id, share < IMPORT_LOG_BYTES ? share : IMPORT_LOG_BYTES);
     *vec_push(&im->logs) = l;
-    struct import_file file;
     const char *fix = NULL;
     struct err err = {0};
-    const int r = import_file_read(path, import_log_feed, l, &file, &fix, &err);
+    const int r = import_log_read(l, path, &fix, &err);
     if (r < 0) {
         return explain_file(r, path, fix, &err);
     }
-    enum exit_code code = check_new(im, path, &file);
-    if (code != EXIT_OK) {
-        return code;
+    if (vec_any(&im->logs, it, is_same_file(*it, l))) {
+        return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice", path);
     }
-    _cleanup_(import_end_done) struct import_end end = {0};
-    import_log_end(l, trial->files.len == 1, &end);
-    if (end.summary_line == NULL) {
-        code = explain(path, &end);
-    } else {
-        im->options.steps = end.steps > im->options.steps ? end.steps : im->options.steps;
-        code = take_batch(im, path, end.batch);
-        import_rows_add(&im->rows, row, l, path, &file, take_ptr(end.summary_line));
+    import_log_end(l, trial->files.len == 1);
+    if (l->summary_line == NULL) {
+        const size_t len = l->why.len > 0 ? l->why.len - 1 : 0; /* without the last newline */
+        return cli_error(EXIT_USAGE, l->fix, "%s: %.*s", path, (int)len, buf_cstr(&l->why));
     }
-    return code;
+    im->options.steps = l->steps > im->options.steps ? l->steps : im->options.steps;
+    if (point->batch_size == 0 && l->batch > 0) {
+        im->options.batch_size = (int64_t)l->batch;
+    }
+    import_rows_add(&im->rows, row, l);
+    return EXIT_OK;
 }
 
 static enum exit_code read_logs(struct import *im)
@@ -367,7 +322,8 @@ static enum exit_code import_all(struct import *im)
 {
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = take_options(im);
-    if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK && (code = assign(im)) == EXIT_OK &&
+    if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK &&
+        (code = import_assign(im->def, &im->trials, &im->slots)) == EXIT_OK &&
         (code = read_logs(im)) == EXIT_OK &&
         (code = make_def(im, import_rows_date(&im->rows))) == EXIT_OK &&
         (code = check_result(im)) == EXIT_OK) {
@@ -389,7 +345,6 @@ enum exit_code import_logs(const struct cli *cli)
         import_log_free(*log);
     }
     vec_done(&im.logs);
-    vec_done(&im.files);
     import_rows_done(&im.rows);
     import_trials_done(&im.trials);
     run_def_free(im.def);

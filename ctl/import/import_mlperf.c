@@ -1,6 +1,5 @@
 /* benchctl import --mlperf: a round of MLPerf Training becomes a run for each of its series. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,29 +13,25 @@
 #include "ctl/import/import_store.h"
 #include "ctl/runs/show.h"
 #include "logparse/shipped_rules.h"
-#include "report/json_text.h"
-#include "report/table.h"
 #include "result/figure_json.h"
 #include "spec/name.h"
 
 #define RULE "mllog"
 #define NAME_UNKNOWN "unknown"
-#define LOG_BYTES_MAX ((size_t)64 << 20) /* kept of a log, as of the output of a process */
 
 struct mlperf_import {
     const struct cli *cli;
     struct log_rule *rule; /* owned */
     struct mlperf_round round;
-    struct table *table; /* a row a run; owned */
-    json_t *runs;        /* the same; owned */
-    json_t *refused;     /* {why: number of logs}; owned */
-    size_t n_entries, n_logs,
-        n_refused; /* that are in runs; of all logs, that count, that do not */
+    struct table *table;                 /* a row a run; owned */
+    json_t *runs;                        /* the same; owned */
+    json_t *refused;                     /* {why: number of logs}; owned */
+    size_t n_entries, n_logs, n_refused; /* in runs, that count, and that do not */
 };
 
 struct mlperf_run {
     VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
-    unsigned basis;                     /* of its figures; 0: none is known yet */
+    unsigned basis;                     /* what its figures follow from; 0: not known yet */
     struct import_trials trials;
     struct import_slot *slots; /* by trial, owned */
     struct run_def *def;       /* owned */
@@ -52,12 +47,6 @@ static void count_refusal(struct mlperf_import *im, const char *why)
     im->n_refused++;
 }
 
-/* What its figure follows from: others of the series follow from the same, or do not count. */
-static unsigned basis_of(const struct mllog_result *m)
-{
-    return 2 * m->basis + m->has_evaluation;
-}
-
 static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e, unsigned *basis,
                      struct mlperf_log *l)
 {
@@ -66,10 +55,11 @@ static void read_log(const struct mlperf_import *im, const struct mlperf_entry *
     const struct replica_id id = {.role = ROLE_WORKER};
     const char *fix = NULL;
     struct err err = {0};
-    l->log = import_log_new(&params, &id, LOG_BYTES_MAX);
-    const int r = import_file_read(l->path, import_log_feed, l->log, &l->file, &fix, &err);
-    import_log_end(l->log, true, &l->end);
+    l->log = import_log_new(&params, &id, IMPORT_LOG_BYTES);
+    const int r = import_log_read(l->log, l->path, &fix, &err);
+    import_log_end(l->log, true);
     const struct mllog_result *m = log_parser_mlperf(l->log->parser);
+    const unsigned own_basis = 2 * m->basis + m->has_evaluation;
     if (r < 0) {
         cli_note(im->cli, "%s", err.msg);
         l->refusal = "the file cannot be read";
@@ -77,11 +67,11 @@ static void read_log(const struct mlperf_import *im, const struct mlperf_entry *
         l->refusal = m->refusal;
     } else if (m->status != NULL && str_eq(m->status, "aborted")) {
         l->refusal = "aborted: the run did not reach its target";
-    } else if (*basis != 0 && *basis != basis_of(m)) {
+    } else if (*basis != 0 && *basis != own_basis) {
         l->refusal = "its figure follows from other events than those of the first logs of its "
                      "series, so they are not compared";
     } else {
-        *basis = basis_of(m);
+        *basis = own_basis;
     }
 }
 
@@ -125,7 +115,7 @@ static int64_t take_trials(struct mlperf_run *run)
             struct import_trial *trial = vec_push(&run->trials.list);
             *trial = (struct import_trial){0};
             params_set(&trial->params, run->trials.count, &n);
-            steps = log->end.steps > steps ? log->end.steps : steps;
+            steps = log->log != NULL && log->log->steps > steps ? log->log->steps : steps;
         }
     }
     return steps;
@@ -173,8 +163,7 @@ static void add_row(struct mlperf_run *run, const struct mlperf_entry *e, struct
     JSON_ADD(environment,
              {"global_batch_size", batch > 0 ? json_integer((json_int_t)batch) : json_null()});
     log->log->id.attempt = row->row.id;
-    import_rows_add(&run->rows, row, log->log, log->path, &log->file,
-                    log->refusal == NULL ? take_ptr(log->end.summary_line) : NULL);
+    import_rows_add(&run->rows, row, log->log);
     row->row.replicas.items[0].environment_json = record_environment_canonical(environment);
 }
 
@@ -213,15 +202,13 @@ static void show_run(struct mlperf_import *im, const struct mlperf_run *run, con
 
 static enum exit_code store_run(struct mlperf_import *im, struct mlperf_run *run)
 {
-    _cleanup_(freep) char *fix = NULL, *name = NULL;
-    struct err err = {0};
+    _cleanup_(freep) char *name = NULL;
     const int64_t steps = take_trials(run);
     run->def = make_def(run->entries.items[0], &run->trials, steps);
-    if (run->def == NULL) {
-        return EXIT_USAGE; /* it was printed */
-    }
-    if (import_assign(run->def, &run->trials, &run->slots, &fix, &err) < 0) {
-        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    enum exit_code code =
+        run->def == NULL ? EXIT_USAGE : import_assign(run->def, &run->trials, &run->slots);
+    if (code != EXIT_OK) {
+        return code;
     }
     vec_each (struct mlperf_entry *const, e, &run->entries) {
         vec_each (struct mlperf_log, log, &(*e)->logs) {
@@ -229,7 +216,7 @@ static enum exit_code store_run(struct mlperf_import *im, struct mlperf_run *run
         }
     }
     run->def->created_unix_ms = import_rows_date(&run->rows);
-    const enum exit_code code = import_store_put(im->cli, run->def, &run->rows, RULE, &name);
+    code = import_store_put(im->cli, run->def, &run->rows, RULE, &name);
     if (code == EXIT_OK) {
         show_run(im, run, name);
     }
@@ -258,32 +245,28 @@ static enum exit_code store_series(struct mlperf_import *im, size_t begin, size_
 
 /* ---- the verb ---- */
 
-static enum exit_code show(const struct mlperf_import *im)
+static void sheet_round(struct sheet *s, struct mlperf_import *im)
 {
-    struct buf out = BUF_INIT;
-    const size_t n_runs = json_array_size(im->runs);
-    if (cli_output_is(im->cli, "json")) {
-        json_text_put(JSON_OBJECT_OF({"runs", json_incref(im->runs)},
-                                     {"entries", json_count(im->round.entries.len)},
-                                     {"entriesStored", json_count(im->n_entries)},
-                                     {"logsRead", json_count(im->n_logs)},
-                                     {"logsRefused", json_incref(im->refused)}),
-                      &out);
-        return show_text(im->cli, &out);
+    if (s->form == SHEET_JSON) {
+        s->document = JSON_OBJECT_OF(
+            {"runs", json_incref(im->runs)}, {"entries", json_count(im->round.entries.len)},
+            {"entriesStored", json_count(im->n_entries)}, {"logsRead", json_count(im->n_logs)},
+            {"logsRefused", json_incref(im->refused)});
+        return;
     }
-    if (n_runs > 0) {
-        table_format_list(im->table, 1, !im->cli->no_headers, show_list_columns(), &out);
-        buf_putc(&out, '\n');
+    sheet_table(s, NULL, take_ptr(im->table), 1);
+    if (json_array_size(im->runs) > 0) {
+        sheet_block(s, NULL);
     }
-    buf_printf(&out, "%zu of %zu entries are stored in %zu runs; %zu logs count, %zu do not%s\n",
-               im->n_entries, im->round.entries.len, n_runs, im->n_logs, im->n_refused,
-               im->n_refused == 0 ? "" : ":");
+    sheet_line(s, NULL, "%zu of %zu entries are stored in %zu runs; %zu logs count, %zu do not%s",
+               im->n_entries, im->round.entries.len, json_array_size(im->runs), im->n_logs,
+               im->n_refused, im->n_refused == 0 ? "" : ":");
     const char *why;
-    json_t *n;
-    json_object_foreach (im->refused, why, n) {
-        buf_printf(&out, "%6" JSON_INTEGER_FORMAT "  %s\n", json_integer_value(n), why);
+    json_t *number;
+    json_object_foreach (im->refused, why, number) {
+        const size_t n = (size_t)json_integer_value(number);
+        sheet_line(s, NULL, "%zu log%s: %s", n, plural(n), why);
     }
-    return show_text(im->cli, &out);
 }
 
 /* The logs say all that the other options do. */
@@ -295,10 +278,9 @@ static enum exit_code check_options(const struct cli *cli)
             return cli_error(EXIT_USAGE, "remove one of the two", "--%s is not for --mlperf", name);
         }
     }
-    if (cli_output_is(cli, "csv") || cli_output_is(cli, "markdown")) {
-        return cli_error(EXIT_USAGE, "use -o json", "-o %s is not for --mlperf", cli->output);
-    }
-    return EXIT_OK;
+    return cli_output_is(cli, "csv")
+               ? cli_error(EXIT_USAGE, "use -o json", "-o csv is not for --mlperf")
+               : EXIT_OK;
 }
 
 static enum exit_code import_round(struct mlperf_import *im)
@@ -314,7 +296,8 @@ static enum exit_code import_round(struct mlperf_import *im)
         end = mlperf_series_end(&im->round, i);
         code = store_series(im, i, end);
     }
-    const enum exit_code shown = show(im); /* what was stored before an error, too */
+    const enum exit_code shown =
+        show_sheet(im->cli, sheet_round, im); /* what was stored before an error, too */
     if (code == EXIT_OK && json_array_size(im->runs) == 0) {
         return cli_error(EXIT_USAGE, NULL, "%s: no log counts, so nothing is stored", folder);
     }

@@ -20,7 +20,6 @@ static void log_done(struct mlperf_log *log)
 {
     free(log->path);
     import_log_free(log->log);
-    import_end_done(&log->end);
 }
 
 void mlperf_entry_forget(struct mlperf_entry *e)

@@ -7,15 +7,12 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
 
 struct mlperf_log {
     char *path;             /* owned; NULL: this copy of the round lacks it */
     struct import_log *log; /* owned; NULL: it was not read */
-    struct import_file file;
-    struct import_end end;
-    const char *refusal; /* why it does not count; static; NULL: it does */
+    const char *refusal;    /* why it does not count; static; NULL: it does */
 };
 
 struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */

@@ -22,26 +22,26 @@ void import_rows_done(struct import_rows *rows)
 }
 
 /* "trainer/0 of point 1, trial 0: run.log, 1234 bytes, dated by its modification" */
-static char *note_of(const struct import_log *l, const char *path, const struct import_file *file)
+static char *note_of(const struct import_log *l)
 {
     struct buf note = BUF_INIT;
     buf_printf(&note, "%s/%u of point %u, trial %u: ", role_to_string(l->id.role), l->id.index,
                l->id.attempt.point, l->id.attempt.trial);
-    buf_put_utf8(&note, str_eq(path, IMPORT_STDIN) ? "standard input" : path, 200);
-    buf_printf(&note, ", %" PRIu64 " bytes, dated by %s", file->bytes,
-               l->first_ns > 0               ? "its lines"
-               : file->modified_unix_ms != 0 ? "its modification"
-                                             : "this import");
+    buf_put_utf8(&note, str_eq(l->path, IMPORT_STDIN) ? "standard input" : l->path, 200);
+    buf_printf(&note, ", %" PRIu64 " bytes, dated by %s", l->file.bytes,
+               l->first_ns > 0                 ? "its lines"
+               : l->file.modified_unix_ms != 0 ? "its modification"
+                                               : "this import");
     return buf_take(&note);
 }
 
 /* The dates of a log: its own, or when its file was written last. */
 static void take_dates(struct import_rows *rows, const struct import_log *l,
-                       const struct import_file *file, struct attempt_row *row)
+                       struct attempt_row *row)
 {
     int64_t first = l->first_ns / 1000000, last = l->last_ns / 1000000;
     if (first == 0) {
-        first = last = file->modified_unix_ms != 0 ? file->modified_unix_ms : clock_unix_ms();
+        first = last = l->file.modified_unix_ms != 0 ? l->file.modified_unix_ms : clock_unix_ms();
         rows->is_dated_by_files = true;
     }
     row->started_unix_ms =
@@ -49,18 +49,18 @@ static void take_dates(struct import_rows *rows, const struct import_log *l,
     row->ended_unix_ms = last > row->ended_unix_ms ? last : row->ended_unix_ms;
 }
 
-void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l,
-                     const char *path, const struct import_file *file, char *summary_take)
+void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l)
 {
     size_t len;
+    char *summary = row->row.outcome == ATTEMPT_SUCCEEDED ? take_ptr(l->summary_line) : NULL;
     const char *text = capture_text(&l->capture, &len);
     *vec_push(&row->row.replicas) =
-        (struct replica_row){.id = l->id, .summary_json = summary_take, .log_bytes = len};
+        (struct replica_row){.id = l->id, .summary_json = summary, .log_bytes = len};
     if (len > 0) {
         *vec_push(&row->logs) = (struct replica_log){l->id, text, len};
     }
-    *vec_push(&row->notes) = note_of(l, path, file);
-    take_dates(rows, l, file, &row->row);
+    *vec_push(&row->notes) = note_of(l);
+    take_dates(rows, l, &row->row);
 }
 
 int64_t import_rows_date(const struct import_rows *rows)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "ctl/cli/cli.h"
-#include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
 #include "spec/run_def.h"
 #include "store/store.h"
@@ -17,10 +16,9 @@ struct import_rows {
     bool is_dated_by_files; /* some log has no date of its own: its file's counts */
 };
 void import_rows_done(struct import_rows *rows);
-/* A replica, its log and a note of its file. `summary_take` NULL: it has no figure. The log
- * outlives the rows. */
-void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l,
-                     const char *path, const struct import_file *file, char *summary_take);
+/* A replica, its log, which outlives the rows, and a note of its file; its summary where the row
+ * succeeded. */
+void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l);
 int64_t import_rows_date(const struct import_rows *rows); /* the first */
 
 /* Where the program is killed before the end, this is what stays: it says what to do. */

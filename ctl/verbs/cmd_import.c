@@ -31,7 +31,6 @@ const struct verb verb_import = {
     .summary = "Store an exported run, or the figures of old logs as one",
     .examples = "  benchctl import vgg16.benchd.tar.zst\n"
                 "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
-                "  benchctl import workers=8:small.log workers=64:large.log\n"
                 "  benchctl import --mlperf training_results_v5.1 NVIDIA\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"

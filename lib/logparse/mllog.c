@@ -20,34 +20,20 @@
 #define SAME_DATA_SET 0.01
 #define NUMBER_MAX 9e12 /* above any count; a time in ms, in the year 2255, still fits in ns */
 
-enum key {
-    BLOCK_START,
-    BLOCK_STOP,
-    EPOCH_START,
-    EPOCH_STOP,
-    EVAL_START,
-    EVAL_STOP,
-    EVAL_ACCURACY,
-    TRACKED_STATS,
-    TRAIN_LOSS,
-    CHECKPOINT,
-    RUN_START,
-    RUN_STOP,
-    /* settings */
-    BENCHMARK,
-    BATCH,
-    SEQUENCE,
-    TRAIN_SAMPLES,
-    EPOCH_SAMPLES,
-    KEY_COUNT,
-};
-static const char *const keys[KEY_COUNT] = {
-    "block_start",          "block_stop",        "epoch_start",         "epoch_stop",
-    "eval_start",           "eval_stop",         "eval_accuracy",       "tracked_stats",
-    "train_loss",           "checkpoint",        "run_start",           "run_stop",
-    "submission_benchmark", "global_batch_size", "max_sequence_length", "train_samples",
-    "samples_per_epoch",
-};
+/* clang-format off */
+#define KEYS(X) \
+    X(BLOCK_START, "block_start") X(BLOCK_STOP, "block_stop") X(EPOCH_START, "epoch_start") \
+    X(EPOCH_STOP, "epoch_stop") X(EVAL_START, "eval_start") X(EVAL_STOP, "eval_stop") \
+    X(EVAL_ACCURACY, "eval_accuracy") X(TRACKED_STATS, "tracked_stats") \
+    X(TRAIN_LOSS, "train_loss") X(CHECKPOINT, "checkpoint") X(RUN_START, "run_start") \
+    X(RUN_STOP, "run_stop") X(BENCHMARK, "submission_benchmark") X(BATCH, "global_batch_size") \
+    X(SEQUENCE, "max_sequence_length") X(TRAIN_SAMPLES, "train_samples") \
+    X(EPOCH_SAMPLES, "samples_per_epoch")
+/* clang-format on */
+#define KEY_NAME(name, text) name,
+#define KEY_TEXT(name, text) text,
+enum key { KEYS(KEY_NAME) KEY_COUNT };
+static const char *const keys[] = {KEYS(KEY_TEXT)};
 
 /* What metadata may say of the position. */
 enum counter { SAMPLES_COUNT, STEP_NUM, EPOCH_NUM, FIRST_EPOCH_NUM, EPOCH_COUNT, STEP, COUNTERS };
@@ -116,11 +102,10 @@ void mllog_free(struct mllog *m)
 
 double mllog_number(const json_t *v)
 {
-    double x = NAN;
+    double x = json_is_number(v) ? json_number_value(v) : NAN;
     if (json_is_string(v) && !log_number(json_string_value(v), json_string_length(v), &x)) {
         return NAN;
     }
-    x = json_is_number(v) ? json_number_value(v) : x;
     return fabs(x) <= NUMBER_MAX ? x : NAN;
 }
 
@@ -208,10 +193,6 @@ static void train(struct training *t, const struct event *e)
 
 /* ---- what the three bases need ---- */
 
-struct steps {
-    double seen, steps, seconds, before;
-};
-
 struct losses {
     double unix_ms, at; /* of the loss before; NaN: none, or an evaluation came after it */
     VEC(double) ms;     /* a sample, of each pair */
@@ -256,7 +237,7 @@ struct reading {
     double batch, sequence; /* NaN: unknown */
     double of_unit;         /* samples of one that the benchmark counts; NaN: unknown */
     struct training training;
-    struct steps steps;
+    double seen, steps, seconds, before; /* of step times: the last is a position */
     struct losses losses;
     struct positions positions[KEY_COUNT]; /* by the key of the events that have them */
 };
@@ -328,35 +309,33 @@ static double position_of(const struct reading *r, const struct event *e)
 /* A line stands for as many steps as its position moved, if they are whole. */
 static void add_step(struct reading *r, const struct event *e)
 {
-    struct steps *s = &r->steps;
     const double count = e->count[SAMPLES_COUNT], said = isnan(count) ? e->count[STEP] : count;
     const bool is_tokens = r->benchmark->unit == UNIT_OF_TOKENS && r->sequence > 0;
     const double at = is_tokens ? said / r->sequence : said;
-    const double moved = (at > s->before ? at - s->before : at) / r->batch; /* or of its block */
+    const double moved = (at > r->before ? at - r->before : at) / r->batch; /* or of its block */
     const double n = fabs(moved - nearbyint(moved)) < 1e-6 && moved > 0 ? moved : 1;
-    s->before = at > 0 ? at : s->before;
-    if (s->seen >= WARMUP_STEPS) {
-        s->seconds += e->value * n;
-        s->steps += n;
+    r->before = at > 0 ? at : r->before;
+    if (r->seen >= WARMUP_STEPS) {
+        r->seconds += e->value * n;
+        r->steps += n;
     }
-    s->seen += n;
+    r->seen += n;
 }
 
 /* The first basis that has a figure. */
 static void put_rate(struct reading *r, struct mllog_result *ret)
 {
-    const struct steps *s = &r->steps;
     const enum unit unit = r->benchmark->unit;
     const struct positions *const all = r->positions;
     const struct positions *p = unit == UNIT_OF_STEPS || unit == UNIT_OF_BLOCKS ? &all[BLOCK_START]
                                 : all[EVAL_START].n_any > 0                     ? &all[EVAL_START]
                                 : all[BLOCK_STOP].n_any > 0                     ? &all[BLOCK_STOP]
                                                             : &all[EVAL_ACCURACY];
-    if (s->steps >= WARMUP_STEPS && s->seconds > 0 && r->batch > 0) {
+    if (r->steps >= WARMUP_STEPS && r->seconds > 0 && r->batch > 0) {
         ret->basis = MLLOG_STEPS;
-        ret->rate = r->batch * s->steps / s->seconds;
-        ret->seconds = s->seconds;
-        ret->n = (size_t)s->steps;
+        ret->rate = r->batch * r->steps / r->seconds;
+        ret->seconds = r->seconds;
+        ret->n = (size_t)r->steps;
     } else if (!ret->has_evaluation && r->losses.ms.len >= MIN_LOSSES) {
         ret->basis = MLLOG_LOSSES;
         ret->n = r->losses.ms.len;

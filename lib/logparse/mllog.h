@@ -25,7 +25,6 @@ void mllog_line(struct mllog *m, const char *line, size_t len);
 
 /* What the throughput follows from. */
 enum mllog_basis { MLLOG_NOTHING, MLLOG_STEPS, MLLOG_LOSSES, MLLOG_POSITIONS };
-#define MLLOG_BASIS_COUNT 4
 
 struct mllog_result {
     enum mllog_basis basis;

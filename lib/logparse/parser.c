@@ -385,11 +385,6 @@ static void on_line(void *ctx, const char *line, size_t len)
     p->slow_ns += took_ns >= SLOW_LINE_NS ? took_ns : 0;
 }
 
-static bool is_possible(double rate)
-{
-    return rate >= MIN_RATE && rate <= MAX_RATE;
-}
-
 void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *data, size_t len,
                      int64_t t_ns)
 {
@@ -405,7 +400,8 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
     }
     if (p->mllog != NULL) {
         mllog_conclude(p->mllog, &p->mlperf);
-        if (p->mlperf.refusal == NULL && !is_possible(p->mlperf.rate)) {
+        if (p->mlperf.refusal == NULL &&
+            !(p->mlperf.rate >= MIN_RATE && p->mlperf.rate <= MAX_RATE)) {
             p->mlperf.refusal = "its throughput is out of range";
         }
     }
@@ -460,7 +456,7 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         n++;
     }
     const double factor = n == 0 ? 0 : factor_of(p, line, n);
-    if (!is_possible(rate * factor)) {
+    if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
         return false; /* no line, or nonsense */
     }
     *ret = (struct log_result){
@@ -517,14 +513,12 @@ static void complete(const struct log_parser *p, const struct evaluations *evalu
 /* "mean of 215 step times". Owned. */
 static char *mlperf_method(const struct mllog_result *m)
 {
-    static const char *const words[MLLOG_BASIS_COUNT][2] = {
-        [MLLOG_STEPS] = {"mean of", "step times"},
-        [MLLOG_LOSSES] = {"median time between", "pairs of losses"},
-        [MLLOG_POSITIONS] = {"training time between the first and the last of", "positions"},
-    };
-    const bool is_doubtful = m->basis == MLLOG_POSITIONS && !m->has_evaluation;
-    return xasprintf("%s %zu %s%s", words[m->basis][0], m->n, words[m->basis][1],
-                     is_doubtful ? ", maybe with evaluations" : "");
+    return m->basis == MLLOG_STEPS ? xasprintf("mean of %zu step times", m->n)
+           : m->basis == MLLOG_LOSSES
+               ? xasprintf("median time between %zu pairs of losses", m->n)
+               : xasprintf("training time between the first and the last of "
+                           "%zu positions%s",
+                           m->n, m->has_evaluation ? "" : ", maybe with evaluations");
 }
 
 static int mlperf_result(const struct log_parser *p, struct log_result *ret)

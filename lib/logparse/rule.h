@@ -57,8 +57,7 @@ struct log_line_rule {
     struct log_pattern *pattern; /* owned */
 };
 
-/* How a log is read: by the lines of the rule, or as events of MLPerf (mllog.h), of which the
- * rule's only line has the marker. */
+/* A log is read by the lines of the rule, or as events of MLPerf (mllog.h): those have dates. */
 enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
 
 #define LOG_RULE_NAME_MAX (SUMMARY_RULE_SIZE - 1)

@@ -10,8 +10,7 @@
  * pod names and labels. */
 #define OBJECT_NAME_MAX 32
 bool object_name_is_valid(const char *text);
-/* Such a name of at most `max` characters, "nvidia-h100" of "NVIDIA H100"; `other` where the text
- * does not begin with a letter. Owned. */
+/* "nvidia-h100" of "NVIDIA H100", at most `max` long; `other` if no letter is first. Owned. */
 char *object_name_make(const char *text, size_t max, const char *other);
 /* ^[a-z][a-z0-9_]{0,30}$: parameters of a sweep. */
 bool sweep_name_is_valid(const char *text);

@@ -333,8 +333,11 @@ class Import(cli.CliCase):
             self.put(name, f"batch_size: {size}\n" + "".join(FLUID.format(i, 10) for i in range(20)))
         points = json.loads(self.guess("trainers=1:a.log", "trainers=1:b.log", "-o", "json").stdout)["points"]
         self.assertEqual([p["batchSize"] for p in points], [32])
+        self.put("none.log", "".join(FLUID.format(i, 10) for i in range(20)))
+        points = json.loads(self.guess("trainers=1:a.log", "trainers=1:none.log", "-o", "json").stdout)["points"]
+        self.assertEqual([p["batchSize"] for p in points], [32])
         done = self.guess("trainers=1:a.log", "trainers=1:c.log", code=2)
-        self.assertIn("c.log: it says that a step has 64 samples, but a log before it says 32\nfix: write batch_size=N before each file", done.stderr)
+        self.assertIn("c.log: it says that a step has 64 samples, but batch_size is 32\nfix: write --batch 64, or batch_size=64 before the file", done.stderr)
 
     def test_no_rule_for_it(self):
         self.put("keras.log", "".join(f"{i}/20 [====>] - 9s 250ms/step - loss: 2.0\n" for i in range(1, 21)))

@@ -137,7 +137,7 @@ class Mlperf(cli.CliCase):
         (self.folder / "round/Acme/results/1xA/bench/result_1.txt").mkdir()
         done = self.load(code=2)
         self.assertIn("result_1.txt: Is a directory", done.stderr)
-        self.assertIn("     1  the file cannot be read\n", done.stdout)
+        self.assertIn("1 log: the file cannot be read\n", done.stdout)
         self.assertIn("no log counts, so nothing is stored", self.load(code=2).stderr)
         self.assertIn("--batch is not for --mlperf", self.load("--batch", "4", code=2).stderr)
         self.assertIn("no log in", self.ctl("import", "--mlperf", "round/Acme", "--store", self.store, code=2).stderr)
