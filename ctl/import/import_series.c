@@ -141,7 +141,7 @@ static int list_logs(const char *folder, struct mlperf_round *round, struct err 
     const int r = glob(buf_cstr(&pattern), GLOB_NOSORT, NULL, &found);
     buf_done(&pattern);
     if (r != 0) {
-        return err_set(err, r == GLOB_NOMATCH ? ENOENT : EIO, "no log in %s", LOGS + 1);
+        return err_set(err, r == GLOB_NOMATCH ? ENOENT : EIO, "no log in %s", &LOGS[1]);
     }
     qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]), compare_paths);
     for (size_t i = 0; i < found.gl_pathc; i++) {
