@@ -1,4 +1,5 @@
 /* benchctl import --mlperf: a round of MLPerf Training becomes a run for each of its series. */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -288,7 +289,13 @@ static enum exit_code import_round(struct mlperf_import *im)
     const struct args *args = &im->cli->args;
     const char *folder = args->words[0];
     struct err err = {0};
-    if (mlperf_round_read(folder, args->words + 1, args->n_words - 1, &im->round, &err) < 0) {
+    const int r = mlperf_round_read(folder, args->words + 1, args->n_words - 1, &im->round, &err);
+    if (r == -ENOENT) {
+        return cli_error(EXIT_NOT_FOUND,
+                         "name the folder of a round: it has a folder for each submitter", "%s: %s",
+                         folder, err.msg);
+    }
+    if (r < 0) {
         return cli_error(EXIT_USAGE, NULL, "%s: %s", folder, err.msg);
     }
     enum exit_code code = EXIT_OK;

@@ -140,7 +140,8 @@ class Mlperf(cli.CliCase):
         self.assertIn("1 log: the file cannot be read\n", done.stdout)
         self.assertIn("no log counts, so nothing is stored", self.load(code=2).stderr)
         self.assertIn("--batch is not for --mlperf", self.load("--batch", "4", code=2).stderr)
-        self.assertIn("no log in", self.ctl("import", "--mlperf", "round/Acme", "--store", self.store, code=2).stderr)
+        self.assertRegex(self.ctl("import", "--mlperf", "round/Acme", "--store", self.store, code=3).stderr,
+                         "round/Acme: no log in .*\nfix: name the folder of a round: it has a folder for each submitter")
 
 
 if __name__ == "__main__":
