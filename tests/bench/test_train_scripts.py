@@ -22,7 +22,7 @@ from unittest import mock
 import bench_case
 
 
-sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles"))
+sys.path[:0] = [str(bench_case.ROOT / "benchmarks" / "profiles"), str(bench_case.ROOT / "benchmarks" / "profiles" / "pytorch")]
 
 
 def script(profile, name="train"):
@@ -43,7 +43,8 @@ class PyTorch(unittest.TestCase):
         self.torch = mock.MagicMock()
 
     def distribute(self, training, index=0):
-        return script("pytorch", "vgg16").distribute(self.torch, "the network", replica(training, index))
+        return script("pytorch", "vgg16").distribute(
+            self.torch, "the network", replica(training, index), types.SimpleNamespace(type="cpu"))
 
     def test_a_worker_alone_exchanges_nothing(self):
         self.assertEqual("the network", self.distribute(1))
