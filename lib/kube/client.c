@@ -78,7 +78,7 @@ struct kube_client {
     uint64_t seed;
     bool is_closing;
     bool is_away;       /* the server did not listen at the latest request */
-    unsigned outages;   /* how often the server was unreachable */
+    unsigned outages;   /* how often the server became unreachable */
     unsigned n_handles; /* the timers, the session */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
@@ -445,7 +445,7 @@ static struct kube_stream *next_left_over(const struct kube_client *c)
 static void notice_outage(struct kube_client *c, const struct kube_response *res)
 {
     if (res->failure == KUBE_UNREACHABLE) {
-        c->outages++;
+        c->outages += !c->is_away;
         c->is_away = true;
     } else if (res->failure == KUBE_ANSWERED && c->is_away) {
         c->is_away = false;
