@@ -127,7 +127,9 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
     if (r < 0) {
         return err_wrap(err, r, "observe the replicas");
     }
-    replicas = xreallocarray(replicas, n + p->failed_create.len, sizeof(*replicas));
+    if (p->failed_create.len > 0) {
+        replicas = xreallocarray(replicas, n + p->failed_create.len, sizeof(*replicas));
+    }
     vec_each (struct failed_create, s, &p->failed_create) {
         replicas[n++] = (struct observed_replica){
             .id = s->id,
@@ -431,7 +433,7 @@ static struct run_wait wait_of(const struct reconcile_pass *p)
 }
 
 /* The status that ends the run cannot be written yet: says why. */
-static int tell_late_end(struct reconcile_pass *p, struct err *err)
+static int tell_late_end(struct reconcile_pass *p, struct applied *applied, struct err *err)
 {
     const struct run_wait wait = wait_of(p);
     struct action event = {.kind = ACTION_EMIT_EVENT, .event.type = EVENT_WARNING};
@@ -441,6 +443,7 @@ static int tell_late_end(struct reconcile_pass *p, struct err *err)
     struct run_status status = p->status;
     wait_put(&wait, &status);
     r = r < 0 ? r : patch_status(p, &status, err);
+    applied->is_changed |= r > 0;
     return r < 0 ? r : 0;
 }
 
@@ -453,7 +456,7 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
         if (a == end && is_removing(p)) {
             /* Nothing removes replicas of a run that has ended, so first
              * confirm that they are gone. */
-            return tell_late_end(p, err);
+            return tell_late_end(p, applied, err);
         }
         int r = apply(p, a, seen, n_seen, applied, err);
         if (r <= 0) {

@@ -116,7 +116,5 @@ TEST(a_reason)
     assert_null(end.summary_line);
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
-    const struct log_parser_params who = {.rule = rule, .role = ROLE_TRAINER, .trainers = 2};
-    _cleanup_(freep) char *why = log_reader_advise(end.why, "killed\n", 7, &who);
-    assert_ptr_equal(strstr(why, "no line of 1"), why); /* it goes on from there */
+    free(end.why);
 }

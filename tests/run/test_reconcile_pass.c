@@ -616,10 +616,6 @@ TEST(a_wait_is_told)
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.store.n_events, n_events);
     assert_int_equal(w.store.n_status, n_status);
-    w.launcher.faults = &(struct fake_faults){0};
-    w.faults = (struct fake_faults){.fail_at = 1, .fail_code = EIO};
-    set_wait(&w, "PodsRemain", "pod 'c'");
-    assert_int_equal(settle(&w), -EIO); /* it could not be told */
     w.launcher.is_removing = false;
     set_wait(&w, "", "");
     assert_int_equal(settle(&w), PASS_FINISHED);
