@@ -4,6 +4,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 GRACE_S, KILLED_S, POLL_S = 10, 60, 0.05
@@ -41,14 +42,14 @@ def end_children():
             time.sleep(POLL_S)
 
 
-def told_to_end(number, _frame):
-    end_children()  # first: who waits for one of them would go on waiting
-    sys.exit(128 + number)
-
-
 def run(main):
     """Ends the program with main's code; 9: a file or a program failed, 130: interrupted, 143: SIGTERM."""
-    signal.signal(signal.SIGTERM, told_to_end)
+    # By a thread: a signal that comes just before the program waits for a child does not interrupt that.
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    signal.set_wakeup_fd(mouth)
+    threading.Thread(target=lambda: os.read(ear, 1) and end_children(), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         code = main(sys.argv[1:])
     except (OSError, subprocess.CalledProcessError) as problem:

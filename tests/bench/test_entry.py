@@ -10,7 +10,7 @@ import bench_case
 
 # Starts a process, which ends by SIGTERM or only by SIGKILL, prints its number, and goes on as its word says.
 BENCH = f"""
-import subprocess, sys
+import signal, subprocess, sys, threading, time
 sys.path.insert(0, {str(bench_case.ROOT / "bench")!r})
 import entry
 entry.GRACE_S = .3
@@ -18,6 +18,13 @@ CHILD = "import signal, sys, time; signal.signal(signal.SIGTERM, signal." + sys.
 def waits(argv):
     with subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE) as child:
         child.stdout.readline()
+        print(child.pid, flush=True)
+        child.wait()
+def waits_deaf(argv):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    with subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         print(child.pid, flush=True)
         child.wait()
 def ends(argv):
@@ -45,7 +52,7 @@ class Ends(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         started = int(process.stdout.readline())
-        if does == "waits":
+        if does.startswith("waits"):
             process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
         self.assertFalse(runs(started), "what it started still runs")
@@ -53,6 +60,10 @@ class Ends(unittest.TestCase):
 
     def test_by_sigterm_while_it_waits(self):
         self.assertEqual((143, ""), self.bench("SIG_DFL", "waits"))
+
+    def test_by_sigterm_that_comes_just_before_it_waits(self):
+        """Then nothing interrupts its wait. Here another thread takes the signal, which has the same effect."""
+        self.assertEqual((143, ""), self.bench("SIG_DFL", "waits_deaf"))
 
     def test_by_sigterm_with_a_child_that_ignores_it(self):
         self.assertEqual((143, ""), self.bench("SIG_IGN", "waits"))
