@@ -143,6 +143,15 @@ class Runs:
         twice = {pod: uids for pod, uids in self.seen.items() if pod.startswith(f"{name}-") and len(uids) > 1}
         self.t.equal({}, twice, f"{name}: no pod was made twice")
 
+    def wait_gang(self, name, count):
+        """Until an attempt has all its pods: a process that is stopped before would send the rest, which it has made, when it wakes
+        up."""
+        def is_whole():
+            pods = [pod["metadata"] for pod in self.api.get(f"{NS}/pods")["items"]]
+            return (self.status(name).get("phase") in FINAL or
+                    count == sum(m["name"].startswith(f"{name}-") and "deletionTimestamp" not in m for m in pods))
+        self.t.ok(wait_for(is_whole), f"{name}: the next trial has all its pods")
+
     def versions(self):
         """What benchd writes: the version of each object, of pods, which others change, the uid and the deletion."""
         items = json.loads(self.k("get", "bmr,pods,services,secrets,leases", "-o", "json").stdout)["items"]
@@ -244,6 +253,7 @@ def check_lease_stolen(t, k, runs):
     free_lease(k)
     t.ok(wait_for(lambda: daemon.log.read_text().count("holding the lease") > held), "it takes a Lease that is free")
     runs.wait_trials("stolen", 2)
+    runs.wait_gang("stolen", 3)
     daemon.process.send_signal(signal.SIGSTOP)
     stopped = time.monotonic()
     steal_lease(k)
