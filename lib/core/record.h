@@ -64,8 +64,10 @@ enum summary_unit {
     UNIT_TOKENS,
     UNIT_GB,   /* 10^9 bytes */
     UNIT_RUNS, /* whole runs, to a goal */
+    UNIT_IMAGES,
+    UNIT_SEQUENCES,
 };
-#define SUMMARY_UNIT_COUNT 6
+#define SUMMARY_UNIT_COUNT 8
 extern const char
     *const summary_unit_names[SUMMARY_UNIT_COUNT]; /* "samples", ...; in record_members.c */
 

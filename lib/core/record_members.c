@@ -19,8 +19,10 @@ static const char *const type_names[] = {
 };
 static const char *const scope_names[] = {"replica", "job"};
 const char *const summary_unit_names[SUMMARY_UNIT_COUNT] = {
-    [UNIT_SAMPLES] = "samples", [UNIT_STEPS] = "steps", [UNIT_WORDS] = "words",
-    [UNIT_TOKENS] = "tokens",   [UNIT_GB] = "GB",       [UNIT_RUNS] = "runs",
+    [UNIT_SAMPLES] = "samples", [UNIT_STEPS] = "steps",
+    [UNIT_WORDS] = "words",     [UNIT_TOKENS] = "tokens",
+    [UNIT_GB] = "GB",           [UNIT_RUNS] = "runs",
+    [UNIT_IMAGES] = "images",   [UNIT_SEQUENCES] = "sequences",
 };
 
 /* clang-format off */

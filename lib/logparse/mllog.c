@@ -59,27 +59,28 @@ enum unit { UNIT_OF_EPOCHS, UNIT_OF_TOKENS, UNIT_OF_STEPS, UNIT_OF_BLOCKS };
 static const struct benchmark {
     const char *name;
     enum unit unit;
-    double samples;         /* of an epoch */
-    enum goal_kind quality; /* what eval_accuracy is */
+    double samples;           /* of an epoch */
+    enum summary_unit sample; /* what one is */
+    enum goal_kind quality;   /* what eval_accuracy is */
 } benchmarks[] = {
-    {"resnet", UNIT_OF_EPOCHS, 1281167, GOAL_ACCURACY},
-    {"ssd", UNIT_OF_EPOCHS, 1170301, GOAL_ACCURACY},
-    {"retinanet", UNIT_OF_EPOCHS, 1170301, GOAL_ACCURACY},
-    {"maskrcnn", UNIT_OF_EPOCHS, 117266, GOAL_ACCURACY},
-    {"rnnt", UNIT_OF_EPOCHS, 278528, GOAL_LOSS},
-    {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, GOAL_ACCURACY},
-    {"gnn", UNIT_OF_EPOCHS, 94605581, GOAL_ACCURACY},
-    {"rgat", UNIT_OF_EPOCHS, 94605581, GOAL_ACCURACY},
-    {"bert", UNIT_OF_EPOCHS, 1, GOAL_ACCURACY}, /* epoch_num counts sequences */
-    {"gpt3", UNIT_OF_TOKENS, NAN, GOAL_LOSS},
-    {"stable_diffusion", UNIT_OF_STEPS, NAN, GOAL_NONE},
-    {"unet3d", UNIT_OF_BLOCKS, NAN, GOAL_ACCURACY},
-    {"llama2_70b_lora", UNIT_OF_EPOCHS, NAN, GOAL_LOSS},
-    {"llama31_8b", UNIT_OF_EPOCHS, NAN, GOAL_LOSS},
-    {"llama31_405b", UNIT_OF_EPOCHS, NAN, GOAL_LOSS},
-    {"flux1", UNIT_OF_EPOCHS, NAN, GOAL_LOSS},
+    {"resnet", UNIT_OF_EPOCHS, 1281167, UNIT_IMAGES, GOAL_ACCURACY},
+    {"ssd", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, GOAL_ACCURACY},
+    {"retinanet", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, GOAL_ACCURACY},
+    {"maskrcnn", UNIT_OF_EPOCHS, 117266, UNIT_IMAGES, GOAL_ACCURACY},
+    {"rnnt", UNIT_OF_EPOCHS, 278528, UNIT_SAMPLES, GOAL_LOSS},
+    {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, UNIT_SAMPLES, GOAL_ACCURACY},
+    {"gnn", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, GOAL_ACCURACY},
+    {"rgat", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, GOAL_ACCURACY},
+    {"bert", UNIT_OF_EPOCHS, 1, UNIT_SEQUENCES, GOAL_ACCURACY}, /* epoch_num counts sequences */
+    {"gpt3", UNIT_OF_TOKENS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
+    {"stable_diffusion", UNIT_OF_STEPS, NAN, UNIT_IMAGES, GOAL_NONE},
+    {"unet3d", UNIT_OF_BLOCKS, NAN, UNIT_IMAGES, GOAL_ACCURACY},
+    {"llama2_70b_lora", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
+    {"llama31_8b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
+    {"llama31_405b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
+    {"flux1", UNIT_OF_EPOCHS, NAN, UNIT_IMAGES, GOAL_LOSS},
 };
-static const struct benchmark other = {"", UNIT_OF_EPOCHS, NAN, GOAL_NONE};
+static const struct benchmark other = {"", UNIT_OF_EPOCHS, NAN, UNIT_SAMPLES, GOAL_NONE};
 
 struct mllog *mllog_new(void)
 {
@@ -389,6 +390,7 @@ void mllog_conclude(struct mllog *m, struct mllog_result *ret)
     *ret = (struct mllog_result){
         .batch = r.batch,
         .rate = NAN,
+        .unit = r.benchmark->sample,
         .seconds = NAN,
         .has_evaluation = first_of(m, EVAL_START) != NULL,
         .accuracy_last = NAN,

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "core/evaluations.h"
+#include "core/record.h"
 
 /* Of more events than these a log is refused. */
 #define MLLOG_EVENTS_MAX (1 << 20)
@@ -30,7 +31,8 @@ struct mllog_result {
     enum mllog_basis basis;
     const char *refusal; /* why there is no throughput; static; NULL: there is one */
     double batch;        /* of the job: samples a step; NaN: unknown */
-    double rate;         /* samples/s of the job */
+    double rate;         /* of the job, a second: `unit` */
+    enum summary_unit unit;
     double seconds;      /* that it was measured over; NaN for losses */
     size_t n;            /* steps, pairs of losses or positions that it follows from */
     bool has_evaluation; /* false: evaluations, if any, have no events */

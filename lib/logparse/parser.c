@@ -537,6 +537,7 @@ static int mlperf_result(const struct log_parser *p, struct log_result *ret)
     };
     (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds); /* there are no phases */
     complete(p, &m->evaluations, mlperf_method(m), ret);
+    ret->summary.source.unit = m->unit;
     return 0;
 }
 

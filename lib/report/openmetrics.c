@@ -18,6 +18,7 @@ static const struct rate rates[] = {
     {"samples/s", "samples_per_second", 1}, {"steps/s", "steps_per_second", 1},
     {"words/s", "words_per_second", 1},     {"tokens/s", "tokens_per_second", 1},
     {"GB/s", "bytes_per_second", 1e9},      {"runs/s", "runs_per_second", 1},
+    {"images/s", "images_per_second", 1},   {"sequences/s", "sequences_per_second", 1},
 };
 static const struct rate ratio = {"ratio", "ratio", 1};
 

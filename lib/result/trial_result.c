@@ -11,8 +11,10 @@
 #define ERROR_MAX_BYTES 4096
 
 const char *const result_units[] = {
-    [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s", [UNIT_WORDS] = "words/s",
-    [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
+    [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s",
+    [UNIT_WORDS] = "words/s",     [UNIT_TOKENS] = "tokens/s",
+    [UNIT_GB] = "GB/s",           [UNIT_RUNS] = "runs/s",
+    [UNIT_IMAGES] = "images/s",   [UNIT_SEQUENCES] = "sequences/s",
 };
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
