@@ -7,7 +7,7 @@
 #include "report/sheets.h"
 #include "result/number.h"
 
-#define ALL_PARTS (SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS)
+#define ALL_PARTS (SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_FEW)
 
 static void put_model_row(struct table *t, enum scaling_model model, const char *name,
                           const struct scaling_range *x)

@@ -49,8 +49,7 @@ static void put_head(struct sheet *s, const struct layout *l)
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
     _cleanup_(prose_verdict_done) struct prose_verdict lines;
-    prose_scaling_init(&lines, l,
-                       SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_SHARE_REASONS,
+    prose_scaling_init(&lines, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
                        SCALING_LINES_MAX);
     sheet_block(s, NULL);
     vec_each (struct choice_line, line, &lines.list) {

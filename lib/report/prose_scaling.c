@@ -64,11 +64,6 @@ static void put_verdict(const struct curve *c, struct buf *out)
 
 /* ---- the model ---- */
 
-static bool has_model(const struct curve *c)
-{
-    return scaling_fit_holds(&c->fits[SCALING_USL]);
-}
-
 /* "2 numbers of trainers, 3 are needed" */
 static void put_why_not(const struct curve *c, struct buf *out)
 {
@@ -119,137 +114,16 @@ static void put_peak(const struct curve *c, struct buf *out)
     }
 }
 
-static void put_useful(const struct curve *c, struct buf *out)
+/* Two sizes have no model, which needs no reason unless `says_few` asks for it. */
+static void put_model(const struct curve *c, bool says_few, struct buf *out)
 {
-    const struct scaling_useful *u = &c->useful;
-    const bool is_open = u->upto.value >= u->limit;
-    if (u->upto.value <= 1) {
-        buf_printf(out, "; a second %s adds less than %.0f%% of the throughput of one", role_of(c),
-                   100 * SCALING_USEFUL_GAIN);
-        if (u->upto.high > 1) {
-            buf_printf(out, ", but up to %.0f%s may add more (95%%)", u->upto.high,
-                       u->upto.high >= u->limit ? " or more" : "");
-        }
-        return;
-    }
-    buf_printf(out, "; each %s adds %.0f%% or more of the throughput of one, up to %.0f",
-               role_of(c), 100 * SCALING_USEFUL_GAIN, u->upto.value);
-    if (u->upto.low >= u->limit) {
-        buf_puts(out, " at least");
-    } else {
-        buf_printf(out, "%s (95%%: %.0f..%.0f%s)", is_open ? " or more" : "", u->upto.low,
-                   u->upto.high, u->upto.high >= u->limit ? " or more" : "");
-    }
-}
-
-static void put_model(const struct curve *c, struct buf *out)
-{
-    begin_part(out);
-    if (has_model(c)) {
+    if (scaling_fit_holds(&c->fits[SCALING_USL])) {
+        begin_part(out);
         put_peak(c, out);
-        put_useful(c, out);
-    } else {
+    } else if (says_few || c->n_sizes >= SCALING_MIN_SIZES) {
+        begin_part(out);
         buf_puts(out, "no model: ");
         put_why_not(c, out);
-    }
-}
-
-/* ---- why there is no model, said once of the curves that share the reason ---- */
-
-struct reason {
-    char *text;       /* owned */
-    struct buf names; /* "pservers 1; pservers 2", of the first curves */
-    size_t n;         /* curves */
-};
-struct reasons {
-    VEC(struct reason) list;
-};
-
-/* The one like it; where there is no such, it is made, of no curves yet. */
-static struct reason *find_reason(const struct reasons *reasons, const struct curve *c)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    struct reason *found = NULL;
-    put_why_not(c, &text);
-    vec_each (struct reason, r, &reasons->list) {
-        found = str_eq(r->text, buf_cstr(&text)) ? r : found;
-    }
-    return found;
-}
-
-static void add_reason(struct reasons *reasons, const struct layout *l, const struct curve *c)
-{
-    struct reason *r = find_reason(reasons, c);
-    if (r == NULL) {
-        struct buf text = BUF_INIT;
-        put_why_not(c, &text);
-        r = vec_push(&reasons->list);
-        *r = (struct reason){.text = buf_take(&text), .names = BUF_INIT};
-    }
-    if (r->n++ < SCALING_LINES_MAX) {
-        _cleanup_(freep) char *name = curve_name(l, c);
-        buf_printf(&r->names, "%s%s", r->n > 1 ? "; " : "", name);
-    }
-}
-
-static void reasons_done(struct reasons *reasons)
-{
-    vec_each (struct reason, r, &reasons->list) {
-        free(r->text);
-        buf_done(&r->names);
-    }
-    vec_done(&reasons->list);
-}
-
-static bool is_skipped(const struct curve *c, unsigned parts)
-{
-    return c->n_sizes < SCALING_MIN_SIZES && (parts & SCALING_SKIP_SMALL) != 0;
-}
-
-/* Reasons are gathered of all curves, those without a line too. Returns the number of curves. */
-static size_t reasons_init(struct reasons *reasons, const struct layout *l, unsigned parts)
-{
-    size_t n = 0;
-    *reasons = (struct reasons){0};
-    vec_each (const struct curve, c, &l->result->curves.list) {
-        if (is_skipped(c, parts)) {
-            continue;
-        }
-        n++;
-        if ((parts & SCALING_MODEL) != 0 && (parts & SCALING_SHARE_REASONS) != 0 && !has_model(c)) {
-            add_reason(reasons, l, c);
-        }
-    }
-    return n;
-}
-
-/* "no model of pservers 1; pservers 2: 2 numbers of trainers, 3 are needed" */
-static bool is_shared(const struct reasons *reasons, const struct curve *c)
-{
-    const struct reason *r = find_reason(reasons, c);
-    return r != NULL && r->n > 1;
-}
-
-/* "no model of pservers 1; pservers 2: 2 numbers of trainers, 3 are needed" */
-static void add_shared(struct prose_verdict *lines, const struct reasons *reasons, size_t n_curves)
-{
-    vec_each (const struct reason, r, &reasons->list) {
-        if (r->n < 2) {
-            continue;
-        }
-        struct buf text = BUF_INIT;
-        if (r->n == n_curves) {
-            buf_puts(&text, "no curve has a model: ");
-        } else {
-            buf_printf(&text, "no model of %s", buf_cstr(&r->names));
-            if (r->n > SCALING_LINES_MAX) {
-                buf_printf(&text, "; and %zu more", r->n - SCALING_LINES_MAX);
-            }
-            buf_puts(&text, ": ");
-        }
-        buf_puts(&text, r->text);
-        *vec_push(&lines->list) =
-            (struct choice_line){.label = xstrdup(""), .text = buf_take(&text)};
     }
 }
 
@@ -279,30 +153,24 @@ static void put_loss(const struct curve *c, struct buf *out)
 void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, unsigned parts,
                         size_t max)
 {
+    size_t n = 0;
     *lines = (struct prose_verdict){0};
-    _cleanup_(reasons_done) struct reasons reasons;
-    const size_t n = reasons_init(&reasons, l, parts);
-    size_t i = 0;
     vec_each (const struct curve, c, &l->result->curves.list) {
-        if (is_skipped(c, parts) || (++i > max && max > 0)) {
-            continue;
-        }
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         if ((parts & SCALING_VERDICT) != 0) {
             put_verdict(c, &text);
         }
-        if ((parts & SCALING_MODEL) != 0 && (has_model(c) || !is_shared(&reasons, c))) {
-            put_model(c, &text);
+        if ((parts & SCALING_MODEL) != 0) {
+            put_model(c, (parts & SCALING_FEW) != 0, &text);
         }
         if ((parts & SCALING_LOSS) != 0) {
             put_loss(c, &text);
         }
-        if (text.len > 0) {
+        if (text.len > 0 && (++n <= max || max == 0)) {
             *vec_push(&lines->list) =
                 (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
         }
     }
-    add_shared(lines, &reasons, n);
     if (max > 0 && n > max) {
         *vec_push(&lines->list) = (struct choice_line){
             .label = xstrdup(""),

@@ -399,9 +399,7 @@ static const char model_meaning[] =
 static void add_scaling(struct prose_verdict *lines, const struct layout *l)
 {
     _cleanup_(prose_verdict_done) struct prose_verdict scaling;
-    prose_scaling_init(&scaling, l,
-                       SCALING_MODEL | SCALING_LOSS | SCALING_SKIP_SMALL | SCALING_SHARE_REASONS,
-                       SCALING_LINES_MAX);
+    prose_scaling_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, SCALING_LINES_MAX);
     for (size_t i = 0; i < scaling.list.len; i++) {
         const struct choice_line *line = &scaling.list.items[i];
         struct buf text = BUF_INIT;

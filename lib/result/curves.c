@@ -130,8 +130,7 @@ double curve_load(const struct point_result *p, const struct point_result *like)
     return NAN;
 }
 
-/* The i-th size: the single one first. NULL: there is no such. */
-static const struct point_result *size_at(const struct curve *c, size_t i)
+const struct point_result *curve_size(const struct curve *c, size_t i)
 {
     if (c->single != NULL) {
         return i == 0 ? c->single : i - 1 < c->points.len ? c->points.items[i - 1] : NULL;
@@ -143,6 +142,11 @@ static bool is_measured(const struct curve *c, const struct point_result *p)
 {
     return speed_of(p)->known && speed_of(p)->value > 0 &&
            str_eq(p->throughput.unit, c->points.items[0]->throughput.unit);
+}
+
+bool curve_is_trusted(const struct curve *c, const struct point_result *p)
+{
+    return is_measured(c, p) && speed_of(p)->logs.df > 0;
 }
 
 static void take_single(struct curve *c, const struct result *r)
@@ -159,10 +163,9 @@ static void fit(struct curve *c)
     _cleanup_(freep) struct scaling_size *sizes =
         xnew_array(struct scaling_size, c->points.len + 1); /* one for c->single */
     const struct point_result *widest = NULL, *p;
-    for (size_t i = 0; (p = size_at(c, i)) != NULL; i++) {
-        const bool measured = is_measured(c, p);
-        c->n_sizes += measured;
-        if (measured && speed_of(p)->logs.df > 0) {
+    for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
+        c->n_sizes += is_measured(c, p);
+        if (curve_is_trusted(c, p)) {
             widest = p;
             sizes[c->n_trusted++] = (struct scaling_size){
                 .n = size_of(p),
@@ -177,7 +180,6 @@ static void fit(struct curve *c)
     const struct scaling_fit *usl = &c->fits[SCALING_USL], *exchange = &c->fits[SCALING_EXCHANGE];
     if (scaling_fit_holds(usl)) {
         c->peak = scaling_find_peak(usl, size_of(widest));
-        c->useful = scaling_find_useful(usl, size_of(widest));
     }
     c->exchange_share = (struct scaling_range){NAN, NAN, NAN};
     if (scaling_fit_holds(exchange)) {
@@ -220,7 +222,7 @@ static void find_loss(struct curve *c)
 {
     const struct point_result *before = NULL, *p;
     double least = 1;
-    for (size_t i = 0; (p = size_at(c, i)) != NULL; i++) {
+    for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
         if (!is_measured(c, p)) {
             continue;
         }

@@ -8,6 +8,10 @@
 void curves_collect(struct result *r);
 void curves_done(struct curves *curves);
 
+/* The i-th size: the single one first. NULL: there is no such. */
+const struct point_result *curve_size(const struct curve *c, size_t i);
+/* It has a throughput with an interval, in the unit of the others. */
+bool curve_is_trusted(const struct curve *c, const struct point_result *p);
 /* The measured point with the most trainers; NULL: none was measured. */
 const struct point_result *curve_widest(const struct curve *c);
 /* What the busiest link of a point's exchange carries, in sizes of the model: a server's N /

@@ -33,13 +33,6 @@ static json_t *peak_to_json(const struct curve *c)
                                         {"limit", json_number_or_null(c->peak.limit)}));
 }
 
-static json_t *useful_to_json(const struct curve *c)
-{
-    return json_object_add(range_to_json(&c->useful.upto),
-                           JSON_MEMBERS({"gain", json_real(SCALING_USEFUL_GAIN)},
-                                        {"limit", json_number_or_null(c->useful.limit)}));
-}
-
 static json_t *loss_to_json(const struct curve_loss *loss)
 {
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
@@ -72,7 +65,6 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
         {"models", models}, {"peak", has_usl ? peak_to_json(c) : json_null()},
-        {"useful", has_usl ? useful_to_json(c) : json_null()},
         {"exchangeShare", range_to_json(&c->exchange_share)},
         {"biggestLoss", loss_to_json(&c->loss)});
 }
