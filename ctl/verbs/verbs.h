@@ -6,7 +6,7 @@
 extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_describe, verb_results,
     verb_report, verb_compare, verb_logs, verb_attach, verb_cancel, verb_delete, verb_completion,
     verb_version, verb_help, verb_init, verb_try, verb_explain, verb_gate, verb_history,
-    verb_export, verb_import, verb_reproduce, verb_doctor, verb_simulate;
+    verb_export, verb_import, verb_reproduce, verb_doctor, verb_simulate, verb_predict;
 
 /* In the order of `benchctl help`. */
 extern const struct verb *const verbs[];

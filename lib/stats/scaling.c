@@ -342,6 +342,9 @@ static void finish(struct work *w)
         }
     }
     f->deviation = sqrt(variance);
+    f->misfit_df = (double)w->n_sizes - (double)f->n_coefficients;
+    f->misfit = fmax(w->squares / f->misfit_df, variance);
+    f->trials = (pure_df + (double)w->n_sizes) / (double)w->n_sizes;
     f->misfit_p = misfit_of(w, pure, pure_df);
     name_parameters(f);
 }
@@ -385,6 +388,21 @@ bool scaling_fit_holds(const struct scaling_fit *f)
     return f->gap == SCALING_FITTED && !(f->misfit_p <= SCALING_MISFIT_ALPHA);
 }
 
+struct scaling_range scaling_predict(const struct scaling_fit *f, double n, double load)
+{
+    double h[MAX];
+    basis_of(f->model, n, load, h);
+    const double share = dot(f->c, h); /* of n / X */
+    if (f->gap != SCALING_FITTED || !(share > 0) || !(f->misfit_df > 0)) {
+        return NO_RANGE;
+    }
+    const double of_fit = covariance_of(f, h, h) / (share * share); /* of trials alone */
+    const double scale = f->deviation > 0 ? f->misfit / (f->deviation * f->deviation) : 0;
+    const double deviation = sqrt(scale * of_fit + f->misfit / f->trials);
+    const double factor = exp(student_quantile(f->misfit_df, ALPHA) * deviation);
+    return (struct scaling_range){n / share, n / share / factor, n / share * factor};
+}
+
 /* ---- what the USL says ---- */
 
 /* X is highest where c0 - c1 = c2 N^2, so the interval is that of a ratio of sums of coefficients,
@@ -414,59 +432,6 @@ struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double larg
     peak.at.high = fmax(peak.at.high, peak.at.value);
     peak.is_within = peak.at.value <= peak.limit;
     return peak;
-}
-
-/* Contention and coherency, and how they vary together. */
-struct shares {
-    double s, k, var_s, var_k, var_sk;
-};
-
-static struct shares shares_of(const struct scaling_fit *usl)
-{
-    const double alone = usl->c[0], s = usl->c[1] / alone, k = usl->c[2] / alone;
-    const double by_s[MAX] = {-s / alone, 1 / alone, 0}, by_k[MAX] = {-k / alone, 0, 1 / alone};
-    return (struct shares){
-        .s = s,
-        .k = k,
-        .var_s = covariance_of(usl, by_s, by_s),
-        .var_k = covariance_of(usl, by_k, by_k),
-        .var_sk = covariance_of(usl, by_s, by_k),
-    };
-}
-
-/* What the trainer after the n-th adds, as a share of one alone, plus `times` its standard error.
- * Infinity where the model has no throughput any more, since it rises without bound before. */
-static double gain_of(const struct shares *x, double n, double times)
-{
-    const double d = 1 + x->s * (n - 1) + x->k * n * (n - 1);
-    const double d1 = 1 + x->s * n + x->k * (n + 1) * n;
-    if (!(d > 0) || !(d1 > 0)) {
-        return INFINITY;
-    }
-    const double by_s = n * (n - 1) / (d * d) - (n + 1) * n / (d1 * d1);
-    const double by_k = n * n * (n - 1) / (d * d) - (n + 1) * (n + 1) * n / (d1 * d1);
-    const double variance =
-        by_s * by_s * x->var_s + by_k * by_k * x->var_k + 2 * by_s * by_k * x->var_sk;
-    return (n + 1) / d1 - n / d + times * sqrt(fmax(0, variance));
-}
-
-static double useful_upto(const struct shares *x, double limit, double times)
-{
-    double n = 1;
-    while (n < limit && gain_of(x, n, times) >= SCALING_USEFUL_GAIN) {
-        n++;
-    }
-    return n;
-}
-
-struct scaling_useful scaling_find_useful(const struct scaling_fit *usl, double largest_n)
-{
-    const struct shares x = shares_of(usl);
-    const double t = student_quantile(usl->df, ALPHA), limit = BELIEVED * largest_n;
-    return (struct scaling_useful){
-        .upto = {useful_upto(&x, limit, 0), useful_upto(&x, limit, -t), useful_upto(&x, limit, t)},
-        .limit = limit,
-    };
 }
 
 struct scaling_range scaling_exchange_share(const struct scaling_fit *f, double load)

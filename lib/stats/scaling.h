@@ -57,7 +57,10 @@ struct scaling_fit {
     double covariance[SCALING_MAX_COEFFICIENTS][SCALING_MAX_COEFFICIENTS];
     double df;        /* trials less coefficients */
     double deviation; /* of ln X from the model, one standard deviation */
-    double misfit_p;  /* of "the model holds", by the F test of lack of fit; NaN: as many sizes as
+    /* variance of ln X of a trial about the model: as the sizes show it, at least `deviation`'s */
+    double misfit, misfit_df;
+    double trials;   /* of a size, mean */
+    double misfit_p; /* of "the model holds", by the F test of lack of fit; NaN: as many sizes as
                          coefficients, so nothing is left over to test it */
     struct scaling_parameter parameters[SCALING_MAX_COEFFICIENTS];
 };
@@ -68,6 +71,10 @@ struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scal
                                      size_t n_sizes);
 /* Is it fitted, and do the trials not contradict it? */
 bool scaling_fit_holds(const struct scaling_fit *f);
+/* Throughput of n trainers with this load, and its 95% interval: how far sizes lie from the model
+ * decides, not how far trials lie from each other. Value NaN: the fit has as many sizes as
+ * coefficients, or no throughput there. */
+struct scaling_range scaling_predict(const struct scaling_fit *f, double n, double load);
 
 /* ---- what the fitted USL says ---- */
 
@@ -79,15 +86,6 @@ struct scaling_peak {
     double limit; /* twice the largest n measured: as far as a model is believed */
 };
 struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n);
-
-/* Up to how many trainers does each further one add at least this share of what one trainer does
- * alone? */
-#define SCALING_USEFUL_GAIN 0.5
-struct scaling_useful {
-    struct scaling_range upto; /* whole numbers from 1 to `limit`; at `limit` it may be more */
-    double limit;              /* as of the peak */
-};
-struct scaling_useful scaling_find_useful(const struct scaling_fit *usl, double largest_n);
 
 /* Of the fitted SCALING_EXCHANGE: the share of a step that is exchange, at this load. */
 struct scaling_range scaling_exchange_share(const struct scaling_fit *f, double load);

@@ -22,6 +22,7 @@ const char *const interval_method_names[] = {
     [INTERVAL_TWO_STAGE_LOG] = "SteinTwoStageTLog",
     [INTERVAL_WELCH_LOG] = "WelchLog",
     [INTERVAL_PAIRED_LOG] = "PairedTLog",
+    [INTERVAL_MODEL_LOG] = "ModelTLog",
 };
 
 /* P(X = k) of a binomial with n fair coins; through logs, since 2^-n leaves double beyond 1,074. */

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """benchctl import --mlperf: a round of MLPerf Training becomes a run for each series, and what does not count is said."""
 import json
+import math
 
 import cli
 
 
-def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12):
+def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12, name="bench"):
     """The events of a run of `n` blocks of one step each."""
     lines, ms = [], 1700000000000
 
     def put(key, value, metadata):
         lines.append(":::MLLOG " + json.dumps({"time_ms": ms, "event_type": "POINT_IN_TIME", "key": key, "value": value,
                                                "metadata": metadata}) + "\n")
-    put("submission_benchmark", "bench", {})
+    put("submission_benchmark", name, {})
     put("global_batch_size", batch, {})
     put("run_start", None, {})
     for i in range(n):
@@ -52,6 +53,61 @@ class Mlperf(cli.CliCase):
 
     def result(self, run):
         return json.loads(self.ctl("results", run["run"], "--store", self.store, "-o", "json").stdout)
+
+    def predict(self, *words, run="latest", code=0):
+        return self.ctl("predict", run, "--store", self.store, *words, code=code)
+
+    def test_more_accelerators_are_predicted(self):
+        """Steps of exactly .1 B / N + .05 log2 N seconds; trials 0.2% apart."""
+        for nodes, batch in ((1, 64), (2, 64), (4, 64), (8, 128)):
+            n = 8 * nodes
+            step_s = .1 * batch / n + .05 * math.log2(n)
+            self.entry("Acme", f"{nodes}xA", nodes, [log(batch=batch, step_s=step_s * x, name="bert") for x in (.998, 1, 1.002)])
+        self.load()
+        document = json.loads(self.predict("--at", "128,64,256,257,4", "-o", "json").stdout)
+        check, *rows = document["predictions"]
+        for row, n, batch in ((check, 64, 128), (rows[0], 128, 256), (rows[1], 64, 128), (rows[2], 256, 512)):
+            with self.subTest(n=n):
+                x = batch / (.1 * batch / n + .05 * math.log2(n))
+                f = row["throughput"]
+                self.assertEqual((row["workers"], row["batch"], f["unit"]), (n, batch, "sequences/s"))
+                self.assertAlmostEqual(f["value"] / x, 1, delta=1e-3)
+                self.assertLess(f["low"], x)
+                self.assertGreater(f["high"], x)
+                self.assertAlmostEqual(row["straightLine"], n / 8 * 64 / (.8 + .15), delta=1)
+        self.assertEqual(check["measured"]["method"], "StudentTLog")
+        self.assertIsNone(rows[0]["measured"])
+        for row in rows[3:]:
+            self.assertIsNone(row["throughput"]["value"])
+            self.assertEqual(row["reason"], "it must be from 8, the smallest size, to 4 times the largest")
+        for batch in (101, 102, 645, 646):  # 2 / 1.26 = 1.587 to 8 x 1.26 = 10.08 samples on each of 64
+            row, = json.loads(self.predict("--at", "64", "--batch", str(batch), "-o", "json").stdout)["predictions"][1:]
+            reason = f"a batch of {batch} is {batch / 64:.3g} samples on each, and 2 to 8 were measured"
+            self.assertEqual(row["reason"], None if batch in (102, 645) else reason)
+        text = self.predict("--at", "128,257").stdout
+        self.assertRegex(text, r"(?m)^ +64 +128 +2[\d.]+ .* [+-]0\.\d%$")
+        self.assertIn("257 workers: not predicted, since it must be", text)
+        for words, wanted in ((("--at", "x"), "--at 'x': expected a whole number from 1 to 1000000"),
+                              (("--batch", "0"), "--batch '0': expected a whole number from 1")):
+            self.assertIn(wanted, self.predict(*words, code=2).stderr)
+
+    def test_what_cannot_be_predicted(self):
+        for nodes in (1, 2):
+            self.entry("Acme", f"{nodes}xA", nodes, [log()] * 3)
+        self.load()
+        row = json.loads(self.predict("-o", "json").stdout)["predictions"][0]
+        self.assertEqual(row["reason"], "it takes 3 sizes with 3 trials and a known batch, and 1 have both")
+        words = []
+        for trainers in (1, 2, 4, 8):
+            for trial in range(3):
+                name = f"{trainers}-{trial}.log"
+                (self.folder / name).write_text(f"total images/sec: {90 + trial}\n", encoding="utf-8")
+                words.append(f"trainers={trainers}:{name}")
+        self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--set", "pservers=2", "--exchange", "PServer",
+                 "--store", self.store, *words)
+        self.assertIn("benchctl simulate predicts parameter servers", self.predict("--at", "16").stdout.replace("\n  ", " "))
+        one = self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--store", self.store, "1-0.log").stdout.split()[0]
+        self.assertIn("has no two points that differ in the number of workers", self.predict(run=one, code=2).stderr)
 
     def test_sizes_of_one_system_are_a_run(self):
         self.entry("Acme", "1xA", 1, [log()] * 3)

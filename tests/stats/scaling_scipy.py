@@ -76,6 +76,19 @@ def alone(c, covariance, df):
     return 1 / c[0], math.exp(-math.log(c[0]) - half), math.exp(-math.log(c[0]) + half)
 
 
+def predict(data, n):
+    """Throughput of n trainers by SCALING_EXCHANGE, and its interval: sizes, not trials, are what deviates."""
+    c, covariance, df, deviation, _ = fit("SCALING_EXCHANGE", data)
+    h = np.array(MODELS["SCALING_EXCHANGE"](n), float)
+    means = {k: np.mean([math.log(k / x) for x in t]) for k, t in data.items()}
+    squares = sum(len(data[k]) * (y - math.log(np.array(MODELS["SCALING_EXCHANGE"](k)) @ c)) ** 2 for k, y in means.items())
+    misfit = max(squares / (len(data) - 2), deviation ** 2)
+    trials = sum(map(len, data.values())) / len(data)
+    g = h / (h @ c)
+    half = stats.t.ppf(0.975, len(data) - 2) * math.sqrt(misfit * (g @ (covariance / deviation ** 2) @ g + 1 / trials))
+    return n / (h @ c), n / (h @ c) * math.exp(-half), n / (h @ c) * math.exp(half)
+
+
 def main():
     for name, data in DATA.items():
         for model in MODELS:
@@ -94,6 +107,7 @@ def main():
                     pass
             text = ", ".join("{%.10g, %.10g, %.10g}" % r for r in ranges)
             print('    {"%s", %s, %.10g, %s, {%s}, %s},' % (name, model, deviation, "NAN" if p != p else "%.10g" % p, text, peak))
+        print("    /* %s, 20 trainers */ {%s}" % (name, ", ".join("%.10g" % x for x in predict(data, 20))))
 
 
 main()

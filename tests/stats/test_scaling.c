@@ -113,6 +113,31 @@ TEST(fits_of_scipy)
     }
 }
 
+/* "four sizes" does not fit the model, so its interval is wide; "falls" has no fit. */
+TEST(predictions_of_scipy)
+{
+    static const struct {
+        const char *data;
+        struct scaling_range expected;
+    } rows[] = {{"four sizes", {1415.892554, 574.6503503, 3488.646137}},
+                {"noisy", {1799.220259, 1448.944296, 2234.173909}}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct curve_data d = data_of(rows[i].data);
+        const struct scaling_fit f = scaling_fit_model(SCALING_EXCHANGE, d.sizes, d.n);
+        const struct scaling_range x = scaling_predict(&f, 20, 1.9);
+        assert_range(rows[i].data, &rows[i].expected, &x);
+    }
+    struct curve_data d = data_of("falls");
+    struct scaling_fit f = scaling_fit_model(SCALING_EXCHANGE, d.sizes, d.n);
+    assert_true(isnan(scaling_predict(&f, 20, 1.9).value));
+    f = scaling_fit_model(SCALING_USL, d.sizes, d.n); /* as many sizes as coefficients */
+    assert_true(isnan(scaling_predict(&f, 20, 0).value));
+    d = data_of("noisy");
+    f = scaling_fit_model(SCALING_AMDAHL, d.sizes, d.n);
+    f.c[1] = -f.c[0]; /* throughput without an end */
+    assert_true(isnan(scaling_predict(&f, 20, 0).value));
+}
+
 /* ---- curves whose truth is known ---- */
 
 static double usl(double n, double s, double k)
@@ -151,27 +176,6 @@ TEST(exact_data_gives_the_truth_back)
     assert_near("share", 0.3 * 1.5 / (1 + 0.3 * 1.5), scaling_exchange_share(&x, 1.5).value, 1e-9);
 }
 
-/* Each further trainer adds 50% of what one makes alone, or more, up to the n
- * that is counted here. */
-TEST(useful_up_to_the_last_gain)
-{
-    struct curve_data d = {0};
-    for (double n = 1; n <= 8; n *= 2) {
-        const double x = usl(n, 0.05, 0.01);
-        add(&d, n, (double[]){x * 0.9999, x, x * 1.0001}, 3);
-    }
-    const struct scaling_fit f = scaling_fit_model(SCALING_USL, d.sizes, d.n);
-    double n = 1;
-    while (usl(n + 1, 0.05, 0.01) - usl(n, 0.05, 0.01) >= 50) {
-        n++;
-    }
-    const struct scaling_useful u = scaling_find_useful(&f, 8);
-    assert_near("useful", n, u.upto.value, 0);
-    assert_near("low", n, u.upto.low, 0);
-    assert_near("high", n, u.upto.high, 0);
-    assert_near("limit", 16, u.limit, 0);
-}
-
 /* Throughput that only rises has no peak; one that rises as it should has none
  * within what is believed. */
 TEST(no_peak_where_there_is_none)
@@ -186,7 +190,6 @@ TEST(no_peak_where_there_is_none)
     struct scaling_peak peak = scaling_find_peak(&f, 16);
     assert_false(peak.is_within);
     assert_true(isinf(peak.at.value) && isinf(peak.at.high));
-    assert_near("useful as far as believed", 32, scaling_find_useful(&f, 16).upto.value, 0);
     f = scaling_fit_model(SCALING_USL, far.sizes, far.n);
     peak = scaling_find_peak(&f, 16);
     assert_false(peak.is_within); /* at 50 */
@@ -205,9 +208,6 @@ TEST(what_is_not_known_has_no_end)
     const struct scaling_peak peak = scaling_find_peak(&f, 4);
     assert_true(isinf(peak.at.high));
     assert_true(peak.at.low >= 1 && peak.at.low <= peak.at.value);
-    const struct scaling_useful u = scaling_find_useful(&f, 4);
-    assert_true(u.upto.low <= u.upto.value && u.upto.value <= u.upto.high);
-    assert_true(u.upto.low < u.upto.high);
 }
 
 /* docs/numbers.md, "Models of scaling". */
@@ -229,7 +229,6 @@ TEST(the_worked_example)
     assert_near("peak", 9.90, peak.at.value, 5e-4);
     assert_near("low", 9.045, peak.at.low, 5e-4);
     assert_near("high", 11.08, peak.at.high, 5e-4);
-    assert_near("useful", 3, scaling_find_useful(&f, 4).upto.value, 0);
 }
 
 /* ---- what cannot be fitted ---- */
@@ -291,10 +290,8 @@ TEST(never_nan)
             }
             if (m == SCALING_USL) {
                 const struct scaling_peak peak = scaling_find_peak(&f, n);
-                const struct scaling_useful u = scaling_find_useful(&f, n);
                 assert_false(isnan(peak.at.value));
                 assert_true(is_range_sound(&peak.at) && peak.at.low >= 1);
-                assert_true(is_range_sound(&u.upto) && u.upto.low >= 1 && u.upto.high <= u.limit);
             }
         }
     }

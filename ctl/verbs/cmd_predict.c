@@ -1,0 +1,149 @@
+/* benchctl predict RUN --at N: what more workers would give, by the sizes that a run measured. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/vec_walk.h"
+#include "core/json_field.h"
+#include "ctl/runs/show.h"
+#include "ctl/verbs/verbs.h"
+#include "report/words.h"
+#include "result/forecast.h"
+#include "spec/spec.h"
+
+struct predictions {
+    const struct result *result;
+    VEC(struct forecast) list; /* by curve: of its largest size by the others, then of each N */
+};
+
+static enum exit_code take_number(const char *option, const char *text, int64_t max, int64_t *ret)
+{
+    return parse_i64_in(text, 1, max, ret) == 0
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, "for example --at 4096,8192 --batch 1536",
+                           "--%s '%s': expected a whole number from 1 to %lld", option, text,
+                           (long long)max);
+}
+
+static enum exit_code predict(const struct cli *cli, struct predictions *ret)
+{
+    const char *at = args_get(&cli->args, "at", NULL), *batch = args_get(&cli->args, "batch", NULL);
+    int64_t n, job = 0;
+    enum exit_code code = batch == NULL ? EXIT_OK : take_number("batch", batch, INT64_MAX, &job);
+    vec_each (const struct curve, c, &ret->result->curves.list) {
+        _cleanup_(freep) char *sizes = at == NULL ? NULL : xstrdup(at);
+        char *rest = sizes;
+        *vec_push(&ret->list) = forecast_check(c);
+        for (const char *word; code == EXIT_OK && (word = strsep(&rest, ",")) != NULL;) {
+            code = take_number("at", word, SPEC_MAX_IMPORTED, &n);
+            if (code == EXIT_OK) {
+                *vec_push(&ret->list) = forecast_make(c, (double)n, job > 0 ? (double)job : NAN);
+            }
+        }
+    }
+    return code;
+}
+
+static void put_row(struct table *t, const struct predictions *p, const struct forecast *f)
+{
+    const struct curves *curves = &p->result->curves;
+    const struct point *first = f->curve->points.items[0]->point;
+    const struct point_words words = {.spec = p->result->def->spec,
+                                      .names = {curves->names.items, curves->names.len, 0},
+                                      .systems = true};
+    _cleanup_(buf_done) struct buf name = BUF_INIT;
+    const struct figure *x = &f->throughput;
+    const double measured = f->measured == NULL ? NAN : f->measured->throughput.estimate.value;
+    if (curves->list.len > 1) {
+        words_put_point(&words, first, WORDS_FULL, &name);
+        table_text(t, "CURVE", "%s", buf_cstr(&name));
+    }
+    table_number(t, "WORKERS", "%.0f", f->n);
+    table_known(t, "BATCH", !isnan(f->batch), "%.0f", f->batch);
+    table_figure(t, "PREDICTED", x);
+    table_interval(t, "95% INTERVAL", x);
+    table_value(t, "STRAIGHT LINE", figure_shown_value(x, f->straight));
+    table_value(t, "MEASURED", figure_shown_value(x, measured));
+    table_percent(t, "OFF", x->estimate.known ? x->estimate.value / measured - 1 : NAN, true);
+    table_end_row(t);
+}
+
+static void sheet_predictions(struct sheet *s, const struct predictions *p)
+{
+    struct table *t = table_new();
+    if (s->form == SHEET_JSON) {
+        s->document = JSON_OBJECT_OF(
+            {"apiVersion", json_string("benchd.io/v1alpha1")},
+            {"kind", json_string("BenchmarkForecast")}, {"run", json_string(p->result->def->name)},
+            {"predictions",
+             JSON_ARRAY_OF(vec_each (const struct forecast, f, &p->list), forecast_to_json(f))});
+    }
+    vec_each (const struct forecast, f, &p->list) {
+        put_row(t, p, f);
+    }
+    sheet_put_run(s, p->result, NULL);
+    sheet_block(s, NULL);
+    sheet_table(s, NULL, t, 2);
+    vec_each (const struct forecast, f, &p->list) {
+        if (f->why != NULL) {
+            sheet_line(s, &sheet_paragraph, "%.0f workers: not predicted, since %s.", f->n, f->why);
+        }
+    }
+    sheet_block(s, NULL);
+    sheet_line(s, &sheet_soft,
+               "In %s. A step is taken to last a B / N + b log2 N, with N workers and a batch of B "
+               "samples; a and b are fitted to all sizes, and the interval is how far sizes lie "
+               "from that. A row with a measured figure was predicted by the other sizes. Straight "
+               "line: from the smallest size. Network, software and parallelism are taken to stay "
+               "as they were.",
+               figure_shown(&p->list.items[0].throughput).unit);
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct predictions p = {0};
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run loaded = {0};
+    enum exit_code code = backend_open(cli, &b);
+    code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &loaded) : code;
+    code = code == EXIT_OK ? loaded_run_check(cli, &loaded) : code;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    p.result = loaded.result;
+    if (p.result->curves.list.len == 0) {
+        return cli_error(EXIT_USAGE, "sweep the number of workers: three numbers or more",
+                         "'%s' has no two points that differ in the number of workers alone",
+                         loaded.row.name);
+    }
+    code = predict(cli, &p);
+    code = code == EXIT_OK ? show_sheet(cli, sheet_predictions, &p) : code;
+    vec_done_each(&p.list, forecast_done);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"at", 0, "N", "Numbers of workers, with commas; up to 4 times what was measured"},
+    {"batch", 0, "N",
+     "Samples of all workers in a step; default: as many on each as with the most workers"},
+};
+
+const struct verb verb_predict = {
+    .name = "predict",
+    .args = "RUN [--at N,...] [option...]",
+    .summary = "Predict the throughput of more workers from the sizes of a run",
+    .examples = "  benchctl predict 7k3fq --at 64,128\n"
+                "  benchctl predict latest --local --at 16384 --batch 4096 -o json\n",
+    .details = "It takes three measured sizes with three trials each. Where the model has\n"
+               "nothing to say, there is a reason in place of a figure: samples on a worker\n"
+               "that were not measured, more than 4 times the workers, parameter servers. The\n"
+               "first row leaves the largest size out and predicts it by the others: it shows\n"
+               "how far off a prediction is. For machines that you do not have: simulate.",
+    VERB_OPTS(opts),
+    .formats = "text|markdown|json",
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,136 @@
+/* See forecast.h. */
+#include "result/forecast.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/json_field.h"
+#include "result/curves.h"
+#include "result/figure_json.h"
+
+/* Samples of all workers in a step; NaN: not known. */
+static double batch_of(const struct point_result *p)
+{
+    const struct texts *said = &p->machines.values[MACHINE_BATCH];
+    double batch = NAN;
+    if (p->point->batch_size > 0) {
+        return (double)p->point->batch_size * point_training_replicas(p->point);
+    }
+    return said->list.len == 1 && parse_f64(said->list.items[0], &batch) >= 0 ? batch : NAN;
+}
+
+/* A step in samples of a worker: N / X = a + b load. */
+static double load_of(double n, double batch)
+{
+    return n * log2(n) / batch;
+}
+
+/* What was measured, by rising n. */
+struct measured {
+    VEC(struct scaling_size) sizes;
+    double least, most; /* samples on a worker */
+    const struct point_result *first, *last;
+};
+
+static struct measured measured_of(const struct curve *c, const struct point_result *without)
+{
+    struct measured m = {.least = INFINITY, .most = 0};
+    const struct point_result *p;
+    for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
+        const double n = point_training_replicas(p->point), batch = batch_of(p);
+        if (p == without || isnan(batch) || !curve_is_trusted(c, p)) {
+            continue;
+        }
+        *vec_push(&m.sizes) =
+            (struct scaling_size){n, load_of(n, batch), p->throughput.estimate.logs};
+        m.first = m.first == NULL ? p : m.first;
+        m.last = p;
+        m.least = fmin(m.least, batch / n);
+        m.most = fmax(m.most, batch / n);
+    }
+    return m;
+}
+
+/* NULL: nothing speaks against it. Owned. */
+static char *find_reason(const struct measured *m, const struct forecast *f)
+{
+    const size_t n = m->sizes.len;
+    const double local = f->batch / f->n;
+    if (n < SCALING_MIN_SIZES) {
+        return xasprintf("it takes %d sizes with 3 trials and a known batch, and %zu have both",
+                         SCALING_MIN_SIZES, n);
+    }
+    if (m->last->point->exchange == EXCHANGE_PSERVER) {
+        return xstrdup("it is for workers that reduce among themselves; benchctl simulate "
+                       "predicts parameter servers");
+    }
+    if (f->n > FORECAST_MAX_FACTOR * m->sizes.items[n - 1].n || f->n < m->sizes.items[0].n) {
+        return xasprintf("it must be from %.0f, the smallest size, to %d times the largest",
+                         m->sizes.items[0].n, FORECAST_MAX_FACTOR);
+    }
+    if (local < m->least / FORECAST_MAX_BATCH || local > m->most * FORECAST_MAX_BATCH) {
+        return xasprintf("a batch of %.0f is %.3g samples on each, and %.3g to %.3g were measured",
+                         f->batch, local, m->least, m->most);
+    }
+    return NULL;
+}
+
+static struct forecast make(const struct curve *c, double n, double batch,
+                            const struct point_result *without)
+{
+    struct measured m = measured_of(c, without);
+    struct forecast f = {
+        .curve = c,
+        .n = n,
+        .batch = batch,
+        .throughput = {.unit = c->points.items[0]->throughput.unit, .scope = "job"},
+        .straight = NAN,
+        .measured = without,
+    };
+    if (m.first != NULL) {
+        f.straight = m.first->throughput.estimate.value / m.sizes.items[0].n * n;
+        f.batch = isnan(batch) ? batch_of(m.last) / m.sizes.items[m.sizes.len - 1].n * n : batch;
+        f.throughput.batch = m.last->throughput.batch == 0 ? 0 : llround(f.batch / n);
+    }
+    f.why = find_reason(&m, &f);
+    if (f.why == NULL) {
+        const struct scaling_fit fit =
+            scaling_fit_model(SCALING_EXCHANGE, m.sizes.items, m.sizes.len);
+        const struct scaling_range x = scaling_predict(&fit, n, load_of(n, f.batch));
+        f.throughput.estimate = (struct estimate){
+            !isnan(x.value), x.value, true, x.low, x.high, .method = INTERVAL_MODEL_LOG};
+        f.why = isnan(x.value) ? xstrdup("the model does not fit what was measured") : NULL;
+    }
+    vec_done(&m.sizes);
+    return f;
+}
+
+struct forecast forecast_make(const struct curve *c, double n, double batch)
+{
+    return make(c, n, batch, NULL);
+}
+
+struct forecast forecast_check(const struct curve *c)
+{
+    const struct point_result *widest = curve_widest(c);
+    return make(c, point_training_replicas(widest->point), batch_of(widest), widest);
+}
+
+void forecast_done(struct forecast *f)
+{
+    free(f->why);
+}
+
+json_t *forecast_to_json(const struct forecast *f)
+{
+    return JSON_OBJECT_OF(
+        {"point", json_count(f->curve->points.items[0]->point->index)},
+        {"workers", json_count((uint64_t)f->n)}, {"batch", json_number_or_null(f->batch)},
+        {"throughput", figure_to_json(&f->throughput)},
+        {"straightLine", json_number_or_null(figure_shown_value(&f->throughput, f->straight))},
+        {"measured", f->measured == NULL ? json_null() : figure_to_json(&f->measured->throughput)},
+        {"reason", json_text_or_null(f->why)});
+}
