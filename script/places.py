@@ -87,7 +87,10 @@ class Reader:
     def read_function(self, function):
         body = list(function.get_children())[-1]
         kind = function.result_type.get_canonical().kind
-        for node in body.get_children() if kind != TYPE.RECORD else []:
+        statements = list(body.get_children()) if kind != TYPE.RECORD else []
+        while statements and re.fullmatch(r"\(void\)\w+", self.text(statements[-1])):
+            statements.pop()  # it does nothing: a return before it leaves out nothing
+        for node in statements:
             if node.kind not in (KIND.DECL_STMT, KIND.LABEL_STMT) and self.macro(node) is None:
                 start, value = span(node)[0], "" if kind == TYPE.VOID else "0"
                 if self.code[start:start + 1] != b"#":  # a pragma and its loop
@@ -115,8 +118,7 @@ class Reader:
             self.add_bound(node, sign, children)
         if node.kind == KIND.CALL_EXPR:
             self.add_swaps(node)
-        if self.is_extreme(node, children):
-            self.extremes.add(span(without_parentheses(children[0])))
+        self.extremes |= self.extremes_of(node, children)
         tested = self.tested(node, children)
         for child in children:
             if node.kind == KIND.CASE_STMT and child == children[0]:
@@ -177,16 +179,23 @@ class Reader:
                 return span(child)
         return None
 
-    def is_extreme(self, node, children):
-        """Does it take the larger or the smaller of two values? Which one, if they are equal, changes nothing."""
+    def extremes_of(self, node, children):
+        """Where it takes the larger or the smaller of two values. Which one, if they are equal, changes nothing."""
         if node.kind not in (KIND.IF_STMT, KIND.CONDITIONAL_OPERATOR):
-            return False
-        test = without_parentheses(children[0])
-        sides, results = list(test.get_children()), children[1:]
+            return set()
+        results = children[1:]
         if node.kind == KIND.IF_STMT:
             body = list(children[1].get_children())
             results = list(body[0].get_children()) if len(children) == 2 and len(body) == 1 and self.is_assignment(body[0]) else []
-        return self.sign(test, sides) in BOUNDS and {self.text(c) for c in sides} == {self.text(c) for c in results}
+        texts = {self.text(widened(c)) for c in results}
+        return {span(test) for test, sides in self.operands(children[0])
+                if self.sign(test, sides) in BOUNDS and {self.text(widened(c)) for c in sides} == texts}
+
+    def operands(self, node):
+        """The conditions between && and ||, each with what it compares."""
+        node = without_parentheses(node)
+        sides = list(node.get_children())
+        return [pair for side in sides for pair in self.operands(side)] if self.sign(node, sides) in ("&&", "||") else [(node, sides)]
 
     def is_assignment(self, node):
         return self.sign(node, list(node.get_children())) == "="
@@ -223,6 +232,12 @@ def without_parentheses(node):
     while node.kind in (KIND.PAREN_EXPR, KIND.UNEXPOSED_EXPR) and len(children := list(node.get_children())) == 1:
         node = children[0]
     return node
+
+
+def widened(node):
+    """What a cast to a type that has all its values is of."""
+    inner = without_parentheses(list(node.get_children())[-1]) if node.kind == KIND.CSTYLE_CAST_EXPR else node
+    return inner if node.type.get_size() > inner.type.get_size() else node
 
 
 def is_constant(node):
@@ -279,7 +294,7 @@ SYMMETRIC_CALLS = re.compile(r"\w+_eq|json_equal|strcmp|strncmp|memcmp|fmin|fmax
 
 
 def is_drawn(place):
-    """Is the place one for script/mutate --draw? Which of two equal values counts as the larger is left out by is_extreme()."""
+    """Is the place one for script/mutate --draw? Which of two equal values counts as the larger is left out by extremes_of()."""
     if place.operator == DROP:
         return place.callee != "" and not UNSEEN_CALLS.fullmatch(place.callee)
     if place.operator == RETURN:

@@ -11,6 +11,9 @@ import textwrap
 import unittest
 
 SCRIPTS = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "script"
+sys.path.insert(0, str(SCRIPTS))
+import places  # noqa: E402
+
 TREE = {
     "meson.build": """
         project('small', 'c')
@@ -26,7 +29,7 @@ TREE = {
         static int noted;
         static void note(int value)
         {
-            noted = value;
+            noted = value; (void)noted;
         }
         static int difference(int a, int b)
         {
@@ -130,6 +133,13 @@ class MutateTests(unittest.TestCase):
             code, _, said = self.mutate(table)
             self.assertEqual(code, 2, said)
             self.assertIn(why, said)
+
+    def test_of_two_that_are_equal_either_is_the_larger(self):
+        code = ("void f(long most, int a, int b, char *ret) {\n"
+                "if (a == 0 || (long)a > most) { most = a; }\nif ((char)a > *ret) { *ret = a; }\n"
+                "*ret = most < 0 || most > b ? b : most;\nif (a < b) { *ret = most; }\n}\n")
+        found = places.Reader("f.c", code.encode(), []).places
+        self.assertEqual([p.text for p in found if p.operator == places.SHIFT], ["(char)a > *ret", "most < 0", "a < b"])
 
     def test_a_draw_lists_what_survives(self):
         code, lines, said = self.mutate("", "--draw", "99", "--folder", "lib/sign")
