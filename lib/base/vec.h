@@ -20,6 +20,15 @@ static inline size_t vec_grown(size_t cap)
 #endif
 }
 
+/* As qsort, also of no items. */
+static inline void array_sort(void *items, size_t n, size_t size,
+                              int (*compare)(const void *, const void *))
+{
+    if (n > 0) {
+        qsort(items, n, size, compare);
+    }
+}
+
 /* Makes room for one more item and evaluates to a pointer to it (uninitialised). The pointer is
  * valid until the next push. */
 #define vec_push(vec)                                                                              \

@@ -61,8 +61,8 @@ void cpu_wait_look(const char *root, struct cpu_wait_look *look)
     (void)closedir(dir);
     if (look->threads.len > CPU_WAIT_MAX_THREADS) {
         cpu_wait_look_done(look);
-    } else if (look->threads.len > 0) {
-        qsort(look->threads.items, look->threads.len, sizeof(look->threads.items[0]), by_tid);
+    } else {
+        array_sort(look->threads.items, look->threads.len, sizeof(look->threads.items[0]), by_tid);
     }
 }
 

@@ -382,9 +382,7 @@ static int by_time(const void *a, const void *b)
 
 void mllog_conclude(struct mllog *m, struct mllog_result *ret)
 {
-    if (m->events.len > 0) {
-        qsort(m->events.items, m->events.len, sizeof(*m->events.items), by_time);
-    }
+    array_sort(m->events.items, m->events.len, sizeof(*m->events.items), by_time);
     const struct event *start = first_of(m, RUN_START), *stop = first_of(m, RUN_STOP);
     struct reading r = reading_of(m);
     *ret = (struct mllog_result){

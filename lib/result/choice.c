@@ -59,9 +59,7 @@ static void find_ties(struct choice *c, const struct result *r)
             c->n_slower++;
         }
     }
-    if (c->ties.len > 1) {
-        qsort(c->ties.items, c->ties.len, sizeof(*c->ties.items), compare_speed);
-    }
+    array_sort(c->ties.items, c->ties.len, sizeof(*c->ties.items), compare_speed);
 }
 
 static bool is_cheaper(const struct point *p, const struct point *than)

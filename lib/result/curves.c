@@ -278,9 +278,7 @@ void curves_collect(struct result *r)
         }
         end_curve(r, &c);
     }
-    if (r->curves.list.len > 1) {
-        qsort(r->curves.list.items, r->curves.list.len, sizeof(struct curve), by_first_index);
-    }
+    array_sort(r->curves.list.items, r->curves.list.len, sizeof(struct curve), by_first_index);
 }
 
 void curves_done(struct curves *curves)

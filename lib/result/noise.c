@@ -164,9 +164,7 @@ void noisy_trials_find(const struct result *r, struct noisy_trials *ret)
         }
         judge_probed(r, list + from, to - from, ret);
     }
-    if (ret->list.len > 0) {
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), worst_first);
-    }
+    array_sort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), worst_first);
 }
 
 void noisy_trials_done(struct noisy_trials *n)

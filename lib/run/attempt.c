@@ -52,9 +52,7 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
             *vec_push(&members) = &seen[i];
         }
     }
-    if (members.len > 0) {
-        qsort(members.items, members.len, sizeof(*members.items), by_role_and_index);
-    }
+    array_sort(members.items, members.len, sizeof(*members.items), by_role_and_index);
     struct attempt_output out = {.row.id = action->save.id};
     int r = 0;
     vec_each (const struct observed_replica *, it, &members) {

@@ -217,10 +217,8 @@ static void read_axes(struct reading *r, const struct place *place)
                                 axis.node->n_children, first->key, first->n_children);
         }
     }
-    if (r->spec->sweep.axes.len > 0) {
-        qsort(r->spec->sweep.axes.items, r->spec->sweep.axes.len, sizeof(struct axis),
-              compare_axes);
-    }
+    array_sort(r->spec->sweep.axes.items, r->spec->sweep.axes.len, sizeof(struct axis),
+               compare_axes);
 }
 
 /* Every point has the names of the first one. One that is no map is noted when it is read. */
