@@ -165,8 +165,9 @@ static int prepare_wanted(struct sqlite_store *s, sqlite3_stmt **q, const char *
     const int64_t numbers[] = {wanted->point, wanted->trial, wanted->number};
     int64_t low[3], high[3];
     for (size_t i = 0; i < 3; i++) {
-        low[i] = numbers[i] < 0 ? INT64_MIN : numbers[i]; /* damaged ones are found, too */
-        high[i] = numbers[i] < 0 ? INT64_MAX : numbers[i];
+        const bool is_any = numbers[i] < 0;
+        low[i] = is_any ? INT64_MIN : numbers[i]; /* damaged ones are found, too */
+        high[i] = is_any ? INT64_MAX : numbers[i];
     }
     return sql_prepare(s, q, err, sql, "siiiiii", uid, low[0], high[0], low[1], high[1], low[2],
                        high[2]);

@@ -169,6 +169,22 @@ TEST(test_a_long_log_has_a_row)
     assert_int_equal(count_rows(&f, "SELECT count(*) FROM log"), 4); /* the last two share one */
 }
 
+/* Rows of the same length are told apart, whichever was read before. */
+TEST(test_logs_of_one_length)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(store_closep) struct store *s = open_with_run(&f);
+    struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    for (uint32_t t = 0; t < 2; t++) {
+        row.id.trial = t;
+        const struct replica_log logs[] = {{{row.id, ROLE_TRAINER, 0}, t == 0 ? "ab" : "cd", 2},
+                                           {{row.id, ROLE_TRAINER, 1}, "e", 1}};
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, logs, 2, NULL, NULL), 0);
+    }
+    assert_log(s, UID, &(struct replica_id){{0, 0, 0}, ROLE_TRAINER, 0}, "ab", 2);
+    assert_log(s, UID, &(struct replica_id){{0, 1, 0}, ROLE_TRAINER, 0}, "cd", 2);
+}
+
 TEST(test_damaged_packs_are_named)
 {
     static const struct {

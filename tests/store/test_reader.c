@@ -74,9 +74,12 @@ TEST(test_statements_are_timed)
     s->ops->get_stats(s, &after);
     assert_int_equal(histogram_count(&after.statements), histogram_count(&before.statements) + 1);
     assert_int_equal(after.busy, 0);
-    struct store_space space;
+    struct store_space space, tried;
     s->ops->get_space(s, &space);
     assert_in_range(space.disk_free_bytes, 1, space.disk_bytes);
+    assert_int_equal(s->ops->try_space(s, NULL), 0); /* it writes, and makes no reserve */
+    s->ops->get_space(s, &tried);
+    assert_true(tried.bytes > space.bytes);
     for (size_t i = 0; i < n; i++) {
         run_row_done(&rows[i]);
     }
@@ -105,6 +108,7 @@ TEST(test_a_reader)
     struct run_version before = {7, 7}, after = {0};
     assert_int_equal(reader->ops->get_version(reader, UID, &before, NULL), 0);
     assert_true(before.n_attempts == 0 && before.last_event == 0);
+    assert_int_equal(reader->ops->list_figures(reader, UID, true, NULL, NULL, NULL), 0);
     assert_int_equal(reader->ops->get_version(reader, "none", &after, NULL), 0);
     assert_true(after.n_attempts == 0 && after.last_event == 0);
 
@@ -114,7 +118,8 @@ TEST(test_a_reader)
     struct attempt_row rows[2] = {make_attempt(1, 0, 0), make_attempt(0, 2, 1)};
     const struct event_row event = {1, EVENT_NORMAL, (char *)"Odd", (char *)"note"};
     for (size_t i = 0; i < 2; i++) { /* nobody waits for the reader */
-        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], &terms, NULL, 0, NULL, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], &terms, NULL, 0, NULL, &err), 0);
+        assert_string_equal(err.msg, "");
         attempt_row_done(&rows[i]);
     }
     assert_int_equal(s->ops->add_event(s, UID, &event, NULL), 0);
