@@ -323,11 +323,11 @@ static void say_stats(const struct probe *p, const struct task *t)
 {
     struct kube_client_stats s;
     kube_client_get_stats(p->client, &s);
-    say(json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "id", t->id, "event", "stats",
-                  "requests", (json_int_t)s.requests, "retries", (json_int_t)s.retries, "failures",
-                  (json_int_t)s.failures, "connections", (json_int_t)s.connections, "in_flight",
-                  (json_int_t)s.in_flight, "queued", (json_int_t)s.queued, "streams",
-                  (json_int_t)s.streams));
+    say(json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "id", t->id, "event",
+                  "stats", "requests", (json_int_t)s.requests, "retries", (json_int_t)s.retries,
+                  "failures", (json_int_t)s.failures, "connections", (json_int_t)s.connections,
+                  "in_flight", (json_int_t)s.in_flight, "queued", (json_int_t)s.queued, "streams",
+                  (json_int_t)s.streams, "bytes_in", (json_int_t)s.bytes_in));
 }
 
 static void quit(struct probe *p)

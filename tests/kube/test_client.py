@@ -60,10 +60,15 @@ def answers(t):
                 tuple(got.get(k) for k in ("r", "code", "body", "date_ms", "warning", "has_audit_id")), "an object")
         s.fake.on("GET", "/html", reply(404, "text/html", "<html>no</html>"))
         s.match("HTTP 404: an HTML page", s.probe.ask("get", path="/html").get("error", ""), "a page")
+        early = b'HTTP/1.1 103 X\r\nContent-Type: text/html\r\nAudit-Id: a\r\nWarning: 299 - "early"\r\n\r\nHTTP/1.1 404 X\r\nContent-Length: 2\r\n\r\nno'
+        s.fake.on("GET", "/early", lambda _, handler: handler.wfile.write(early))
+        got = s.probe.ask("get", path="/early")
+        s.equal(("ask: HTTP 404: no", "", False), tuple(got.get(k) for k in ("error", "warning", "has_audit_id")), "words before the answer")
         s.fake.on("POST", PODS, status(409, "AlreadyExists", "pods a exists"))
         got = s.probe.ask("create", resource="pods", ns="n", object=POD)
         s.equal(("create pod 'a': HTTP 409 AlreadyExists: pods a exists", -17), (got.get("error"), got.get("r")), "409")
         request = s.fake.seen("POST", PODS)[0]
+        s.equal("application/json, */*", request.headers["accept"], "what it can read")
         s.equal(("application/json", f"probe/1 (linux/{ARCHITECTURE})", "fieldValidation=Strict", POD),
                 (request.headers["content-type"], request.headers["user-agent"], request.path.split("?")[1],
                  json.loads(request.body)), "what was sent")
@@ -349,6 +354,8 @@ def counting(t):
                 s.probe.until(s.probe.start(op, path=path), "end")
         stats = s.probe.ask("stats")
         s.equal((10, 6, 0), (stats["requests"], stats["failures"], stats["retries"]), "two calls and four streams failed")
+        gone = len(json.dumps({"kind": "Status", "code": 404, "reason": "NotFound", "message": "gone"}))
+        s.equal((6 * gone + len("{}") + 3 * len("x"), s.fake.connections), (stats["bytes_in"], stats["connections"]), "bytes of bodies")
 
 
 def cancelling(t):

@@ -123,6 +123,18 @@ TEST(test_the_lease_does_not)
     assert_int_equal(1, w->n_ended);
 }
 
+/* A client with nothing to do keeps no loop going. */
+TEST(test_a_call_that_is_cancelled_leaves_no_timer)
+{
+    _cleanup_(world_done) struct world *w = world_new(1);
+    struct kube_request req;
+    kube_request_get(&kube_pods, "benchd", "a", &req);
+    struct kube_call *call = kube_call(w->client, &req, NULL, on_done, w);
+    assert_true(uv_loop_alive(&w->loop));
+    kube_call_cancel(call);
+    assert_false(uv_loop_alive(&w->loop));
+}
+
 /* A peer that is gone sends nothing: TCP itself must notice. */
 TEST(test_connections_notice_a_lost_peer)
 {

@@ -291,7 +291,8 @@ static const struct {
      SYNCED_AT_5 "end 200\nwait 250 500\nwatch 5\nopen\nend 200\nwait 500 1000\nlist\n"},
     {"an empty watch that lasted is normal",
      SYNCED_AT_5 "sleep 5000\nend 200\nwait 50 100\nwatch 5\nopen\nsleep 5000\nend 200\n"
-     "wait 50 100\nwatch 5\n"},
+     "wait 50 100\nwatch 5\nopen\nsleep 1000\nend 200\nwait 50 100\nwatch 5\nopen\nsleep 999\n"
+     "end 200\nwait 250 500\n"},
     {"silence, and silence again",
      SYNCED_AT_5 "wait 90000 90000\nabandon\nwatch 5\nerror no byte for 90 s\nopen\n"
      "error no byte for 90 s\nwait 90000 90000\nabandon\nlist\n" PAGE("2", "", ITEM("a", "u1", "3"))
