@@ -33,23 +33,21 @@ static uint64_t bits_of(double value)
 }
 
 #define CODES_PER_OCTAVE 2048.0 /* of a summary's step times (core/series.h) */
-#define CODES_END 1048576       /* the bits of a time are a larger number */
-
-/* A time as a summary writes it is a small number; others are their bits. */
-static uint64_t code_of(double us)
-{
-    const double code = rint(CODES_PER_OCTAVE * log2(us));
-    return code >= 0 && code < CODES_END && exp2(code / CODES_PER_OCTAVE) == us ? (uint64_t)code
-                                                                                : bits_of(us);
-}
 
 static double time_of(uint64_t code)
 {
     double us = exp2((double)code / CODES_PER_OCTAVE);
-    if (code >= CODES_END) {
+    if (code >> 32 != 0) { /* as the bits of a time are */
         memcpy(&us, &code, sizeof(us));
     }
     return us;
+}
+
+/* A time as a summary writes it is a small number; others are their bits. */
+static uint64_t code_of(double us)
+{
+    const uint64_t code = (uint64_t)lrint(CODES_PER_OCTAVE * log2(us));
+    return time_of(code) == us ? code : bits_of(us);
 }
 
 /* Texts while they are collected, each once. */
@@ -144,9 +142,7 @@ static void put_replicas(const struct trial_result *t, struct machines *machines
         const uint64_t code = code_of(t->steps.us[i]);
         put_numbers(&code, 1, out);
     }
-    if (texts.bytes.len > 0) {
-        buf_append(out, texts.bytes.data, texts.bytes.len);
-    }
+    buf_append(out, texts.bytes.data, texts.bytes.len);
     free(table.values);
     buf_done(&texts.bytes);
     json_decref(texts.index);

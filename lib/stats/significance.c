@@ -176,8 +176,10 @@ static void pool_init(struct pool *pool, const struct stratum *s)
     }
     for (size_t i = 0; i < pool->n; i++) {
         pool->values[i] -= sum / n;
-        group += i < pool->k ? pool->values[i] : 0;
         squares += pool->values[i] * pool->values[i];
+    }
+    for (size_t i = 0; i < pool->k; i++) {
+        group += pool->values[i];
     }
     pool->scale = least < most ? n / (k * (n - k) * squares) : 0;
     pool->observed = term(pool, group);

@@ -23,6 +23,8 @@ TEST(verdicts)
          CHANGE_NONE, 0, 0},
         {"one is 6% slower", 4, 4, {40, 70, 120, 200}, {40, 70, 113, 200}, 0.02, "--S-",
          CHANGE_SLOWER, 0, 0},
+        {"another differs by no more than chance", 4, 4, {40, 70, 120, 200}, {40.04, 70, 113, 200}, 0,
+         "--S-", CHANGE_SLOWER, 0, 0},
         {"one is 6% faster", 4, 5, {40, 70, 113, 200}, {40, 70, 120, 200}, 0.02, "--F-",
          CHANGE_FASTER, 0, 0},
         {"one alone, three trials", 3, 3, {40, 70, 120, 200}, {40, 70, 113, 200}, 0.02, "--i-",

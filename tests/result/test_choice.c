@@ -142,6 +142,21 @@ TEST(the_cheaper_of_equals)
     }
 }
 
+/* Points with 2, 3, 3 and 5 busy CPUs and 2, 3, 2 and 3 pods. */
+TEST(of_as_many_cpus_the_one_with_fewer_pods)
+{
+    static const double rows[][6] = {{1, 350, 349, 2, 100, 100}, {1, 350, 351, 352, 100, 100}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(choice_done) struct choice c;
+        make(&f, "{grid: {pservers: [1], trainers: [1, 2], threads: [1, 2]}}", rows[i], 6, 0.02);
+        choice_init(&c, f.result);
+        assert_non_null(c.cheapest);
+        assert_int_equal(c.cheapest->point->index, 2);
+        assert_int_equal(c.ties.items[0]->point->index, 2); /* the faster one */
+    }
+}
+
 /* By hand: logs of the trials deviate by s = 0.02 (three evenly spaced values a spread of 2%), so
  * the variance of both is 2 s^2. t sqrt(2 s^2 / n) <= ln(352 / 350) = 0.0057: with 1.96 for t, n =
  * 95; with the t of 2 (n - 1) degrees of freedom one or two more. */

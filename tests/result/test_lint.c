@@ -83,6 +83,9 @@ TEST(a_spread_far_above_the_others)
          {{50, 51}, {53.04, 83.40}, {180, 178}, {300, 305}},
          "the trials of point 1 differ by far more than those of the other points: something "
          "disturbed them; run again"},
+        {"of four points one may be so by chance", /* p 0.005 */
+         {{50, 52}, {53.04, 67.47}, {180, 176}, {300, 310}},
+         NULL},
         {"three trials",
          {{50, 51, 49}, {99, 97, 98}, {180, 184, 178}, {300, 305, 150}},
          "the trials of point 3 differ by far more than those of the other points: something "

@@ -128,6 +128,21 @@ TEST(servers_are_compared_with_servers)
     assert_int_equal(r->slow.items[0].replica->row->id.index, 2);
 }
 
+/* Rows of an index that the point does not have are nobody's. */
+TEST(an_index_beyond_the_point)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [1]}}",
+                 POINT_BASELINE "  repeats: {min: 3}\n", 16);
+    for (uint32_t t = 0; t < TRIALS; t++) {
+        struct attempt_row *row = fixture_throughput(&f, 0, t, 100);
+        fixture_place(row, 0, "a", 100);
+        row->replicas.items[1].id.index = 2;
+        fixture_place(row, 1, "b", 110);
+    }
+    assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->slow.len, 0);
+}
+
 /* A trial that failed says nothing of its replicas, and neither does one that does not say its work
  * beside some that do. */
 TEST(who_is_left_out)

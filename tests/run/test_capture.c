@@ -124,6 +124,16 @@ TEST(both_ends_are_kept)
     }
 }
 
+/* The end of a line that is longer than the ring is all there is of it. */
+TEST(the_end_of_a_long_line_is_kept)
+{
+    _cleanup_(capture_done) struct capture c;
+    capture_init(&c, 20, NULL, NULL);
+    capture_feed(&c, CAPTURE_STDOUT, "a line of twenty-two..\n", 23);
+    size_t len;
+    assert_non_null(strstr(capture_text(&c, &len), "]\nnty-two..\n"));
+}
+
 TEST(a_line_without_end_is_no_record)
 {
     struct capture c;
