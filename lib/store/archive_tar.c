@@ -59,9 +59,7 @@ void tar_put(struct buf *out, const char *name, const void *data, size_t len)
     char header[TAR_BLOCK];
     make_header(name, len, header);
     buf_append(out, header, sizeof(header));
-    if (len > 0) {
-        buf_append(out, data, len);
-    }
+    buf_append(out, data, len);
     buf_append(out, zeros, padding_of(len));
 }
 

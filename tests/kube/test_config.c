@@ -161,6 +161,8 @@ TEST(wrong_ones)
          "token must be a string, not a whole number"},
         {"a line break in a token", CONTEXT CLUSTER("") USER("token: \"a\\r\\nHost: x\""),
          "token: byte 2 is not allowed in a token"},
+        {"a control character", CONTEXT CLUSTER("") USER("token: \"ab\\x7f\""),
+         "token: byte 3 is not allowed in a token"},
         {"bad base64", CONTEXT CLUSTER("certificate-authority-data: '!!'"),
          "certificate-authority-data must be PEM text in base64"},
         {"base64 of something else", CONTEXT CLUSTER("certificate-authority-data: AAAA"),

@@ -280,7 +280,7 @@ static const struct {
     {"an error event that says when to come back",
      SYNCED_AT_5 BOOKMARK("6")
      "bad {\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":20}}}\n"
-     "wait 20000 25000\nwatch 6\n"},
+     "error not a Status object\nwait 20000 25000\nwatch 6\n"},
     {"always 410: no hot loop",
      SYNCED_AT_5 ERROR(410, "Expired") "wait 250 500\nlist\n" PAGE("6", "", "") "watch 6\nopen\n"
      ERROR(410, "Expired") "wait 500 1000\nlist\n" PAGE("7", "", "") "watch 7\nopen\n"
@@ -317,6 +317,8 @@ static const struct {
     {"the server goes away", SYNCED_AT_5 "end -1\nerror connection lost\nwait 250 500\nwatch 5\n"
      "end 0\nerror cannot reach\nwait 500 1000\nwatch 5\nopen\nerror none\n" BOOKMARK("6")
      "end -1\nwait 250 500\nwatch 6\n"},
+    {"a watch that lasted begins anew to count pauses", SYNCED_AT_5 "end -1\nwait 250 500\nwatch 5\nopen\n"
+     "sleep 10000\nend -1\nwait 250 500\nwatch 5\nopen\nsleep 9999\nend -1\nwait 500 1000\n"},
     {"many failures make a list", SYNCED_AT_5 "end -1\nwait 250 500\nwatch 5\nend -1\n"
      "wait 500 1000\nwatch 5\nend 500\nwait 1000 2000\nwatch 5\nend 503\nwait 2000 4000\n"
      "watch 5\nend 0\nwait 4000 8000\nlist\n"},

@@ -58,6 +58,16 @@ TEST(what_is_written_is_read)
     assert_null(archive_find(&a, "manifest.json"));
 }
 
+/* What other programs read in it. */
+TEST(a_header_is_ustar)
+{
+    _cleanup_(buf_done) struct buf tar = BUF_INIT;
+    tar_put(&tar, "a", "x", 1);
+    assert_memory_equal(tar.data + 100,
+                        "0000644\0000000000\0000000000\00000000000001\00000000000000", 48);
+    assert_memory_equal(tar.data + 257, "ustar\00000", 8);
+}
+
 TEST(names)
 {
     static const char *const good[] = {"a", "a/b", "p0t0a0-trainer-0.log", "A_9/b..c/d."};
