@@ -12,6 +12,6 @@ int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64
     if (now_unix_ms < started_unix_ms) { /* the clock was set back while no process drove the run */
         return deadline_s * 1000;
     }
-    const int64_t end_unix_ms = started_unix_ms + deadline_s * 1000;
-    return now_unix_ms >= end_unix_ms ? 0 : end_unix_ms - now_unix_ms;
+    const int64_t left_ms = started_unix_ms + deadline_s * 1000 - now_unix_ms;
+    return left_ms > 0 ? left_ms : 0;
 }

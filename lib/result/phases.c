@@ -39,10 +39,11 @@ struct step_means phases_of(const struct point_result *p)
         m.step_ns += (double)rep->summary.duration_ns / steps;
         m.n_replicas++;
     }
-    for (int k = 0; k < PHASE_COUNT && m.n_replicas > 0; k++) {
-        m.phase_ns[k] /= (double)m.n_replicas;
+    const double n = fmax((double)m.n_replicas, 1);
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        m.phase_ns[k] /= n;
     }
-    m.step_ns /= m.n_replicas > 0 ? (double)m.n_replicas : 1;
+    m.step_ns /= n;
     return m;
 }
 

@@ -191,7 +191,7 @@ static int by_content(const void *a, const void *b)
 {
     const struct pool *x = a, *y = b;
     if (x->n != y->n || x->k != y->k) {
-        return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x->k > y->k) - (x->k < y->k);
+        return x->n < y->n || (x->n == y->n && x->k < y->k) ? -1 : 1;
     }
     for (size_t i = 0; i < x->n; i++) {
         if (x->values[i] < y->values[i] || x->values[i] > y->values[i]) {
