@@ -105,8 +105,9 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
                   .others_share = real_of(q, 8),
                   .cpus = real_of(q, 9),
                   .to_accuracy = {.s = real_of(q, 10), .best = real_of(q, 11)},
-                  .after = {after >= 0 && after < AFTER_STATE_COUNT ? (enum after_state)after
-                                                                    : AFTER_STATE_COUNT,
+                  .after = {(enum after_state)(after >= 0 && after < AFTER_STATE_COUNT
+                                                   ? after
+                                                   : AFTER_STATE_COUNT),
                             real_of(q, 12)},
                   .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
                   .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},

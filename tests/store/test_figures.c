@@ -81,8 +81,9 @@ TEST(people_ask_by_sql)
 }
 
 struct seen {
-    size_t n, n_replicas; /* with an array of replicas */
-    double throughput;    /* of the first */
+    size_t n, n_replicas;   /* with an array of replicas */
+    double throughput;      /* of the first */
+    enum after_state after; /* of the last */
 };
 
 static int on_figures(void *ctx, const struct attempt_id *id, const struct trial_figures *figures)
@@ -91,6 +92,7 @@ static int on_figures(void *ctx, const struct attempt_id *id, const struct trial
     assert_int_equal(id->trial, seen->n);
     seen->throughput = seen->n == 0 ? figures->trial.throughput.estimate.value : seen->throughput;
     seen->n_replicas += figures->replicas.len > 0;
+    seen->after = figures->trial.after.state;
     seen->n++;
     return seen->n > 10 ? -ECANCELED : 0;
 }
@@ -112,6 +114,12 @@ TEST(they_come_back)
     assert_true(seen.throughput == 150);
     assert_int_equal(list(s, true, &seen), 0);
     assert_int_equal(seen.n_replicas, 3);
+    for (int state = -1; state <= AFTER_STATE_COUNT + 1; state++) {
+        _cleanup_(freep) char *sql = xasprintf("UPDATE attempt SET after_state = %d", state);
+        fixture_exec(&f, sql);
+        assert_int_equal(list(s, false, &seen), 0);
+        assert_int_equal(seen.after, state < 0 || state > AFTER_KNOWN ? AFTER_STATE_COUNT : state);
+    }
     fixture_exec(&f, "UPDATE replica_figures SET zstd = X'00112233' WHERE trial = 1");
     assert_int_equal(list(s, false, &seen), 0);
     assert_int_equal(list(s, true, &seen), -EBADMSG);
