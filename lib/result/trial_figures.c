@@ -46,8 +46,8 @@ static double time_of(uint64_t code)
 /* A time as a summary writes it is a small number; others are their bits. */
 static uint64_t code_of(double us)
 {
-    const uint64_t code = (uint64_t)lrint(CODES_PER_OCTAVE * log2(us));
-    return time_of(code) == us ? code : bits_of(us);
+    const double code = rint(CODES_PER_OCTAVE * log2(us));
+    return code >= 0 && exp2(code / CODES_PER_OCTAVE) == us ? (uint64_t)code : bits_of(us);
 }
 
 /* Texts while they are collected, each once. */

@@ -7,7 +7,10 @@ static int by_role_and_index(const void *a, const void *b)
 {
     const struct replica_id *x = &(*(const struct observed_replica *const *)a)->id;
     const struct replica_id *y = &(*(const struct observed_replica *const *)b)->id;
-    return x->role < y->role || (x->role == y->role && x->index < y->index) ? -1 : 1;
+    if (x->role != y->role) {
+        return x->role < y->role ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 /* -ENOENT is not an error here: the replica was failed_create, or it has just vanished. */
