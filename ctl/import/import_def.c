@@ -159,6 +159,11 @@ json_t *import_definition(const struct import_options *options, const struct imp
         json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
                             json_integer(options->warmup_steps));
     }
+    if (options->goal.kind != GOAL_NONE) {
+        const char *kind = options->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
+        json_object_set_new(json_object_get(spec, "measure"), "timeToAccuracy",
+                            json_pack("{s:f}", kind, options->goal.value));
+    }
     json_auto_t *parameters = parameters_to_json(trials, role);
     if (json_array_size(parameters) > 0) {
         json_object_set(spec, "parameters", parameters);

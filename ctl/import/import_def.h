@@ -15,6 +15,7 @@ struct import_options { /* all borrowed */
     int64_t batch_size;   /* 0: unknown, or the points have their own */
     int64_t warmup_steps; /* -1: as a definition has it that does not say */
     int64_t steps;        /* the most that a log has */
+    struct goal goal;
 };
 
 /* A Benchmark whose only system has the profile `imported`, so that no run of it

@@ -33,6 +33,7 @@ struct mlperf_import {
 struct mlperf_run {
     VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
     unsigned basis;                     /* what its figures follow from; 0: not known yet */
+    struct goal goal;
     struct import_trials trials;
     struct import_slot *slots; /* by trial, owned */
     struct run_def *def;       /* owned */
@@ -48,8 +49,8 @@ static void count_refusal(struct mlperf_import *im, const char *why)
     im->n_refused++;
 }
 
-static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e, unsigned *basis,
-                     struct mlperf_log *l)
+static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e,
+                     struct mlperf_run *run, struct mlperf_log *l)
 {
     const struct log_parser_params params = {
         .rule = im->rule, .role = ROLE_WORKER, .trainers = e->accelerators};
@@ -68,11 +69,12 @@ static void read_log(const struct mlperf_import *im, const struct mlperf_entry *
         l->refusal = m->refusal;
     } else if (m->status != NULL && str_eq(m->status, "aborted")) {
         l->refusal = "aborted: the run did not reach its target";
-    } else if (*basis != 0 && *basis != own_basis) {
+    } else if (run->basis != 0 && run->basis != own_basis) {
         l->refusal = "its figure follows from other events than those of the first logs of its "
                      "series, so they are not compared";
     } else {
-        *basis = own_basis;
+        run->basis = own_basis;
+        run->goal = m->goal;
     }
 }
 
@@ -81,7 +83,7 @@ static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct 
     bool counts = false;
     vec_each (struct mlperf_log, it, &e->logs) {
         if (e->accelerators > 0) {
-            read_log(im, e, &run->basis, it);
+            read_log(im, e, run, it);
         } else {
             it->refusal = "the number of accelerators is unknown";
         }
@@ -122,9 +124,9 @@ static int64_t take_trials(struct mlperf_run *run)
     return steps;
 }
 
-static struct run_def *make_def(const struct mlperf_entry *e, const struct import_trials *trials,
-                                int64_t steps)
+static struct run_def *make_def(const struct mlperf_run *run, int64_t steps)
 {
+    const struct mlperf_entry *e = run->entries.items[0];
     const char *accelerator = json_string_value(json_object_get(e->environment, "accelerator"));
     _cleanup_(freep) char *both = xasprintf("%s-%s", e->benchmark, e->submitter);
     _cleanup_(freep) char *name = object_name_make(both, OBJECT_NAME_MAX, NAME_UNKNOWN);
@@ -140,8 +142,9 @@ static struct run_def *make_def(const struct mlperf_entry *e, const struct impor
         .rule = rule,
         .warmup_steps = -1,
         .steps = steps,
+        .goal = run->goal,
     };
-    json_auto_t *document = import_definition(&options, trials);
+    json_auto_t *document = import_definition(&options, &run->trials);
     const struct run_def_params params = {.name = "import"};
     return definition_of_document(document, "(the definition of a series)", NULL, params);
 }
@@ -205,7 +208,7 @@ static enum exit_code store_run(struct mlperf_import *im, struct mlperf_run *run
 {
     _cleanup_(freep) char *name = NULL;
     const int64_t steps = take_trials(run);
-    run->def = make_def(run->entries.items[0], &run->trials, steps);
+    run->def = make_def(run, steps);
     enum exit_code code =
         run->def == NULL ? EXIT_USAGE : import_assign(run->def, &run->trials, &run->slots);
     if (code != EXIT_OK) {

@@ -61,26 +61,30 @@ static const struct benchmark {
     enum unit unit;
     double samples;           /* of an epoch */
     enum summary_unit sample; /* what one is */
-    enum goal_kind quality;   /* what eval_accuracy is */
+    struct goal goal;         /* of eval_accuracy; for rnnt a word error rate */
 } benchmarks[] = {
-    {"resnet", UNIT_OF_EPOCHS, 1281167, UNIT_IMAGES, GOAL_ACCURACY},
-    {"ssd", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, GOAL_ACCURACY},
-    {"retinanet", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, GOAL_ACCURACY},
-    {"maskrcnn", UNIT_OF_EPOCHS, 117266, UNIT_IMAGES, GOAL_ACCURACY},
-    {"rnnt", UNIT_OF_EPOCHS, 278528, UNIT_SAMPLES, GOAL_LOSS},
-    {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, UNIT_SAMPLES, GOAL_ACCURACY},
-    {"gnn", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, GOAL_ACCURACY},
-    {"rgat", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, GOAL_ACCURACY},
-    {"bert", UNIT_OF_EPOCHS, 1, UNIT_SEQUENCES, GOAL_ACCURACY}, /* epoch_num counts sequences */
-    {"gpt3", UNIT_OF_TOKENS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
-    {"stable_diffusion", UNIT_OF_STEPS, NAN, UNIT_IMAGES, GOAL_NONE},
-    {"unet3d", UNIT_OF_BLOCKS, NAN, UNIT_IMAGES, GOAL_ACCURACY},
-    {"llama2_70b_lora", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
-    {"llama31_8b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
-    {"llama31_405b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, GOAL_LOSS},
-    {"flux1", UNIT_OF_EPOCHS, NAN, UNIT_IMAGES, GOAL_LOSS},
+    {"resnet", UNIT_OF_EPOCHS, 1281167, UNIT_IMAGES, {GOAL_ACCURACY, 0.759}},
+    {"ssd", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, {GOAL_ACCURACY, 0.34}},
+    {"retinanet", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, {GOAL_ACCURACY, 0.34}},
+    {"maskrcnn", UNIT_OF_EPOCHS, 117266, UNIT_IMAGES, {GOAL_NONE}},
+    {"rnnt", UNIT_OF_EPOCHS, 278528, UNIT_SAMPLES, {GOAL_LOSS, 0.058}},
+    {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, UNIT_SAMPLES, {GOAL_ACCURACY, 0.80275}},
+    {"gnn", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
+    {"rgat", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
+    {"bert",
+     UNIT_OF_EPOCHS,
+     1,
+     UNIT_SEQUENCES,
+     {GOAL_ACCURACY, 0.72}}, /* epoch_num counts sequences */
+    {"gpt3", UNIT_OF_TOKENS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 2.69}},
+    {"stable_diffusion", UNIT_OF_STEPS, NAN, UNIT_IMAGES, {GOAL_NONE}},
+    {"unet3d", UNIT_OF_BLOCKS, NAN, UNIT_IMAGES, {GOAL_ACCURACY, 0.908}},
+    {"llama2_70b_lora", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 0.925}},
+    {"llama31_8b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 3.3}},
+    {"llama31_405b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 5.6}},
+    {"flux1", UNIT_OF_EPOCHS, NAN, UNIT_IMAGES, {GOAL_LOSS, 0.586}},
 };
-static const struct benchmark other = {"", UNIT_OF_EPOCHS, NAN, UNIT_SAMPLES, GOAL_NONE};
+static const struct benchmark other = {"", UNIT_OF_EPOCHS, NAN, UNIT_SAMPLES, {GOAL_NONE}};
 
 struct mllog *mllog_new(void)
 {
@@ -362,8 +366,8 @@ static void take(struct reading *r, const struct event *e, double t_s, struct ml
         add_loss(&r->losses, e->unix_ms, at);
     } else if (e->key == EVAL_ACCURACY) {
         r->losses.at = NAN;
-        const double loss = r->benchmark->quality == GOAL_LOSS ? e->value : NAN;
-        ret->accuracy_last = r->benchmark->quality == GOAL_ACCURACY ? e->value : NAN;
+        const double loss = r->benchmark->goal.kind == GOAL_LOSS ? e->value : NAN;
+        ret->accuracy_last = r->benchmark->goal.kind == GOAL_ACCURACY ? e->value : NAN;
         (void)evaluations_add(&ret->evaluations, t_s, ret->accuracy_last, loss); /* if in range */
     }
     train(&r->training, e);
@@ -389,6 +393,7 @@ void mllog_conclude(struct mllog *m, struct mllog_result *ret)
         .batch = r.batch,
         .rate = NAN,
         .unit = r.benchmark->sample,
+        .goal = r.benchmark->goal,
         .seconds = NAN,
         .has_evaluation = first_of(m, EVAL_START) != NULL,
         .accuracy_last = NAN,

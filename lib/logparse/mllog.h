@@ -37,6 +37,7 @@ struct mllog_result {
     size_t n;            /* steps, pairs of losses or positions that it follows from */
     bool has_evaluation; /* false: evaluations, if any, have no events */
     struct evaluations evaluations;
+    struct goal goal;     /* that MLPerf sets for the benchmark; of two none */
     double accuracy_last; /* NaN: unknown */
     const char *status;   /* "success", "aborted"; borrowed; NULL: unknown */
 };

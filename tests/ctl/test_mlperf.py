@@ -6,7 +6,7 @@ import math
 import cli
 
 
-def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12, name="bench"):
+def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12, name="bench", qualities=()):
     """The events of a run of `n` blocks of one step each."""
     lines, ms = [], 1700000000000
 
@@ -25,6 +25,9 @@ def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, 
     if evaluates:
         put("eval_start", None, {"samples_count": n * batch})
         put("eval_stop", None, {"samples_count": n * batch})
+    for quality in qualities:
+        ms += 1000
+        put("eval_accuracy", quality, {})
     put("run_stop", None, {"status": status})
     return "".join(lines)
 
@@ -53,6 +56,17 @@ class Mlperf(cli.CliCase):
 
     def result(self, run):
         return json.loads(self.ctl("results", run["run"], "--store", self.store, "-o", "json").stdout)
+
+    def test_the_time_to_the_target(self):
+        """Training takes 24 s, each evaluation one more. 0.72 is what bert is to reach."""
+        for nodes, qualities in ((1, (.5, .7199, .72, .8)), (2, (.72, .7))):
+            self.entry("Acme", f"{nodes}xA", nodes, [log(name="bert", qualities=qualities)] * 3)
+        self.entry("Acme", "never", 4, [log(name="bert", qualities=(.5,))] * 3)
+        self.load()
+        points = {p["parameters"]["workers"]: p for p in
+                  json.loads(self.ctl("results", "latest", "--store", self.store, "-o", "json").stdout)["points"]}
+        self.assertEqual([points[n]["timeToAccuracy"]["value"] for n in (8, 16, 32)], [27, 25, None])
+        self.assertEqual(points[32]["trials"][0]["timeToAccuracy"]["state"], "NotReached")
 
     def predict(self, *words, run="latest", code=0):
         return self.ctl("predict", run, "--store", self.store, *words, code=code)

@@ -156,6 +156,7 @@ TEST(what_the_run_says_of_itself)
              &r);
     assert_string_equal(r.status, "aborted");
     assert_true(r.batch == 32 && isnan(r.accuracy_last));
+    assert_true(r.goal.kind == GOAL_LOSS && r.goal.value == 3.3 && r.unit == UNIT_SEQUENCES);
     assert_int_equal(r.evaluations.n, 2);
     assert_int_equal(r.evaluations.list[0].t_ms, 3000);
     assert_int_equal(r.evaluations.list[0].loss_ppm, 3500000);
