@@ -331,10 +331,11 @@ static void put_table(struct sheet *s, const struct reference_beside *b,
             ours, t->axis, t->columns[0], t->columns[t->n_columns - 1], buf_cstr(&at));
         return;
     }
-    if (vec_all(&x.pairs.list, it, isnan(reference_own(t, b->result, it->point)))) {
+    const struct point_result *first =
+        x.pairs.list.len > 0 ? x.pairs.list.items[0].point : b->result->points;
+    if (isnan(reference_own(t, b->result, first)) &&
+        vec_all(&x.pairs.list, it, isnan(reference_own(t, b->result, it->point)))) {
         _cleanup_(buf_done) struct buf why = BUF_INIT;
-        const struct point_result *first =
-            x.pairs.list.len > 0 ? x.pairs.list.items[0].point : b->result->points;
         reference_own_why(t, b->result, first, &why);
         say(s, "No figure of %s can be compared: %s.", ours, buf_cstr(&why));
         x.pairs.list.len = 0;

@@ -476,6 +476,10 @@ TEST(systems_are_next_to_their_family)
            "vgg16-fluid-fc512.\n",
            "ddp is next to");
     expect(text, "another model in all rows but 'Fluid' (here vgg16-fluid-fc512)", NULL);
+    _cleanup_(freep) char *none =
+        text_of(f.result, load(SET("  axis: workers\n  unit: samples/s\n",
+                                   "  - {name: MX, family: [MXNet], values: [41, 42]}\n")));
+    expect(none, "Systems without a row of their family, such as own, have no", NO_FIGURE);
 }
 
 TEST(tables_of_other_tasks_are_left_out)
