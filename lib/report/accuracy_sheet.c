@@ -27,9 +27,22 @@ static double least_best(const struct goal *goal, const struct point_result *p)
     return least;
 }
 
+/* MLPerf's score: the mean time without the best and the worst; NaN of fewer than three. */
+static double trimmed_mean(const struct point_result *p)
+{
+    double sum = 0, least = INFINITY, most = 0;
+    point_each_trial (t, p) {
+        const double s = t->phase == TRIAL_SUCCEEDED ? t->to_accuracy.s : 0;
+        sum += s;
+        least = s > 0 ? fmin(least, s) : least;
+        most = fmax(most, s);
+    }
+    return p->n_reached < 3 ? NAN : (sum - least - most) / (double)(p->n_reached - 2);
+}
+
 /* The columns of time that some point needs. */
 struct time_columns {
-    bool interval, speedup, speedup_interval, cost;
+    bool interval, speedup, speedup_interval, cost, trimmed;
 };
 
 static void put_ratios(struct table *t, const struct time_columns *with,
@@ -57,6 +70,9 @@ static void put_time(struct table *t, const struct goal *goal, const char *title
     }
     if (with->interval) {
         table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
+    }
+    if (with->trimmed) {
+        table_value(t, "TRIMMED MEAN", trimmed_mean(p));
     }
     table_number(t, "REACHED", "%zu/%zu", p->n_reached, p->n_succeeded);
     if (goal->kind == GOAL_LOSS) {
@@ -94,6 +110,7 @@ struct table *layout_accuracy(const struct layout *l)
         .interval = layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
         .speedup = !l->own_baselines,
         .cost = l->result->price != NULL,
+        .trimmed = spec_is_imported(spec),
         .speedup_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup)),
     };
     const bool after_interval =

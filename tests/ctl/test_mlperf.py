@@ -67,6 +67,9 @@ class Mlperf(cli.CliCase):
                   json.loads(self.ctl("results", "latest", "--store", self.store, "-o", "json").stdout)["points"]}
         self.assertEqual([points[n]["timeToAccuracy"]["value"] for n in (8, 16, 32)], [27, 25, None])
         self.assertEqual(points[32]["trials"][0]["timeToAccuracy"]["state"], "NotReached")
+        self.entry("Other", "1xA", 1, [log(name="bert", n=n, qualities=(.72,)) for n in (30, 12, 13, 14, 16)])
+        run = self.runs("Other")[1]["runs"][0]["run"]
+        self.assertRegex(self.ctl("results", run, "--store", self.store).stdout, r"TRIMMED MEAN[^\n]*\n +0 +29\.00 .* 29\.67 ")
 
     def predict(self, *words, run="latest", code=0):
         return self.ctl("predict", run, "--store", self.store, *words, code=code)
