@@ -124,8 +124,8 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
 {
     *line = (struct log_line_rule){.kind = LOG_KIND_STEP};
     if (!read_map(d, item,
-                  FIELDS("*kind", "*pattern", "unit", "scope", "skip", "each", "aggregate", "from",
-                         "role"))) {
+                  FIELDS("*kind", "*pattern", "unit", "sequence", "scope", "skip", "each",
+                         "aggregate", "from", "role"))) {
         return;
     }
     line->kind = read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_STEP);
@@ -134,6 +134,13 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     line->aggregate = read_enum_or(d, item, "aggregate", aggregate_names, usual);
     read_pattern(d, item, line);
     line->unit = read_enum_or(d, item, "unit", summary_unit_names, UNIT_SAMPLES);
+    line->sequence = (double)read_int_or(d, item, "sequence", 1, INT64_C(1) << 32, 1);
+    if (line->sequence > 1 && line->unit != UNIT_TOKENS) {
+        reader_complain(d, PLACE(item, "sequence"), "write unit: tokens",
+                        "a sequence consists of tokens, and the unit is %s",
+                        summary_unit_names[line->unit]);
+    }
+    line->unit = line->sequence > 1 ? UNIT_SEQUENCES : line->unit;
     line->each = (double)read_int_or(d, item, "each", 1, INT64_C(1) << 50, 0);
     read_skip(d, item, line);
     read_line_roles(d, item, line);

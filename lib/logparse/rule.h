@@ -51,7 +51,9 @@ struct log_line_rule {
     enum log_source source;
     bool roles[ROLE_COUNT];
     enum summary_unit unit;
-    double each; /* units that a line stands for when it does not say; 0: unknown */
+    double
+        sequence; /* tokens of one, where the log counts tokens and the unit is sequences; else 1 */
+    double each;  /* units that a line stands for when it does not say; 0: unknown */
     struct log_skip skip;
     char *text;                  /* of the pattern, as it was written; owned */
     struct log_pattern *pattern; /* owned */

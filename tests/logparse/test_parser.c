@@ -55,6 +55,8 @@ static struct log_parser *parser_of(const struct row *row, const struct log_rule
 /* clang-format off */
 static const struct row rows[] = {
     {"one line", PLAIN, "123.4 img/s\n", 123.4, 1, 0, "mean of 1 step line", 0, 10, 1},
+    {"tokens become sequences", "- {kind: Step, unit: tokens, sequence: 512, pattern: '^(?<rate>) tok/s'}\n", "5120 tok/s\n", 10, 1, 0, "mean of 1 step line", 0, 0, 1},
+    {"tokens and a time, too", "- {kind: Step, unit: tokens, sequence: 512, pattern: '^(?<samples>) tokens in (?<time_s>) s'}\n", "5120 tokens in 2 s\n", 5, 1, 10, "mean of 1 step line", 0, 0, 1},
     {"the time of two equal steps counts, not the mean of their rates", PLAIN, "10 img/s\n30 img/s\n", 15, 2, 0, "mean of 2 step lines", 0, 0, 1},
     {"median", AGG("Median"), "10 img/s\n30 img/s\n11 img/s\n", 11, 3, 0, "median of 3 step lines", 0, 0, 1},
     {"median of two", AGG("Median"), "10 img/s\n30 img/s\n", 20, 2, 0, "median of 2 step lines", 0, 0, 1},
