@@ -39,7 +39,8 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
         for (const char *word; code == EXIT_OK && (word = strsep(&rest, ",")) != NULL;) {
             code = take_number("at", word, SPEC_MAX_IMPORTED, &n);
             if (code == EXIT_OK) {
-                *vec_push(&ret->list) = forecast_make(c, (double)n, job > 0 ? (double)job : NAN);
+                *vec_push(&ret->list) =
+                    forecast_make(c, (double)n, job > 0 ? (double)job : NAN, NULL);
             }
         }
     }

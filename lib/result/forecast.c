@@ -78,8 +78,8 @@ static char *find_reason(const struct measured *m, const struct forecast *f)
     return NULL;
 }
 
-static struct forecast make(const struct curve *c, double n, double batch,
-                            const struct point_result *without)
+struct forecast forecast_make(const struct curve *c, double n, double batch,
+                              const struct point_result *without)
 {
     struct measured m = measured_of(c, without);
     struct forecast f = {
@@ -108,15 +108,10 @@ static struct forecast make(const struct curve *c, double n, double batch,
     return f;
 }
 
-struct forecast forecast_make(const struct curve *c, double n, double batch)
-{
-    return make(c, n, batch, NULL);
-}
-
 struct forecast forecast_check(const struct curve *c)
 {
     const struct point_result *widest = curve_widest(c);
-    return make(c, point_training_replicas(widest->point), batch_of(widest), widest);
+    return forecast_make(c, point_training_replicas(widest->point), batch_of(widest), widest);
 }
 
 void forecast_done(struct forecast *f)

@@ -20,8 +20,10 @@ struct forecast {
     char *why;                           /* owned; NULL */
 };
 
-/* A batch of NaN: each worker has as many samples as with the most workers that were measured. */
-struct forecast forecast_make(const struct curve *c, double n, double batch);
+/* A batch of NaN: each worker has as many samples as with the most workers that were measured.
+ * `without`: a point that does not count, which becomes `measured`; NULL: none. */
+struct forecast forecast_make(const struct curve *c, double n, double batch,
+                              const struct point_result *without);
 /* Of the point with the most workers, by the others. */
 struct forecast forecast_check(const struct curve *c);
 void forecast_done(struct forecast *f);
