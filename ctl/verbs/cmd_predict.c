@@ -13,6 +13,8 @@
 #include "result/forecast.h"
 #include "spec/spec.h"
 
+#define BATCH_MAX (INT64_C(1) << 40)
+
 struct predictions {
     const struct result *result;
     VEC(struct forecast) list; /* by curve: of its largest size by the others, then of each N */
@@ -31,7 +33,10 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
 {
     const char *at = args_get(&cli->args, "at", NULL), *batch = args_get(&cli->args, "batch", NULL);
     int64_t n, job = 0;
-    enum exit_code code = batch == NULL ? EXIT_OK : take_number("batch", batch, INT64_MAX, &job);
+    if (batch != NULL && at == NULL) {
+        return cli_error(EXIT_USAGE, "add --at N", "--batch is that of the N of --at");
+    }
+    enum exit_code code = batch == NULL ? EXIT_OK : take_number("batch", batch, BATCH_MAX, &job);
     vec_each (const struct curve, c, &ret->result->curves.list) {
         _cleanup_(freep) char *sizes = at == NULL ? NULL : xstrdup(at);
         char *rest = sizes;
@@ -47,28 +52,43 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
     return code;
 }
 
-static void put_row(struct table *t, const struct predictions *p, const struct forecast *f)
+/* Nothing where one curve is all. */
+static void put_name(const struct predictions *p, const struct forecast *f, struct buf *out)
 {
     const struct curves *curves = &p->result->curves;
-    const struct point *first = f->curve->points.items[0]->point;
     const struct point_words words = {.spec = p->result->def->spec,
                                       .names = {curves->names.items, curves->names.len, 0},
                                       .systems = true};
-    _cleanup_(buf_done) struct buf name = BUF_INIT;
+    if (curves->list.len > 1) {
+        words_put_point(&words, f->curve->points.items[0]->point, WORDS_FULL, out);
+    }
+}
+
+static void put_row(struct table *t, const struct predictions *p, const struct forecast *f)
+{
     const struct figure *x = &f->throughput;
     const double measured = f->measured == NULL ? NAN : f->measured->throughput.estimate.value;
-    if (curves->list.len > 1) {
-        words_put_point(&words, first, WORDS_FULL, &name);
+    _cleanup_(buf_done) struct buf name = BUF_INIT;
+    put_name(p, f, &name);
+    if (name.len > 0) {
         table_text(t, "CURVE", "%s", buf_cstr(&name));
     }
     table_number(t, "WORKERS", "%.0f", f->n);
-    table_known(t, "BATCH", !isnan(f->batch), "%.0f", f->batch);
+    table_known(t, "BATCH", !isnan(f->batch), "%.6g", f->batch);
     table_figure(t, "PREDICTED", x);
     table_interval(t, "95% INTERVAL", x);
-    table_value(t, "STRAIGHT LINE", figure_shown_value(x, f->straight));
-    table_value(t, "MEASURED", figure_shown_value(x, measured));
+    table_value(t, "STRAIGHT LINE", f->straight);
+    table_value(t, "MEASURED", measured);
     table_percent(t, "OFF", x->estimate.known ? x->estimate.value / measured - 1 : NAN, true);
     table_end_row(t);
+}
+
+static void put_reason(struct sheet *s, const struct predictions *p, const struct forecast *f)
+{
+    _cleanup_(buf_done) struct buf name = BUF_INIT;
+    put_name(p, f, &name);
+    sheet_line(s, &sheet_paragraph, "%s%s%.0f workers: not predicted, since %s.", buf_cstr(&name),
+               name.len > 0 ? ", " : "", f->n, f->why);
 }
 
 static void sheet_predictions(struct sheet *s, const struct predictions *p)
@@ -89,17 +109,17 @@ static void sheet_predictions(struct sheet *s, const struct predictions *p)
     sheet_table(s, NULL, t, 2);
     vec_each (const struct forecast, f, &p->list) {
         if (f->why != NULL) {
-            sheet_line(s, &sheet_paragraph, "%.0f workers: not predicted, since %s.", f->n, f->why);
+            put_reason(s, p, f);
         }
     }
     sheet_block(s, NULL);
     sheet_line(s, &sheet_soft,
                "In %s. A step is taken to last a B / N + b log2 N, with N workers and a batch of B "
-               "samples; a and b are fitted to all sizes, and the interval is how far sizes lie "
-               "from that. A row with a measured figure was predicted by the other sizes. Straight "
-               "line: from the smallest size. Network, software and parallelism are taken to stay "
-               "as they were.",
-               figure_shown(&p->list.items[0].throughput).unit);
+               "samples. a and b are fitted to the sizes with three trials and one known batch; "
+               "the interval is how far these lie from that. A row with a measured figure was "
+               "predicted by the other sizes. Straight line: from the smallest size. Network, "
+               "software and parallelism are taken to stay as they were.",
+               p->list.items[0].throughput.unit);
 }
 
 static enum exit_code run(struct cli *cli)
@@ -115,8 +135,8 @@ static enum exit_code run(struct cli *cli)
     }
     p.result = loaded.result;
     if (p.result->curves.list.len == 0) {
-        return cli_error(EXIT_USAGE, "sweep the number of workers: three numbers or more",
-                         "'%s' has no two points that differ in the number of workers alone",
+        return cli_error(EXIT_USAGE, "measure three numbers of workers or more, three trials each",
+                         "'%s' has no two numbers of workers with a throughput and all else equal",
                          loaded.row.name);
     }
     code = predict(cli, &p);
@@ -141,7 +161,7 @@ const struct verb verb_predict = {
                "nothing to say, there is a reason in place of a figure: samples on a worker\n"
                "that were not measured, more than 4 times the workers, parameter servers. The\n"
                "first row leaves the largest size out and predicts it by the others: it shows\n"
-               "how far off a prediction is. For machines that you do not have: simulate.",
+               "how far off a prediction is. Without a run of three sizes: simulate.",
     VERB_OPTS(opts),
     .formats = "text|markdown|json",
     .min_words = 1,

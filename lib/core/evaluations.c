@@ -20,9 +20,12 @@ double evaluation_value(const struct evaluation *e, enum goal_kind kind)
     return ppm == EVALUATION_UNKNOWN ? NAN : (double)ppm / EVALUATION_PPM;
 }
 
-static uint32_t to_ppm(double value, double max)
+/* What is short of a goal stays so: `round` is floor() of an accuracy, ceil() of a loss. The rest
+ * is that of a number with six digits. */
+static uint32_t to_ppm(double value, double (*round)(double), double max)
 {
-    const double ppm = nearbyint(value * EVALUATION_PPM);
+    const double near = nearbyint(value * EVALUATION_PPM), rest = value * EVALUATION_PPM - near;
+    const double ppm = fabs(rest) < 1e-4 ? near : round(value * EVALUATION_PPM);
     return ppm >= 0 && ppm <= max * EVALUATION_PPM && value >= 0 ? (uint32_t)ppm
                                                                  : EVALUATION_UNKNOWN;
 }
@@ -51,8 +54,8 @@ bool evaluations_add(struct evaluations *e, double t_s, double accuracy, double 
 {
     int64_t t_ms = 0;
     struct evaluation added = {
-        .accuracy_ppm = to_ppm(accuracy, 1),
-        .loss_ppm = to_ppm(loss, EVALUATION_LOSS_MAX - 1.0 / EVALUATION_PPM),
+        .accuracy_ppm = to_ppm(accuracy, floor, 1),
+        .loss_ppm = to_ppm(loss, ceil, EVALUATION_LOSS_MAX - 1.0 / EVALUATION_PPM),
     };
     if (!to_ms(t_s, &t_ms) ||
         (added.accuracy_ppm == EVALUATION_UNKNOWN && added.loss_ppm == EVALUATION_UNKNOWN) ||

@@ -218,7 +218,7 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
     if (every > 1) {
         notes_add(
             notes, NOTE_INFO,
-            "Only every %uth of the many evaluations is stored: a time is that of the first stored "
+            "Of %u evaluations in turn only the last is stored: a time is that of the first stored "
             "one.",
             every);
     }

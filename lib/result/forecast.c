@@ -57,25 +57,42 @@ static struct measured measured_of(const struct curve *c, const struct point_res
 /* NULL: nothing speaks against it. Owned. */
 static char *find_reason(const struct measured *m, const struct forecast *f)
 {
+    static const char *const others[] = {"steps/s", "GB/s", "runs/s", NULL};
     const size_t n = m->sizes.len;
     const double local = f->batch / f->n;
-    if (n < SCALING_MIN_SIZES) {
-        return xasprintf("it takes %d sizes with 3 trials and a known batch, and %zu have both",
-                         SCALING_MIN_SIZES, n);
+    if (str_is_one_of(f->throughput.unit, others)) {
+        return xasprintf("%s do not grow with a batch", f->throughput.unit);
     }
-    if (m->last->point->exchange == EXCHANGE_PSERVER) {
+    if (n < SCALING_MIN_SIZES) {
+        return xasprintf("it takes %d sizes with three trials and a known batch, and the run has "
+                         "%zu%s",
+                         SCALING_MIN_SIZES, n, f->measured == NULL ? "" : " without this one");
+    }
+    if (m->last->point->replicas[ROLE_PSERVER] > 0) {
         return xstrdup("it is for workers that reduce among themselves; benchctl simulate "
                        "predicts parameter servers");
     }
-    if (f->n > FORECAST_MAX_FACTOR * m->sizes.items[n - 1].n || f->n < m->sizes.items[0].n) {
-        return xasprintf("it must be from %.0f, the smallest size, to %d times the largest",
-                         m->sizes.items[0].n, FORECAST_MAX_FACTOR);
+    const double least = m->sizes.items[0].n, most = FORECAST_MAX_FACTOR * m->sizes.items[n - 1].n;
+    if (f->n < least || f->n > most) {
+        return xasprintf("it must be from %.0f, the smallest size, to %.0f, %d times the largest "
+                         "that counts",
+                         least, most, FORECAST_MAX_FACTOR);
     }
     if (local < m->least / FORECAST_MAX_BATCH || local > m->most * FORECAST_MAX_BATCH) {
-        return xasprintf("a batch of %.0f is %.3g samples on each, and %.3g to %.3g were measured",
+        return xasprintf("a batch of %.6g is %.3g a worker, and %.3g to %.3g were measured",
                          f->batch, local, m->least, m->most);
     }
     return NULL;
+}
+
+static char *reason_of_fit(const struct scaling_fit *fit, const struct scaling_range *x)
+{
+    return isnan(x->value) ? xstrdup("no a and b follow from these sizes")
+           : fit->c[1] < 0 ? xstrdup("each worker did more the more of them there "
+                                     "were, which no exchange explains")
+           : x->high > FORECAST_MAX_RANGE * x->low
+               ? xasprintf("these sizes leave it open between %.4g and %.4g", x->low, x->high)
+               : NULL;
 }
 
 struct forecast forecast_make(const struct curve *c, double n, double batch,
@@ -93,16 +110,15 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
     if (m.first != NULL) {
         f.straight = m.first->throughput.estimate.value / m.sizes.items[0].n * n;
         f.batch = isnan(batch) ? batch_of(m.last) / m.sizes.items[m.sizes.len - 1].n * n : batch;
-        f.throughput.batch = m.last->throughput.batch == 0 ? 0 : llround(f.batch / n);
     }
     f.why = find_reason(&m, &f);
     if (f.why == NULL) {
         const struct scaling_fit fit =
             scaling_fit_model(SCALING_EXCHANGE, m.sizes.items, m.sizes.len);
         const struct scaling_range x = scaling_predict(&fit, n, load_of(n, f.batch));
+        f.why = reason_of_fit(&fit, &x);
         f.throughput.estimate = (struct estimate){
-            !isnan(x.value), x.value, true, x.low, x.high, .method = INTERVAL_MODEL_LOG};
-        f.why = isnan(x.value) ? xstrdup("the model does not fit what was measured") : NULL;
+            f.why == NULL, x.value, true, x.low, x.high, .method = INTERVAL_MODEL_LOG};
     }
     vec_done(&m.sizes);
     return f;
@@ -121,11 +137,16 @@ void forecast_done(struct forecast *f)
 
 json_t *forecast_to_json(const struct forecast *f)
 {
+    struct figure measured = {0};
+    if (f->measured != NULL) {
+        measured = f->measured->throughput;
+        measured.batch = 0;
+    }
     return JSON_OBJECT_OF(
         {"point", json_count(f->curve->points.items[0]->point->index)},
         {"workers", json_count((uint64_t)f->n)}, {"batch", json_number_or_null(f->batch)},
         {"throughput", figure_to_json(&f->throughput)},
-        {"straightLine", json_number_or_null(figure_shown_value(&f->throughput, f->straight))},
-        {"measured", f->measured == NULL ? json_null() : figure_to_json(&f->measured->throughput)},
+        {"straightLine", json_number_or_null(f->straight)},
+        {"measured", f->measured == NULL ? json_null() : figure_to_json(&measured)},
         {"reason", json_text_or_null(f->why)});
 }

@@ -10,12 +10,13 @@
 
 #define FORECAST_MAX_FACTOR 4   /* times the most workers that were measured */
 #define FORECAST_MAX_BATCH 1.26 /* times what was measured on a worker, or its inverse */
+#define FORECAST_MAX_RANGE 10   /* times the low end of an interval */
 
 struct forecast {
-    const struct curve *curve;           /* borrowed */
-    double n, batch;                     /* workers, and samples of all in a step; NaN: not known */
-    struct figure throughput;            /* not known: `why` */
-    double straight;                     /* n times what one did at the smallest size; NaN */
+    const struct curve *curve; /* borrowed */
+    double n, batch;           /* workers, and samples of all in a step; NaN: not known */
+    struct figure throughput;  /* never in batches/s, for these differ; not known: `why` */
+    double straight;           /* n times what one did at the smallest size; NaN */
     const struct point_result *measured; /* which the fit left out; borrowed; NULL: none */
     char *why;                           /* owned; NULL */
 };

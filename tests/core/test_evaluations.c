@@ -48,6 +48,22 @@ TEST(some_are_refused)
     assert_int_equal(e.end_ms, EVALUATION_MAX_MS);
 }
 
+/* A goal of 0.72 is not met by 0.7199996, nor one of 5.6 by 5.6000004. */
+TEST(what_is_short_of_a_goal_stays_so)
+{
+    for (uint32_t ppm = 0; ppm < EVALUATION_PPM; ppm += 7) {
+        const double value = (double)ppm / EVALUATION_PPM;
+        struct evaluations e = {0};
+        assert_true(evaluations_add(&e, 1, value, 5 * value));
+        assert_int_equal(e.list[0].accuracy_ppm, ppm);
+        assert_int_equal(e.list[0].loss_ppm, 5 * ppm);
+    }
+    struct evaluations e = {0};
+    assert_true(evaluations_add(&e, 1, 0.7199996, 5.6000004));
+    assert_int_equal(e.list[0].accuracy_ppm, 719999);
+    assert_int_equal(e.list[0].loss_ppm, 5600001);
+}
+
 TEST(training_goes_on)
 {
     struct evaluations e = {0};

@@ -96,16 +96,17 @@ class Mlperf(cli.CliCase):
         self.assertIsNone(rows[0]["measured"])
         for row in rows[3:]:
             self.assertIsNone(row["throughput"]["value"])
-            self.assertEqual(row["reason"], "it must be from 8, the smallest size, to 4 times the largest")
+            self.assertEqual(row["reason"], "it must be from 8, the smallest size, to 256, 4 times the largest that counts")
         for batch in (101, 102, 645, 646):  # 2 / 1.26 = 1.587 to 8 x 1.26 = 10.08 samples on each of 64
             row, = json.loads(self.predict("--at", "64", "--batch", str(batch), "-o", "json").stdout)["predictions"][1:]
-            reason = f"a batch of {batch} is {batch / 64:.3g} samples on each, and 2 to 8 were measured"
+            reason = f"a batch of {batch} is {batch / 64:.3g} a worker, and 2 to 8 were measured"
             self.assertEqual(row["reason"], None if batch in (102, 645) else reason)
         text = self.predict("--at", "128,257").stdout
         self.assertRegex(text, r"(?m)^ +64 +128 +2[\d.]+ .* [+-]0\.\d%$")
         self.assertIn("257 workers: not predicted, since it must be", text)
         for words, wanted in ((("--at", "x"), "--at 'x': expected a whole number from 1 to 1000000"),
-                              (("--batch", "0"), "--batch '0': expected a whole number from 1")):
+                              (("--at", "64", "--batch", "0"), "--batch '0': expected a whole number from 1"),
+                              (("--batch", "64"), "--batch is that of the N of --at")):
             self.assertIn(wanted, self.predict(*words, code=2).stderr)
 
     def test_what_cannot_be_predicted(self):
@@ -113,18 +114,42 @@ class Mlperf(cli.CliCase):
             self.entry("Acme", f"{nodes}xA", nodes, [log()] * 3)
         self.load()
         row = json.loads(self.predict("-o", "json").stdout)["predictions"][0]
-        self.assertEqual(row["reason"], "it takes 3 sizes with 3 trials and a known batch, and 1 have both")
+        self.assertEqual(row["reason"], "it takes 3 sizes with three trials and a known batch, and the run has 1 without this one")
         words = []
         for trainers in (1, 2, 4, 8):
             for trial in range(3):
                 name = f"{trainers}-{trial}.log"
                 (self.folder / name).write_text(f"total images/sec: {90 + trial}\n", encoding="utf-8")
                 words.append(f"trainers={trainers}:{name}")
-        self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--set", "pservers=2", "--exchange", "PServer",
+        self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--set", "pservers=2",
                  "--store", self.store, *words)
         self.assertIn("benchctl simulate predicts parameter servers", self.predict("--at", "16").stdout.replace("\n  ", " "))
         one = self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--store", self.store, "1-0.log").stdout.split()[0]
-        self.assertIn("has no two points that differ in the number of workers", self.predict(run=one, code=2).stderr)
+        self.assertIn("has no two numbers of workers with a throughput", self.predict(run=one, code=2).stderr)
+
+    def import_job(self, unit, batch, *rates):
+        """A run of workers 1, 2, 4, ... by lines of the whole job; trials 1% apart."""
+        (self.folder / "rule.yaml").write_text(
+            f"name: job\nlines: [{{kind: Summary, scope: Job, unit: {unit}, pattern: '^(?<rate>) a second'}}]\n", encoding="utf-8")
+        words = []
+        for i, rate in enumerate(rates):
+            for trial in range(3):
+                name = f"{unit}-{i}-{trial}.log"
+                (self.folder / name).write_text(f"{rate * (1 + (trial - 1) / 100)!r} a second\n", encoding="utf-8")
+                words.append(f"workers={2 ** i}:{name}")
+        done = self.ctl("import", "--rules", "rule.yaml", "--batch", str(batch), "--store", self.store, *words)
+        return json.loads(self.predict("--at", str(2 ** len(rates)), "-o", "json", run=done.stdout.split()[0]).stdout)["predictions"][-1]
+
+    def test_figures_that_a_model_of_samples_does_not_have(self):
+        for unit, rates, wanted in (
+                ("samples", (64, 142, 312, 702, 1552), "each worker did more the more of them there were, which no exchange explains"),
+                ("samples", (100, 20, 300, 1), "these sizes leave it open between "),
+                ("steps", (10, 8.3, 7.1, 6.2), "steps/s do not grow with a batch"),
+                ("samples", (640, 1100, 1900, 3400), None)):
+            with self.subTest(rates=rates):
+                row = self.import_job(unit, 64, *rates)
+                self.assertEqual(row["throughput"]["value"] is None, wanted is not None)
+                self.assertTrue((row["reason"] or "").startswith(wanted or ""), row["reason"])
 
     def test_sizes_of_one_system_are_a_run(self):
         self.entry("Acme", "1xA", 1, [log()] * 3)
