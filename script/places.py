@@ -290,7 +290,7 @@ UNSEEN_CALLS = re.compile("|".join((
 # A bound of two times that is one nanosecond off, and one of a descriptor at 0, which is stdin's.
 UNSEEN_BOUNDS = re.compile(r"_ns\b.* [<>]=? .*_ns\b|fd [<>]=? 0$")
 # These functions do not care for the order of their arguments, or for its sign alone.
-SYMMETRIC_CALLS = re.compile(r"\w+_eq|json_equal|strcmp|strncmp|memcmp|fmin|fmax")
+SYMMETRIC_CALLS = re.compile(r"\w+_eq|json_equal|strcmp|strncmp|memcmp|fmin|fmax|dot|is_same_place|compare_curves")
 
 
 def is_drawn(place):

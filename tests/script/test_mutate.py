@@ -141,6 +141,11 @@ class MutateTests(unittest.TestCase):
         found = places.Reader("f.c", code.encode(), []).places
         self.assertEqual([p.text for p in found if p.operator == places.SHIFT], ["(char)a > *ret", "most < 0", "a < b"])
 
+    def test_the_order_of_arguments_is_drawn_where_it_matters(self):
+        code = "int dot(int, int); int sub(int, int);\nint f(int a, int b) { return dot(a, b) + sub(a, b); }\n"
+        found = places.Reader("f.c", code.encode(), []).places
+        self.assertEqual([p.callee for p in found if p.operator == places.SWAP and places.is_drawn(p)], ["sub"])
+
     def test_a_draw_lists_what_survives(self):
         code, lines, said = self.mutate("", "--draw", "99", "--folder", "lib/sign")
         survivors = [line.split(" (number")[0] for line in lines if "SURVIVED" in line]
