@@ -23,12 +23,11 @@ enum {
 
 static const char zeros[TAR_BLOCK];
 
-/* The checksum counts itself as blanks. */
 static unsigned checksum(const char header[static TAR_BLOCK])
 {
     unsigned sum = 0;
     for (size_t i = 0; i < TAR_BLOCK; i++) {
-        sum += i >= SUM && i < SUM + 8 ? ' ' : (unsigned char)header[i];
+        sum += (unsigned char)header[i];
     }
     return sum;
 }
@@ -44,8 +43,8 @@ static void make_header(const char *name, size_t len, char ret[static TAR_BLOCK]
     memcpy(ret + MTIME, "00000000000", 12);
     ret[TYPE] = '0';
     memcpy(ret + MAGIC, "ustar\00000", 8);
+    memset(ret + SUM, ' ', 8); /* as which the checksum counts itself */
     (void)snprintf(ret + SUM, 7, "%06o", checksum(ret));
-    ret[SUM + 7] = ' ';
 }
 
 static size_t padding_of(size_t len)

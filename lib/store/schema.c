@@ -80,19 +80,13 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
     int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
-    if (r >= 0) {
-        r = check_version(s, version, err);
+    r = r < 0 ? r : check_version(s, version, err);
+    if (r < 0 || version == SCHEMA_VERSION) { /* another process was faster */
+        return r;
     }
-    if (r >= 0 && version > 0 && version < SCHEMA_VERSION) {
-        r = check_unused(s, version, err);
-    }
-    if (r >= 0 && version == 0) {
-        r = sql_exec(s, schema_10_sql, err);
-    }
-    if (r >= 0 && version < SCHEMA_VERSION) {
-        r = sql_exec(s, schema_11_sql, err);
-        r = r < 0 ? r : figures_upgrade(s, err);
-    }
+    r = version > 0 ? check_unused(s, version, err) : sql_exec(s, schema_10_sql, err);
+    r = r < 0 ? r : sql_exec(s, schema_11_sql, err);
+    r = r < 0 ? r : figures_upgrade(s, err);
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"
                                                "; PRAGMA user_version = %d",

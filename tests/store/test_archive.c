@@ -66,6 +66,7 @@ TEST(a_header_is_ustar)
     assert_memory_equal(tar.data + 100,
                         "0000644\0000000000\0000000000\00000000000001\00000000000000", 48);
     assert_memory_equal(tar.data + 257, "ustar\00000", 8);
+    assert_memory_equal(tar.data + 148, "006077\0 ", 8); /* as tarfile of Python has it */
 }
 
 TEST(names)

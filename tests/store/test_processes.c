@@ -88,6 +88,33 @@ TEST(test_nobody_writes_between_a_read_and_its_write)
     assert_whole_attempt(s, "hello", 5);
 }
 
+/* The same of the lock of a folder where a file is to be made: another process makes it first. */
+static struct fixture made; /* its store is copied */
+static char *copy_sql;      /* NULL: nobody makes one */
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (copy_sql != NULL) {
+        fixture_exec(&made, copy_sql);
+    }
+    return __real_flock(fd, operation);
+}
+
+TEST(test_a_file_that_another_process_has_made_is_taken)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f);
+    store_close(open_with_run(&made));
+    copy_sql = xasprintf("VACUUM INTO '%s'", f.path);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
+    struct run_brief brief;
+    assert_int_equal(s->ops->get_brief(s, UID, &brief, NULL), 0);
+    free(copy_sql);
+    copy_sql = NULL;
+    fixture_done(&made);
+}
+
 /* Writes for ever; tells through the pipe that another attempt is kept. */
 static void write_for_ever(const struct fixture *f, int tell)
 {
