@@ -110,17 +110,11 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
 
 /* ---- pairs of points ---- */
 
-static bool has_all_but_axis(const struct comparison *c, const struct params *a,
-                             const struct params *b)
-{
-    return vec_all(&a->list, p, str_eq(p->name, c->axis) || params_has(b, p));
-}
-
+/* All points of a sweep have the same parameters, with values of their own. */
 static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)
 {
     return (is_system(c) || a->system == b->system) && a->is_baseline == b->is_baseline &&
-           has_all_but_axis(c, &a->params, &b->params) &&
-           has_all_but_axis(c, &b->params, &a->params);
+           vec_all(&a->params.list, p, str_eq(p->name, c->axis) || params_has(&b->params, p));
 }
 
 static void match(struct comparison *c)

@@ -199,6 +199,14 @@ TEST(pairs_are_of_blocks)
     assert_int_equal(c->points.items[1].paired.n, 4);
     assert_int_equal(c->whole.n, 3); /* blocks that all points have */
     assert_true(fabs(c->points.items[0].ratio.estimate.value - 0.95) < 0.01); /* not 0.3 off */
+    vec_each (struct attempt_row, row, &f.rows) { /* both were measured, never in one block */
+        const bool is_measured = (row->id.point < 2) == (row->id.trial < 3);
+        row->outcome = is_measured ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    _cleanup_(comparison_freep) struct comparison *none = compare(&f, &by_pservers);
+    assert_int_equal(none->whole.n, 0);
+    assert_false(none->geomean_ratio.estimate.has_interval);
 }
 
 TEST(what_is_a_pair)

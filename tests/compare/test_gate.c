@@ -143,20 +143,23 @@ TEST(what_was_refused_is_no_base)
     static const struct {
         double factors[FIXTURE_HISTORY];
         size_t n, n_base, newest;
+        bool is_slow; /* the candidate is half as fast */
     } rows[] = {
         {{1, 1.001, 0.999, 1.002, 0.998}, 5, 5, 4},
         {{1, 1.001, 0.999, 0.5, 0.5}, 5, 3, 2},   /* refused twice */
         {{1, 1.001, 0.999, 0.5, 1.001}, 5, 4, 4}, /* and mended */
         {{1, 1.001, 0.999, 1, 1}, 2, 0, 0},       /* too few */
-        {{1.5, 1.501, 1.499}, 3, 3, 2},           /* faster than the candidate */
+        {{1, 1.001, 0.999}, 3, 3, 2, true},
     };
-    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(fixture_done) struct fixture f, slow;
     make(&f, 1, 4);
+    make(&slow, 0.5, 4);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_history_done) struct fixture_history h;
         const struct result *taken[FIXTURE_HISTORY + 1];
         fixture_history_init(&h, f.result, rows[i].factors);
-        const size_t n = gate_find_base(f.result, h.list, rows[i].n, &defaults, taken);
+        const struct result *candidate = rows[i].is_slow ? slow.result : f.result;
+        const size_t n = gate_find_base(candidate, h.list, rows[i].n, &defaults, taken);
         assert_int_equal(n, rows[i].n_base);
         if (n > 0) {
             assert_ptr_equal(taken[n - 1], h.list[rows[i].newest]);
