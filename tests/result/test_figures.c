@@ -432,6 +432,22 @@ TEST(nothing_comes_back)
     check_run(&f, fixture_build(&f, RUN_FAILED), 0);
 }
 
+/* The longest of those that lead. */
+TEST(seconds_are_of_the_leading_role)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f, shapes[0].sweep, shapes[0].more, shapes[0].cpus);
+    fixture_succeed(&f, 1, 0, 0, (const double[]){3, 5});
+    struct trial_terms terms = run_def_terms(f.def, 1);
+    struct trial_figures of_trainers, of_workers;
+    assert_true(trial_figures_make(f.rows.items, &terms, &of_trainers));
+    terms.leading = ROLE_WORKER;
+    assert_true(trial_figures_make(f.rows.items, &terms, &of_workers));
+    assert_true(of_trainers.seconds == 5 && isnan(of_workers.seconds));
+    trial_figures_done(&of_trainers);
+    trial_figures_done(&of_workers);
+}
+
 /* Each cut is refused, and a changed byte is refused or gives a result; nothing is read beyond an
  * end. */
 TEST(damaged_bytes_are_refused)

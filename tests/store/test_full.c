@@ -114,7 +114,7 @@ static uint32_t save_until_full(struct store *s)
         const int r = save(s, UID, n, 0, 0, big_log, sizeof(big_log), &err);
         if (r < 0) {
             assert_int_equal(r, -ENOSPC);
-            assert_non_null(strstr(err.msg, "disk full"));
+            assert_has(err.msg, "': disk full; free some space, then try again");
             return n;
         }
     }
@@ -184,6 +184,22 @@ TEST(a_full_disk)
     assert_int_equal(save(s, UID, 0, 0, 0, big_log, sizeof(big_log), NULL), 0);
     store_close(s);
     unmount_disk(&f);
+}
+
+TEST(a_reserve_is_as_large_as_its_keeper_says)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f), *other = fixture_open(&f);
+    _cleanup_(freep) char *path = xasprintf("%s.reserve", f.path);
+    for (int64_t bytes = RESERVE_BYTES; bytes > 1 << 20; bytes /= 2) {
+        struct stat st;
+        assert_int_equal(s->ops->keep_reserve(s, bytes, NULL), 0);
+        assert_int_equal(other->ops->try_space(other, NULL), 0); /* who keeps none leaves it */
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, bytes);
+    }
+    assert_int_equal(unlink(path), 0);
 }
 
 /* There are bytes, so SQLite writes, but no file can be made. */

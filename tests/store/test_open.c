@@ -27,7 +27,8 @@ static const struct open_row open_rows[] = {
     {"text", NULL,
      "this is a text file and it is not at all a database, however one reads it; and "
      "it is longer than the hundred bytes of a header",
-     0, -EBADMSG, "not a SQLite file"},
+     0, -EBADMSG,
+     "': not a benchd store (not a SQLite file); choose another file with --store sqlite:FILE"},
     {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
     {"damaged replicas", "UPDATE replicas SET zstd = x'00112233'", NULL, 0, -EBADMSG,
@@ -40,7 +41,8 @@ static const struct open_row open_rows[] = {
     {"too large a count", "UPDATE run SET trials_total = 4294967296", NULL, 0, -EBADMSG,
      "trials_total"},
     {"damaged log", "UPDATE log SET zstd = x'00112233'", NULL, 0, -EBADMSG, "log"},
-    {"truncated", NULL, NULL, 8192, -EBADMSG, "the file is damaged"},
+    {"truncated", NULL, NULL, 8192, -EBADMSG,
+     "': the file is damaged; move it away or restore a copy"},
 };
 
 static void damage(const struct fixture *f, const struct open_row *row)
