@@ -278,32 +278,32 @@ static CURLcode set_callbacks(struct kube_transfer *t)
     return code;
 }
 
-/* `name` is before the value; NULL for a value: nothing is added. */
-static bool add_line(struct curl_slist **list, const char *name, const char *value)
+/* Of NULL nothing is added. */
+static bool add_line(struct curl_slist **list, const char *line)
 {
-    if (value == NULL) {
-        return true;
-    }
-    _cleanup_(freep) char *line = xasprintf("%s%s", name, value);
-    struct curl_slist *longer = curl_slist_append(*list, line);
-    if (longer != NULL) {
-        *list = longer;
-    }
-    return longer != NULL;
+    struct curl_slist *longer = line == NULL ? *list : curl_slist_append(*list, line);
+    *list = longer == NULL ? *list : longer;
+    return line == NULL || longer != NULL;
+}
+
+static bool add_header(struct kube_transfer *t, const char *name, const char *value)
+{
+    _cleanup_(freep) char *line = value == NULL ? NULL : xasprintf("%s%s", name, value);
+    return add_line(&t->headers, line);
 }
 
 static bool add_headers(struct kube_transfer *t)
 {
     const struct kube_transfer_params *p = &t->params;
     const char *accept = p->req->accept == NULL ? "application/json, */*" : p->req->accept;
-    bool is_ok = add_line(&t->headers, "Accept: ", accept) &&
-                 add_line(&t->headers, "Expect:", "") && /* no round trip before a body */
-                 add_line(&t->headers, "Content-Type: ", p->req->content_type) &&
-                 add_line(&t->headers, "Authorization: Bearer ", p->token) &&
-                 add_line(&t->headers, "", p->req->header) &&
-                 add_line(&t->connect_to, "", p->endpoint->connect_to);
+    bool is_ok = add_header(t, "Accept: ", accept) &&
+                 add_line(&t->headers, "Expect:") && /* no round trip before a body */
+                 add_header(t, "Content-Type: ", p->req->content_type) &&
+                 add_header(t, "Authorization: Bearer ", p->token) &&
+                 add_line(&t->headers, p->req->header) &&
+                 add_line(&t->connect_to, p->endpoint->connect_to);
     for (char *const *line = p->endpoint->headers; is_ok && line != NULL && *line != NULL; line++) {
-        is_ok = add_line(&t->headers, "", *line);
+        is_ok = add_line(&t->headers, *line);
     }
     return is_ok;
 }

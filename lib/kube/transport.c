@@ -243,7 +243,6 @@ void pool_leave(struct pool *p)
     struct pool *next = p == t->current[p->kind] ? pool_new(t, p->kind) : NULL;
     if (next != NULL) { /* if there is no memory, the old one stays in use */
         t->current[p->kind] = next;
-        close_if_left(p);
     }
 }
 

@@ -35,7 +35,7 @@ int pool_add(struct kube_transport *t, enum kube_pool kind, struct pool_item *it
 void pool_remove(struct pool_item *item);
 /* From curl's callbacks: deliver is called as soon as curl has returned. */
 void pool_item_ready(struct pool_item *item);
-/* New requests get other connections than these. */
+/* New requests get other connections than these, which close with the last one that is there. */
 void pool_leave(struct pool *p);
 void pool_count_connection(struct pool *p);
 /* A byte came, of a header too. */

@@ -28,7 +28,7 @@ static char *shown(const struct kube_config *c)
         {"cert", c->cert_pem},   {"cert_file", c->cert_file},
         {"key", c->key_pem},     {"key_file", c->key_file},
         {"token", c->token},     {"token_file", c->token_file},
-        {"proxy", c->proxy_url},
+        {"proxy", c->proxy_url}, {"extension", c->exec_extension},
     };
     for (size_t i = 0; i < N_ROWS(fields); i++) {
         if (fields[i].value != NULL) {
@@ -77,6 +77,10 @@ TEST(good_ones)
              USER("client-certificate: /x/c.crt, client-key: c.key, tokenFile: t"),
          "server=https://h:6443 context=c name=kube ca_file=/home/u/.kube/pki/ca.crt "
          "cert_file=/x/c.crt key_file=/home/u/.kube/c.key token_file=/home/u/.kube/t checked"},
+        {"padding and white space", NULL,
+         CONTEXT CLUSTER("certificate-authority-data: \" LS0t\\nLS1CRUdJTiBYLS0tLS0KYQ==\\n\"")
+             USER(""),
+         "server=https://h:6443 context=c ca=-----BEGIN X-----\na checked"},
         {"data wins over a file", NULL,
          CONTEXT CLUSTER("certificate-authority: x, certificate-authority-data: " PEM_BASE64)
              USER(""),
@@ -109,10 +113,13 @@ TEST(good_ones)
          CONTEXT CLUSTER("") USER("as: '', as-groups: [], as-uid: null, as-user-extra: {}"),
          "server=https://h:6443 context=c checked"},
         {"a plugin of PATH", NULL,
-         CONTEXT CLUSTER("") USER("exec: {apiVersion: " V1BETA1 ", command: aws, args: [a, 'b c'], "
-                                  "env: [{name: X, value: Y1}, {name: E, value: ''}], installHint: "
-                                  "h, provideClusterInfo: true}"),
-         "server=https://h:6443 context=c [aws] [a] [b c] {X=Y1} {E=} mode=0 cluster hint checked"},
+         CONTEXT CLUSTER("extensions: [{name: client.authentication.k8s.io/exec, extension: {a: "
+                         "[1]}}]")
+             USER("exec: {apiVersion: " V1BETA1 ", command: aws, args: [a, 'b c'], "
+                  "env: [{name: X, value: Y1}, {name: E, value: ''}], installHint: "
+                  "h, provideClusterInfo: true}"),
+         "server=https://h:6443 context=c extension={\"a\":[1]} [aws] [a] [b c] {X=Y1} {E=} mode=0 "
+         "cluster hint checked"},
         {"a plugin beside the kubeconfig", NULL,
          CONTEXT CLUSTER("")
              USER("exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: "
@@ -166,6 +173,10 @@ TEST(wrong_ones)
         {"bad base64", CONTEXT CLUSTER("certificate-authority-data: '!!'"),
          "certificate-authority-data must be PEM text in base64"},
         {"base64 of something else", CONTEXT CLUSTER("certificate-authority-data: AAAA"),
+         "must be PEM text"},
+        {"base64 of a NUL", CONTEXT CLUSTER("certificate-authority-data: LS0tLS1CRUdJTiAA"),
+         "must be PEM text"},
+        {"base64 of nothing", CONTEXT CLUSTER("certificate-authority-data: '='"),
          "must be PEM text"},
         {"base64 cut", CONTEXT CLUSTER("certificate-authority-data: " PEM_BASE64 "A"),
          "must be PEM text"},

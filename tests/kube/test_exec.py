@@ -165,6 +165,34 @@ def slow(t):
     t.ok(time.monotonic() - started < 400, "nobody waits for a plugin that hangs")
 
 
+def late_words(t):
+    """What its children say after its end counts, and their end is the end; for two seconds at most."""
+    rows = [("output", f"(sleep 0.1; {answer(token='t').strip()}) 2>&- &\n", (0, False, True)),
+            ("standard error", "(sleep 0.1; echo late >&2) >&- &\nexit 3\n", (-5, True, True))]
+    for name, script, wanted in rows:
+        results = []
+        while wanted not in results and len(results) < 5:   # the machine may be slow
+            with Scene(t, f"late words, {name}", script) as s:
+                s.fake.on("GET", "/x", obj(200, {}))
+                started = time.monotonic()
+                got = s.probe.ask("get", path="/x")
+                results.append((got.get("r"), "code 3: late" in got.get("error", ""), time.monotonic() - started < 2))
+        t.ok(wanted in results, f"late words, {name}: waited for, no longer", results)
+
+
+def group(t):
+    """A plugin that is stopped may say goodbye; what it has started goes with it."""
+    script = ("trap '' TERM\nsleep 100 >/dev/null 2>&1 &\necho $! > \"$RUNS.pid\"\ntrap 'touch \"$RUNS.term\"; exit 1' TERM\n"
+              "head -c 10000000 /dev/zero\nwait\n")
+    with Scene(t, "a plugin with a child", script) as s:
+        s.match("printed more than", s.probe.ask("get", path="/x").get("error", ""), "is stopped")
+        command = pathlib.Path("/proc", (s.folder / "runs.pid").read_text().strip(), "cmdline")
+        deadline = time.monotonic() + 20
+        while (is_there := command.exists() and command.read_text() != "") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        s.equal((True, False), ((s.folder / "runs.term").exists(), is_there), "it was told; its child, which does not listen, is gone")
+
+
 def failing(t):
     secret = "ey-secret"
     rows = [
@@ -258,7 +286,8 @@ def providers(t):
 
 def main():
     t = tap.Tap()
-    for test in (good, open_connections, cluster_info, refused, expired, slow, failing, certificates, providers):
+    for test in (good, open_connections, cluster_info, refused, expired, slow, late_words, group, failing, certificates,
+                 providers):
         test(t)
     return t.done()
 

@@ -399,6 +399,19 @@ TEST(dates_by_the_servers_clock)
     }
 }
 
+/* A Date of whole seconds, and its way here: less than 2.5 s is no difference. */
+TEST(a_small_difference_is_none)
+{
+    static const int64_t rows[][2] = {{-2500, -2500}, {-2499, 0}, {2499, 0}, {2500, 2500}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct server s = {.date_ms = UNIX_MS + rows[i][0]};
+        struct member a = member_new("a");
+        assert_true(turn(&a, &s));
+        assert_int_equal(kube_lease_skew_ms(a.lease), rows[i][1]);
+        end(&s, &a, NULL);
+    }
+}
+
 static const char *holder_on(const struct server *s)
 {
     return json_string_value(json_object_get(json_object_get(s->lease, "spec"), "holderIdentity"));

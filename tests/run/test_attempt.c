@@ -95,6 +95,17 @@ TEST(an_attempt_is_stored_with_its_own_replicas)
     }
 }
 
+/* While its outputs were packed, another cause may have been found. */
+TEST(the_last_verdict_counts)
+{
+    struct attempt_row row = {0};
+    attempt_set_verdict(&row, &(struct action){.save.error = "first"}); /* must not leak */
+    attempt_set_verdict(&row, &(struct action){.save.error = "second"});
+    assert_string_equal(row.error, "second");
+    attempt_set_verdict(&row, &(struct action){0});
+    assert_null(row.error);
+}
+
 /* Asked one after another, the logs of a gang would be read one after another. */
 TEST(all_outputs_are_asked_for_and_waited_for)
 {

@@ -9,6 +9,7 @@
 #include "tests/test.h"
 #include "base/buf.h"
 #include "run/attempt_packer.h"
+#include "run/reconcile_pass.h"
 
 /* ---- a store that packs when the test says so, and a launcher with logs ---- */
 
@@ -168,7 +169,7 @@ TEST(several_at_once)
     attempt_packer_drop(w.packer, &second);
     assert_true(attempt_packer_has(w.packer, &first));
     start(&w, &second); /* it packs yet when all is freed */
-    attempt_packer_free(w.packer);
+    reconcile_pass_done(&(struct reconcile_pass){.packer = w.packer});
     w.packer = NULL;
     (void)sem_post(&fake.may_pack);
     world_close(&w);

@@ -73,6 +73,17 @@ TEST(steps_and_a_summary)
     free(end.summary_line);
 }
 
+/* The view shows one process. */
+TEST(steps_of_the_first_rank)
+{
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("paddle-fluid");
+    struct steps steps = {0};
+    _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &steps);
+    feed(l, "[rank1]: Pass = 0, Iters = 0, Loss = 3.5, Accuracy = 0.1, Speed = 16.00 img/s\n", 0);
+    feed(l, "[rank0]: Pass = 0, Iters = 0, Loss = 3.5, Accuracy = 0.1, Speed = 16.00 img/s\n", 0);
+    assert_int_equal(steps.n, 1);
+}
+
 /* Steps whose time is that between lines. */
 TEST(steps_by_time_stamps)
 {
