@@ -219,6 +219,7 @@ static void arm(struct kube_client *c)
         return;
     }
     const int64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
+    uv_update_time(c->loop); /* timers count from the loop's cached time */
     (void)uv_timer_start(&c->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
                          0); /* fails only for a closing handle */
 }

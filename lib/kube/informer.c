@@ -70,14 +70,15 @@ static void on_end(void *ctx, int r, const struct kube_response *res, const stru
 static const struct kube_stream_ops watch_ops = {
     .on_open = on_open, .on_data = on_data, .on_end = on_end};
 
-/* A timer that comes too early, or is not wanted any more, finds nothing to do. */
 static void wait_until(struct kube_informer *i, int64_t deadline_ns)
 {
     if (deadline_ns == INT64_MAX) {
+        (void)uv_timer_stop(&i->timer); /* cannot fail */
         return;
     }
     const int64_t now_ns = now();
     const int64_t wait_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    uv_update_time(kube_client_loop(i->client)); /* timers count from the loop's cached time */
     (void)uv_timer_start(&i->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
                          0); /* fails only for a closing handle */
 }
