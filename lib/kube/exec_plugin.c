@@ -168,6 +168,7 @@ static void stop_it(struct kube_plugin *p, int signal)
     send_signal(p, signal);
     p->is_term_sent = true;
     start_timer(p, TERM_MS);
+    end_if_complete(p);
 }
 
 static void on_timer(uv_timer_t *timer)
