@@ -93,14 +93,15 @@ static void put_reason(struct sheet *s, const struct predictions *p, const struc
 
 static void sheet_predictions(struct sheet *s, const struct predictions *p)
 {
-    struct table *t = table_new();
     if (s->form == SHEET_JSON) {
         s->document = JSON_OBJECT_OF(
             {"apiVersion", json_string("benchd.io/v1alpha1")},
             {"kind", json_string("BenchmarkForecast")}, {"run", json_string(p->result->def->name)},
             {"predictions",
              JSON_ARRAY_OF(vec_each (const struct forecast, f, &p->list), forecast_to_json(f))});
+        return;
     }
+    struct table *t = table_new();
     vec_each (const struct forecast, f, &p->list) {
         put_row(t, p, f);
     }

@@ -71,11 +71,7 @@ static const struct benchmark {
     {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, UNIT_SAMPLES, {GOAL_ACCURACY, 0.80275}},
     {"gnn", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
     {"rgat", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
-    {"bert",
-     UNIT_OF_EPOCHS,
-     1,
-     UNIT_SEQUENCES,
-     {GOAL_ACCURACY, 0.72}}, /* epoch_num counts sequences */
+    {"bert", UNIT_OF_EPOCHS, 1 /* a sequence */, UNIT_SEQUENCES, {GOAL_ACCURACY, 0.72}},
     {"gpt3", UNIT_OF_TOKENS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 2.69}},
     {"stable_diffusion", UNIT_OF_STEPS, NAN, UNIT_IMAGES, {GOAL_NONE}},
     {"unet3d", UNIT_OF_BLOCKS, NAN, UNIT_IMAGES, {GOAL_ACCURACY, 0.908}},

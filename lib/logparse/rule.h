@@ -52,7 +52,7 @@ struct log_line_rule {
     bool roles[ROLE_COUNT];
     enum summary_unit unit;
     double
-        sequence; /* tokens of one, where the log counts tokens and the unit is sequences; else 1 */
+        sequence; /* tokens of one, where the unit is sequences and the log counts tokens; or 1 */
     double each;  /* units that a line stands for when it does not say; 0: unknown */
     struct log_skip skip;
     char *text;                  /* of the pattern, as it was written; owned */

@@ -3,11 +3,13 @@
 
   noise.py BENCHCTL RATES [--points K] [--seed S]
 
-RATES is what reread.py printed, of any rounds. For each number of trials n two runs are made of their throughputs, with K points
-each, and compared: n trials of an entry with n others of it, drawn without replacement where it has 2 n, else with. Further points
-have the second side 1% and 5% slower. It prints how many points are named by their own test (Welch's p at most 0.01, no
-threshold), and how many intervals of n trials, drawn with replacement, hold the middle of all trials of their entry; beside it the
-same of entries with normal logarithms, which shows what drawing from ten trials does by itself."""
+RATES is what reread.py printed, of any rounds. For each number of trials n, benchctl imports their throughputs as two runs with K
+points each, and compares them. A point has n trials of an entry on one side and n others of it on the other side; they are drawn
+without replacement if the entry has 2 n trials. In K more points the other side is 1% slower, in K more 5%. Printed is how many
+points their own test names (Welch's p is at most 0.01; there is no threshold).
+
+Then it draws n trials with replacement and prints how many of their intervals hold the middle of the entry. It does the same with
+entries that have normal logarithms: that shows what drawing from ten trials costs by itself."""
 
 import argparse
 import json
@@ -24,6 +26,7 @@ SHIFTS = (1, 0.99, 0.95)
 # t(0.995, df)
 CRITICAL = dict(enumerate((63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
                            2.921, 2.898, 2.878), 1))
+
 
 def entries_of(path):
     entries = {}

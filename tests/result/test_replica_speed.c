@@ -128,7 +128,7 @@ TEST(servers_are_compared_with_servers)
     assert_int_equal(r->slow.items[0].replica->row->id.index, 2);
 }
 
-/* Rows of an index that the point does not have are nobody's. */
+/* A row with an index that the point does not have belongs to no replica. */
 TEST(an_index_beyond_the_point)
 {
     _cleanup_(fixture_done) struct fixture f;

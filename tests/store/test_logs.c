@@ -169,7 +169,7 @@ TEST(test_a_long_log_has_a_row)
     assert_int_equal(count_rows(&f, "SELECT count(*) FROM log"), 4); /* the last two share one */
 }
 
-/* Rows of the same length are told apart, whichever was read before. */
+/* Two logs of the same length keep their own text, in both orders of reading. */
 TEST(test_logs_of_one_length)
 {
     _cleanup_(fixture_done) struct fixture f;

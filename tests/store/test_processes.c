@@ -90,7 +90,7 @@ TEST(test_nobody_writes_between_a_read_and_its_write)
 
 /* The same of the lock of a folder where a file is to be made: another process makes it first. */
 static struct fixture made; /* its store is copied */
-static char *copy_sql;      /* NULL: nobody makes one */
+static char *copy_sql;      /* NULL: no other process makes a file */
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation)
