@@ -30,6 +30,7 @@ void summary_done(struct summary *s)
     free(s->source.rule);
     free(s->source.method);
     free(s->environment_digest);
+    metrics_done(&s->metrics);
     s->source.rule = s->source.method = s->environment_digest = NULL;
 }
 
@@ -146,6 +147,8 @@ static json_t *member_to_json(const struct record_member *m, const void *at)
         return object_of(m->members, at);
     case MEMBER_EVALUATIONS:
         return evaluations_to_json(*(struct evaluations *const *)at);
+    case MEMBER_METRICS:
+        return metrics_to_json(at);
     case MEMBER_SERIES:
         return NULL;
     }
@@ -223,8 +226,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     const size_t max = json_object_get(evaluations, "loss_ppm") != NULL ? SUMMARY_MAX_SERIES_LOSSES
                        : is_long ? SUMMARY_MAX_SERIES_EVALUATED
                                  : SERIES_MAX;
+    const size_t n_max = s->metrics.list.len > 0 ? max / 2 : max;
     if (n != 0) {
-        json_object_set_new(o, "series", series_to_json(step_ns, n, max));
+        json_object_set_new(o, "series", series_to_json(step_ns, n, n_max));
     }
     size_t before = out->len;
     write_line(out, o);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "core/evaluations.h"
 #include "core/exchange_kind.h"
+#include "core/metric_set.h"
 #include "core/role.h"
 
 enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };
@@ -146,6 +147,7 @@ struct summary {
     double *series_us; /* owned; NULL if n_series is 0 */
     struct summary_source source;
     struct evaluations *evaluations; /* owned; NULL: none */
+    struct metrics metrics;          /* owned */
     struct summary_last last;
     struct summary_staleness staleness;
     struct summary_late late;
@@ -184,8 +186,8 @@ void record_write_step(struct buf *out, const struct record_who *who,
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
 /* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500 or 250 next to
- * evaluations, become means of k. The series_ members of `s` are not looked at. At most 4,096 bytes
- * with the newline, always. */
+ * evaluations, and half of that next to metrics, become means of k. The series_ members of `s` are
+ * not looked at. At most 4,096 bytes with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
 /* The line of a summary with another noise, without a line end. Owned. NULL: the

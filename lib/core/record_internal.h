@@ -22,6 +22,7 @@ enum member_kind {
     MEMBER_TREE,   /* an object of any content, owned */
     MEMBER_OBJECT, /* of `members`; not written while it is empty */
     MEMBER_EVALUATIONS,
+    MEMBER_METRICS,
     MEMBER_SERIES, /* of a summary; record_write_summary has the steps */
 };
 

@@ -168,6 +168,7 @@ static const struct record_member summary[] = {
     {"environment_digest", MEMBER_DIGEST, false, AT(summary, environment_digest)},
     {"log", MEMBER_OBJECT, false, AT(summary, source), IF(summary, source.rule), .members = &source_members},
     {"evaluations", MEMBER_EVALUATIONS, false, AT(summary, evaluations), IF(summary, evaluations)},
+    {"metrics", MEMBER_METRICS, false, AT(summary, metrics), IF(summary, metrics.list.len)},
     {"last", MEMBER_OBJECT, false, AT(summary, last), IF(summary, last.steps), .members = &last_members},
     {"staleness", MEMBER_OBJECT, false, AT(summary, staleness), IF(summary, staleness.slices), .members = &staleness_members},
     {"late", MEMBER_OBJECT, false, AT(summary, late), IF(summary, late.slices), .members = &late_members},

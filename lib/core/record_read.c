@@ -171,6 +171,7 @@ static int read_object(const json_t *v, const struct record_member *m, void *at,
     }
     const int r = m->kind == MEMBER_OBJECT        ? read_members(v, m->members, at, err)
                   : m->kind == MEMBER_EVALUATIONS ? read_evaluations(v, at, err)
+                  : m->kind == MEMBER_METRICS     ? metrics_from_json(v, METRICS_MAX, at, err)
                                                   : read_series(v, at, err);
     return r < 0 ? err_wrap(err, r, "'%s'", m->key) : 0;
 }
@@ -206,6 +207,7 @@ static int read_member(const json_t *v, const struct record_member *m, void *at,
     case MEMBER_TREE:
     case MEMBER_OBJECT:
     case MEMBER_EVALUATIONS:
+    case MEMBER_METRICS:
     case MEMBER_SERIES:
         return read_object(v, m, at, err);
     }

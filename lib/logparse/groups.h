@@ -32,11 +32,20 @@ enum log_group {
     LOG_WAIT_S,
     LOG_UPDATE_S,
     LOG_RECEIVE_S,
+    LOG_TFLOPS,       /* TFLOP/s of one device, as the program computes it */
+    LOG_MFU,          /* model FLOPs utilization, 0 to 1, the same way */
+    LOG_MFU_PERCENT,  /* 0 to 100 */
+    LOG_ENERGY_J,     /* of one device in one step */
+    LOG_POWER_W,      /* of one device */
+    LOG_EVALUATION_S, /* that an evaluation took */
+    LOG_EVALUATION_MS,
+    LOG_CHECKPOINT_S, /* that saving a checkpoint took */
+    LOG_CHECKPOINT_MS,
     LOG_STAMP,   /* date and time of the line, as text */
     LOG_UNIX_S,  /* the same in seconds since 1970 */
     LOG_UNIX_MS, /* the same in milliseconds */
 };
-#define LOG_GROUP_COUNT 28
+#define LOG_GROUP_COUNT 37
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 bool log_group_is_count(enum log_group group);             /* a whole number */

@@ -239,6 +239,7 @@ struct reading {
     double of_unit;         /* samples of one that the benchmark counts; NaN: unknown */
     struct training training;
     double seen, steps, seconds, before; /* of step times: the last is a position */
+    double evaluating_ms;                /* since when; NaN: it does not evaluate */
     struct losses losses;
     struct positions positions[KEY_COUNT]; /* by the key of the events that have them */
 };
@@ -289,6 +290,7 @@ static struct reading reading_of(const struct mllog *m)
         .benchmark = b == NULL ? &other : b,
         .batch = batch >= 1 ? batch : NAN,
         .sequence = sequence >= 1 ? sequence : NAN,
+        .evaluating_ms = NAN,
         .losses = {.at = NAN},
     };
     r.of_unit = samples_of_unit(m, &r);
@@ -353,6 +355,17 @@ static void put_rate(struct reading *r, struct mllog_result *ret)
     }
 }
 
+/* From each start to the stop after it. */
+static void add_evaluation(struct reading *r, const struct event *e, double *evaluation_s)
+{
+    if (e->key == EVAL_START) {
+        r->evaluating_ms = isnan(r->evaluating_ms) ? e->unix_ms : r->evaluating_ms;
+    } else if (e->key == EVAL_STOP && !isnan(r->evaluating_ms)) {
+        *evaluation_s = fmax(*evaluation_s, 0) + (e->unix_ms - r->evaluating_ms) / 1e3;
+        r->evaluating_ms = NAN;
+    }
+}
+
 static void take(struct reading *r, const struct event *e, double t_s, struct mllog_result *ret)
 {
     const double at = position_of(r, e);
@@ -366,6 +379,7 @@ static void take(struct reading *r, const struct event *e, double t_s, struct ml
         ret->accuracy_last = r->benchmark->goal.kind == GOAL_ACCURACY ? e->value : NAN;
         (void)evaluations_add(&ret->evaluations, t_s, ret->accuracy_last, loss); /* if in range */
     }
+    add_evaluation(r, e, &ret->evaluation_s);
     train(&r->training, e);
     if (!isnan(at)) {
         add_position(&r->positions[e->key], trained_ms(&r->training, e->unix_ms), at);
@@ -392,6 +406,7 @@ void mllog_conclude(struct mllog *m, struct mllog_result *ret)
         .goal = r.benchmark->goal,
         .seconds = NAN,
         .has_evaluation = first_of(m, EVAL_START) != NULL,
+        .evaluation_s = NAN,
         .accuracy_last = NAN,
         .status = stop == NULL ? NULL : stop->text,
     };

@@ -36,6 +36,7 @@ struct mllog_result {
     double seconds;      /* that it was measured over; NaN for losses */
     size_t n;            /* steps, pairs of losses or positions that it follows from */
     bool has_evaluation; /* false: evaluations, if any, have no events */
+    double evaluation_s; /* that all of them took; NaN: unknown */
     struct evaluations evaluations;
     struct goal goal;     /* that MLPerf sets for the benchmark; of two none */
     double accuracy_last; /* NaN: unknown */

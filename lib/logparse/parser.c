@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "logparse/lines.h"
+#include "logparse/log_metrics.h"
 #include "logparse/miss.h"
 #include "logparse/tally.h"
 
@@ -46,6 +47,7 @@ struct log_parser {
     bool needs_batch;      /* some line had a time but no batch size to go with it */
     double loss_first, loss_last, accuracy_last;
     struct evaluations evaluations;
+    struct log_metrics metrics;
     struct log_tally clock; /* of the lines of one process; it begins with training */
     bool is_stamped;        /* the clock is that of time stamps in lines, not of their arrival */
     bool has_elapsed;       /* lines say themselves how long training has gone on */
@@ -282,7 +284,7 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     }
     f->step_s = line->kind == LOG_KIND_STEP ? own_step_s(v, f->rate, unit) : NAN;
     if (f->is_warmup) {
-        log_tally_skip(t, f->t_ns);
+        log_tally_skip(t, f);
         p->n_warmup++;
     } else {
         log_tally_add(t, line, f);
@@ -319,6 +321,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .loss = v.number[LOG_LOSS],
         .accuracy = accuracy_of(&v),
         .phase_s = &v.number[LOG_DATA_S],
+        .paused_s = log_metrics_paused_s(&p->metrics),
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
     };
     const enum log_kind kind = p->params.rule->lines.items[index].kind;
@@ -332,6 +335,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     if (!is_info) {
         take_figure(p, index, &v, &f);
     }
+    log_metrics_add(&p->metrics, &v, &f);
     keep_quality(p, &f);
     keep_evaluation(p, kind, &v, &f);
     if (p->params.on_figure != NULL) {
@@ -505,6 +509,7 @@ static void complete(const struct log_parser *p, const struct evaluations *evalu
         .is_job = r->line->scope != LOG_SCOPE_REPLICA,
         .accuracy_last = p->mllog == NULL ? p->accuracy_last : p->mlperf.accuracy_last,
     };
+    log_metrics_put(&p->metrics, &s->metrics);
     if (evaluations->n > 0) {
         s->evaluations = xnew(struct evaluations);
         *s->evaluations = *evaluations;
@@ -539,6 +544,7 @@ static int mlperf_result(const struct log_parser *p, struct log_result *ret)
     (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds); /* there are no phases */
     complete(p, &m->evaluations, mlperf_method(m), ret);
     ret->summary.source.unit = m->unit;
+    metrics_set(&ret->summary.metrics, "evaluation_s", m->evaluation_s);
     return 0;
 }
 

@@ -64,11 +64,17 @@ static void count(struct log_tally *t)
     t->steps_seen += t->steps_ahead;
 }
 
-void log_tally_skip(struct log_tally *t, int64_t now_ns)
+static void begin(struct log_tally *t, const struct log_figure *f)
+{
+    t->has_first = true;
+    t->first_ns = t->last_ns = f->t_ns;
+    t->first_paused_s = t->last_paused_s = f->paused_s;
+}
+
+void log_tally_skip(struct log_tally *t, const struct log_figure *f)
 {
     count(t);
-    t->has_first = true;
-    t->first_ns = t->last_ns = now_ns;
+    begin(t, f);
 }
 
 /* Half of what is kept goes, evenly, and half as many come from now on. */
@@ -134,13 +140,13 @@ static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
                         const struct log_figure *f)
 {
     if (!t->has_first) {
-        t->has_first = true;
-        t->first_ns = t->last_ns = f->t_ns;
+        begin(t, f);
         return;
     }
-    const double s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
+    const double s = (double)(f->t_ns - t->last_ns) / NS_PER_S - (f->paused_s - t->last_paused_s);
     t->stamped_units += f->units;
     t->last_ns = f->t_ns;
+    t->last_paused_s = f->paused_s;
     t->steps += f->steps;
     t->units += f->units;
     if (s > 0) {
@@ -188,13 +194,14 @@ double log_median(const double *values, size_t n)
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)
 {
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
-    if (t->n == 0 || (is_stamped && t->last_ns <= t->first_ns)) {
+    const double s =
+        (double)(t->last_ns - t->first_ns) / NS_PER_S - (t->last_paused_s - t->first_paused_s);
+    if (t->n == 0 || (is_stamped && !(s > 0))) {
         return NAN;
     }
     switch (line->aggregate) {
     case LOG_MEAN:
-        return is_stamped ? t->stamped_units / ((double)(t->last_ns - t->first_ns) / NS_PER_S)
-                          : t->weight / t->weighted_s;
+        return is_stamped ? t->stamped_units / s : t->weight / t->weighted_s;
     case LOG_MEDIAN:
         return log_median(t->rates.items, t->rates.len);
     case LOG_LAST:

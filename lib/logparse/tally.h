@@ -33,6 +33,7 @@ struct log_tally {
     VEC(double) rates; /* Median */
     uint64_t stride;   /* of the measured lines, every stride-th is in rates */
     int64_t first_ns, last_ns;
+    double first_paused_s, last_paused_s; /* as log_figure.paused_s */
     bool has_first;
     double stamped_units; /* between first_ns and last_ns; NaN: unknown */
     VEC(int64_t) step_ns;
@@ -48,8 +49,8 @@ int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp);
 /* Whether the next line still is of the warm-up. `now_ns`: of that line. */
 bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns);
 /* Counts a line of the warm-up, or a measured one. Where time stamps count, the measured time
- * begins with the last line of the warm-up. */
-void log_tally_skip(struct log_tally *t, int64_t now_ns);
+ * begins with the last line of the warm-up, and evaluations and checkpoints are no part of it. */
+void log_tally_skip(struct log_tally *t, const struct log_figure *f);
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f);
 /* Units/s; NaN: no line, or no time between lines. */

@@ -21,7 +21,7 @@ static bool is_good(enum log_group group, double v)
         const double least = group == LOG_STEPS || group == LOG_BATCH || group == LOG_SAMPLES;
         return v >= least && v <= COUNT_MAX && floor(v) == v;
     }
-    if (group >= LOG_ELAPSED_S && group <= LOG_RECEIVE_S) {
+    if (group >= LOG_ELAPSED_S && group <= LOG_CHECKPOINT_MS) {
         return isfinite(v) && v >= 0;
     }
     return !isinf(v); /* a loss, an accuracy, a date */

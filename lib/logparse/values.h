@@ -29,6 +29,7 @@ struct log_figure { /* of one line; what it does not say is NaN */
     double batch;  /* samples of a step */
     double loss, accuracy;
     const double *phase_s; /* PHASE_COUNT of them; borrowed */
+    double paused_s;       /* evaluations and checkpoints since the log began */
     int64_t t_ns;          /* the line's time stamp, or that of its arrival */
 };
 

@@ -61,6 +61,14 @@ struct table *layout_baselines(const struct layout *l);
 struct table *layout_accuracy(const struct layout *l);
 void layout_accuracy_caption(const struct layout *l, struct buf *out);
 
+/* All in metrics_sheet.c. One row per swept point, with the median of each metric; NULL: no trial
+ * has one. The names of all points' metrics, borrowed; and one of a point, unknown where it has
+ * none. */
+struct table *layout_metrics(const struct layout *l);
+#define LAYOUT_METRICS_CAPTION "Other figures, as medians over the trials"
+void metric_names_add(struct words_names *names, const struct result *r);
+const struct figure *metric_of_point(const struct point_result *p, const char *name);
+
 /* By node, all in nodes_sheet.c: one row a node, NULL if none is known; how times are compared; and
  * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is;
  * NULL: its index alone. */

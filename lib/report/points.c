@@ -112,14 +112,20 @@ static void put_points(struct sheet *s, const struct layout *l)
     }
 }
 
-static void put_accuracy(struct sheet *s, const struct layout *l)
+static void put_other_figures(struct sheet *s, const struct layout *l)
 {
-    struct table *t = layout_accuracy(l);
-    if (t != NULL) {
-        const size_t n_heads = l->words.names.len + (l->words.systems ? 1 : 0);
-        struct buf caption = BUF_INIT;
+    struct table *accuracy = layout_accuracy(l), *metrics = layout_metrics(l);
+    const size_t n_heads =
+        layout_has_words(l) ? l->words.names.len + (l->words.systems ? 1 : 0) : 1;
+    struct buf caption = BUF_INIT;
+    if (accuracy != NULL) {
         layout_accuracy_caption(l, &caption);
-        sheet_table(s, &caption, t, n_heads == 0 ? 1 : n_heads);
+        sheet_table(s, &caption, accuracy, n_heads);
+    }
+    if (metrics != NULL) {
+        caption = BUF_INIT;
+        buf_puts(&caption, LAYOUT_METRICS_CAPTION);
+        sheet_table(s, &caption, metrics, n_heads);
     }
 }
 
@@ -146,7 +152,7 @@ static void put_people(struct sheet *s, const struct result *r)
     put_scaling(s, &l);
     put_grid(s, &l);
     put_points(s, &l);
-    put_accuracy(s, &l);
+    put_other_figures(s, &l);
     sheet_notes(s, &l);
 }
 
@@ -178,7 +184,7 @@ static void put_figures(struct sheet *s, const struct point_result *p)
 }
 
 static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
-                    const struct point_result *p)
+                    const struct words_names *metrics, const struct point_result *p)
 {
     const struct run_def *def = r->def;
     const struct point_result *base = result_baseline(r, p);
@@ -210,6 +216,10 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     if (def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0) {
         put_accuracy_cells(s, def->spec, p);
     }
+    for (size_t i = 0; i < metrics->len; i++) {
+        _cleanup_(freep) char *column = xasprintf("metric_%s", metrics->items[i]);
+        sheet_estimate(s, column, &metric_of_point(p, metrics->items[i])->estimate);
+    }
     sheet_end_row(s);
 }
 
@@ -218,12 +228,14 @@ void sheet_points(struct sheet *s, const struct result *r)
     if (s->form == SHEET_JSON) {
         s->document = result_to_json(r);
     } else if (s->form == SHEET_CSV) {
-        struct words_names names = {0};
+        struct words_names names = {0}, metrics = {0};
         sheet_names_add(&names, r);
+        metric_names_add(&metrics, r);
         result_each_point (p, r) {
-            put_row(s, r, &names, p);
+            put_row(s, r, &names, &metrics, p);
         }
         vec_done(&names);
+        vec_done(&metrics);
     } else {
         put_people(s, r);
     }

@@ -351,6 +351,8 @@ static void put_points(struct sheet *s, const struct layout *l)
 static void put_tables(struct sheet *s, const struct layout *l)
 {
     struct table *baselines = layout_baselines(l), *accuracy = layout_accuracy(l);
+    struct table *metrics = layout_metrics(l);
+    struct buf caption = BUF_INIT;
     sheet_open(s, SHEET_PLAIN, NULL);
     put_grid(s, l);
     put_points(s, l);
@@ -359,9 +361,13 @@ static void put_tables(struct sheet *s, const struct layout *l)
         sheet_table(s, NULL, baselines, 1);
     }
     if (accuracy != NULL) {
-        struct buf caption = BUF_INIT;
         layout_accuracy_caption(l, &caption);
         sheet_table(s, &caption, accuracy, 1);
+    }
+    if (metrics != NULL) {
+        caption = BUF_INIT;
+        buf_puts(&caption, LAYOUT_METRICS_CAPTION);
+        sheet_table(s, &caption, metrics, 1);
     }
     sheet_close(s);
 }

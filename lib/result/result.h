@@ -69,12 +69,19 @@ struct trial_result {
     struct step_series steps; /* of its first trainer or worker; owned */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
     double cpus;         /* limits of its replicas, if it succeeded; NaN: not known */
+    struct metrics metrics; /* means over the leading replicas that say them; owned */
     /* Of the first trainer, worker or launcher that has evaluations; only if the
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
     struct accuracy_after after;
     uint32_t evaluations_k;    /* every k-th evaluation is known; 0: none is */
     uint32_t evaluations_from; /* the replica's index */
+};
+
+/* A metric of a point: known if every succeeded trial has it. */
+struct point_metric {
+    const char *name; /* borrowed from a trial */
+    struct figure figure;
 };
 
 /* Where the step times of a point settle (warmup.h). */
@@ -103,6 +110,7 @@ struct point_result {
     size_t n_reached, n_after;             /* succeeded trials that have these figures */
     double cpus;                           /* of all replicas (result_build.c); NaN: not known */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
+    VEC(struct point_metric) metrics;      /* those that a succeeded trial has */
     struct trial_result *trials;           /* by trial; owned */
     /* n_trials: those that there are to be, fewer than `repeats` where a stop
      * rule has enough of them */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
@@ -79,6 +80,33 @@ static void take_values(struct point_result *p, double *values)
     p->throughput = (struct figure){.unit = unit, .scope = scope_job};
 }
 
+/* The estimate over the succeeded trials that have it; `values` has room for all of them. */
+static struct estimate metric_estimate(const struct point_result *p, const char *name,
+                                       double *values)
+{
+    size_t n = 0;
+    point_each_trial (t, p) {
+        const double value = t->phase == TRIAL_SUCCEEDED ? metrics_get(&t->metrics, name) : NAN;
+        values[n] = value;
+        n += !isnan(value);
+    }
+    return n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
+}
+
+static void take_metrics(struct point_result *p)
+{
+    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
+    point_each_trial (t, p) {
+        for (size_t i = 0; t->phase == TRIAL_SUCCEEDED && i < t->metrics.list.len; i++) {
+            const char *name = t->metrics.list.items[i].name;
+            if (!vec_any(&p->metrics, it, str_eq(it->name, name))) {
+                *vec_push(&p->metrics) = (struct point_metric){
+                    name, {metric_estimate(p, name, values), metric_unit(name), scope_job, 0}};
+            }
+        }
+    }
+}
+
 /* Of some trials only it would be the figure of the quick ones. An accuracy has no more than 1. */
 static void take_accuracies(struct point_result *p)
 {
@@ -138,6 +166,7 @@ void result_conclude_point(struct result *r, uint32_t point)
     p->throughput.estimate = estimate_of(p, spec, values);
     p->cpus = cpus_of(r->def, p);
     take_accuracies(p);
+    take_metrics(p);
 }
 
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
@@ -365,6 +394,7 @@ void result_free(struct result *r)
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         free_each(r->points[i].trials, r->points[i].n_trials, trial_done);
         machines_done(&r->points[i].machines);
+        vec_done(&r->points[i].metrics);
     }
     free(r->points);
     vec_done(&r->thresholds);

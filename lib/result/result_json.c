@@ -64,6 +64,16 @@ static json_t *known_count(const struct summary *s, uint64_t n)
     return s->source.rule != NULL ? json_null() : json_count(n);
 }
 
+/* Of a point; NULL without any. */
+static json_t *metrics_of(const struct point_result *p)
+{
+    json_t *o = p->metrics.len == 0 ? NULL : json_object();
+    vec_each (const struct point_metric, m, &p->metrics) {
+        json_object_set_new(o, m->name, figure_to_json(&m->figure));
+    }
+    return o;
+}
+
 static json_t *summary_to_json(const struct summary *s)
 {
     json_t *phases = json_object();
@@ -169,7 +179,7 @@ static json_t *trial_to_json(const struct trial_result *t, const struct spec *sp
                                {"error", json_text_or_null(t->error)});
     put_trial_accuracy(o, t, spec);
     JSON_ADD(o, {"othersShare", isnan(t->others_share) ? NULL : json_real(t->others_share)},
-             {"details", lines_to_json(t->details)},
+             {"metrics", metrics_to_json(&t->metrics)}, {"details", lines_to_json(t->details)},
              {"replicas", JSON_OBJECT_OF({"counts", counts_to_json(counts)},
                                          {"items", JSON_ARRAY_OF(trial_each_replica (r, t),
                                                                  replica_to_json(r))})});
@@ -242,7 +252,8 @@ json_t *result_point_to_json(const struct result *r, uint32_t i)
              {"trials", JSON_ARRAY_OF(point_each_trial (t, p), trial_to_json(t, r->def->spec))},
              {"pods", json_count(point_pods(point))}, {"cpus", json_number_or_null(p->cpus)},
              {"efficiencyPerPod", figure_to_json(&p->efficiency_per_pod)},
-             {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)});
+             {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)},
+             {"metrics", metrics_of(p)});
     put_point_accuracy(o, p, r->def->spec);
     return o;
 }

@@ -20,6 +20,7 @@ void trial_figures_done(struct trial_figures *f)
 {
     trial_done(&f->trial);
     free(f->machines);
+    free(f->metrics);
     buf_done(&f->replicas);
 }
 
@@ -172,6 +173,8 @@ bool trial_figures_make(const struct attempt_row *row, const struct trial_terms 
     f.seconds = seconds_of(t, terms->leading);
     put_replicas(t, &machines, &f.replicas);
     f.machines = t->phase == TRIAL_SUCCEEDED ? machines_to_text(&machines) : NULL;
+    json_auto_t *metrics = metrics_to_json(&t->metrics);
+    f.metrics = json_dumps(metrics, JSON_COMPACT); /* NULL without any */
     const bool is_good = t->phase != TRIAL_SUCCEEDED || f.machines != NULL;
     machines_done(&machines);
     trial_forget_replicas(t);
@@ -370,6 +373,12 @@ static bool take_trial(struct trial_result *t, const struct trial_result *f)
     return t->throughput.unit != NULL && f->after.state < AFTER_STATE_COUNT;
 }
 
+static bool take_metrics(struct trial_result *t, const char *text)
+{
+    json_auto_t *o = text == NULL ? NULL : json_loads(text, 0, NULL);
+    return text == NULL || metrics_from_json(o, SIZE_MAX, &t->metrics, NULL) >= 0;
+}
+
 void figures_reader_done(struct figures_reader *r)
 {
     free(r->text);
@@ -389,7 +398,7 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
         return true;
     }
     trial_take_outcome(t, result->phase);
-    if (!take_trial(t, &f->trial) ||
+    if (!take_trial(t, &f->trial) || !take_metrics(t, f->metrics) ||
         (t->phase == TRIAL_SUCCEEDED && !read_machines(r, &p->machines, f->machines))) {
         return false;
     }

@@ -24,6 +24,7 @@ struct trial_figures {
     struct trial_result trial; /* without its replicas; from a store, without its row and phase */
     double seconds;            /* the longest measured window of a replica that leads; NaN: none */
     char *machines;            /* of one with a throughput: machines_to_text; else NULL */
+    char *metrics;             /* JSON of the trial's; NULL: none */
     struct buf replicas;       /* empty: only the others are wanted */
 };
 void trial_figures_done(struct trial_figures *f);

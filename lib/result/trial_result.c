@@ -107,6 +107,23 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     ret->has_summary = true;
 }
 
+/* Each as the mean over the replicas that say it. */
+static void take_metrics(struct trial_result *t, enum role leading)
+{
+    struct metrics counts = {0};
+    trial_each_replica (r, t) {
+        for (size_t i = 0; r->row->id.role == leading && i < r->summary.metrics.list.len; i++) {
+            const struct metric_value *m = &r->summary.metrics.list.items[i];
+            metrics_add(&t->metrics, m->name, m->value);
+            metrics_add(&counts, m->name, 1);
+        }
+    }
+    vec_each (struct metric_value, m, &t->metrics.list) {
+        m->value /= metrics_get(&counts, m->name);
+    }
+    metrics_done(&counts);
+}
+
 /* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
 static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
 {
@@ -273,6 +290,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     if (t->row->outcome == ATTEMPT_SUCCEEDED) {
         sum_trainers(t, terms);
         t->others_share = others_cpu_of_trial(t, terms->leading);
+        take_metrics(t, terms->leading);
     }
     if (t->phase == TRIAL_SUCCEEDED) {
         t->cpus = cpu_limits_of(t, terms->n_pods);
@@ -318,6 +336,7 @@ void trial_recall_replicas(struct trial_result *t)
 void trial_done(struct trial_result *t)
 {
     trial_forget_replicas(t);
+    metrics_done(&t->metrics);
     free(t->error);
     free(t->details);
 }

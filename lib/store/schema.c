@@ -85,8 +85,9 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
         return r;
     }
     r = version > 0 ? check_unused(s, version, err) : sql_exec(s, schema_10_sql, err);
-    r = r < 0 ? r : sql_exec(s, schema_11_sql, err);
-    r = r < 0 ? r : figures_upgrade(s, err);
+    r = r < 0 || version > 10 ? r : sql_exec(s, schema_11_sql, err);
+    r = r < 0 ? r : sql_exec(s, schema_12_sql, err);
+    r = r < 0 || version > 10 ? r : figures_upgrade(s, err);
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"
                                                "; PRAGMA user_version = %d",

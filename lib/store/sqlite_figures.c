@@ -58,13 +58,13 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
         "details = ?10, others_share = ?11, cpus = ?12, time_to_accuracy_s = ?13, "
         "best_accuracy = ?14, accuracy_after = ?15, after_state = ?16, evaluations_k = ?17, "
         "evaluations_from = ?18, "
-        "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19) "
+        "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19), metrics = ?20 "
         "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
-        "siiiirsrssrrrrriiis", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
+        "siiiirsrssrrrrriiiss", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
         (int64_t)VERSION, throughput->known ? throughput->value : NAN, t->throughput.unit,
         f->seconds, t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share,
         t->cpus, t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
-        (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines);
+        (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines, f->metrics);
     return r < 0 ? r
                  : sql_run(s, err,
                            "INSERT INTO replica_figures (run_uid, point, trial, attempt, zstd) "
@@ -112,15 +112,16 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
                   .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
                   .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
         .machines = text_of(q, 16),
+        .metrics = text_of(q, 17),
     };
     if (sqlite3_column_int64(q, 3) != VERSION ||
-        (with_replicas && sqlite3_column_type(q, 17) == SQLITE_NULL)) {
+        (with_replicas && sqlite3_column_type(q, 18) == SQLITE_NULL)) {
         return err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path);
     }
     char *replicas = NULL;
     size_t len = 0;
     if (with_replicas) {
-        r = blob_unpack(s, q, 17, "the figures of an attempt", &replicas, &len, err);
+        r = blob_unpack(s, q, 18, "the figures of an attempt", &replicas, &len, err);
         f.replicas = (struct buf){.data = replicas, .len = len};
     }
     r = r < 0 ? r : each(ctx, &id, &f);
@@ -131,7 +132,7 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
 #define COLUMNS                                                                                    \
     "SELECT a.point, a.trial, a.attempt, figures, throughput, unit, missing, details, "            \
     "others_share, cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, "         \
-    "evaluations_k, evaluations_from, m.facts"
+    "evaluations_k, evaluations_from, m.facts, a.metrics"
 #define OF_RUN                                                                                     \
     " LEFT JOIN machine m ON m.id = a.machine WHERE a.run_uid = ? ORDER BY a.point, a.trial, "     \
     "a.attempt"

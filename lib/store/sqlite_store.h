@@ -127,9 +127,9 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 11
+#define SCHEMA_VERSION 12
 #define OLDEST_VERSION 10 /* the oldest that is upgraded, or read as it is */
-extern const char schema_10_sql[], schema_11_sql[]; /* made by the build from the .sql files */
+extern const char schema_10_sql[], schema_11_sql[], schema_12_sql[]; /* made of the .sql files */
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones, those from before
  * OLDEST_VERSION, and other programs' files. Where nothing can be written, a file from
  * OLDEST_VERSION on stays as it is. */

@@ -181,6 +181,11 @@ TEST(worst_numbers_fit_the_termination_message)
             evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, EVALUATION_PPM, 999999999};
         }
         s.evaluations = i % N_ROWS(counts) % 2 == 0 ? &evaluations : NULL;
+        for (int k = 0; writer == WORKER && k < METRICS_MAX; k++) {
+            char name[METRIC_NAME_MAX + 1];
+            (void)snprintf(name, sizeof(name), "%0*d", METRIC_NAME_MAX, k);
+            metrics_set(&s.metrics, name, -2.2250738585072014e-308);
+        }
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         record_write_summary(&out, &who, &s, ns, n);
         print_message("# %zu steps: %zu bytes\n", n, out.len);
@@ -199,6 +204,8 @@ TEST(worst_numbers_fit_the_termination_message)
         assert_int_equal(r.summary.late.most, s.late.most);
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         assert_int_equal(r.summary.transport, s.transport);
+        assert_int_equal(r.summary.metrics.list.len, s.metrics.list.len);
+        metrics_done(&s.metrics);
     }
 }
 

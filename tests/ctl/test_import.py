@@ -328,6 +328,31 @@ class Import(cli.CliCase):
         self.assertNotIn("batch_size", text)
         self.assertIn("64 workers: 4.000x (50.0%)", text)
 
+    def test_what_logs_say_besides(self):
+        """A point has a figure if all of its trials have it."""
+        saved = "Finished saving the checkpoint (or staging if async is enabled)in 5.50 seconds.\n"
+        for name, tps, mfu in (("a", 100, 41.1), ("b", 101, 41.2), ("c", 99, 41.4), ("d", 90, 38.0), ("e", 91, None), ("f", 91, None)):
+            text = "".join(f"step: {i:2d}  loss:  7.6  tps: {tps}  tflops: {tps / 2 if i > 10 else 1}" + (f"  mfu: {mfu}%" if mfu else "") + "\n" for i in range(1, 31))
+            self.put(f"{name}.log", text + saved)
+        done = self.guess("workers=8:a.log", "workers=8:b.log", "workers=8:c.log", "workers=16:d.log", "workers=16:e.log",
+                          "workers=16:f.log", "-o", "json")
+        first, second = json.loads(done.stdout)["points"]
+        self.assertEqual({k: (round(v["value"], 9), v["unit"]) for k, v in first["metrics"].items()},
+                         {"logged_tflops": (50, "TFLOP/s"), "logged_mfu": (0.412, "ratio"), "checkpoint_s": (5.5, "s")})
+        self.assertLess(first["metrics"]["logged_mfu"]["low"], 0.411)
+        self.assertEqual(second["metrics"]["logged_mfu"]["value"], None)
+        self.assertEqual([t["metrics"].get("logged_mfu", 0) for t in second["trials"]], [0.38, 0, 0])
+        run = json.loads(done.stdout)["run"]
+        text = self.ctl("results", run, "--store", self.store).stdout
+        table = text[text.index("Other figures, as medians over the trials"):].splitlines()[1:4]
+        self.assertEqual(table[0].split()[:6], ["WORKERS", "CHECKPOINT_S", "95%", "INTERVAL", "LOGGED_MFU", "95%"])
+        self.assertEqual(table[1].split()[:4], ["8", "5.500", "5.500..5.500", "41.2%"])
+        self.assertEqual(table[2].split()[:5], ["16", "5.500", "5.500..5.500", "-", "-"])
+        rows = list(csv.DictReader(io.StringIO(self.ctl("results", run, "--store", self.store, "-o", "csv").stdout)))
+        self.assertEqual([r["metric_logged_mfu"][:5] for r in rows], ["0.412", ""])
+        self.assertTrue(rows[0]["metric_logged_mfu_low"])
+        self.assertIn("LOGGED_TFLOPS", self.ctl("report", run, "--store", self.store, "-o", "html").stdout)
+
     def test_a_batch_that_the_logs_say(self):
         for name, size in (("a.log", 32), ("b.log", 32), ("c.log", 64)):
             self.put(name, f"batch_size: {size}\n" + "".join(FLUID.format(i, 10) for i in range(20)))

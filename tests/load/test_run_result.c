@@ -158,11 +158,12 @@ TEST(rows_are_read_where_figures_are_missing)
  * none, and the others of the run do not hide that. */
 TEST(an_upgrade_makes_them)
 {
-    for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
+    for (int i = 0; i < 3; i++) {
+        const bool is_damaged = i == 1;
         _cleanup_(stored_done) struct stored s = {0};
         init(&s);
         store_close(s.store);
-        exec(&s, back_to_version_10);
+        exec(&s, i == 2 ? BACK_TO_VERSION_11 : back_to_version_10);
         if (is_damaged) {
             exec(&s, "UPDATE replicas SET zstd = X'' WHERE point = 1 AND trial = 1");
         }

@@ -164,9 +164,13 @@ TEST(what_the_run_says_of_itself)
     assert_int_equal(r.evaluations.end_ms, 6000);
     mllog_free(m);
     m = mllog_new();
-    read_log(m, OF("bert", "32") RUN "5 eval_accuracy 0.5\n", &r);
+    read_log(m,
+             OF("bert", "32") RUN
+             "4 eval_stop\n5 eval_start\n6 eval_start\n7 eval_stop\n"
+             "8 eval_accuracy 0.5\n9 eval_start\n9.5 eval_stop\n10 eval_start\n",
+             &r);
     assert_null(r.status);
-    assert_true(r.accuracy_last == 0.5);
+    assert_true(r.accuracy_last == 0.5 && r.evaluation_s == 2.5);
     assert_int_equal(r.evaluations.list[0].accuracy_ppm, 500000);
     mllog_free(m);
 }

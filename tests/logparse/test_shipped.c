@@ -342,6 +342,46 @@ TEST(each_log_gives_its_result)
     }
 }
 
+/* What lines say besides: lines as their programs print them. */
+/* clang-format off */
+static const struct {
+    const char *rule, *log, *name;
+    double value;
+} metrics[] = {
+#define MEGATRON(at, joules) " [2026-02-06 20:55:02.918469] iteration      " at "/95367431 | consumed samples:         9344 | elapsed time per iteration (ms): 3075.7 | throughput per GPU (TFLOP/s/GPU): 478.0 | energy per GPU (J/iter/GPU): " joules " | power per GPU (W/GPU): 647.8 | learning rate: 9.568256E-08 | global batch size:    32 | lm loss: 2.401035E-02 |\n"
+    {"megatron", MEGATRON("292", "1992.5") MEGATRON("293", "1982.5"), "logged_energy_j", 1987.5},
+    {"megatron", MEGATRON("292", "1992.5"), "logged_power_w", 647.8},
+    {"megatron", MEGATRON("292", "1992.5"), "logged_tflops", 478},
+    {"megatron", "iteration      199/  317892 | consumed samples:       152832 | elapsed time per iteration (ms): 14287.5 | global batch size:   768 | lm loss: 5.905366E+00 | TFLOPs: 69.85 |\n", "logged_tflops", 69.85},
+    {"megatron", MEGATRON("2", "1.5") "(min, max) time across ranks (ms):\n    evaluate .......................................: (3274.73, 3275.73)\n0:     save-checkpoint ................................: (81611.24, 81611.82)\n    evaluate .......................................: 724.27\n", "evaluation_s", 4},
+    {"megatron", MEGATRON("2", "1.5") "(min, max) time across ranks (ms):save-checkpoint ................................: (1658.80, 1658.85)\n", "checkpoint_s", 1.65885},
+    {"torchtitan", "[rank0]:[titan] root - INFO - \x1b[31mstep:  4  \x1b[32mloss:  7.62585  \x1b[34mtps: 10,050  \x1b[36mtflops: 314.71  \x1b[35mmfu: 13.99%\x1b[39m\n[rank1]:step:  4  loss:  7.6  tps: 10,050  tflops: 314.73  mfu: 14.01%\n", "logged_mfu", .14},
+    {"torchtitan", "step: 640  loss:  6.2116  tps: 52,142  mfu: 3.09%\n2025-04-01 00:25:59,616 - root - INFO - Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.\n", "checkpoint_s", 5.53},
+    {"maxtext", "completed step: 14, seconds: 54.803, TFLOP/s/device: 392.454, Tokens/s/device: 149.482, total_weights: 4194304, loss: 0.297\n", "logged_tflops", 392.454},
+    {"nanotron", "iteration: 2 / 15 | consumed_tokens: 1.02K | tokens_per_sec: 43.2K | global_batch_size: 2 | lm_loss: 5.54 | lr: 0.0001 | model_tflops_per_gpu: 0.0178 | hardware_tflops_per_gpu: 0.02\n", "logged_tflops", .0178},
+    {"nemo-bar", "Training epoch 0, iteration 2/249 | lr: 5.882e-06 | global_batch_size: 8 | global_step: 2 | reduced_train_loss: 1.278 | train_step_timing in s: 1.505 | TFLOPS_per_GPU: 612.5 | consumed_samples: 24\n", "logged_tflops", 612.5},
+    {"composer", "\t Train throughput/samples_per_sec: 2.7330\n\t Train throughput/device/mfu: 0.3831\n", "logged_mfu", .3831},
+};
+/* clang-format on */
+
+TEST(what_lines_say_besides)
+{
+    for (size_t i = 0; i < N_ROWS(metrics); i++) {
+        print_message("# %s: %s\n", metrics[i].rule, metrics[i].name);
+        _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load(metrics[i].rule);
+        struct log_parser *p = log_parser_new(
+            &(struct log_parser_params){.rule = rule, .role = ROLE_WORKER, .batch_size = BATCH});
+        log_parser_feed(p, LOG_STDOUT, metrics[i].log, strlen(metrics[i].log), 0);
+        log_parser_end(p, 0);
+        struct log_result result;
+        assert_int_equal(log_parser_result(p, &result), 0);
+        check(metrics[i].name, metrics_get(&result.summary.metrics, metrics[i].name),
+              metrics[i].value);
+        summary_done(&result.summary);
+        log_parser_free(p);
+    }
+}
+
 /* Lines of these programs that are no figures. */
 TEST(other_lines_give_nothing)
 {

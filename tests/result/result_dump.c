@@ -149,6 +149,7 @@ STRUCT(noise, NOISE)
     F(POINTER, series_us)                                                                          \
     F(summary_source, source)                                                                      \
     F(POINTER, evaluations)                                                                        \
+    F(LIST, metrics)                                                                               \
     F(summary_last, last)                                                                          \
     F(summary_staleness, staleness) F(summary_late, late) F(noise, noise) F(INT, transport)
 STRUCT(summary, SUMMARY)
@@ -256,6 +257,7 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(step_series, steps)                                                                          \
     F(REAL, others_share)                                                                          \
     F(REAL, cpus)                                                                                  \
+    F(LIST, metrics)                                                                               \
     F(time_to_accuracy, to_accuracy)                                                               \
     F(accuracy_after, after) F(INT, evaluations_k) F(INT, evaluations_from)
 STRUCT(trial_result, TRIAL_RESULT)
@@ -286,6 +288,7 @@ STRUCT(warmup, WARMUP)
     F(REAL, cpus)                                                                                  \
     F(REAL, throughput_min)                                                                        \
     F(REAL, throughput_max)                                                                        \
+    F(LIST, metrics)                                                                               \
     F(POINTER, trials)                                                                             \
     F(INT, n_trials) F(INT, n_succeeded) F(INT, n_required) F(LIST, machines) F(warmup, warmup)
 STRUCT(point_result, POINT_RESULT)
@@ -337,6 +340,9 @@ static void dump_trial(struct buf *out, const struct trial_result *t)
     dump_trial_result(out, t);
     for (size_t i = 0; i < t->steps.n; i++) {
         buf_printf(out, " %a", t->steps.us[i]);
+    }
+    vec_each (const struct metric_value, m, &t->metrics.list) {
+        buf_printf(out, " %s=%a", m->name, m->value);
     }
     if (t->row != NULL) {
         buf_puts(out, "\n  row");

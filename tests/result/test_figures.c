@@ -108,6 +108,8 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     struct evaluations e;
     evaluate(&e, random);
     s.evaluations = &e;
+    metrics_set(&s.metrics, "evaluation_s", splitmix_below(random, 4) == 0 ? 1.1 : NAN);
+    metrics_set(&s.metrics, "logged_mfu", splitmix_below(random, 2) == 0 ? 0.41 : NAN);
     int64_t step_ns[20];
     for (uint32_t k = 0; k < steps; k++) {
         step_ns[k] = 100000000 + splitmix_below(random, 20000000);
@@ -116,6 +118,7 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     record_write_summary(&line, &who, &s, step_ns, splitmix_below(random, 4) == 0 ? 0 : steps);
     free(s.source.rule);
     free(s.source.method);
+    metrics_done(&s.metrics);
     free(replica->summary_json);
     replica->summary_json = buf_take(&line);
 }

@@ -1,0 +1,33 @@
+/* Metrics: figures of a replica or a trial other than its throughput, each a number with a name
+ * that ends with its unit ("logged_tflops", "evaluation_s", "power_w"). What is not known is not
+ * there. Pure. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+#define METRICS_MAX 6 /* of one summary, which has no room for more */
+#define METRIC_NAME_MAX 16
+
+struct metric_value {
+    char *name; /* owned; a-z, 0-9 and '_' */
+    double value;
+};
+struct metrics {
+    VEC(struct metric_value) list; /* names differ; in the order in which they came */
+};
+void metrics_done(struct metrics *m);
+/* Sets or adds one; nothing where the value is not finite. */
+void metrics_set(struct metrics *m, const char *name, double value);
+/* Adds to one that is known, or sets it. */
+void metrics_add(struct metrics *m, const char *name, double value);
+double metrics_get(const struct metrics *m, const char *name); /* NaN: unknown */
+/* "TFLOP/s", "ratio", "s", by the end of the name; "" of others. Static. */
+const char *metric_unit(const char *name);
+
+/* {"evaluation_s": 12.5}, owned; NULL without any. */
+json_t *metrics_to_json(const struct metrics *m);
+/* -EPROTO: it is no such object, or has more than `most`. */
+int metrics_from_json(const json_t *object, size_t most, struct metrics *ret, struct err *err);

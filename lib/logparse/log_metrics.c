@@ -1,0 +1,52 @@
+/* See log_metrics.h. */
+#include "logparse/log_metrics.h"
+
+#include <math.h>
+
+#include "base/str.h"
+
+static const struct {
+    enum log_group group;
+    const char *name;
+    double unit;
+    bool is_time; /* added up over the whole log */
+} rows[] = {
+    {LOG_TFLOPS, "logged_tflops", 1, false},         {LOG_MFU, "logged_mfu", 1, false},
+    {LOG_MFU_PERCENT, "logged_mfu", 1e-2, false},    {LOG_ENERGY_J, "logged_energy_j", 1, false},
+    {LOG_POWER_W, "logged_power_w", 1, false},       {LOG_EVALUATION_S, "evaluation_s", 1, true},
+    {LOG_EVALUATION_MS, "evaluation_s", 1e-3, true}, {LOG_CHECKPOINT_S, "checkpoint_s", 1, true},
+    {LOG_CHECKPOINT_MS, "checkpoint_s", 1e-3, true},
+};
+
+/* Several processes say the same time, so the first one speaks for all; of their devices each says
+ * its own. A line counts like its steps. */
+void log_metrics_add(struct log_metrics *m, const struct log_values *v, const struct log_figure *f)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const enum log_group group = rows[i].group;
+        if (v->has[group] && (rows[i].is_time ? f->rank <= 0 : !f->is_warmup)) {
+            const double weight = rows[i].is_time ? 1 : fmax(f->steps, 1); /* also of NaN */
+            m->sum[group] += weight * v->number[group];
+            m->weight[group] += weight;
+        }
+    }
+}
+
+double log_metrics_paused_s(const struct log_metrics *m)
+{
+    return m->sum[LOG_EVALUATION_S] + m->sum[LOG_EVALUATION_MS] / 1e3 + m->sum[LOG_CHECKPOINT_S] +
+           m->sum[LOG_CHECKPOINT_MS] / 1e3;
+}
+
+void log_metrics_put(const struct log_metrics *m, struct metrics *ret)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const enum log_group group = rows[i].group;
+        const double sum = rows[i].unit * m->sum[group];
+        if (m->weight[group] > 0 && rows[i].is_time) { /* a log may have both groups of a time */
+            metrics_add(ret, rows[i].name, sum);
+        } else if (m->weight[group] > 0) {
+            metrics_set(ret, rows[i].name, sum / m->weight[group]);
+        }
+    }
+}
