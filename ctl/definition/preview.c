@@ -130,6 +130,9 @@ static struct table *make_points(const struct run_def *def, const struct point_r
         table_column(t, "PSERVERS", TABLE_RIGHT);
     }
     table_column(t, training_heading(def, system), TABLE_RIGHT);
+    if (def->matrix.points[0].devices > 0) {
+        table_column(t, "DEVICES", TABLE_RIGHT);
+    }
     table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
     if (!opts->is_local) {
         table_column(t, "MEMORY", TABLE_RIGHT);
@@ -151,6 +154,9 @@ static struct table *make_points(const struct run_def *def, const struct point_r
             table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
         }
         table_cell(t, "%u", point_training_replicas(p));
+        if (p->devices > 0) {
+            table_cell(t, "%u", p->devices);
+        }
         add_resources(t, p, &rates[i], opts->is_local);
         put_trials(def->spec, t);
     }
@@ -311,8 +317,55 @@ static void format_budget(const struct run_def *def, const struct point_rate *ra
     buf_puts(out, ".\n");
 }
 
-static void format_totals(const struct run_def *def, const struct point_rate *rates, bool is_local,
-                          struct buf *out)
+static void put_range(double least, double most, struct buf *out)
+{
+    if (least < most) {
+        buf_printf(out, "%.6g to ", least);
+    }
+    buf_printf(out, "%.6g", most);
+}
+
+static void put_device_hours(double least, double most, double price, struct buf *out)
+{
+    put_range(least, most, out);
+    buf_puts(out, " device hours");
+    if (price > 0) {
+        buf_puts(out, " (a cost of ");
+        put_range(least * price, most * price, out);
+        buf_putc(out, ')');
+    }
+}
+
+/* How long trials take is not known before; how long they may take is, if a trial has a limit. */
+static void format_devices(const struct run_def *def, const struct preview_opts *opts,
+                           struct buf *out)
+{
+    const int64_t limit_s = def->spec->run_policy.trial_timeout_s;
+    uint32_t least = UINT32_MAX, most = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const uint32_t n = def->matrix.points[i].devices;
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+        sum += n;
+    }
+    if (most == 0) {
+        return;
+    }
+    buf_puts(out, "An hour of trials takes ");
+    put_device_hours(least, most, opts->gpu_hour, out);
+    if (limit_s > 0) {
+        const double hours = sum * (double)limit_s / 3600;
+        buf_printf(out, "; all trials within trialTimeoutSeconds %lld take at most ",
+                   (long long)limit_s);
+        put_device_hours(hours * (double)def->spec->min_repeats, hours * (double)def->spec->repeats,
+                         opts->gpu_hour, out);
+    }
+    buf_puts(out, ".\n");
+}
+
+static void format_totals(const struct run_def *def, const struct point_rate *rates,
+                          const struct preview_opts *opts, struct buf *out)
 {
     const struct point_rate *most = &rates[0];
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
@@ -333,10 +386,11 @@ static void format_totals(const struct run_def *def, const struct point_rate *ra
                (long long)spec->steps, plural((uint64_t)spec->steps),
                def->n_slots == 1 ? "" : ", one after another", (uint32_t)most->n_replicas,
                plural((uint64_t)most->n_replicas));
-    if (!is_local && most->cpu_millicores > 0) {
+    if (!opts->is_local && most->cpu_millicores > 0) {
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }
     buf_puts(out, ".\n");
+    format_devices(def, opts, out);
     if (spec->stop.is_set) {
         buf_printf(out,
                    "A point's first %lld trials decide how many it needs for a 95%% interval "
@@ -396,7 +450,7 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
     }
     format_points(def, rates, opts, out);
     _cleanup_(buf_done) struct buf lines = BUF_INIT;
-    format_totals(def, rates, opts->is_local, &lines);
+    format_totals(def, rates, opts, &lines);
     format_order(def, opts->is_wide, &lines);
     format_first(def, opts->is_wide, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
@@ -417,6 +471,9 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
                   "busyThreads", (json_int_t)point_busy_threads(p), "baselinePoint",
                   p->baseline_excluded ? json_null() : json_integer(p->baseline_index), "trials",
                   (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
+    if (p->devices > 0) {
+        (void)json_object_set_new(o, "devices", json_integer(p->devices));
+    }
     if (spec->stop.is_set) {
         (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
     }

@@ -12,6 +12,7 @@ struct preview_opts {
     bool is_local;
     bool is_wide; /* everything, nothing cut */
     bool no_headers;
+    double gpu_hour; /* the price of one; 0: none */
     /* Of the terminal: lines are broken between words, tables between columns unless
      * `is_wide`. 0: any width fits. */
     size_t columns;

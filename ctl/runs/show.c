@@ -85,10 +85,11 @@ enum exit_code show_set_price(const struct cli *cli, struct result *r)
 {
     const char *price = args_get(&cli->args, "price", NULL);
     if (price != NULL && (r->def->spec->goal.kind == GOAL_NONE || pivot_set_price(r, price) < 0)) {
-        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
-                         "--price needs an amount a CPU hour or a pod hour (got '%s'), and a run "
-                         "with measure.timeToAccuracy",
-                         price);
+        return cli_error(
+            EXIT_USAGE, PIVOT_PRICE_FIX,
+            "--price needs an amount a CPU hour, a pod hour or a GPU hour (got '%s'), and a run "
+            "with measure.timeToAccuracy",
+            price);
     }
     return EXIT_OK;
 }

@@ -7,8 +7,21 @@
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
 #include "report/json_text.h"
+#include "result/pivot.h"
 
-static enum exit_code print(const struct cli *cli, const struct run_def *def)
+static enum exit_code take_price(const struct cli *cli, double *ret)
+{
+    const char *text = args_get(&cli->args, "price", NULL);
+    struct pivot_price price = {.unit = PIVOT_GPU_HOUR};
+    if (text != NULL && (pivot_price_parse(text, &price) < 0 || price.unit != PIVOT_GPU_HOUR)) {
+        return cli_error(EXIT_USAGE, "for example --price 3/gpu-hour",
+                         "--price '%s' is not an amount a GPU hour", text);
+    }
+    *ret = price.amount;
+    return EXIT_OK;
+}
+
+static enum exit_code print(const struct cli *cli, const struct run_def *def, double gpu_hour)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT, warning = BUF_INIT;
     struct err err = {0};
@@ -24,6 +37,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
             .is_local = is_local,
             .is_wide = cli_output_is(cli, "wide"),
             .no_headers = cli->no_headers,
+            .gpu_hour = gpu_hour,
             .columns = show_list_columns(),
         };
         r = preview_text(def, &opts, &out, &err);
@@ -45,8 +59,10 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = profiles_open(&profiles);
     const struct definition_load_params params = {
         .profiles = &profiles, .is_local = is_local, .created_unix_ms = clock_unix_ms()};
+    double gpu_hour = 0;
+    code = code == EXIT_OK ? take_price(cli, &gpu_hour) : code;
     code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
-    code = code == EXIT_OK ? print(cli, def) : code;
+    code = code == EXIT_OK ? print(cli, def, gpu_hour) : code;
     if (code == EXIT_OK) {
         definition_note_missing(cli, def);
     }
@@ -56,7 +72,10 @@ static enum exit_code run(struct cli *cli)
     return code;
 }
 
-static const struct arg_opt opts[] = {DEFINITION_OPTS};
+static const struct arg_opt opts[] = {
+    {"price", 0, "AMOUNT/gpu-hour", "Also print what the device hours cost: 3/gpu-hour"},
+    DEFINITION_OPTS,
+};
 
 const struct verb verb_plan = {
     .name = "plan",

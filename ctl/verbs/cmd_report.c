@@ -195,7 +195,8 @@ static const struct arg_opt opts[] = {
     {"reference", 0, "SET",
      "Add a set of published figures; see: benchctl results --reference list"},
     {"price", 0, "AMOUNT/UNIT",
-     "Add what a trial costs until it reaches its accuracy or loss: 0.05/cpu-hour, 0.2/pod-hour"},
+     "Add what a trial costs until it reaches its accuracy or loss: 0.05/cpu-hour, "
+     "0.2/pod-hour, 3/gpu-hour"},
     {"chart", 0, "CHART",
      "With -o svg: throughput or efficiency, either -by-pservers too, time-to-accuracy-speedup or "
      "-cost, accuracy-over-time, loss-over-time, points, resources, trials or phases; default: "

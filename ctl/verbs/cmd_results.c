@@ -95,8 +95,9 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     }
     const char *price = args_get(&cli->args, "price", NULL);
     if (price != NULL && pivot_price_parse(price, &ret->params.price) < 0) {
-        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
-                         "--price '%s' is not an amount a CPU hour or a pod hour", price);
+        return cli_error(EXIT_USAGE, PIVOT_PRICE_FIX,
+                         "--price '%s' is not an amount a CPU hour, a pod hour or a GPU hour",
+                         price);
     }
     ret->params.rows = args_get(&cli->args, "rows", NULL);
     ret->params.columns = args_get(&cli->args, "columns", NULL);
@@ -213,7 +214,7 @@ static const struct arg_opt opts[] = {
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
     {"price", 0, "AMOUNT/UNIT",
      "Print what a million samples cost, or a trial with --cells time-to-accuracy-cost or "
-     "--reference: 0.05/cpu-hour, 0.2/pod-hour"},
+     "--reference: 0.05/cpu-hour, 0.2/pod-hour, 3/gpu-hour"},
     {"reference", 0, "SET",
      "Print a set of published figures next to it, or alone without RUN; \"list\" lists the sets"},
 };

@@ -14,9 +14,9 @@
 
 #define MS_PER_NS 1e-6
 
-static const char *training_role(const struct result *r)
+static const char *size_word(const struct result *r)
 {
-    return matrix_training_words(&r->def->matrix).one;
+    return matrix_size_words(&r->def->matrix).one;
 }
 
 /* How a chart is made; of lines also what x and y are. */
@@ -241,7 +241,7 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
         return false;
     }
     ret->title = xasprintf("%s by %s", m->title, x);
-    c->y_title = is_efficiency   ? xasprintf("of the ideal, per %s", training_role(l->result))
+    c->y_title = is_efficiency   ? xasprintf("of the ideal, per %s", size_word(l->result))
                  : is_throughput ? xstrdup(l->unit)
                  : is_cost       ? xasprintf("of a trial, at %s", l->result->price)
                                  : xstrdup("the baseline's time over that of the point");
@@ -296,8 +296,8 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
         return false;
     }
     if (!l->own_baselines) {
-        *vec_push(&c->series) = xasprintf("ideal: baseline times %s",
-                                          matrix_training_words(&l->result->def->matrix).many);
+        *vec_push(&c->series) =
+            xasprintf("ideal: baseline times %s", matrix_size_words(&l->result->def->matrix).many);
     }
     return true;
 }
@@ -310,7 +310,7 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
     if (l->own_baselines) {
         return false;
     }
-    const char *role = training_role(l->result);
+    const char *role = size_word(l->result);
     bool has[3] = {false};
     result_each_swept (p, l->result) {
         const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
@@ -460,7 +460,8 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     }
     c->missing = missing_phases(l);
     c->subtitle = prose_cpus_any(l->result->def) ? shared_phases : own_phases;
-    ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
+    ret->title = xasprintf("What a %s's step consists of",
+                           matrix_training_words(&l->result->def->matrix).one);
     ret->x_title = xstrdup("ms a step");
     return true;
 }

@@ -301,9 +301,21 @@ struct point_columns {
     bool by_index, has_index;    /* the index in place of what varies; besides that */
     bool x_interval, e_interval; /* of throughput, of efficiency */
     bool range;
+    bool devices;
     bool resources[COUNT_OF(resource_columns)];
     char *word; /* of the run; NULL: none; owned */
 };
+
+/* Are devices known, and other numbers than those of replicas, which are parameters? */
+static bool says_devices(const struct layout *l)
+{
+    result_each_swept (p, l->result) {
+        if (p->point->devices != point_training_replicas(p->point)) {
+            return p->point->devices > 0;
+        }
+    }
+    return false;
+}
 
 static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
@@ -319,6 +331,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
     /* A narrow table with units, or with words in each row, has no room for the lowest and the
      * highest trial. */
     c.range = (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && c.word == NULL);
+    c.devices = !c.by_index && says_devices(l);
     for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
         c.resources[i] =
             (c.parts & LAYOUT_RESOURCES) != 0 && layout_says_more(l, resource_columns[i].offset);
@@ -363,6 +376,9 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
         table_number(t, "POINT", "%u", p->point->index);
     }
     layout_put_identity(t, l, p->point, with->by_index);
+    if (with->devices) {
+        table_number(t, "DEVICES", "%u", p->point->devices);
+    }
     if ((with->parts & LAYOUT_THROUGHPUT) != 0) {
         put_throughput(t, l, with, p);
     }

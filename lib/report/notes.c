@@ -158,10 +158,10 @@ static void note_scaling(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     const bool has_interval = layout_any_interval(l, offsetof(struct point_result, efficiency));
-    const struct training_words words = training_words(r);
+    const struct training_words words = matrix_size_words(&r->def->matrix);
     const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
     const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
-    if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE) {
+    if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE && r->points[0].point->devices == 0) {
         notes_add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %s; X_1: one %s%s.%s",
                   words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
     } else {
@@ -179,7 +179,7 @@ static void note_time_speedup(struct notes *notes, const struct layout *l)
     if (r->def->spec->goal.kind == GOAL_NONE || l->own_baselines) {
         return;
     }
-    const char *many = training_words(r).many;
+    const char *many = matrix_size_words(&r->def->matrix).many;
     const bool has_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup));
     notes_add(notes, NOTE_INFO,
               "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "

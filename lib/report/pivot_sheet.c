@@ -57,7 +57,7 @@ static void put_caption(const struct pivot *p, struct buf *out)
     if (pivot_figures[p->figure].is_cost) {
         buf_puts(out, ", at ");
         number_format(p->price.amount, out);
-        buf_printf(out, " a %s hour", p->price.unit == PIVOT_PRICE_CPU_HOUR ? "CPU" : "pod");
+        buf_printf(out, " a %s hour", pivot_price_words[p->price.unit]);
     }
     if (p->rows.axes.len > 0) {
         buf_puts(out, ", by ");
@@ -104,7 +104,7 @@ static void put_summary(const struct pivot *p, struct buf *out)
  * CPUs are not asked for. */
 static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 {
-    const bool is_cost = pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_PRICE_CPU_HOUR;
+    const bool is_cost = pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_CPU_HOUR;
     if (!is_cost && p->figure != PIVOT_EFFICIENCY_PER_CPU) {
         return;
     }

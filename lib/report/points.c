@@ -216,6 +216,9 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     if (def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0) {
         put_accuracy_cells(s, def->spec, p);
     }
+    if (p->point->devices > 0) {
+        sheet_count(s, "devices", p->point->devices);
+    }
     for (size_t i = 0; i < metrics->len; i++) {
         _cleanup_(freep) char *column = xasprintf("metric_%s", metrics->items[i]);
         sheet_estimate(s, column, &metric_of_point(p, metrics->items[i])->estimate);

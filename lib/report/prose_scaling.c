@@ -10,14 +10,14 @@
 
 #define MS_PER_NS 1e-6
 
-static uint32_t trainers_of(const struct point_result *p)
+static uint32_t size_of(const struct point_result *p)
 {
-    return point_training_replicas(p->point);
+    return point_size(p->point);
 }
 
-static const char *role_of(const struct curve *c)
+static const char *word_of(const struct curve *c)
 {
-    return role_to_string(point_training_role(c->points.items[0]->point));
+    return point_size_word(c->points.items[0]->point);
 }
 
 /* "pservers 2": what distinguishes this curve; nothing if it is the only one. Owned. */
@@ -49,7 +49,7 @@ static void put_verdict(const struct curve *c, struct buf *out)
     }
     const struct estimate *e = &p->efficiency.estimate;
     begin_part(out);
-    buf_printf(out, "%u %ss: ", trainers_of(p), role_of(c));
+    buf_printf(out, "%u %ss: ", size_of(p), word_of(c));
     if (!e->known || p->point->baseline_index == p->point->index) {
         words_put_figure(&p->throughput, out);
         return;
@@ -69,11 +69,11 @@ static void put_why_not(const struct curve *c, struct buf *out)
 {
     const struct scaling_fit *usl = &c->fits[SCALING_USL];
     if (c->n_sizes < SCALING_MIN_SIZES) {
-        buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, role_of(c),
+        buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, word_of(c),
                    SCALING_MIN_SIZES);
     } else if (usl->gap == SCALING_FEW_SIZES) {
         buf_printf(out, "%zu of %zu numbers of %ss have 3 trials, %d are needed", c->n_trusted,
-                   c->n_sizes, role_of(c), SCALING_MIN_SIZES);
+                   c->n_sizes, word_of(c), SCALING_MIN_SIZES);
     } else if (usl->gap == SCALING_FITTED) {
         buf_puts(out, "the trials contradict the USL (p ");
         number_format(usl->misfit_p, out);
@@ -102,11 +102,11 @@ static void put_peak(const struct curve *c, struct buf *out)
 {
     const struct scaling_peak *peak = &c->peak;
     if (peak->is_within) {
-        buf_printf(out, "most throughput with %.0f %ss", peak->at.value, role_of(c));
+        buf_printf(out, "most throughput with %.0f %ss", peak->at.value, word_of(c));
         put_ends(&peak->at, out);
         return;
     }
-    buf_printf(out, "no peak up to %.0f %ss", peak->limit, role_of(c));
+    buf_printf(out, "no peak up to %.0f %ss", peak->limit, word_of(c));
     if (peak->at.low <= 1) {
         buf_puts(out, ", but that is not certain (95%)");
     } else if (peak->at.low < peak->limit) {
@@ -141,7 +141,7 @@ static void put_loss(const struct curve *c, struct buf *out)
     buf_printf(out,
                "biggest loss between %u and %u %ss: %.1f%% of each one's throughput (95%%: "
                "%.1f..%.1f%%)",
-               trainers_of(loss->from), trainers_of(loss->to), role_of(c), 100 * (1 - kept->value),
+               size_of(loss->from), size_of(loss->to), word_of(c), 100 * (1 - kept->value),
                100 * (1 - kept->high), 100 * (1 - kept->low));
     if (loss->has_phases && loss->phase_ns > 0) {
         buf_printf(out, "; %s grew most, by ", loss->phase);

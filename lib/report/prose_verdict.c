@@ -369,7 +369,7 @@ static void add_widest(struct prose_verdict *lines, const struct layout *l, cons
     if (p == NULL) {
         return;
     }
-    const char *role = role_to_string(point_training_role(p->point));
+    const char *role = point_size_word(p->point);
     const struct estimate *e = &p->efficiency.estimate;
     _cleanup_(buf_done) struct buf text = BUF_INIT, label = BUF_INIT;
     if (c->widest == NULL) {

@@ -96,7 +96,7 @@ static bool ranks_trainers(const struct result *r)
         if (p->point->system != first->system) {
             return false;
         }
-        varies = varies || point_training_replicas(p->point) != point_training_replicas(first);
+        varies = varies || point_size(p->point) != point_size(first);
     }
     return varies;
 }
@@ -105,20 +105,19 @@ static bool ranks_trainers(const struct result *r)
 static bool is_scaled(const struct result *r, const struct point_result *p)
 {
     const struct point *base = r->points[p->point->baseline_index].point;
-    return p->efficiency.estimate.known &&
-           point_training_replicas(p->point) > point_training_replicas(base);
+    return p->efficiency.estimate.known && point_size(p->point) > point_size(base);
 }
 
 static bool is_wider(const struct point_result *p, const struct point_result *than)
 {
-    const uint32_t a = point_training_replicas(p->point), b = point_training_replicas(than->point);
+    const uint32_t a = point_size(p->point), b = point_size(than->point);
     return a > b || (a == b && value_of(&p->throughput) > value_of(&than->throughput));
 }
 
 static void take_wide(struct choice *c, const struct point_result *p)
 {
-    const uint32_t n = point_training_replicas(p->point);
-    const uint32_t most = c->widest == NULL ? 0 : point_training_replicas(c->widest->point);
+    const uint32_t n = point_size(p->point);
+    const uint32_t most = c->widest == NULL ? 0 : point_size(c->widest->point);
     c->n_as_wide = n > most ? 1 : c->n_as_wide + (n == most);
     if (c->widest == NULL || is_wider(p, c->widest)) {
         c->widest = p;

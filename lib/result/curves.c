@@ -10,7 +10,7 @@
 
 static uint32_t size_of(const struct point_result *p)
 {
-    return point_training_replicas(p->point);
+    return point_size(p->point);
 }
 
 static const struct estimate *speed_of(const struct point_result *p)

@@ -40,7 +40,7 @@ static struct measured measured_of(const struct curve *c, const struct point_res
     struct measured m = {.least = INFINITY, .most = 0};
     const struct point_result *p;
     for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
-        const double n = point_training_replicas(p->point), batch = batch_of(p);
+        const double n = point_size(p->point), batch = batch_of(p);
         if (p == without || isnan(batch) || !curve_is_trusted(c, p)) {
             continue;
         }
@@ -127,7 +127,7 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
 struct forecast forecast_check(const struct curve *c)
 {
     const struct point_result *widest = curve_widest(c);
-    return forecast_make(c, point_training_replicas(widest->point), batch_of(widest), widest);
+    return forecast_make(c, point_size(widest->point), batch_of(widest), widest);
 }
 
 void forecast_done(struct forecast *f)

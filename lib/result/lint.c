@@ -159,7 +159,7 @@ static void lint_efficiency(struct result *r)
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
              "efficiency is significantly above 1 at %s: point and baseline differ in more than "
              "their number of %s%s",
-             list_text(&points), matrix_training_words(&r->def->matrix).many,
+             list_text(&points), matrix_size_words(&r->def->matrix).many,
              reads_logs(r) ? "; a log whose lines have the rate of the whole job needs 'scope: "
                              "Job' in its rule"
                            : "");

@@ -39,23 +39,19 @@ const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
                          .unit = "a trial", .is_cost = true, .is_of_time = true},
 };
 
+const char *const pivot_price_words[] = {"CPU", "pod", "GPU"};
+
 int pivot_price_parse(const char *text, struct pivot_price *ret)
 {
+    static const char *const units[] = {"cpu-hour", "pod-hour", "gpu-hour"};
     const char *slash = strchr(text, '/');
-    if (slash == NULL) {
+    const int unit = slash == NULL ? -1 : str_index(slash + 1, units, COUNT_OF(units));
+    _cleanup_(freep) char *number = slash == NULL ? NULL : xstrndup(text, (size_t)(slash - text));
+    double amount = 0;
+    if (unit < 0 || parse_f64(number, &amount) < 0 || !(amount > 0)) {
         return -EINVAL;
     }
-    _cleanup_(freep) char *number = xstrndup(text, (size_t)(slash - text));
-    struct pivot_price price = {
-        .unit = str_eq(slash, "/cpu-hour")   ? PIVOT_PRICE_CPU_HOUR
-                : str_eq(slash, "/pod-hour") ? PIVOT_PRICE_POD_HOUR
-                                             : PIVOT_PRICE_NONE,
-    };
-    if (price.unit == PIVOT_PRICE_NONE || parse_f64(number, &price.amount) < 0 ||
-        price.amount <= 0) {
-        return -EINVAL;
-    }
-    *ret = price;
+    *ret = (struct pivot_price){(enum pivot_price_unit)unit, amount};
     return 0;
 }
 
@@ -245,14 +241,17 @@ static struct estimate inverse_of(const struct estimate *x, double factor, doubl
 static struct estimate price_index_of(const struct result *r, const struct point_result *p)
 {
     const struct point *base = r->points[p->point->baseline_index].point;
-    const double n = point_training_replicas(p->point), n_base = point_training_replicas(base);
+    const double n = point_size(p->point), n_base = point_size(base);
     return inverse_of(&p->speedup.estimate, n / n_base, 2);
 }
 
-/* Of all its pods or CPUs; NaN: they are not known. */
+/* Of all its CPUs, pods or devices; NaN: they are not known. */
 static double price_of_second(const struct pivot_price *price, const struct point_result *p)
 {
-    const double n = price->unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)point_pods(p->point);
+    const double n = price->unit == PIVOT_CPU_HOUR   ? p->cpus
+                     : price->unit == PIVOT_POD_HOUR ? (double)point_pods(p->point)
+                     : p->point->devices > 0         ? (double)p->point->devices
+                                                     : NAN;
     return price->amount * n / S_PER_HOUR;
 }
 
@@ -475,8 +474,8 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
         *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
         code = err_set(err, EINVAL,
                        "the definition of this run names neither an accuracy nor a loss to reach");
-    } else if (pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_PRICE_NONE) {
-        *ret_fix = "add for example --price 0.05/cpu-hour or --price 0.2/pod-hour";
+    } else if (pivot_figures[p->figure].is_cost && p->price.amount == 0) {
+        *ret_fix = "add --price, " PIVOT_PRICE_FIX;
         code = err_set(err, EINVAL, "a cost needs a price");
     }
     if (code == 0 && params->ratio != NULL) {

@@ -36,12 +36,14 @@ extern const struct pivot_words {
     bool is_independent; /* of other points */
 } pivot_figures[PIVOT_FIGURE_COUNT];
 
-enum pivot_price_unit { PIVOT_PRICE_NONE, PIVOT_PRICE_CPU_HOUR, PIVOT_PRICE_POD_HOUR };
+enum pivot_price_unit { PIVOT_CPU_HOUR, PIVOT_POD_HOUR, PIVOT_GPU_HOUR };
+extern const char *const pivot_price_words[3]; /* "CPU", "pod", "GPU" */
 struct pivot_price {
     enum pivot_price_unit unit;
-    double amount;
+    double amount; /* of an hour; 0: none */
 };
-/* "0.05/cpu-hour" or "0.2092/pod-hour", above 0. -EINVAL: anything else. */
+#define PIVOT_PRICE_FIX "for example --price 0.05/cpu-hour, 0.2/pod-hour or 3/gpu-hour"
+/* "0.05/cpu-hour", "0.2092/pod-hour" or "3/gpu-hour", above 0. -EINVAL: anything else. */
 int pivot_price_parse(const char *text, struct pivot_price *ret);
 /* Sets the time_cost of all points from such a text, which is borrowed. */
 int pivot_set_price(struct result *r, const char *text);

@@ -174,8 +174,8 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
     p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
     p->time_speedup = p->time_efficiency = p->speedup;
-    const uint32_t n = point_training_replicas(p->point);
-    const uint32_t n_base = point_training_replicas(base->point);
+    const uint32_t n = point_size(p->point);
+    const uint32_t n_base = point_size(base->point);
     if (n == 0 || n_base == 0) {
         return;
     }

@@ -253,6 +253,7 @@ json_t *result_point_to_json(const struct result *r, uint32_t i)
              {"pods", json_count(point_pods(point))}, {"cpus", json_number_or_null(p->cpus)},
              {"efficiencyPerPod", figure_to_json(&p->efficiency_per_pod)},
              {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)},
+             {"devices", point->devices > 0 ? json_count(point->devices) : NULL},
              {"metrics", metrics_of(p)});
     put_point_accuracy(o, p, r->def->spec);
     return o;

@@ -10,6 +10,8 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "spec/builtin.h"
+#include "spec/devices.h"
+#include "spec/expression.h"
 #include "spec/profile.h"
 
 struct expansion {
@@ -17,8 +19,9 @@ struct expansion {
     struct diags *diags;
     VEC(struct params) combinations;
     VEC(struct point) points;
-    uint64_t excluding;                        /* as in struct matrix */
-    bool bad_count[ROLE_COUNT], has_bad_batch; /* noted already */
+    uint64_t excluding;                                         /* as in struct matrix */
+    bool bad_count[ROLE_COUNT], has_bad_devices, has_bad_batch; /* noted already */
+    bool has_bad_require;
 };
 
 static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
@@ -196,36 +199,53 @@ static bool has_role(const struct expansion *e, uint32_t system, enum role role)
     return spec_system_has_role(e->spec, &e->spec->systems.items[system], role);
 }
 
-/* A role's number of replicas at these parameters; notes what is no number. */
-static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role role,
-                               const struct params *params)
+/* The number at these parameters. What is not one is noted once, and 0. */
+static uint32_t count(struct expansion *e, enum role role, const char *key,
+                      const struct replicas *count, const struct params *params, int64_t least,
+                      int64_t most, bool *is_noted)
 {
-    const struct role_spec *spec = &e->spec->roles[role];
-    if (!has_role(e, system, role)) {
-        return 0;
+    if (count->from == NULL) {
+        return (uint32_t)count->value;
     }
-    if (spec->replicas.from == NULL) {
-        return (uint32_t)spec->replicas.value;
-    }
-    int64_t least = role != ROLE_PSERVER || exchange_of(e, system)->kind == EXCHANGE_PSERVER;
-    const int most = spec_is_imported(e->spec) ? SPEC_MAX_IMPORTED : SPEC_MAX_REPLICAS;
-    const struct value *v = params_get(params, spec->replicas.from);
+    const struct value *v = params_get(params, count->from);
     if (v != NULL && v->is_int && v->i >= least && v->i <= most) {
         return (uint32_t)v->i;
     }
-    if (e->bad_count[role]) {
+    if (*is_noted) {
         return 0;
     }
-    e->bad_count[role] = true;
+    *is_noted = true;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (v != NULL) {
         value_format(v, &text);
     }
-    _cleanup_(freep) char *path = xasprintf("spec.roles.%s.replicas", role_to_string(role));
+    _cleanup_(freep) char *path = xasprintf("spec.roles.%s.%s", role_to_string(role), key);
     complain(e, path, "correct the sweep",
-             "'%s' is '%s' in at least one point; it must be a whole number from %lld to %d",
-             spec->replicas.from, buf_cstr(&text), (long long)least, most);
+             "'%s' is '%s' in at least one point; it must be a whole number from %lld to %lld",
+             count->from, buf_cstr(&text), (long long)least, (long long)most);
     return 0;
+}
+
+static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role role,
+                               const struct params *params)
+{
+    int64_t least = role != ROLE_PSERVER || exchange_of(e, system)->kind == EXCHANGE_PSERVER;
+    const int most = spec_is_imported(e->spec) ? SPEC_MAX_IMPORTED : SPEC_MAX_REPLICAS;
+    return has_role(e, system, role) ? count(e, role, "replicas", &e->spec->roles[role].replicas,
+                                             params, least, most, &e->bad_count[role])
+                                     : 0;
+}
+
+static uint32_t count_devices(struct expansion *e, const struct point *p)
+{
+    const enum role role = point_training_role(p);
+    const struct replicas *given = &e->spec->roles[role].devices;
+    const bool is_given = given->from != NULL || given->value > 0;
+    const int64_t each =
+        is_given
+            ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
+            : devices_of_template(e->spec, &e->spec->systems.items[p->system], role, &p->params);
+    return each > 0 && each <= DEVICES_MAX ? p->replicas[role] * (uint32_t)each : 0;
 }
 
 /* A count in a point's parameters, where a swept name holds it. */
@@ -293,6 +313,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     for (int role = 0; role < ROLE_COUNT; role++) {
         point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
     }
+    point.devices = count_devices(e, &point);
     check_batch(e, &point);
     return point;
 }
@@ -318,6 +339,39 @@ static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
              s->name, fewest, mode->backups);
 }
 
+static bool value_of(const void *ctx, const char *name, int64_t *ret)
+{
+    const struct point *p = ctx;
+    const struct value *v = params_get(&p->params, name);
+    const bool is_devices = v == NULL && str_eq(name, "devices") && p->devices > 0;
+    *ret = is_devices ? (int64_t)p->devices : v != NULL && v->is_int ? v->i : 0;
+    return is_devices || (v != NULL && v->is_int);
+}
+
+/* Does the point satisfy all of sweep.require? */
+static bool is_allowed(struct expansion *e, const struct point *p)
+{
+    for (size_t i = 0; i < e->spec->sweep.require.len; i++) {
+        int64_t is_true = 0;
+        struct err err;
+        if (expression_eval(e->spec->sweep.require.items[i], value_of, p, &is_true, &err) < 0) {
+            _cleanup_(freep) char *path = xasprintf("spec.sweep.require[%zu]", i);
+            if (!e->has_bad_require) {
+                complain(e, path,
+                         "compare swept numbers, such as 'tp * pp <= 8'; devices is known where "
+                         "roles.*.devices or the template says it",
+                         "%s", err.msg);
+            }
+            e->has_bad_require = true;
+            return true;
+        }
+        if (!is_true) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Combinations that differ in numbers only that a system does not use are one point of it. */
 static void make_points(struct expansion *e)
 {
@@ -332,13 +386,17 @@ static void make_points(struct expansion *e)
             fewest = trainers < fewest ? trainers : fewest;
             bool is_new;
             (void)index_put(index, point_key(&point), 0, &is_new);
-            if (is_new) {
+            if (is_new && is_allowed(e, &point)) {
                 *vec_push(&e->points) = point;
             } else {
                 params_done(&point.params);
             }
         }
         check_backups(e, system, fewest);
+    }
+    if (e->points.len == 0) {
+        complain(e, "spec.sweep.require", "require less, or sweep other values",
+                 "the requirements leave no point");
     }
 }
 
@@ -352,6 +410,7 @@ static struct point single_node_of(struct expansion *e, const struct point *p)
     set_count(&b.params, e->spec->roles[role].replicas.from, 1);
     memset(b.replicas, 0, sizeof(b.replicas));
     b.replicas[role] = 1;
+    b.devices = p->devices / (p->replicas[role] > 0 ? p->replicas[role] : 1);
     b.replicas[ROLE_LAUNCHER] = p->replicas[ROLE_LAUNCHER];
     if (p->replicas[ROLE_PSERVER] > 0) {
         b.exchange = EXCHANGE_NONE; /* its servers are gone; a single worker has no peers */
@@ -400,7 +459,7 @@ static void find_baselines(struct expansion *e)
     }
     for (uint32_t i = 0; i < n_swept; i++) {
         struct point baseline = baseline_of(e, &e->points.items[i]);
-        if (is_excluded(e, &baseline.params)) {
+        if (is_excluded(e, &baseline.params) || !is_allowed(e, &baseline)) {
             e->points.items[i].baseline_index = i;
             e->points.items[i].baseline_excluded = true;
             params_done(&baseline.params);
@@ -443,8 +502,10 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
     }
     vec_done_each(&e.combinations, params_done);
     struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept, e.excluding};
+    const bool has_devices = vec_all(&e.points, it, it->devices > 0);
     for (uint32_t i = 0; i < matrix.n_points; i++) {
         matrix.points[i].index = i;
+        matrix.points[i].devices = has_devices ? matrix.points[i].devices : 0;
     }
     if (found.list.len > 0) {
         matrix_done(&matrix);
@@ -480,8 +541,8 @@ void matrix_describe_unbased(const struct matrix *m, struct buf *out)
     }
     if (n > 0) {
         buf_printf(out,
-                   "Point %" PRIu32
-                   " has no speedup and no efficiency: sweep.exclude leaves out its baseline",
+                   "Point %" PRIu32 " has no speedup and no efficiency: the sweep "
+                   "leaves out its baseline",
                    first);
     }
     if (n > 1) {
@@ -542,6 +603,23 @@ enum role point_leading_role(const struct point *point)
 uint32_t point_training_replicas(const struct point *point)
 {
     return point->replicas[point_training_role(point)];
+}
+
+uint32_t point_size(const struct point *point)
+{
+    return point->devices > 0 ? point->devices : point_training_replicas(point);
+}
+
+const char *point_size_word(const struct point *point)
+{
+    return point->devices > 0 ? "device" : role_to_string(point_training_role(point));
+}
+
+struct training_words matrix_size_words(const struct matrix *m)
+{
+    return m->n_points > 0 && m->points[0].devices > 0
+               ? (struct training_words){"device", "devices"}
+               : matrix_training_words(m);
 }
 
 uint32_t point_pods(const struct point *point)

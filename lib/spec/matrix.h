@@ -19,6 +19,7 @@ struct point {
     bool is_baseline;     /* added for the baseline, not swept */
     struct params params; /* swept values, owned; a baseline point's name what it ran with */
     uint32_t replicas[ROLE_COUNT];
+    uint32_t devices; /* accelerators of all that train; 0: not known of some point of the run */
     int64_t batch_size;
     int64_t threads; /* per trainer */
     enum exchange_kind exchange;
@@ -55,8 +56,7 @@ struct exchange_mode point_mode(const struct spec *spec, const struct point *poi
 /* As the definition asks for it. */
 enum exchange_transport point_transport(const struct spec *spec, const struct point *point);
 
-/* What those are called that speedup and efficiency count. Systems may differ:
- * "trainer or worker". */
+/* What those are called that train. Systems may differ: "trainer or worker". */
 struct training_words {
     const char *one, *many;
 };
@@ -68,6 +68,11 @@ enum role point_training_role(const struct point *point);
 /* The role with the point's figures: the launcher, or else the role that trains. */
 enum role point_leading_role(const struct point *point);
 uint32_t point_training_replicas(const struct point *point);
+/* What speedup and efficiency count by: accelerators where they are known, else the replicas that
+ * train. And what these are called. */
+uint32_t point_size(const struct point *point);
+const char *point_size_word(const struct point *point); /* "device", or the role that trains */
+struct training_words matrix_size_words(const struct matrix *m);
 /* Replicas of all roles but a launcher, which computes nothing. */
 uint32_t point_pods(const struct point *point);
 

@@ -78,6 +78,7 @@ static void sweep_done(struct sweep *sweep)
     vec_done(&sweep->axes);
     vec_done_each(&sweep->points, params_done);
     vec_done_each(&sweep->exclude, params_done);
+    vec_free(&sweep->require);
 }
 
 static void parameter_done(struct parameter *parameter)
@@ -137,6 +138,7 @@ void spec_free(struct spec *spec)
     params_done(&spec->baseline.where);
     for (int i = 0; i < ROLE_COUNT; i++) {
         free(spec->roles[i].replicas.from);
+        free(spec->roles[i].devices.from);
         json_decref(spec->roles[i].template);
     }
     vec_each (struct threshold, threshold, &spec->thresholds) {

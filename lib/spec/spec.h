@@ -28,6 +28,7 @@ struct sweep {
     VEC(struct axis) axes;     /* grid, zip: sorted by name */
     VEC(struct params) points; /* points */
     VEC(struct params) exclude;
+    VEC(char *) require; /* expressions (expression.h); points that fail one are left out */
 };
 
 /* How gradients are exchanged. */
@@ -125,7 +126,8 @@ struct replicas {
 struct role_spec {
     bool present; /* a launcher: some system has one */
     struct replicas replicas;
-    json_t *template; /* PodTemplateSpec, owned; NULL if absent */
+    struct replicas devices; /* accelerators of a replica; value 0: its template says it */
+    json_t *template;        /* PodTemplateSpec, owned; NULL if absent */
 };
 
 enum baseline_kind { BASELINE_SINGLE_NODE, BASELINE_POINT };

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "spec/builtin.h"
+#include "spec/devices.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -110,12 +111,14 @@ void spec_read_baseline(struct reading *r)
     }
 }
 
-static void read_replicas(struct reading *r, const struct place *role, struct replicas *replicas)
+/* `key` is replicas or devices. */
+static void read_count(struct reading *r, const struct place *role, const char *key, int64_t most,
+                       struct replicas *ret)
 {
-    struct place place = place_get(role, "replicas");
+    struct place place = place_get(role, key);
     if (place.node != NULL && place.node->kind == NODE_INT) {
         _cleanup_(freep) char *fix =
-            xasprintf("write replicas: {value: %lld}", (long long)place.node->i);
+            xasprintf("write %s: {value: %lld}", key, (long long)place.node->i);
         reader_complain(r->diags, &place, fix, "must be a map, not a whole number");
         return;
     }
@@ -131,9 +134,9 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     }
     const char *name;
     if (read_text(r->diags, &from, 256, &name)) {
-        replicas->from = xstrdup(name);
+        ret->from = xstrdup(name);
     }
-    replicas->value = read_int_or(r->diags, &place, "value", 1, SPEC_MAX_REPLICAS, 1);
+    ret->value = read_int_or(r->diags, &place, "value", 1, most, 1);
 }
 
 /* What Kubernetes would take and benchd must not; see template_rules.h. */
@@ -191,14 +194,17 @@ void spec_read_roles(struct reading *r)
         const bool is_launcher = i == ROLE_LAUNCHER; /* one or none: there is no number to write */
         if (!read_map(r->diags, &role_place,
                       is_launcher ? FIELDS("template", "templateFrom")
-                                  : FIELDS("template", "templateFrom", "*replicas"))) {
+                                  : FIELDS("template", "templateFrom", "*replicas", "devices"))) {
             continue;
         }
         refuse_template_from(r, &role_place);
         role->present = true;
         role->replicas.value = 1; /* till it is read, so that a wrong field is one error */
         if (!is_launcher) {
-            read_replicas(r, &role_place, &role->replicas);
+            read_count(r, &role_place, "replicas", SPEC_MAX_REPLICAS, &role->replicas);
+        }
+        if (tree_get(role_place.node, "devices") != NULL) {
+            read_count(r, &role_place, "devices", DEVICES_MAX, &role->devices);
         }
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {

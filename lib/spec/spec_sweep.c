@@ -12,6 +12,7 @@
 #define AXIS_VALUES_MAX 64
 #define POINTS_MAX 256
 #define EXCLUDES_MAX 64
+#define REQUIRES_MAX 16
 #define VALUE_TEXT_MAX 63
 
 static bool is_printable_ascii(const char *s)
@@ -261,7 +262,7 @@ static void read_excludes(struct reading *r, const struct place *sweep)
 void spec_read_sweep(struct reading *r)
 {
     struct place place = place_get(&r->at, "sweep");
-    if (!read_map(r->diags, &place, FIELDS("grid", "zip", "points", "exclude"))) {
+    if (!read_map(r->diags, &place, FIELDS("grid", "zip", "points", "exclude", "require"))) {
         return;
     }
     size_t n_kinds = 0;
@@ -288,4 +289,10 @@ void spec_read_sweep(struct reading *r)
                             "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
     read_excludes(r, &place);
+    read_items (item, r->diags, &place, "require", REQUIRES_MAX) {
+        const char *text;
+        if (read_text(r->diags, &item, 256, &text)) {
+            *vec_push(&r->spec->sweep.require) = xstrdup(text);
+        }
+    }
 }

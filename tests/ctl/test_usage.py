@@ -308,7 +308,7 @@ class Validate(cli.CliCase):
     def test_an_excluded_point_is_not_run_as_a_baseline(self):
         sweep = {"grid": {"pservers": [1, 2], "trainers": [1, 2]}, "exclude": [{"pservers": 2, "trainers": 1}]}
         path = self.define(extra={"sweep": sweep, "baseline": {"kind": "Point", "where": {"trainers": 1}}})
-        why = "Point 2 has no speedup and no efficiency: sweep.exclude leaves out its baseline"
+        why = "Point 2 has no speedup and no efficiency: the sweep leaves out its baseline"
         for options in ([], ["--set", "trainers=2"]):  # an exclusion outlives the value that it names
             done = self.ctl("plan", path, "-o", "json", *options)
             points = json.loads(done.stdout)["points"]

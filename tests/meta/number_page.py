@@ -8,7 +8,7 @@ import csource
 PAGE = "docs/numbers.md"
 # Columns of numbers that are no measured figure.
 NO_FIGURE = {
-    "POINT": "a number for a point", "TRIAL": "a number for a trial", "TRIALS": "counted", "ATTEMPTS": "counted",
+    "POINT": "a number for a point", "TRIAL": "a number for a trial", "TRIALS": "counted", "DEVICES": "counted", "ATTEMPTS": "counted",
     "REPLICAS": "counted", "POINTS": "counted", "MODEL": "a name", "PARAMETER": "a name", "ROLE": "a name", "NODE": "a name",
 }
 # Warnings that say what a run is, and follow from no figure.

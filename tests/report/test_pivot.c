@@ -260,7 +260,7 @@ TEST(prices)
         assert_int_equal(pivot_price_parse(wrong[i], &price), -EINVAL);
     }
     assert_int_equal(pivot_price_parse("0.2092/pod-hour", &price), 0);
-    assert_true(price.unit == PIVOT_PRICE_POD_HOUR && price.amount == 0.2092);
+    assert_true(price.unit == PIVOT_POD_HOUR && price.amount == 0.2092);
 }
 
 /* ---- wrong questions ---- */

@@ -355,7 +355,7 @@ TEST(points_without_a_baseline)
     } rows[] = {
         {SHEET_TEXT, "12.00     1/1        -           -\n"},
         {SHEET_TEXT,
-         "\nPoint 2 has no speedup and no efficiency: sweep.exclude leaves out its baseline."},
+         "\nPoint 2 has no speedup and no efficiency: the sweep leaves out its baseline."},
         {SHEET_CSV, ",,,,,,,,Point,,,1,1,"},
         {SHEET_HTML, "Point 2 has no speedup and no efficiency"},
         {SHEET_MARKDOWN, "Point 2 has no speedup and no efficiency"},

@@ -1,0 +1,66 @@
+/* See devices.h. */
+#include "spec/devices.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "doc/json_pointer.h"
+#include "spec/system_template.h"
+
+/* How the names of extended resources begin that are an accelerator each. */
+static const char *const resources[] = {
+    "nvidia.com/gpu",  "nvidia.com/mig-",       "amd.com/gpu",   "gpu.intel.com/",
+    "habana.ai/gaudi", "aws.amazon.com/neuron", "google.com/tpu"};
+
+static int64_t count_of(const json_t *quantity)
+{
+    const char *text = json_string_value(quantity);
+    int64_t n = json_integer_value(quantity);
+    return text != NULL && parse_i64(text, &n) < 0 ? 0 : n;
+}
+
+/* A swept value that goes into the limits of a container. */
+static void set_limits(json_t *template, const struct spec *spec, enum role role,
+                       const struct params *params)
+{
+    vec_each (const struct parameter, parameter, &spec->parameters) {
+        const struct value *v = params_get(params, parameter->name);
+        vec_each (const struct parameter_target, target, &parameter->targets) {
+            vec_each (char *const, path, &target->paths) {
+                if (v != NULL && v->is_int && target->roles[role] && strstr(*path, "/limits/")) {
+                    /* where it does not fit, the pod is refused */
+                    (void)json_pointer_set_new(template, *path, json_integer(v->i), NULL);
+                }
+            }
+        }
+    }
+}
+
+int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
+                            const struct params *params)
+{
+    json_auto_t *template = NULL;
+    const char *name;
+    const json_t *container;
+    json_t *limit;
+    size_t i;
+    int64_t n = 0;
+    if (spec->roles[role].template == NULL ||
+        system_template(spec, system, role, &template, NULL) < 0) {
+        return 0;
+    }
+    set_limits(template, spec, role, params);
+    json_array_foreach (json_object_get(json_object_get(template, "spec"), "containers"), i,
+                        container) {
+        json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
+        json_object_foreach (limits, name, limit) {
+            const bool is_device =
+                array_any(resources, COUNT_OF(resources), it, str_has_prefix(name, *it));
+            n += is_device ? count_of(limit) : 0;
+        }
+    }
+    return n;
+}

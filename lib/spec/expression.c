@@ -1,0 +1,181 @@
+/* See expression.h. Precedence climbing; every operand is evaluated, so an error is found whatever
+ * the values are. */
+#include "spec/expression.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+
+#define DEPTH_MAX 50
+#define NAME_MAX_BYTES 64
+
+struct reader {
+    const char *text, *at;
+    expression_value_fn value_of;
+    const void *ctx;
+    struct err *err;
+    unsigned depth;
+};
+
+enum operator{
+    OR,
+    AND,
+    EQUAL,
+    UNEQUAL,
+    AT_MOST,
+    AT_LEAST,
+    LESS,
+    MORE,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    REMAINDER
+};
+static const struct {
+    const char *sign;
+    int precedence;
+} operators[] = {
+    [OR] = {"||", 1},       [AND] = {"&&", 2},      [EQUAL] = {"==", 3},   [UNEQUAL] = {"!=", 3},
+    [AT_MOST] = {"<=", 4},  [AT_LEAST] = {">=", 4}, [LESS] = {"<", 4},     [MORE] = {">", 4},
+    [ADD] = {"+", 5},       [SUBTRACT] = {"-", 5},  [MULTIPLY] = {"*", 6}, [DIVIDE] = {"/", 6},
+    [REMAINDER] = {"%", 6},
+};
+
+static int refuse(const struct reader *r, int code, const char *what)
+{
+    return err_set(r->err, code, "%s at character %zu of '%s'", what, (size_t)(r->at - r->text) + 1,
+                   r->text);
+}
+
+static void skip_blanks(struct reader *r)
+{
+    r->at += strspn(r->at, " ");
+}
+
+static int climb(struct reader *r, int least, int64_t *ret);
+
+static int read_word(struct reader *r, int64_t *ret)
+{
+    const size_t len = strspn(r->at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    char word[NAME_MAX_BYTES] = "";
+    if (len == 0 || len >= sizeof(word)) {
+        return refuse(r, EINVAL, *r->at == '\0' ? "a value is missing" : "no number and no name");
+    }
+    memcpy(word, r->at, len);
+    if (isdigit((unsigned char)word[0]) ? parse_i64(word, ret) < 0
+                                        : !r->value_of(r->ctx, word, ret)) {
+        return refuse(r, EINVAL, "no number, and no swept name with one,");
+    }
+    r->at += len;
+    return 0;
+}
+
+static int read_operand(struct reader *r, int64_t *ret)
+{
+    skip_blanks(r);
+    const char sign = *r->at;
+    if (sign != '(' && sign != '-' && sign != '!') {
+        return read_word(r, ret);
+    }
+    if (++r->depth > DEPTH_MAX) {
+        return refuse(r, EINVAL, "too many parentheses");
+    }
+    r->at++;
+    int code = sign == '(' ? climb(r, 1, ret) : read_operand(r, ret);
+    if (code >= 0 && sign == '(') {
+        skip_blanks(r);
+        if (*r->at != ')') {
+            return refuse(r, EINVAL, "a ')' is missing");
+        }
+        r->at++;
+    } else if (code >= 0) {
+        *ret = sign == '!' ? *ret == 0 : -*ret;
+    }
+    r->depth--;
+    return code;
+}
+
+/* < 0: no operator. */
+static int peek_operator(struct reader *r)
+{
+    skip_blanks(r);
+    for (size_t i = 0; i < COUNT_OF(operators); i++) {
+        if (str_has_prefix(r->at, operators[i].sign)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static int apply(const struct reader *r, enum operator operator, int64_t a, int64_t b, int64_t *ret)
+{
+    bool is_good = true;
+    switch (operator) {
+    case OR:
+        *ret = a != 0 || b != 0;
+        break;
+    case AND:
+        *ret = a != 0 && b != 0;
+        break;
+    case EQUAL:
+        *ret = a == b;
+        break;
+    case UNEQUAL:
+        *ret = a != b;
+        break;
+    case AT_MOST:
+        *ret = a <= b;
+        break;
+    case AT_LEAST:
+        *ret = a >= b;
+        break;
+    case LESS:
+        *ret = a < b;
+        break;
+    case MORE:
+        *ret = a > b;
+        break;
+    case ADD:
+        is_good = !__builtin_add_overflow(a, b, ret);
+        break;
+    case SUBTRACT:
+        is_good = !__builtin_sub_overflow(a, b, ret);
+        break;
+    case MULTIPLY:
+        is_good = !__builtin_mul_overflow(a, b, ret);
+        break;
+    case DIVIDE:
+    case REMAINDER:
+        is_good = b > 0;
+        *ret = !is_good ? 0 : operator== DIVIDE ? a / b : a % b;
+        break;
+    }
+    return is_good ? 0 : refuse(r, ERANGE, "a division by less than 1, or a number too large,");
+}
+
+static int climb(struct reader *r, int least, int64_t *ret)
+{
+    int code = read_operand(r, ret);
+    int i;
+    while (code >= 0 && (i = peek_operator(r)) >= 0 && operators[i].precedence >= least) {
+        int64_t right = 0;
+        r->at += strlen(operators[i].sign);
+        code = climb(r, operators[i].precedence + 1, &right);
+        code = code < 0 ? code : apply(r, (enum operator)i, *ret, right, ret);
+    }
+    return code;
+}
+
+int expression_eval(const char *text, expression_value_fn value_of, const void *ctx, int64_t *ret,
+                    struct err *err)
+{
+    struct reader r = {text, text, value_of, ctx, err, 0};
+    const int code = climb(&r, 1, ret);
+    skip_blanks(&r);
+    return code >= 0 && *r.at != '\0' ? refuse(&r, EINVAL, "an operator is missing") : code;
+}
