@@ -115,9 +115,13 @@ static json_t *parameters_to_json(const struct import_trials *trials, const char
     return list;
 }
 
-static json_t *roles_to_json(const struct import_trials *trials, const char *role)
+static json_t *roles_to_json(const struct import_trials *trials, const char *role, bool has_devices)
 {
     json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", trials->count);
+    if (has_devices) {
+        json_object_set_new(json_object_get(roles, role), "devices",
+                            json_pack("{s:i}", "value", 1));
+    }
     if (params_get(&trials->list.items[0].params, "pservers") != NULL) {
         json_object_set_new(roles, "pserver",
                             json_pack("{s:{s:s}}", "replicas", "from", "pservers"));
@@ -131,6 +135,11 @@ static json_t *workload_to_json(const struct import_options *options)
                                  "kind", options->dataset, "exchange", "kind", options->exchange);
     if (options->batch_size > 0) {
         json_object_set_new(workload, "batchSize", json_integer(options->batch_size));
+    }
+    if (options->flops.parameters > 0) {
+        json_object_set_new(workload, "flops",
+                            json_pack("{s:f, s:I}", "parameters", options->flops.parameters,
+                                      "sequence", (json_int_t)options->flops.sequence));
     }
     return workload;
 }
@@ -153,8 +162,9 @@ json_t *import_definition(const struct import_options *options, const struct imp
         "read from old logs, not measured by benchd", "systems", "name", options->system, "profile",
         PROFILE_IMPORTED, "log", options->rule, "workload", workload_to_json(options), "sweep",
         "points", points_to_json(trials), "baseline", baseline_to_json(trials), "roles",
-        roles_to_json(trials, role), "measure", "steps", (json_int_t)options->steps, "repeats",
-        "min", (json_int_t)most_trials(trials), "order", "Sequential");
+        roles_to_json(trials, role, options->has_devices), "measure", "steps",
+        (json_int_t)options->steps, "repeats", "min", (json_int_t)most_trials(trials), "order",
+        "Sequential");
     if (options->warmup_steps >= 0) {
         json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
                             json_integer(options->warmup_steps));

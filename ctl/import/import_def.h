@@ -16,6 +16,8 @@ struct import_options { /* all borrowed */
     int64_t warmup_steps; /* -1: as a definition has it that does not say */
     int64_t steps;        /* the most that a log has */
     struct goal goal;
+    struct flops flops;
+    bool has_devices; /* each who trains is one */
 };
 
 /* A Benchmark whose only system has the profile `imported`, so that no run of it

@@ -34,6 +34,7 @@ struct mlperf_run {
     VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
     unsigned basis;                     /* what its figures follow from; 0: not known yet */
     struct goal goal;
+    struct flops flops;
     struct import_trials trials;
     struct import_slot *slots; /* by trial, owned */
     struct run_def *def;       /* owned */
@@ -75,6 +76,7 @@ static void read_log(const struct mlperf_import *im, const struct mlperf_entry *
     } else {
         run->basis = own_basis;
         run->goal = m->goal;
+        run->flops = (struct flops){.parameters = m->parameters, .sequence = m->sequence};
     }
 }
 
@@ -143,6 +145,8 @@ static struct run_def *make_def(const struct mlperf_run *run, int64_t steps)
         .warmup_steps = -1,
         .steps = steps,
         .goal = run->goal,
+        .flops = run->flops,
+        .has_devices = true,
     };
     json_auto_t *document = import_definition(&options, &run->trials);
     const struct run_def_params params = {.name = "import"};

@@ -248,6 +248,27 @@ static void set_gpu_driver(json_t *o, const char *root)
     set_text(o, "gpu_driver", NULL);
 }
 
+/* What the GPUs of NVIDIA are called, each name once; containers that have one see it, too. */
+static void set_accelerator(json_t *o, const char *root)
+{
+    static const char folder[] = "/proc/driver/nvidia/gpus";
+    _cleanup_(freep) char *path = xasprintf("%s%s", root, folder);
+    struct dirent **entries = NULL;
+    const int n = scandir(path, &entries, NULL, alphasort);
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        _cleanup_(freep) char *file = xasprintf("%s/%s/information", folder, entries[i]->d_name);
+        _cleanup_(freep) char *text = read_text(root, file);
+        _cleanup_(freep) char *name = find_line(text, "Model:", "\t ");
+        if (name != NULL && strstr(buf_cstr(&all), name) == NULL) {
+            buf_printf(&all, "%s%s", all.len > 0 ? " and " : "", name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    set_text(o, "accelerator", all.len == 0 ? NULL : buf_cstr(&all));
+}
+
 /* "eth0 25000 Mbit/s, ib0": the second one does not say how fast it is. A veth of a node is the
  * other end of a pod's link, not a way out of the machine. */
 static void set_nics(json_t *o, const char *root)
@@ -288,6 +309,7 @@ json_t *host_environment(const char *root)
     set_text(o, "clock_source", clock);
     set_governor(o, root);
     set_gpu_driver(o, root);
+    set_accelerator(o, root);
     set_cpu(o, root);
     set_caches(o, root);
     set_nics(o, root);

@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 /* Returns a new object (owned) with host, kernel, clock_source, cpu_governor, gpu_driver,
- * cpu_model, cpu_mhz, caches, nics, numa_nodes, cpuset, cgroup_cpu_limit and cgroup_memory_limit.
- * What cannot be read is null. `root` is "" for this machine. */
+ * accelerator, cpu_model, cpu_mhz, caches, nics, numa_nodes, cpuset, cgroup_cpu_limit and
+ * cgroup_memory_limit. What cannot be read is null. `root` is "" for this machine. */
 json_t *host_environment(const char *root);
 
 /* How the cgroup has throttled this process so far; 0 where it does not say. */

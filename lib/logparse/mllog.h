@@ -38,9 +38,10 @@ struct mllog_result {
     bool has_evaluation; /* false: evaluations, if any, have no events */
     double evaluation_s; /* that all of them took; NaN: unknown */
     struct evaluations evaluations;
-    struct goal goal;     /* that MLPerf sets for the benchmark; of two none */
-    double accuracy_last; /* NaN: unknown */
-    const char *status;   /* "success", "aborted"; borrowed; NULL: unknown */
+    double parameters, sequence; /* of a language model, all of it trained; 0: another */
+    struct goal goal;            /* that MLPerf sets for the benchmark; of two none */
+    double accuracy_last;        /* NaN: unknown */
+    const char *status;          /* "success", "aborted"; borrowed; NULL: unknown */
 };
 /* Of the whole log; borrows from `m`. */
 void mllog_conclude(struct mllog *m, struct mllog_result *ret);

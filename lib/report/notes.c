@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "report/prose.h"
+#include "result/flops.h"
 #include "result/number.h"
 #include "result/threshold.h"
 #include "result/point_transport.h"
@@ -26,6 +28,16 @@ void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
     va_end(ap);
     (void)text_replace_control(note.text, "", ' '); /* they may quote processes and machines */
     *vec_push(&notes->list) = note;
+}
+
+static bool any_metric(const struct result *r, const char *name)
+{
+    result_each_swept (p, r) {
+        if (vec_any(&p->metrics, it, str_eq(it->name, name))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static struct training_words training_words(const struct result *r)
@@ -185,6 +197,55 @@ static void note_time_speedup(struct notes *notes, const struct layout *l)
               "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "
               "%s of the baseline / %s.%s",
               many, many, has_interval ? " Intervals: Welch's t on log time." : "");
+}
+
+/* The accelerator of all points that say one; NULL: none does, or there are several. Borrowed. */
+static const char *accelerator_of(const struct result *r)
+{
+    const char *name = NULL;
+    result_each_swept (p, r) {
+        vec_each (char *const, own, &p->machines.values[MACHINE_ACCELERATOR].list) {
+            if (name != NULL && !str_eq(name, *own)) {
+                return NULL;
+            }
+            name = *own;
+        }
+    }
+    return name;
+}
+
+/* By which formula, and why no utilization follows. */
+static void note_flops(struct notes *notes, const struct result *r)
+{
+    const struct workload *w = &r->def->spec->workload;
+    const char *device = accelerator_of(r);
+    const char *precision = w->precision == PRECISION_UNKNOWN ? "" : precision_names[w->precision];
+    const double peak = flops_peak(device, w->precision);
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    if (!any_metric(r, "tflops")) {
+        return;
+    }
+    buf_puts(&text, "TFLOPS of a device: throughput x ");
+    if (w->flops.per_sample > 0) {
+        buf_printf(&text, "%.4g FLOPs a sample, as the definition says", w->flops.per_sample);
+    } else {
+        buf_printf(&text, "6 N a token, N %.4g", w->flops.parameters);
+    }
+    if (w->flops.per_sample == 0 && w->flops.sequence > 0) {
+        buf_printf(&text, ", %.0f tokens a sequence", w->flops.sequence);
+    }
+    notes_add(notes, NOTE_INFO, "%s / devices; what is computed twice counts once.",
+              buf_cstr(&text));
+    if (!isnan(peak)) {
+        notes_add(notes, NOTE_INFO,
+                  "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
+                  device);
+    } else if (w->precision == PRECISION_UNKNOWN) {
+        notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
+    } else {
+        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision,
+                  device == NULL ? "the devices, or they differ" : device);
+    }
 }
 
 /* What the seconds are, and why some trial has none. */
@@ -455,6 +516,7 @@ void notes_init(struct notes *notes, const struct layout *l)
         }
     }
     note_accuracy(notes, l);
+    note_flops(notes, l->result);
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l);

@@ -11,7 +11,14 @@
 #include "base/texts.h"
 
 #define MACHINE_KEYS_COMPARED 19 /* not the clock of the CPU, which may change by itself */
-enum { MACHINE_CPU, MACHINE_CACHES, MACHINE_BATCH = 18, MACHINE_CPU_MHZ, MACHINE_KEY_COUNT };
+enum {
+    MACHINE_CPU,
+    MACHINE_CACHES,
+    MACHINE_ACCELERATOR = 15,
+    MACHINE_BATCH = 18,
+    MACHINE_CPU_MHZ,
+    MACHINE_KEY_COUNT
+};
 struct machines {
     struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
 };

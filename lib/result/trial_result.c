@@ -2,8 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "core/environment.h"
 #include "core/summary.h"
+#include "result/flops.h"
 #include "result/others_cpu.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
@@ -122,6 +124,34 @@ static void take_metrics(struct trial_result *t, enum role leading)
         m->value /= metrics_get(&counts, m->name);
     }
     metrics_done(&counts);
+}
+
+/* The accelerator of all that lead; NULL: unknown, or there are several. Borrowed. */
+static const char *accelerator_of(const struct trial_result *t, enum role leading)
+{
+    const char *name = NULL;
+    trial_each_replica (r, t) {
+        const char *own = environment_text(r->environment, "accelerator");
+        if (r->row->id.role == leading) {
+            if (own == NULL || (name != NULL && !str_eq(own, name))) {
+                return NULL;
+            }
+            name = own;
+        }
+    }
+    return name;
+}
+
+static void put_utilization(struct trial_result *t, const struct trial_terms *terms)
+{
+    const int unit = str_index(t->throughput.unit, result_units, SUMMARY_UNIT_COUNT);
+    const double flops = flops_of_unit(&terms->flops, (enum summary_unit)unit);
+    if (terms->devices > 0) { /* what is not known is NaN, and not set */
+        const double tflops = t->throughput.estimate.value * flops / terms->devices / 1e12;
+        const char *device = accelerator_of(t, terms->leading);
+        metrics_set(&t->metrics, "tflops", tflops);
+        metrics_set(&t->metrics, "mfu", tflops / flops_peak(device, terms->precision));
+    }
 }
 
 /* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
@@ -293,6 +323,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
         take_metrics(t, terms->leading);
     }
     if (t->phase == TRIAL_SUCCEEDED) {
+        put_utilization(t, terms);
         t->cpus = cpu_limits_of(t, terms->n_pods);
     }
     if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {

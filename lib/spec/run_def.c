@@ -57,5 +57,8 @@ struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)
         .n_pods = point_pods(p),
         .goal = def->spec->goal,
         .accuracy_after_s = def->spec->accuracy_after_s,
+        .flops = def->spec->workload.flops,
+        .precision = def->spec->workload.precision,
+        .devices = p->devices,
     };
 }

@@ -43,5 +43,8 @@ struct trial_terms {
     uint32_t n_pods;    /* of all roles but a launcher */
     struct goal goal;
     double accuracy_after_s; /* 0: not asked */
+    struct flops flops;
+    enum precision precision;
+    uint32_t devices; /* 0: unknown */
 };
 struct trial_terms run_def_terms(const struct run_def *def, uint32_t point);

@@ -90,6 +90,22 @@ char *trace_text(const struct trace *trace);
 int64_t trace_step_ns(const struct trace *trace); /* of all layers together; in spec_trace.c */
 void trace_done(struct trace *trace);
 
+/* Of the numbers that are multiplied. */
+enum precision {
+    PRECISION_FP32,
+    PRECISION_TF32,
+    PRECISION_FP16,
+    PRECISION_BF16,
+    PRECISION_FP8,
+    PRECISION_UNKNOWN /* not said */
+};
+/* Floating-point operations that training needs, not those that it does again. */
+struct flops {
+    double per_sample; /* as given; 0: not */
+    double parameters; /* N: 6 N a token (2 forward, 4 backward); 0: not given */
+    double sequence;   /* tokens of a sample; 0: not given */
+};
+
 struct workload {
     char *model;
     enum dataset_kind dataset;
@@ -102,6 +118,8 @@ struct workload {
     struct trace trace;
     struct link link;         /* of each replica, on one machine; a sweep value takes precedence */
     struct exchange exchange; /* of the systems without one of their own */
+    struct flops flops;
+    enum precision precision;
 };
 /* "Synthetic", or the name of a foreign one. Borrowed. */
 const char *workload_dataset_name(const struct workload *workload);
@@ -246,8 +264,9 @@ extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */
 extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" */
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];
-extern const char *const metric_names[5]; /* "throughput", ... */
-extern const char *const unit_names[2];   /* "Samples", "Batches" */
-extern const char *const rules_names[3];  /* "None", "mlbench-1a", ... */
+extern const char *const metric_names[5];    /* "throughput", ... */
+extern const char *const precision_names[5]; /* "fp32", ... */
+extern const char *const unit_names[2];      /* "Samples", "Batches" */
+extern const char *const rules_names[3];     /* "None", "mlbench-1a", ... */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];

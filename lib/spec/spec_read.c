@@ -86,13 +86,39 @@ static void read_link(struct reading *r, const struct place *workload)
     }
 }
 
+/* A number above 0; 0: it is absent, or wrong. */
+static double read_positive(struct reading *r, const struct place *place, double max)
+{
+    double value = 0;
+    if (read_number(r->diags, place, 0, max, &value) && !(value > 0)) {
+        reader_complain(r->diags, place, NULL, "'%s' must be above 0", place->key);
+    }
+    return value;
+}
+
+static void read_flops(struct reading *r, const struct place *place, struct flops *f)
+{
+    const struct place sample = place_get(place, "perSample"), n = place_get(place, "parameters");
+    if (!read_map(r->diags, place, FIELDS("perSample", "parameters", "sequence"))) {
+        return;
+    }
+    if ((sample.node == NULL) == (n.node == NULL)) {
+        reader_complain_key(r->diags, place,
+                            "write {perSample: 9.3e10}, or {parameters: 8.03e9, sequence: 8192}",
+                            "exactly one of perSample and parameters is required");
+    }
+    f->per_sample = read_positive(r, &sample, 1e24);
+    f->parameters = read_positive(r, &n, 1e15);
+    f->sequence = (double)read_int_or(r->diags, place, "sequence", 1, INT64_C(1) << 32, 0);
+}
+
 static void read_workload(struct reading *r)
 {
     struct workload *w = &r->spec->workload;
     struct place place = place_get(&r->at, "workload");
     if (!read_map(r->diags, &place,
                   FIELDS("*model", "dataset", "batchSize", "threads", "seed", "exchange", "compute",
-                         "trace", "link"))) {
+                         "trace", "link", "flops", "precision"))) {
         return;
     }
     struct place model = place_get(&place, "model");
@@ -111,6 +137,11 @@ static void read_workload(struct reading *r)
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
     spec_read_compute(r, &place);
     read_link(r, &place);
+    const struct place flops = place_get(&place, "flops");
+    if (flops.node != NULL) {
+        read_flops(r, &flops, &w->flops);
+    }
+    w->precision = read_enum_or(r->diags, &place, "precision", precision_names, PRECISION_UNKNOWN);
 }
 
 /* Tables print percent; a bound in percent would always pass, or always fail. */
@@ -121,16 +152,6 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
         _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", bound / 100, bound);
         reader_complain(r->diags, place, fix, "%s", why);
     }
-}
-
-/* A number above 0; 0: it is absent, or wrong. */
-static double read_positive(struct reading *r, const struct place *place, double max)
-{
-    double value = 0;
-    if (read_number(r->diags, place, 0, max, &value) && !(value > 0)) {
-        reader_complain(r->diags, place, NULL, "'%s' must be above 0", place->key);
-    }
-    return value;
 }
 
 static const char not_an_accuracy[] = "an accuracy is a ratio, 1 at most";

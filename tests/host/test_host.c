@@ -89,13 +89,18 @@ static const struct machine rows[] = {
      {{"/sys/class/net/lo/speed", "1\n"}, {"/sys/class/net/veth12/speed", "10000\n"}, {"/sys/class/net/ib0/speed", "-1\n"},
       {"/sys/class/net/eth0/speed", "25000\n"}, {"/sys/devices/system/node/online", "0-1\n"}},
      "{\"nics\": \"eth0 25000 Mbit/s, ib0\", \"numa_nodes\": \"0-1\"}", 0, 0},
+    {"GPUs of two kinds",
+     {{"/proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 90\n"},
+      {"/proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\n"},
+      {"/proc/driver/nvidia/gpus/0000:03:00.0/information", "Model: \t\t NVIDIA L4\n"}},
+     "{\"accelerator\": \"NVIDIA H100 80GB HBM3 and NVIDIA L4\"}", 0, 0},
     {"another maker's driver",
      {{"/sys/module/amdgpu/version", "6.7.0\n"}},
      "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0, 0},
     {"nothing to read",
      {{NULL, NULL}},
      "{\"clock_source\": null, \"cpu_governor\": null, \"gpu_driver\": null, "
-     "\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, \"nics\": null, \"numa_nodes\": null, "
+     "\"accelerator\": null, \"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, \"nics\": null, \"numa_nodes\": null, "
      "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0, 0},
     {"nonsense",
      {{"/proc/self/cgroup", "no colon\n"}, {"/proc/cpuinfo", "model name"},

@@ -15,7 +15,7 @@ NO_FIGURE = {
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",
                                              "MixedBatches", "EfficiencyUnproven", "NonMonotonicTime")}
 # Names that are not a column and not a warning: words of a line, or titles that are made.
-WORDS = {"REACHED", "BEST", "KNOWN", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
+WORDS = {"REACHED", "BEST", "KNOWN", "TFLOPS", "MFU", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 
 _COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", TABLE_RIGHT\}|'
                      r'\b(?!\w+_text|table_column)\w+\(\w+, "([A-Z0-9][A-Z0-9%/: -]*)"')

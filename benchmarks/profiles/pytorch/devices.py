@@ -15,7 +15,7 @@ def facts(torch, device):
     if device.type == "cpu":
         return {"cpu_features": torch.backends.cpu.get_cpu_capability()}
     nccl = ".".join(map(str, torch.cuda.nccl.version()))
-    return {"gpu": torch.cuda.get_device_name(device), "cuda": torch.version.cuda, "nccl": nccl}
+    return {"accelerator": torch.cuda.get_device_name(device), "cuda": torch.version.cuda, "nccl": nccl}
 
 
 def set_precision(torch, precision):
