@@ -29,11 +29,6 @@ static void count(const struct run_def *def, struct buf *out)
     buf_printf(out, "%u trial%s", def->n_slots, def->n_slots == 1 ? "" : "s");
 }
 
-static bool has_local(const struct run_def *def)
-{
-    return json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL;
-}
-
 /* What came out of one file, for -o json; NULL elsewhere, where texts are printed as they come. */
 struct findings {
     struct diags problems;
@@ -88,7 +83,7 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
     }
     buf_printf(out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
     count(def, out);
-    if (has_local(def)) {
+    if (json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL) {
         params.is_local = true;
         code = definition_load(cli, file, &params, &local);
         if (code == EXIT_OK) {
