@@ -69,6 +69,5 @@ int python_missing(const struct profile *profile, struct buf *ret)
     } else if (out.len > 0) {
         buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
     }
-    bool is_missing = r != 0 || out.len > 0;
-    return is_missing ? -ENOENT : 0;
+    return r != 0 || out.len > 0 ? -ENOENT : 0;
 }

@@ -37,14 +37,7 @@ char *local_store_options(const struct cli *cli)
 
 enum exit_code local_store_exit_code(int r)
 {
-    switch (r) {
-    case -ENOENT:
-        return EXIT_NOT_FOUND;
-    case -EINVAL:
-        return EXIT_USAGE;
-    default:
-        return EXIT_LOCAL_RESOURCE;
-    }
+    return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
 }
 
 static enum exit_code cannot_create(int r, const struct err *err)
@@ -155,12 +148,8 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     }
     struct err err = {0};
     int r = store_load_run_def(&run.row, &run.def, &err);
-    if (r >= 0) {
-        r = s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
-    }
-    if (r >= 0) {
-        r = s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
-    }
+    r = r < 0 ? r : s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
+    r = r < 0 ? r : s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);

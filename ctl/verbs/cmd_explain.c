@@ -91,24 +91,22 @@ static void explain(const struct schema *s, const struct schema_field *field, co
 /* ---- as JSON ---- */
 
 /* Owned; null where there is nothing to say. */
-static json_t *text_to_json(struct buf *text_take)
+static json_t *text_to_json(const char *text)
 {
-    json_t *value = text_take->len == 0 ? json_null() : json_string(buf_cstr(text_take));
-    buf_done(text_take);
-    return value;
+    return text[0] == '\0' ? json_null() : json_string(text);
 }
 
 /* With the fields in it: `levels` of them. */
 static json_t *field_to_json(const struct schema *s, const struct schema_field *field,
                              const char *name, unsigned levels)
 {
-    struct buf type = BUF_INIT, bounds = BUF_INIT, text = BUF_INIT;
+    _cleanup_(buf_done) struct buf type = BUF_INIT, bounds = BUF_INIT;
     schema_put_type(field, &type);
     schema_put_bounds(field, &bounds);
-    buf_puts(&text, schema_description(s, field));
-    json_t *o = json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(&type),
-                          "required", field->is_required, "bounds", text_to_json(&bounds),
-                          "description", text_to_json(&text));
+    json_t *o =
+        json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(buf_cstr(&type)),
+                  "required", field->is_required, "bounds", text_to_json(buf_cstr(&bounds)),
+                  "description", text_to_json(schema_description(s, field)));
     if (levels > 0) {
         json_t *fields = json_array();
         struct schema_field child;
