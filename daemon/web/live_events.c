@@ -48,13 +48,6 @@ json_t *live_progress_to_json(const struct daemon_run *run)
                      run_time_to_json(p->seen_unix_ms));
 }
 
-static json_t *figures_to_json(const struct run_status *st)
-{
-    char text[LIVE_FIGURES_SIZE];
-    live_figures(st, text);
-    return json_string(text);
-}
-
 /* A message is ours; what it quotes of others may be no UTF-8. */
 static json_t *text_to_json(const char *text)
 {
@@ -81,23 +74,23 @@ static json_t *run_to_json(const struct daemon_run *run)
 {
     json_t *json = summary_to_json(run);
     const struct run_status *st = &run->status;
+    char figures[LIVE_FIGURES_SIZE];
+    live_figures(st, figures);
     JSON_ADD(json, {"message", text_to_json(st->message)}, {"wait", text_to_json(run->wait.reason)},
              {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
              {"steps", json_integer(run->frozen.steps)}, {"progress", live_progress_to_json(run)},
-             {"figures", figures_to_json(st)});
+             {"figures", json_string(figures)});
     return json;
 }
 
 /* The last ones, because runs that are driven or were created last are at the end. */
 static json_t *list_to_json(const struct daemon_runs *runs)
 {
-    json_t *items = json_array();
-    const size_t n = runs->list.len;
-    for (size_t i = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0; i < n; i++) {
-        /* grows in memory only */
-        (void)json_array_append_new(items, summary_to_json(runs->list.items[i]));
-    }
-    return json_pack("{s:o}", "runs", items);
+    const size_t n = runs->list.len, from = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0;
+    return JSON_OBJECT_OF({
+        "runs",
+            JSON_ARRAY_OF(for (size_t i = from; i < n; i++), summary_to_json(runs->list.items[i]))
+    });
 }
 
 int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
