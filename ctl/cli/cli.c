@@ -94,12 +94,6 @@ static char *fix_of_format(const struct cli *cli)
     return xasprintf("use -o %s", formats);
 }
 
-static enum exit_code unknown_format(const struct cli *cli)
-{
-    _cleanup_(freep) char *fix = fix_of_format(cli);
-    return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
-}
-
 /* -o jsonpath=TEMPLATE: the output becomes JSON, of which the template is printed. */
 static enum exit_code take_path(struct cli *cli)
 {
@@ -131,7 +125,8 @@ static enum exit_code check_globals(const struct cli *cli)
                          cli->verb->name);
     }
     if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
-        return unknown_format(cli);
+        _cleanup_(freep) char *fix = fix_of_format(cli);
+        return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
     }
     if ((cli->is_local || cli->store != NULL) &&
         (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {

@@ -160,11 +160,6 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     return EXIT_OK;
 }
 
-static bool has_same_def(const struct run_row *a, const struct run_row *b)
-{
-    return a->cpus == b->cpus && str_eq(a->definition_json, b->definition_json);
-}
-
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
                                         enum figures_of of, const struct loaded_run *like,
                                         struct loaded_run *ret)
@@ -176,7 +171,8 @@ enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, 
         return code;
     }
     struct err err = {0};
-    const bool borrows = like != NULL && has_same_def(&run.row, &like->row);
+    const bool borrows = like != NULL && run.row.cpus == like->row.cpus &&
+                         str_eq(run.row.definition_json, like->row.definition_json);
     int r = borrows ? 0 : store_load_run_def(&run.row, &run.def, &err);
     r = r < 0 ? r : run_result_load(s, &run.row, borrows ? like->def : run.def, of, &loaded, &err);
     if (r < 0) {

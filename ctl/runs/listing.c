@@ -226,10 +226,8 @@ void listing_format(const struct cli *cli, const struct list_kind *kind, const s
                     bool with_ns, struct buf *out)
 {
     if (cli_output_is(cli, "json")) {
-        json_t *items = json_array();
-        vec_each (const struct listed, l, &list->items) {
-            (void)json_array_append_new(items, kind->item_to_json(l)); /* in memory only */
-        }
+        json_t *items =
+            JSON_ARRAY_OF(vec_each (const struct listed, l, &list->items), kind->item_to_json(l));
         json_text_put(document_list(kind->document_kind, items), out);
     } else if (cli_output_is(cli, "name")) {
         vec_each (const struct listed, l, &list->items) {

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/definition/crd_schema.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -108,12 +109,11 @@ static json_t *field_to_json(const struct schema *s, const struct schema_field *
                   "required", field->is_required, "bounds", text_to_json(buf_cstr(&bounds)),
                   "description", text_to_json(schema_description(s, field)));
     if (levels > 0) {
-        json_t *fields = json_array();
         struct schema_field child;
-        for (size_t i = 0; schema_child(s, field, i, &child); i++) {
-            (void)json_array_append_new(fields, field_to_json(s, &child, child.name, levels - 1));
-        }
-        json_object_set_new(o, "fields", fields);
+        json_object_set_new(
+            o, "fields",
+            JSON_ARRAY_OF(for (size_t i = 0; schema_child(s, field, i, &child); i++),
+                          field_to_json(s, &child, child.name, levels - 1)));
     }
     return o;
 }
