@@ -229,12 +229,6 @@ static double busbw_mean(const struct command *c)
     return c->n_busbw > 0 ? c->busbw_sum / (double)c->n_busbw : 0;
 }
 
-static void print_foot(const struct command *c)
-{
-    printf("# Out of bounds values : %llu %s\n# Avg bus bandwidth    : %g\n#\n",
-           (unsigned long long)c->n_wrong, c->n_wrong > 0 ? "FAILED" : "OK", busbw_mean(c));
-}
-
 static int write_json(const struct command *c, struct err *err)
 {
     const struct allreduce_params *p = &c->params;
@@ -363,7 +357,8 @@ static int run(struct command *c)
         measure_all(c, ranks, &arrays, &err) < 0) {
         code = end_failed(c, ranks, &err);
     } else if (c->params.rank == 0) {
-        print_foot(c);
+        printf("# Out of bounds values : %llu %s\n# Avg bus bandwidth    : %g\n#\n",
+               (unsigned long long)c->n_wrong, c->n_wrong > 0 ? "FAILED" : "OK", busbw_mean(c));
     }
     allreduce_arrays_done(&arrays); /* before the collective, which may own them */
     ranks->ops->free(ranks);

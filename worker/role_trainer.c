@@ -64,13 +64,6 @@ static void die_of_fault(void *ctx, const struct exchange_fault *fault, const ch
     }
 }
 
-/* An emulated trainer without peers has nothing to update. */
-static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-                          const float *grad_sum, float grad_scale)
-{
-    (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
-}
-
 /* Emulated trainers and workers stand for machines of their own. */
 static enum exchange_transport transport_of(const struct role_env *e)
 {
@@ -123,11 +116,8 @@ static int open_exchange(struct trainer *t, struct err *err)
     if (e->exchange == EXCHANGE_ALL_REDUCE) {
         return open_ring(t, err);
     }
-    if (e->exchange == EXCHANGE_NONE && e->is_emulated) {
-        return exchange_none_new(apply_nothing, NULL, 0, &t->exchange, err);
-    }
-    if (e->exchange == EXCHANGE_NONE) {
-        size_t n = model_def_n_params(e->model);
+    if (e->exchange == EXCHANGE_NONE) { /* an emulated trainer has nothing to update */
+        size_t n = e->is_emulated ? 0 : model_def_n_params(e->model);
         adam_init(&t->adam, n);
         return exchange_none_new(learner_apply_adam, &t->adam, n, &t->exchange, err);
     }

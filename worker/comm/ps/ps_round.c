@@ -114,11 +114,8 @@ static int blame_idle(struct ps_server *s, const struct ps_peer *peer, struct er
 /* A trainer has left, so the sums of a round will never be complete. */
 static int blame_leaver(struct ps_server *s, struct err *err)
 {
-    uint32_t t = 0; /* the loop ends: at least one trainer is gone */
-    while (s->trainers[t] == NULL || !s->trainers[t]->gone) {
-        t++;
-    }
-    return blame_idle(s, s->trainers[t], err);
+    return blame_idle(
+        s, array_find_item(s->trainers, s->params.n_trainers, it, it != NULL && it->gone), err);
 }
 
 /* Slices of all completed rounds; without rounds, of the trainer's complete steps. */
@@ -150,11 +147,8 @@ static bool is_barrier_closed(const struct ps_server *s)
  * no more gradients. */
 static int blame_waiter(struct ps_server *s, struct err *err)
 {
-    uint32_t t = 0; /* the loop ends: at least one trainer is ready */
-    while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
-        t++;
-    }
-    return blame_idle(s, s->trainers[t], err);
+    return blame_idle(
+        s, array_find_item(s->trainers, s->params.n_trainers, it, it != NULL && it->ready), err);
 }
 
 /* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while
