@@ -3,7 +3,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,10 +322,7 @@ static void drop_control(char *text)
 
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     drop_control(text);
     (void)fprintf(stderr, "error: %s\n", text); /* nowhere left to complain */
     if (fix != NULL) {
@@ -348,20 +344,14 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     if (cli->is_quiet) {
         return;
     }
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     drop_control(text);
     (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
 }
 
 void cli_note_prose(const struct cli *cli, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     if (isatty(STDERR_FILENO) != 1) {
         cli_note(cli, "%s", text);
         return;

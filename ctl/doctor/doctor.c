@@ -2,7 +2,6 @@
 #include "ctl/doctor/doctor.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -33,10 +32,7 @@ void checks_done(struct checks *c)
 
 void checks_add(struct checks *c, struct check check, const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    check.found = xvasprintf(fmt, ap);
-    va_end(ap);
+    check.found = xasprintf_rest(fmt);
     check.fix = xstrdup_or_null(fix);
     *vec_push(&c->list) = check;
 }

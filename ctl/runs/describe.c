@@ -39,10 +39,7 @@ static void line(const struct describe_params *p, struct buf *out, const char *k
 static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
                  ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     const size_t start = out->len;
     buf_printf(out, "%-*s ", VALUES_AT - 1, key);
     prose(p, text, out->len - start, VALUES_AT, out);
