@@ -103,11 +103,6 @@ void report_aside_begin(struct report *r)
     r->max_rss_bytes = max_rss_bytes > r->max_rss_bytes ? max_rss_bytes : r->max_rss_bytes;
 }
 
-void report_aside_end(void)
-{
-    host_forget_max_rss();
-}
-
 void report_measured(struct report *r)
 {
     r->throttling_end = host_throttling("");

@@ -221,7 +221,8 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
     if (!t->env->is_emulated) {
-        return ops->begin(t->exchange, local_update_sends(&t->local_update), t->local_update.params,
+        const struct local_update *u = &t->local_update;
+        return ops->begin(t->exchange, u->mode.local_steps > 0 ? u->params : u->grads, u->params,
                           err);
     }
     const struct emulated_arena *arena = &t->emulation.arena;
@@ -351,7 +352,7 @@ static void probe(const struct trainer *t, struct noise_probe *ret)
         const struct probe_limits limits = probe_limits_of("");
         report_aside_begin(t->report);
         probe_run(&limits, ret);
-        report_aside_end();
+        host_forget_max_rss();
     }
 }
 

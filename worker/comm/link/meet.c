@@ -149,9 +149,7 @@ int meet_dial(struct meet *m, struct meet_peer *p, struct err *err)
     }
     int r = net_tune(fd, err);
     conn_init(&p->conn, fd, &m->self);
-    if (r >= 0) {
-        r = auth_nonce(p->handshake.trainer.nonce, err);
-    }
+    r = r < 0 ? r : auth_nonce(p->handshake.trainer.nonce, err);
     if (r < 0) {
         return r;
     }
@@ -360,9 +358,7 @@ static int guest_turn(struct meet *m, const struct meet_host *host, struct meet_
     static const struct conn_handler handler = {.place = meet_no_place, .frame = on_frame};
     struct visit visit = {m, host, guest};
     int r = conn_pump_rx(&guest->conn, m->now_ns, TURN_BYTES, &handler, &visit, err);
-    if (r >= 0) {
-        r = conn_pump_tx(&guest->conn, TURN_BYTES, err);
-    }
+    r = r < 0 ? r : conn_pump_tx(&guest->conn, TURN_BYTES, err);
     if (guest->state == MEET_JOINED) {
         vec_take_out(&m->guests, guest);
         host->welcome(host->ctx, guest);

@@ -446,7 +446,8 @@ static bool may_have(void *ctx, uint32_t t, uint64_t number)
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
-    if (lend_is_open(&s->trainers[t]->pair)) {
+    const enum lend_state lends = s->trainers[t]->pair.state;
+    if (lends == LEND_WAITS || lends == LEND_ASKS) {
         return false; /* how its gradients come is not known yet */
     }
     return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
@@ -606,7 +607,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
     s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
-    ps_single_restart(&s->single);
+    s->single.staleness_sum = s->single.staleness_max = s->single.n_gradients = 0;
     if (has_backups(s)) {
         backups_all_go_on(&s->backups);
         s->n_complete = 0; /* of the warm-up, some slices had more updates than others */
