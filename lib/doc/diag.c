@@ -70,15 +70,6 @@ void diags_add_from(struct diags *d, const char *origin, struct mark mark, const
     va_end(ap);
 }
 
-void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
-               const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diags_add_va(d, NULL, mark, path, fix, fmt, ap);
-    va_end(ap);
-}
-
 /* "": the file that is read, or a value without a place. */
 static const char *other_file(const struct diag *it)
 {

@@ -407,9 +407,8 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     if (holder == NULL || holder[0] == '\0') {
         return err_set(err, ENOENT, "nobody holds the lease '%s'", name);
     }
-    const char *renewed = json_string_value(json_object_get(spec, "renewTime"));
-    int64_t renewed_ns;
-    if (renewed == NULL || rfc3339_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
+    const int64_t renewed_ns = renew_time_ns(lease);
+    if (renewed_ns == 0) {
         return err_set(err, EPROTO, "the lease '%s' was never renewed", name);
     }
     const int64_t duration_ms = duration_s_of(lease, 0) * 1000;
