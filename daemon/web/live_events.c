@@ -3,23 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/site.h"
 #include "store/run_list.h"
-
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t hash(const char *text)
-{
-    uint64_t h = FNV_BASIS;
-    for (const char *c = text; *c != '\0'; c++) {
-        h = (h ^ (unsigned char)*c) * FNV_PRIME;
-    }
-    return h;
-}
 
 void live_event_done(struct live_event *e)
 {
@@ -87,10 +77,9 @@ static json_t *run_to_json(const struct daemon_run *run)
 static json_t *list_to_json(const struct daemon_runs *runs)
 {
     const size_t n = runs->list.len, from = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0;
-    return JSON_OBJECT_OF({
-        "runs",
-            JSON_ARRAY_OF(for (size_t i = from; i < n; i++), summary_to_json(runs->list.items[i]))
-    });
+    json_t *items =
+        JSON_ARRAY_OF(for (size_t i = from; i < n; i++), summary_to_json(runs->list.items[i]));
+    return json_pack("{s:o}", "runs", items);
 }
 
 int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
@@ -108,7 +97,8 @@ int live_event_make(const struct daemon_runs *runs, const char *run, struct live
     if (data == NULL) { /* a bug of ours: a number that JSON cannot hold */
         return err_set(err, EINVAL, "the state of '%.253s' cannot be written as JSON", run);
     }
-    (void)snprintf(ret->id, sizeof(ret->id), "%016llx", (unsigned long long)hash(data));
+    (void)snprintf(ret->id, sizeof(ret->id), "%016llx",
+                   (unsigned long long)str_hash(data, strlen(data)));
     ret->is_last = !is_list && is_over(found);
     buf_printf(&ret->text, "id: %s\nevent: %s\ndata: %s\n\n", ret->id, is_list ? "runs" : "run",
                data);
