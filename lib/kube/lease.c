@@ -235,16 +235,6 @@ static void plan_at_once(struct kube_lease *l, enum step step)
     l->at_once++;
 }
 
-/* A release does not wait until the next renewal is due. */
-static void plan_soon(struct kube_lease *l, enum step step)
-{
-    if (l->is_releasing) {
-        plan_at_once(l, step);
-    } else {
-        plan_later(l, step);
-    }
-}
-
 /* The date of the last renewal; 0: unknown. */
 static int64_t renew_time_ns(const json_t *lease)
 {
@@ -331,7 +321,8 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     l->state = l->is_releasing && !is_ours(l) ? KUBE_LEASE_FOLLOWER : KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
     l->oldest_unix_ns = renew_time_ns(l->seen);
-    plan_soon(l, STEP_UPDATE);
+    /* A release does not wait until the next renewal is due. */
+    (l->is_releasing ? plan_at_once : plan_later)(l, STEP_UPDATE);
 }
 
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
