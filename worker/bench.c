@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "host/host.h"
 #include "host/probe.h"
 #include "worker/data/dataset.h"
@@ -69,12 +70,6 @@ static void step(struct bench *b, uint64_t number)
     b->result.update_cpu_ms += lap_ms(b);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double bench_median(const double *sorted, size_t n)
 {
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -109,8 +104,8 @@ static void measure(struct bench *b)
         timed_step(b, i);
     }
     model_set_probe(b->learner.model, NULL);
-    qsort(r->samples_per_s, r->steps, sizeof(double), compare);
-    qsort(r->samples_per_cpu_s, r->steps, sizeof(double), compare);
+    qsort(r->samples_per_s, r->steps, sizeof(double), by_double);
+    qsort(r->samples_per_cpu_s, r->steps, sizeof(double), by_double);
     r->update_cpu_ms /= (double)r->steps;
     for (uint32_t i = 0; i < r->n_layers; i++) {
         for (size_t part = 0; part < MODEL_PARTS; part++) {

@@ -74,13 +74,6 @@ const float *emulated_arena_grads(const struct emulated_arena *a, uint32_t train
 
 /* ---- the content ---- */
 
-/* The replica that is first in a sum: in a ring the rank after the slice's owner, which adds last;
- * a server adds in trainer order. */
-static uint32_t first_of(const struct emulated_arena_params *p, const struct slice *slice)
-{
-    return p->is_ring ? ring_next(p->n_trainers, slice->server) : 0;
-}
-
 /* As a server, or a ring, adds. n <= PART_FLOATS. */
 static void sum_up(const struct emulated_arena_params *p, const float *grads, uint32_t first,
                    size_t offset, size_t n, uint64_t step, float *sum)
@@ -122,8 +115,10 @@ static void train_alone(const struct emulated_arena_params *p, const float *grad
                         const float *params, uint32_t i, size_t offset, size_t n,
                         uint32_t *checksums)
 {
-    const struct slice slice = slices_get(&p->slices, i);
-    const uint32_t first = first_of(p, &slice);
+    /* The replica that is first in a sum: in a ring the rank after the slice's owner, which adds
+     * last; a server adds in trainer order. */
+    const uint32_t owner = slices_get(&p->slices, i).server;
+    const uint32_t first = p->is_ring ? ring_next(p->n_trainers, owner) : 0;
     float own[PART_FLOATS], sums[PARITIES][PART_FLOATS];
     memcpy(own, params + offset, n * sizeof(float));
     for (uint32_t parity = 0; parity < PARITIES; parity++) {

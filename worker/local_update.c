@@ -61,8 +61,3 @@ bool local_update_ready(struct local_update *b, size_t offset)
     b->ns += clock_monotonic_ns() - begin_ns;
     return exchange_mode_follows(&b->mode, b->step);
 }
-
-const float *local_update_sends(const struct local_update *b)
-{
-    return b->mode.local_steps > 0 ? b->params : b->grads;
-}

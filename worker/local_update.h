@@ -35,5 +35,3 @@ void local_update_begin(struct local_update *b, uint64_t step, float *grads, flo
  * any more in this pass. Returns whether what is sent after this step is there now, from
  * `offset` on: then it may go. */
 bool local_update_ready(struct local_update *b, size_t offset);
-/* What is sent: gradients, or with local steps parameters. */
-const float *local_update_sends(const struct local_update *b);

@@ -72,18 +72,13 @@ static void on_term(int signum)
     _exit(128 + signum);
 }
 
-/* In a container this is process 1, for which the kernel drops signals without a handler: a deleted
- * pod would run until its grace period ends. For other processes nothing changes. */
-static void die_of_sigterm(void)
-{
-    const struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESETHAND | SA_NODEFER};
-    (void)sigaction(SIGTERM, &action, NULL); /* fails for wrong numbers only */
-}
-
 int main(int argc, char **argv)
 {
-    die_of_sigterm();
-    (void)signal(SIGPIPE, SIG_IGN); /* a lost reader is an error of the write */
+    /* In a container this is process 1, for which the kernel drops signals without a handler: a
+     * deleted pod would run until its grace period ends. For other processes nothing changes. */
+    const struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    (void)sigaction(SIGTERM, &action, NULL); /* fails for wrong numbers only */
+    (void)signal(SIGPIPE, SIG_IGN);          /* a lost reader is an error of the write */
     blas_repair(argv);
     cpu_flush_denormals();
     host_raise_open_files();

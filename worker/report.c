@@ -103,11 +103,6 @@ void report_aside_begin(struct report *r)
     r->max_rss_bytes = max_rss_bytes > r->max_rss_bytes ? max_rss_bytes : r->max_rss_bytes;
 }
 
-void report_aside_end(void)
-{
-    host_forget_max_rss();
-}
-
 void report_measured(struct report *r)
 {
     r->throttling_end = host_throttling("");
@@ -128,27 +123,17 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
     return code < 0 ? err_set_errno(err, -code, "summary file '%s'", path) : 0;
 }
 
-static void set_steal(const struct report *r, struct noise *noise)
-{
-    const struct host_cpu_time t = host_cpu_between(&r->cpu_begin, &r->cpu_end);
-    noise->busy_ns = t.busy_ns;
-    noise->steal_ns = t.steal_ns;
-}
-
-static void set_waits(const struct report *r, struct noise *noise)
-{
-    const struct cpu_wait_time t = cpu_wait_between(&r->queue_begin, &r->queue_end);
-    noise->cpu_run_ns = t.run_ns;
-    noise->cpu_wait_ns = t.wait_ns;
-}
-
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err)
 {
     s->throttled_ns = r->throttling_end.time_ns - r->throttling_begin.time_ns;
     s->throttled_periods = r->throttling_end.periods - r->throttling_begin.periods;
-    set_steal(r, &s->noise);
-    set_waits(r, &s->noise);
+    const struct host_cpu_time cpu = host_cpu_between(&r->cpu_begin, &r->cpu_end);
+    const struct cpu_wait_time queue = cpu_wait_between(&r->queue_begin, &r->queue_end);
+    s->noise.busy_ns = cpu.busy_ns;
+    s->noise.steal_ns = cpu.steal_ns;
+    s->noise.cpu_run_ns = queue.run_ns;
+    s->noise.cpu_wait_ns = queue.wait_ns;
     report_aside_begin(r); /* the last look at the peak */
     s->max_rss_bytes = r->max_rss_bytes;
     s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;

@@ -39,9 +39,9 @@ int report_step(struct report *r, const struct record_step *step, struct err *er
 void report_barrier(struct report *r);
 /* and at the end of the last measured step: until here. */
 void report_measured(struct report *r);
-/* Call it around what is no part of the training: its memory does not count as peak. */
+/* Call it before what is no part of the training, and host_forget_max_rss after it: its memory does
+ * not count as peak. */
 void report_aside_begin(struct report *r);
-void report_aside_end(void);
 /* Fills in what the machine reports (throttling, max RSS, digest) and writes
  * the summary record. */
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,

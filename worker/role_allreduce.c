@@ -90,13 +90,11 @@ static int take_size(const struct args *a, const char *name, const char *fallbac
 
 static int take_sizes(const struct args *a, struct allreduce_params *p, struct err *err)
 {
-    int64_t factor = 0;
-    const struct role_number step = {"stepfactor", 0, 2, 1000000, &factor};
+    const struct role_number step = ROLE_NUMBER("stepfactor", 0, 2, 1000000, &p->factor);
     int r = take_size(a, "minbytes", "4K", &p->min_bytes, err);
     r = r < 0 ? r : take_size(a, "maxbytes", "100M", &p->max_bytes, err);
     r = r < 0 ? r : take_size(a, "stepbytes", "1M", &p->step_bytes, err);
     r = r < 0 ? r : role_take_numbers(a, &step, 1, err);
-    p->factor = (size_t)factor;
     if (r >= 0 && args_has(a, "stepfactor") && args_has(a, "stepbytes")) {
         return err_set(err, EINVAL, "--stepfactor and --stepbytes exclude each other");
     }
@@ -133,8 +131,7 @@ static int take_options(struct command *c, struct err *err)
 {
     const struct role_env *e = &c->env;
     struct allreduce_params *p = &c->params;
-    int64_t checks = 0;
-    const struct role_number check = {"check", 1, 0, 1000000, &checks};
+    const struct role_number check = ROLE_NUMBER("check", 1, 0, 1000000, &p->checks);
     if (e->n_trainers > COLLECTIVE_RANKS_MAX) {
         return err_set(err, EINVAL, "%lld workers: at most %u can measure together",
                        (long long)e->n_trainers, COLLECTIVE_RANKS_MAX);
@@ -146,7 +143,6 @@ static int take_options(struct command *c, struct err *err)
     c->json_file = args_get(&e->args, "output_file", NULL);
     int r = take_sizes(&e->args, p, err);
     r = r < 0 ? r : role_take_numbers(&e->args, &check, 1, err);
-    p->checks = (uint32_t)checks;
     r = r < 0 ? r : take_algorithm(&e->args, &c->algorithm, err);
     r = r < 0 ? r : take_backend(&e->args, &c->backend, err);
     if (r >= 0 && c->backend->transport == EXCHANGE_TRANSPORT_NCCL &&
@@ -227,12 +223,6 @@ static void take_row(struct command *c, const struct allreduce_row *row)
 static double busbw_mean(const struct command *c)
 {
     return c->n_busbw > 0 ? c->busbw_sum / (double)c->n_busbw : 0;
-}
-
-static void print_foot(const struct command *c)
-{
-    printf("# Out of bounds values : %llu %s\n# Avg bus bandwidth    : %g\n#\n",
-           (unsigned long long)c->n_wrong, c->n_wrong > 0 ? "FAILED" : "OK", busbw_mean(c));
 }
 
 static int write_json(const struct command *c, struct err *err)
@@ -363,7 +353,8 @@ static int run(struct command *c)
         measure_all(c, ranks, &arrays, &err) < 0) {
         code = end_failed(c, ranks, &err);
     } else if (c->params.rank == 0) {
-        print_foot(c);
+        printf("# Out of bounds values : %llu %s\n# Avg bus bandwidth    : %g\n#\n",
+               (unsigned long long)c->n_wrong, c->n_wrong > 0 ? "FAILED" : "OK", busbw_mean(c));
     }
     allreduce_arrays_done(&arrays); /* before the collective, which may own them */
     ranks->ops->free(ranks);

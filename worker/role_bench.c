@@ -33,15 +33,14 @@ struct command {
 static int take_options(const struct args *a, struct command *c, struct err *err)
 {
     const char *output = args_get(a, "output", "text");
-    int64_t batch = 0, threads = 0, steps = 0, seed = 0;
     const struct role_number rows[] = {
-        {"batch", 128, 1, 4096, &batch},
-        {"threads", 1, 1, 256, &threads},
-        {"steps", 20, 1, 1000000, &steps},
-        {"seed", 1, 1, INT64_MAX, &seed},
+        ROLE_NUMBER("batch", 128, 1, 4096, &c->params.batch),
+        ROLE_NUMBER("threads", 1, 1, 256, &c->params.threads),
+        ROLE_NUMBER("steps", 20, 1, 1000000, &c->params.steps),
+        ROLE_NUMBER("seed", 1, 1, INT64_MAX, &c->params.seed),
     };
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
-    int r = role_find_model(c->model, &c->params.def, err);
+    const int r = role_find_model(c->model, &c->params.def, err);
     if (r < 0) {
         return r;
     }
@@ -49,12 +48,7 @@ static int take_options(const struct args *a, struct command *c, struct err *err
         return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
     c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
-    r = role_take_numbers(a, rows, COUNT_OF(rows), err);
-    c->params.batch = (uint32_t)batch;
-    c->params.threads = (uint32_t)threads;
-    c->params.steps = (size_t)steps;
-    c->params.seed = (uint64_t)seed;
-    return r;
+    return role_take_numbers(a, rows, COUNT_OF(rows), err);
 }
 
 /* The parts in the order of enum model_part. */

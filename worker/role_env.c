@@ -118,11 +118,6 @@ static const struct {
      TRAINING},
 };
 
-static unsigned role_bit(enum role role)
-{
-    return role == ROLE_TRAINER ? TRAINER : role == ROLE_WORKER ? WORKER : PSERVER;
-}
-
 /* What is read, and by whom. */
 struct reader {
     enum role role;
@@ -431,12 +426,6 @@ static int check_gang(const struct role_env *e, const char *verb, struct err *er
     return 0;
 }
 
-static int check_training(struct role_env *e, struct err *err)
-{
-    const int r = role_find_model(e->model_name, &e->model, err);
-    return r < 0 ? r : check_compute(e, err);
-}
-
 static void print_help(const struct reader *reader, const struct arg_opt *options, size_t n)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -490,7 +479,9 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
 {
     const struct reader reader = {
         .role = role,
-        .bit = role_bit(role),
+        .bit = role == ROLE_TRAINER  ? TRAINER
+               : role == ROLE_WORKER ? WORKER
+                                     : PSERVER,
         .verb = role_to_string(role),
         .text = role == ROLE_TRAINER
                     ? "Train with parameter servers, or alone with --exchange None."
@@ -505,7 +496,8 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
     }
     r = read_exchange(&e, err);
     r = r < 0 ? r : check_gang(&e, reader.verb, err);
-    r = r < 0 ? r : check_training(&e, err);
+    r = r < 0 ? r : role_find_model(e.model_name, &e.model, err);
+    r = r < 0 ? r : check_compute(&e, err);
     e.prints_digest = args_has(&e.args, "print-digest");
     e.prints_accuracy = args_has(&e.args, "print-accuracy");
     if (r >= 0 && (e.prints_digest || e.prints_accuracy) && e.is_emulated) {

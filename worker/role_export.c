@@ -44,10 +44,10 @@ struct command {
 static int take_options(const struct args *a, struct command *c, struct err *err)
 {
     const struct role_number rows[] = {
-        {"batch", 32, 1, MAX_BATCH, &c->batch},
-        {"limit", 0, 0, 1000000000, &c->limit},
-        {"steps", 0, 0, MAX_STEPS, &c->steps},
-        {"seed", 1, 0, INT64_MAX, &c->seed},
+        ROLE_NUMBER("batch", 32, 1, MAX_BATCH, &c->batch),
+        ROLE_NUMBER("limit", 0, 0, 1000000000, &c->limit),
+        ROLE_NUMBER("steps", 0, 0, MAX_STEPS, &c->steps),
+        ROLE_NUMBER("seed", 1, 0, INT64_MAX, &c->seed),
     };
     const int r = role_take_numbers(a, rows, COUNT_OF(rows), err);
     if (r < 0) {

@@ -2,6 +2,7 @@
 #include "worker/role_options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/exit_code.h"
@@ -44,11 +45,12 @@ int role_take_numbers(const struct args *a, const struct role_number *rows, size
     for (size_t i = 0; i < n; i++) {
         const struct role_number *row = &rows[i];
         const char *text = args_get(a, row->name, NULL);
-        *row->ret = row->fallback;
-        if (text != NULL && parse_i64_in(text, row->min, row->max, row->ret) < 0) {
+        int64_t number = row->fallback;
+        if (text != NULL && parse_i64_in(text, row->min, row->max, &number) < 0) {
             return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to %lld",
                            row->name, text, (long long)row->min, (long long)row->max);
         }
+        memcpy(row->ret, &number, row->size); /* the low bytes come first */
     }
     return 0;
 }

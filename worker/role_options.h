@@ -18,8 +18,14 @@ int role_command_run(const struct role_command *c, int argc, char *const *argv);
 
 struct role_number { /* an option */
     const char *name;
-    int64_t fallback, min, max, *ret;
+    int64_t fallback, min, max;
+    void *ret;
+    size_t size; /* of *ret, an integer of 32 or 64 bits */
 };
+#define ROLE_NUMBER(name, fallback, min, max, ret)                                                 \
+    {                                                                                              \
+        name, fallback, min, max, ret, sizeof(*(ret))                                              \
+    }
 /* -EINVAL. An option that is not given has its fallback. */
 int role_take_numbers(const struct args *a, const struct role_number *rows, size_t n,
                       struct err *err);

@@ -36,23 +36,16 @@ struct command {
 
 static int take_numbers(const struct args *a, struct command *c, struct err *err)
 {
-    int64_t batch = 0, threads = 0, epochs = 0, steps = 0, seed = 0;
     const struct role_number rows[] = {
-        {"batch", 32, 1, MAX_BATCH, &batch},
-        {"threads", 1, 1, MAX_THREADS, &threads},
-        {"epochs", 1, 1, MAX_COUNT, &epochs},
-        {"steps", 0, 0, MAX_COUNT, &steps},
-        {"seed", 1, 0, INT64_MAX, &seed},
-        {"limit", 0, 0, MAX_COUNT, &c->limit},
-        {"test-limit", -1, 0, MAX_COUNT, &c->test_limit},
+        ROLE_NUMBER("batch", 32, 1, MAX_BATCH, &c->params.batch),
+        ROLE_NUMBER("threads", 1, 1, MAX_THREADS, &c->params.threads),
+        ROLE_NUMBER("epochs", 1, 1, MAX_COUNT, &c->params.epochs),
+        ROLE_NUMBER("steps", 0, 0, MAX_COUNT, &c->params.max_steps),
+        ROLE_NUMBER("seed", 1, 0, INT64_MAX, &c->params.seed),
+        ROLE_NUMBER("limit", 0, 0, MAX_COUNT, &c->limit),
+        ROLE_NUMBER("test-limit", -1, 0, MAX_COUNT, &c->test_limit),
     };
-    const int r = role_take_numbers(a, rows, COUNT_OF(rows), err);
-    c->params.batch = (uint32_t)batch;
-    c->params.threads = (uint32_t)threads;
-    c->params.epochs = (uint64_t)epochs;
-    c->params.max_steps = (uint64_t)steps;
-    c->params.seed = (uint64_t)seed;
-    return r;
+    return role_take_numbers(a, rows, COUNT_OF(rows), err);
 }
 
 static int take_options(const struct args *a, struct command *c, struct err *err)

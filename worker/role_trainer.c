@@ -64,13 +64,6 @@ static void die_of_fault(void *ctx, const struct exchange_fault *fault, const ch
     }
 }
 
-/* An emulated trainer without peers has nothing to update. */
-static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-                          const float *grad_sum, float grad_scale)
-{
-    (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
-}
-
 /* Emulated trainers and workers stand for machines of their own. */
 static enum exchange_transport transport_of(const struct role_env *e)
 {
@@ -123,11 +116,8 @@ static int open_exchange(struct trainer *t, struct err *err)
     if (e->exchange == EXCHANGE_ALL_REDUCE) {
         return open_ring(t, err);
     }
-    if (e->exchange == EXCHANGE_NONE && e->is_emulated) {
-        return exchange_none_new(apply_nothing, NULL, 0, &t->exchange, err);
-    }
-    if (e->exchange == EXCHANGE_NONE) {
-        size_t n = model_def_n_params(e->model);
+    if (e->exchange == EXCHANGE_NONE) { /* an emulated trainer has nothing to update */
+        size_t n = e->is_emulated ? 0 : model_def_n_params(e->model);
         adam_init(&t->adam, n);
         return exchange_none_new(learner_apply_adam, &t->adam, n, &t->exchange, err);
     }
@@ -231,7 +221,8 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
     if (!t->env->is_emulated) {
-        return ops->begin(t->exchange, local_update_sends(&t->local_update), t->local_update.params,
+        const struct local_update *u = &t->local_update;
+        return ops->begin(t->exchange, u->mode.local_steps > 0 ? u->params : u->grads, u->params,
                           err);
     }
     const struct emulated_arena *arena = &t->emulation.arena;
@@ -361,7 +352,7 @@ static void probe(const struct trainer *t, struct noise_probe *ret)
         const struct probe_limits limits = probe_limits_of("");
         report_aside_begin(t->report);
         probe_run(&limits, ret);
-        report_aside_end();
+        host_forget_max_rss();
     }
 }
 

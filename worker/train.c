@@ -21,16 +21,11 @@ static int64_t lap(int64_t *since)
     return took;
 }
 
-static uint32_t batch_at(const struct trainer *t, size_t first, size_t size)
-{
-    size_t left = size - first;
-    return left < t->params->batch ? (uint32_t)left : t->params->batch;
-}
-
 static void train_batch(struct trainer *t, uint64_t epoch, size_t first, struct train_step *ret)
 {
     struct learner *l = &t->learner;
-    uint32_t n = batch_at(t, first, dataset_size(t->params->train));
+    const size_t left = dataset_size(t->params->train) - first;
+    uint32_t n = left < t->params->batch ? (uint32_t)left : t->params->batch;
     struct data_batch batch = {
         .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};
     *ret = (struct train_step){.step = t->steps, .epoch = epoch, .samples = n};

@@ -3,7 +3,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,12 +93,6 @@ static char *fix_of_format(const struct cli *cli)
     return xasprintf("use -o %s", formats);
 }
 
-static enum exit_code unknown_format(const struct cli *cli)
-{
-    _cleanup_(freep) char *fix = fix_of_format(cli);
-    return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
-}
-
 /* -o jsonpath=TEMPLATE: the output becomes JSON, of which the template is printed. */
 static enum exit_code take_path(struct cli *cli)
 {
@@ -131,7 +124,8 @@ static enum exit_code check_globals(const struct cli *cli)
                          cli->verb->name);
     }
     if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
-        return unknown_format(cli);
+        _cleanup_(freep) char *fix = fix_of_format(cli);
+        return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
     }
     if ((cli->is_local || cli->store != NULL) &&
         (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {
@@ -328,10 +322,7 @@ static void drop_control(char *text)
 
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     drop_control(text);
     (void)fprintf(stderr, "error: %s\n", text); /* nowhere left to complain */
     if (fix != NULL) {
@@ -353,20 +344,14 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     if (cli->is_quiet) {
         return;
     }
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     drop_control(text);
     (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
 }
 
 void cli_note_prose(const struct cli *cli, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     if (isatty(STDERR_FILENO) != 1) {
         cli_note(cli, "%s", text);
         return;

@@ -68,30 +68,19 @@ int human_parse_duration(const char *text, int64_t *ret_ms)
 {
     int64_t total_ms = 0;
     while (*text != '\0') {
-        char number[8]; /* up to 7 digits: no sum can overflow */
-        size_t digits = strspn(text, "0123456789");
+        const size_t digits = strspn(text, "0123456789");
+        const char unit = text[digits];
+        const int64_t unit_ms = unit == 'h'   ? 3600000
+                                : unit == 'm' ? 60000
+                                : unit == 's' ? 1000
+                                              : 0;
+        _cleanup_(freep) char *number = xstrndup(text, digits);
         int64_t value;
-        if (digits == 0 || digits >= sizeof(number)) {
+        /* Up to 7 digits: no sum can overflow. */
+        if (digits > 7 || unit_ms == 0 || parse_i64(number, &value) < 0) {
             return -EINVAL;
         }
-        memcpy(number, text, digits);
-        number[digits] = '\0';
-        if (parse_i64(number, &value) < 0) {
-            return -EINVAL;
-        }
-        switch (text[digits]) {
-        case 'h':
-            total_ms += value * 3600000;
-            break;
-        case 'm':
-            total_ms += value * 60000;
-            break;
-        case 's':
-            total_ms += value * 1000;
-            break;
-        default:
-            return -EINVAL;
-        }
+        total_ms += value * unit_ms;
         text += digits + 1;
     }
     if (total_ms == 0 || total_ms > DURATION_MAX_MS) {
@@ -106,15 +95,14 @@ int human_parse_share(const char *text, double *ret)
     const bool is_percent = str_has_suffix(text, "%");
     _cleanup_(freep) char *number = xstrndup(text, strlen(text) - is_percent);
     double value;
-    int r = parse_f64(number, &value);
-    if (r == 0 && is_percent) {
-        value /= 100;
+    const int r = parse_f64(number, &value);
+    if (r < 0) {
+        return r;
     }
-    if (r == 0 && !(value >= 0 && value < 1)) {
-        r = -ERANGE;
+    value /= is_percent ? 100 : 1;
+    if (!(value >= 0 && value < 1)) {
+        return -ERANGE;
     }
-    if (r == 0) {
-        *ret = value;
-    }
-    return r;
+    *ret = value;
+    return 0;
 }

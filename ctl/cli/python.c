@@ -7,17 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "ctl/cli/this_machine.h"
-
-/* FNV-1a. It names a folder only, so it need not resist attacks. */
-static uint64_t hash(const char *data, size_t len)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < len; i++) {
-        h = (h ^ (unsigned char)data[i]) * 1099511628211u;
-    }
-    return h;
-}
 
 char *python_peer_path(const char *name, const char *pins, size_t len)
 {
@@ -26,7 +17,8 @@ char *python_peer_path(const char *name, const char *pins, size_t len)
     _cleanup_(freep) char *base = cache != NULL && cache[0] != '\0'
                                       ? xstrdup(cache)
                                       : xasprintf("%s/.cache", home == NULL ? "" : home);
-    return xasprintf("%s/benchd/peers/%s-%016" PRIx64 "/bin/python", base, name, hash(pins, len));
+    return xasprintf("%s/benchd/peers/%s-%016" PRIx64 "/bin/python", base, name,
+                     str_hash(pins, len));
 }
 
 /* Prints what is missing, or nothing. It imports no package, which would take seconds: a package
@@ -69,6 +61,5 @@ int python_missing(const struct profile *profile, struct buf *ret)
     } else if (out.len > 0) {
         buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
     }
-    bool is_missing = r != 0 || out.len > 0;
-    return is_missing ? -ENOENT : 0;
+    return r != 0 || out.len > 0 ? -ENOENT : 0;
 }

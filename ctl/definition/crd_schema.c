@@ -30,9 +30,7 @@ int schema_open(struct schema *ret, struct err *err)
 {
     *ret = (struct schema){0};
     int r = parse(schema_text_kinds, &ret->kinds, err);
-    if (r >= 0) {
-        r = parse(schema_text_rule, &ret->rule, err);
-    }
+    r = r < 0 ? r : parse(schema_text_rule, &ret->rule, err);
     if (r < 0) {
         schema_done(ret);
     }

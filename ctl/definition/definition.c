@@ -125,9 +125,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
-    if (r >= 0) {
-        r = freeze(spec, params, ret, &diags);
-    }
+    r = r < 0 ? r : freeze(spec, params, ret, &diags);
     if (r < 0 && params->problems != NULL) {
         diags_move(params->problems, &diags);
     } else if (r < 0) {

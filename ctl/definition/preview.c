@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/texts.h"
 #include "base/vec_walk.h"
+#include "core/json_field.h"
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
@@ -84,12 +85,6 @@ static bool is_shown(const struct point *p, size_t system)
     return system == ALL_SYSTEMS || p->system == system;
 }
 
-static bool has_pservers(const struct run_def *def, size_t system)
-{
-    return array_any(def->matrix.points, def->matrix.n_points, p,
-                     is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0);
-}
-
 /* The heading above the number of those who train. */
 static const char *training_heading(const struct run_def *def, size_t system)
 {
@@ -119,7 +114,9 @@ static struct table *make_points(const struct run_def *def, const struct point_r
                                  enum params_shown shown)
 {
     bool has_systems = opts->is_wide || (system == ALL_SYSTEMS && def->spec->systems.len > 1);
-    bool with_pservers = opts->is_wide || has_pservers(def, system);
+    bool with_pservers =
+        opts->is_wide || array_any(def->matrix.points, def->matrix.n_points, p,
+                                   is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0);
     struct table *t = table_new();
     table_column(t, "POINT", TABLE_RIGHT);
     if (has_systems) {
@@ -480,28 +477,6 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
     return o;
 }
 
-static json_t *order_json(const struct run_def *def)
-{
-    json_t *order = json_array();
-    for (uint32_t i = 0; i < def->n_slots; i++) {
-        (void)json_array_append_new(order,
-                                    json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
-                                              "trial", (int)def->slots[i].trial));
-    }
-    return order;
-}
-
-static json_t *first_json(const struct run_def *def)
-{
-    _cleanup_(texts_done) struct texts names = {0};
-    first_replicas(def, &names);
-    json_t *first = json_array();
-    vec_each (char *, name, &names.list) {
-        (void)json_array_append_new(first, json_string(*name));
-    }
-    return first;
-}
-
 int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
 {
     _cleanup_(freep) struct point_rate *rates = NULL;
@@ -509,16 +484,19 @@ int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct 
     if (r < 0) {
         return r;
     }
-    json_t *points = json_array();
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        (void)json_array_append_new(points, point_json(def, i, &rates[i]));
-    }
-    *ret =
-        json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
-                  "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
-                  "local", is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(),
-                  "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
-                  "steps", (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
-                  "first", first_json(def));
+    _cleanup_(texts_done) struct texts names = {0};
+    first_replicas(def, &names);
+    json_t *points = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->matrix.n_points; i++),
+                                   point_json(def, i, &rates[i]));
+    json_t *order = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->n_slots; i++),
+                                  json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
+                                            "trial", (int)def->slots[i].trial));
+    json_t *first = JSON_ARRAY_OF(vec_each (char *, name, &names.list), json_string(*name));
+    *ret = json_pack(
+        "{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
+        "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name, "local",
+        is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(), "rehearsal",
+        def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps, "steps",
+        (json_int_t)def->spec->steps, "points", points, "order", order, "first", first);
     return 0;
 }

@@ -124,9 +124,9 @@ enum exit_code profiles_open(struct profiles *ret)
     add_shipped(ret);
     if (code != EXIT_OK) {
         profiles_done(ret);
-    } else if (ret->list.len > 1) { /* the order of a folder means nothing */
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_name);
     }
+    /* The order of a folder means nothing. */
+    array_sort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_name);
     return code;
 }
 

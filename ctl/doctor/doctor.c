@@ -2,7 +2,6 @@
 #include "ctl/doctor/doctor.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -33,10 +32,7 @@ void checks_done(struct checks *c)
 
 void checks_add(struct checks *c, struct check check, const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    check.found = xvasprintf(fmt, ap);
-    va_end(ap);
+    check.found = xasprintf_rest(fmt);
     check.fix = xstrdup_or_null(fix);
     *vec_push(&c->list) = check;
 }
@@ -66,14 +62,11 @@ void checks_format(const struct checks *c, unsigned columns, struct buf *out)
 
 json_t *checks_to_json(const struct checks *c)
 {
-    json_t *list = json_array();
-    vec_each (const struct check, check, &c->list) {
-        json_t *item =
-            json_pack("{s:s, s:s, s:o, s:o}", "name", check->name, "result",
-                      check_outcome_to_string(check->outcome), "found",
-                      json_text_or_null(check->found), "fix", json_text_or_null(check->fix));
-        (void)json_array_append_new(list, item); /* grows in memory only */
-    }
+    json_t *list = JSON_ARRAY_OF(vec_each (const struct check, check, &c->list),
+                                 json_pack("{s:s, s:s, s:o, s:o}", "name", check->name, "result",
+                                           check_outcome_to_string(check->outcome), "found",
+                                           json_text_or_null(check->found), "fix",
+                                           json_text_or_null(check->fix)));
     return json_pack("{s:s, s:s, s:i, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      "DoctorReport", "exitCode", (int)checks_exit_code(c), "checks", list);
 }

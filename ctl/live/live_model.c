@@ -97,12 +97,6 @@ void live_model_attempt(struct live_model *m, const struct attempt_row *row)
     }
 }
 
-static uint32_t count_trainers(const struct live_model *m, uint32_t point)
-{
-    const struct point *p = &m->def->matrix.points[point];
-    return p->replicas[point_training_role(p)];
-}
-
 static void begin_attempt(struct live_model *m, struct attempt_id id, int64_t now_unix_ms)
 {
     vec_done(&m->current.trainers);
@@ -111,7 +105,9 @@ static void begin_attempt(struct live_model *m, struct attempt_id id, int64_t no
         .id = id,
         .started_unix_ms = now_unix_ms,
     };
-    const uint32_t n = id.point < m->def->matrix.n_points ? count_trainers(m, id.point) : 0;
+    const struct matrix *all = &m->def->matrix;
+    const uint32_t n =
+        id.point < all->n_points ? point_training_replicas(&all->points[id.point]) : 0;
     for (uint32_t i = 0; i < n; i++) {
         *vec_push(&m->current.trainers) = (struct live_model_trainer){0};
     }

@@ -28,16 +28,16 @@ struct drive {
 
 static void show_outputs(struct drive *d)
 {
-    const struct drive_watch *watch = d->params->watch;
     _cleanup_(freep) struct observed_replica *replicas = NULL;
     size_t n = 0;
-    if (watch == NULL || d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
+    if (d->params->seen == NULL ||
+        d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
         return;
     }
     for (size_t i = 0; i < n; i++) {
         struct replica_output output;
         if (d->launcher->ops->collect(d->launcher, &replicas[i].id, &output, NULL) == 0) {
-            watch->on_output(watch->ctx, &replicas[i].id, &output);
+            try_seen_output(d->params->seen, &replicas[i].id, &output);
         }
     }
 }
@@ -68,19 +68,13 @@ static void on_signal(uv_signal_t *handle, int signum)
     }
 }
 
-static void on_timeout(uv_timer_t *timer)
+static void on_timer(uv_timer_t *timer)
 {
     struct drive *d = timer->data;
+    const bool is_timeout = timer == &d->timeout;
     if (d->end == DRIVE_FINISHED && d->driver != NULL) {
-        cancel(d, DRIVE_TIMEOUT, "--timeout expired");
-    }
-}
-
-static void on_enough(uv_timer_t *timer)
-{
-    struct drive *d = timer->data;
-    if (d->end == DRIVE_FINISHED && d->driver != NULL) {
-        cancel(d, DRIVE_ENOUGH, NULL);
+        cancel(d, is_timeout ? DRIVE_TIMEOUT : DRIVE_ENOUGH,
+               is_timeout ? "--timeout expired" : NULL);
     }
 }
 
@@ -102,10 +96,9 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
 {
     struct drive *d = ctx;
-    const struct drive_watch *watch = d->params->watch;
     progress_record(d->progress, id, record);
-    if (watch != NULL && watch->is_enough(watch->ctx, id, record)) {
-        (void)uv_timer_start(&d->enough, on_enough, 0, 0); /* fails only while it closes */
+    if (d->params->seen != NULL && try_seen_record(d->params->seen, id, record)) {
+        (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }
 
@@ -130,7 +123,7 @@ static void start_handles(struct drive *d)
     (void)uv_timer_init(&d->loop, &d->enough);
     d->timeout.data = d->enough.data = d;
     if (d->params->timeout_ms > 0) {
-        (void)uv_timer_start(&d->timeout, on_timeout, (uint64_t)d->params->timeout_ms, 0);
+        (void)uv_timer_start(&d->timeout, on_timer, (uint64_t)d->params->timeout_ms, 0);
         uv_unref((uv_handle_t *)&d->timeout);
     }
     /* The run must survive a reader of our output that exits. */

@@ -2,23 +2,14 @@
 #pragma once
 
 #include "ctl/runs/progress.h"
-#include "run/launcher.h"
+#include "ctl/try/try_seen.h"
 #include "store/store.h"
-
-/* An observer of a run, which may end it early. */
-struct drive_watch {
-    /* True: enough is known, and the run is cancelled. */
-    bool (*is_enough)(void *ctx, const struct replica_id *id, const struct record *record);
-    /* The output of each replica so far, before a run is cancelled. */
-    void (*on_output)(void *ctx, const struct replica_id *id, const struct replica_output *output);
-    void *ctx;
-};
 
 enum drive_end {
     DRIVE_FINISHED,    /* the run came to its own end */
     DRIVE_INTERRUPTED, /* cancelled by a signal */
     DRIVE_TIMEOUT,     /* cancelled by --timeout */
-    DRIVE_ENOUGH,      /* cancelled by the watch */
+    DRIVE_ENOUGH,      /* cancelled: what it was tried for is known */
     DRIVE_STOPPED,     /* a second signal: nothing runs any more, the run may be resumed */
 };
 
@@ -26,9 +17,9 @@ struct drive_params {                /* all borrowed */
     struct progress_params progress; /* its definition is what runs; its loop is not read */
     struct store *store;             /* holds the run, claimed */
     const char *benchworker;
-    const char *where;               /* "--local": options of commands that a message names */
-    int64_t timeout_ms;              /* 0: none */
-    const struct drive_watch *watch; /* NULL: no observer */
+    const char *where;     /* "--local": options of commands that a message names */
+    int64_t timeout_ms;    /* 0: none */
+    struct try_seen *seen; /* sees the run, and ends it once it knows enough; NULL: none */
 };
 
 /* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */

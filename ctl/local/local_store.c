@@ -37,14 +37,7 @@ char *local_store_options(const struct cli *cli)
 
 enum exit_code local_store_exit_code(int r)
 {
-    switch (r) {
-    case -ENOENT:
-        return EXIT_NOT_FOUND;
-    case -EINVAL:
-        return EXIT_USAGE;
-    default:
-        return EXIT_LOCAL_RESOURCE;
-    }
+    return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
 }
 
 static enum exit_code cannot_create(int r, const struct err *err)
@@ -155,12 +148,8 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     }
     struct err err = {0};
     int r = store_load_run_def(&run.row, &run.def, &err);
-    if (r >= 0) {
-        r = s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
-    }
-    if (r >= 0) {
-        r = s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
-    }
+    r = r < 0 ? r : s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
+    r = r < 0 ? r : s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
@@ -169,11 +158,6 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     run.is_interrupted = local_store_is_interrupted(s, &run.row);
     *ret = run;
     return EXIT_OK;
-}
-
-static bool has_same_def(const struct run_row *a, const struct run_row *b)
-{
-    return a->cpus == b->cpus && str_eq(a->definition_json, b->definition_json);
 }
 
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
@@ -187,7 +171,8 @@ enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, 
         return code;
     }
     struct err err = {0};
-    const bool borrows = like != NULL && has_same_def(&run.row, &like->row);
+    const bool borrows = like != NULL && run.row.cpus == like->row.cpus &&
+                         str_eq(run.row.definition_json, like->row.definition_json);
     int r = borrows ? 0 : store_load_run_def(&run.row, &run.def, &err);
     r = r < 0 ? r : run_result_load(s, &run.row, borrows ? like->def : run.def, of, &loaded, &err);
     if (r < 0) {

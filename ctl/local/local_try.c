@@ -18,7 +18,6 @@
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
-#include "ctl/try/try_seen.h"
 
 struct local_try {
     const struct cli *cli;
@@ -109,34 +108,22 @@ static enum exit_code conclude(const struct local_try *t, const char *name,
                                 ? try_put_result(run.result, get_log, &stored, &out)
                                 : try_seen_format(seen, &out);
     code = cli_print(&out);
-    code = code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
-    return code;
+    return code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
 }
 
 /* ---- one system ---- */
-
-static bool on_record(void *ctx, const struct replica_id *id, const struct record *record)
-{
-    return try_seen_record(ctx, id, record);
-}
-
-static void on_output(void *ctx, const struct replica_id *id, const struct replica_output *output)
-{
-    try_seen_output(ctx, id, output);
-}
 
 static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
                                   const char *name)
 {
     struct try_seen seen;
     try_seen_init(&seen, def, t->options.steps);
-    const struct drive_watch watch = {on_record, on_output, &seen};
     const struct drive_params params = {
         .progress = {.mode = PROGRESS_NONE, .def = def},
         .store = t->store,
         .benchworker = t->worker,
         .timeout_ms = t->options.timeout_ms,
-        .watch = &watch,
+        .seen = &seen,
     };
     struct err err = {0};
     enum drive_end end = DRIVE_FINISHED;

@@ -61,7 +61,14 @@ struct backend { /* implementations embed this as their first member */
     char *place; /* the same in words: "bench namespace"; owned */
 };
 
-void backend_free(struct backend *b); /* NULL is fine */
+static inline void backend_free(struct backend *b) /* NULL is fine */
+{
+    if (b != NULL) {
+        free(b->where);
+        free(b->place);
+        b->ops->free(b);
+    }
+}
 static inline void backend_freep(struct backend **b)
 {
     backend_free(*b);

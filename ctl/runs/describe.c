@@ -39,10 +39,7 @@ static void line(const struct describe_params *p, struct buf *out, const char *k
 static void line(const struct describe_params *p, struct buf *out, const char *key, const char *fmt,
                  ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     const size_t start = out->len;
     buf_printf(out, "%-*s ", VALUES_AT - 1, key);
     prose(p, text, out->len - start, VALUES_AT, out);
@@ -315,15 +312,11 @@ static void format_object_conditions(const struct describe_params *p, struct buf
     table_format_prose(t, p->columns, out);
 }
 
-static bool finds_warmup(const struct result *r)
-{
-    return array_any(r->points, r->def->matrix.n_points, p, p->warmup.state != WARMUP_UNKNOWN);
-}
-
 static void format_points(const struct describe_params *p, struct buf *out)
 {
     const struct run_def *def = p->run->result->def;
-    const bool has_warmup = finds_warmup(p->run->result);
+    const bool has_warmup = array_any(p->run->result->points, def->matrix.n_points, it,
+                                      it->warmup.state != WARMUP_UNKNOWN);
     _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];

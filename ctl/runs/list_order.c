@@ -2,34 +2,24 @@
 #include "ctl/runs/list_order.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
 #include "base/str.h"
-
-static int by_number(double a, double b)
-{
-    if (isnan(a) || isnan(b)) {
-        return isnan(a) - isnan(b);
-    }
-    return (a > b) - (a < b);
-}
+#include "base/vec.h"
 
 static int by_key(const void *a, const void *b)
 {
     const struct order_key *x = a, *y = b;
-    const int order = x->text != NULL && y->text != NULL ? strcmp(x->text, y->text)
-                                                         : by_number(x->number, y->number);
+    int order = x->text != NULL && y->text != NULL ? strcmp(x->text, y->text)
+                                                   : isnan(x->number) - isnan(y->number);
+    order = order != 0 ? order : (x->number > y->number) - (x->number < y->number);
     return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 void order_keys(struct order_key *keys, size_t n)
 {
-    if (n > 1) {
-        qsort(keys, n, sizeof(keys[0]), by_key);
-    }
+    array_sort(keys, n, sizeof(keys[0]), by_key);
 }
 
 int order_column_find(const char *word, const char *const *columns)

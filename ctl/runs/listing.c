@@ -172,28 +172,19 @@ const struct list_kind list_kind_benchmarks = {"benchmark", benchmark_columns, p
 static struct order_key key_of(const struct listed *l, enum column by, int64_t now_unix_ms)
 {
     const struct run_row *row = &l->row;
-    switch (by) {
-    case BY_NAME:
-        return (struct order_key){.text = row->name};
-    case BY_NAMESPACE:
-        return (struct order_key){.text = l->ns == NULL ? "" : l->ns};
-    case BY_BENCHMARK:
-        return (struct order_key){.text = row->benchmark};
-    case BY_PHASE:
-        return (struct order_key){.text = run_phase_to_string(row->status.phase)};
-    case BY_TRIALS:
-        return (struct order_key){.number = row->status.trials_done};
-    case BY_FAILED:
-        return (struct order_key){.number = row->status.trials_failed};
-    case BY_CREATED:
-        return (struct order_key){.number = (double)row->created_unix_ms};
-    case BY_AGE:
-        return (struct order_key){.number = -(double)row->created_unix_ms};
-    case BY_DURATION:
-        break;
-    }
     const int64_t ms = ran_ms(l, now_unix_ms);
-    return (struct order_key){.number = ms < 0 ? NAN : (double)ms};
+    const struct order_key keys[] = {
+        [BY_NAME] = {.text = row->name},
+        [BY_NAMESPACE] = {.text = l->ns == NULL ? "" : l->ns},
+        [BY_BENCHMARK] = {.text = row->benchmark},
+        [BY_PHASE] = {.text = run_phase_to_string(row->status.phase)},
+        [BY_TRIALS] = {.number = row->status.trials_done},
+        [BY_FAILED] = {.number = row->status.trials_failed},
+        [BY_CREATED] = {.number = (double)row->created_unix_ms},
+        [BY_AGE] = {.number = -(double)row->created_unix_ms},
+        [BY_DURATION] = {.number = ms < 0 ? NAN : (double)ms},
+    };
+    return keys[by];
 }
 
 void listing_sort(struct listing *list, const struct list_kind *kind, int column)
@@ -235,10 +226,8 @@ void listing_format(const struct cli *cli, const struct list_kind *kind, const s
                     bool with_ns, struct buf *out)
 {
     if (cli_output_is(cli, "json")) {
-        json_t *items = json_array();
-        vec_each (const struct listed, l, &list->items) {
-            (void)json_array_append_new(items, kind->item_to_json(l)); /* in memory only */
-        }
+        json_t *items =
+            JSON_ARRAY_OF(vec_each (const struct listed, l, &list->items), kind->item_to_json(l));
         json_text_put(document_list(kind->document_kind, items), out);
     } else if (cli_output_is(cli, "name")) {
         vec_each (const struct listed, l, &list->items) {

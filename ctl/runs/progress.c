@@ -31,24 +31,19 @@ static bool terminal_can_live(void)
 
 int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret)
 {
-    static const struct {
-        const char *word;
-        enum progress_mode mode;
-    } modes[] = {{"none", PROGRESS_NONE},
-                 {"plain", PROGRESS_PLAIN},
-                 {"json", PROGRESS_JSON},
-                 {"live", PROGRESS_LIVE}};
+    static const char *const words[] = {[PROGRESS_NONE] = "none",
+                                        [PROGRESS_PLAIN] = "plain",
+                                        [PROGRESS_JSON] = "json",
+                                        [PROGRESS_LIVE] = "live"};
     if (str_eq(word, "auto")) {
         *ret = cli->is_quiet ? PROGRESS_NONE : terminal_can_live() ? PROGRESS_LIVE : PROGRESS_PLAIN;
         return 0;
     }
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        if (str_eq(word, modes[i].word)) {
-            *ret = modes[i].mode;
-            return 0;
-        }
+    const int mode = str_index(word, words, COUNT_OF(words));
+    if (mode >= 0) {
+        *ret = (enum progress_mode)mode;
     }
-    return -EINVAL;
+    return mode < 0 ? mode : 0;
 }
 
 struct progress *progress_new(const struct progress_params *params)

@@ -3,9 +3,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
+#include "core/json_field.h"
 #include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
-#include "ctl/try/try_def.h"
 #include "ctl/try/try_seen.h"
 #include "logparse/miss.h"
 
@@ -82,10 +83,63 @@ enum exit_code try_exit_code(enum try_end end, bool has_figure)
                                   : EXIT_RUN_FAILED;
 }
 
+static uint32_t replicas_of(const struct point *p)
+{
+    return array_sum(p->replicas, ROLE_COUNT, n, *n);
+}
+
+static bool is_smaller(const struct point *a, const struct point *b)
+{
+    return replicas_of(a) != replicas_of(b) ? replicas_of(a) < replicas_of(b)
+                                            : point_busy_threads(a) < point_busy_threads(b);
+}
+
+/* The swept point of the system with the fewest replicas, then the fewest busy threads, then the
+ * lowest index; NULL: no swept point is of this system. */
+static const struct point *smallest_point(const struct run_def *def, uint32_t system)
+{
+    const struct point *best = NULL;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        if (p->system == system && (best == NULL || is_smaller(p, best))) {
+            best = p;
+        }
+    }
+    return best;
+}
+
+/* The definition of a run of that point alone: one trial of so many measured steps, without a
+ * warm-up, tried once. It still has all systems: load it with --systems of the point's. Owned. */
+static json_t *make_definition(const struct try_params *p, const struct point *point)
+{
+    json_t *definition = json_deep_copy(p->def->spec->definition);
+    json_t *spec = json_object_get(definition, "spec");
+    json_t *params = params_to_json(&point->params);
+    JSON_ADD(
+        spec, {"sweep", json_pack("{s:[O]}", "points", params)},
+        {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
+        {"repeats", json_pack("{s:i}", "min", 1)},
+        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)p->steps)},
+        {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
+    json_object_del(spec, "thresholds");
+    json_object_del(spec, "local");
+    json_t *policy = json_object_get(spec, "runPolicy");
+    if (policy == NULL) {
+        policy = json_object();
+        json_object_set_new(spec, "runPolicy", policy);
+    }
+    json_object_set_new(policy, "backoffLimit", json_integer(0));
+    if (p->deadline_s > 0) {
+        json_object_set_new(policy, "activeDeadlineSeconds", json_integer(p->deadline_s));
+        json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(p->ttl_s));
+    }
+    return definition;
+}
+
 /* NULL: the diagnostics were printed, and the whole definition had none. */
 static struct run_def *make_small(const struct try_params *p, const struct point *point)
 {
-    json_auto_t *document = try_definition(p->def, point, p->steps, p->deadline_s, p->ttl_s);
+    json_auto_t *document = make_definition(p, point);
     const struct spec_overrides overrides = {
         .profiles = p->profiles, .systems = p->def->spec->systems.items[point->system].name};
     const struct run_def_params params = {
@@ -97,7 +151,7 @@ enum exit_code try_each_system(const struct try_params *p)
 {
     enum exit_code worst = EXIT_OK;
     for (uint32_t i = 0; i < p->def->spec->systems.len; i++) {
-        const struct point *point = try_smallest_point(p->def, i);
+        const struct point *point = smallest_point(p->def, i);
         if (point == NULL) {
             continue; /* the sweep leaves it out */
         }

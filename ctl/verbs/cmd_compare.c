@@ -36,7 +36,7 @@ static enum exit_code take_margin(const struct cli *cli, struct wanted *w)
     }
     enum exit_code code =
         take_share(cli, "margin", "for example --margin 2% or --margin 0.02", &w->margin_ratio);
-    if (code == EXIT_OK && (w->margin_ratio <= 0 || w->margin_ratio >= 1)) {
+    if (code == EXIT_OK && w->margin_ratio <= 0) {
         code = cli_error(EXIT_USAGE, "for example --margin 2% or --margin 0.02",
                          "--margin '%s' must be above 0 and below 100%%", text);
     }

@@ -57,25 +57,21 @@ static enum exit_code take_policy(const struct cli *cli, struct retention_policy
     return EXIT_OK;
 }
 
-static enum exit_code delete_old(struct cli *cli)
-{
-    struct retention_policy policy;
-    enum exit_code code = take_policy(cli, &policy);
-    return code != EXIT_OK ? code : local_delete_old(cli, &policy, args_has(&cli->args, "dry-run"));
-}
-
 static enum exit_code run_delete(struct cli *cli)
 {
     const bool is_undo = args_has(&cli->args, "undo");
     const bool has_policy = args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs");
-    if (is_undo && (has_policy || args_has(&cli->args, "dry-run"))) {
+    const bool is_dry = args_has(&cli->args, "dry-run");
+    if (is_undo && (has_policy || is_dry)) {
         return cli_error(EXIT_USAGE, "name the runs",
                          "--undo cannot be used with --older-than, --keep-runs or --dry-run");
     }
     if (has_policy) {
-        return delete_old(cli);
+        struct retention_policy policy;
+        enum exit_code code = take_policy(cli, &policy);
+        return code == EXIT_OK ? local_delete_old(cli, &policy, is_dry) : code;
     }
-    if (args_has(&cli->args, "dry-run")) {
+    if (is_dry) {
         return cli_error(EXIT_USAGE, "remove --dry-run",
                          "--dry-run is for --older-than and --keep-runs");
     }

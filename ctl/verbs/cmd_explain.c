@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "core/json_field.h"
 #include "ctl/definition/crd_schema.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -91,31 +92,28 @@ static void explain(const struct schema *s, const struct schema_field *field, co
 /* ---- as JSON ---- */
 
 /* Owned; null where there is nothing to say. */
-static json_t *text_to_json(struct buf *text_take)
+static json_t *text_to_json(const char *text)
 {
-    json_t *value = text_take->len == 0 ? json_null() : json_string(buf_cstr(text_take));
-    buf_done(text_take);
-    return value;
+    return text[0] == '\0' ? json_null() : json_string(text);
 }
 
 /* With the fields in it: `levels` of them. */
 static json_t *field_to_json(const struct schema *s, const struct schema_field *field,
                              const char *name, unsigned levels)
 {
-    struct buf type = BUF_INIT, bounds = BUF_INIT, text = BUF_INIT;
+    _cleanup_(buf_done) struct buf type = BUF_INIT, bounds = BUF_INIT;
     schema_put_type(field, &type);
     schema_put_bounds(field, &bounds);
-    buf_puts(&text, schema_description(s, field));
-    json_t *o = json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(&type),
-                          "required", field->is_required, "bounds", text_to_json(&bounds),
-                          "description", text_to_json(&text));
+    json_t *o =
+        json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(buf_cstr(&type)),
+                  "required", field->is_required, "bounds", text_to_json(buf_cstr(&bounds)),
+                  "description", text_to_json(schema_description(s, field)));
     if (levels > 0) {
-        json_t *fields = json_array();
         struct schema_field child;
-        for (size_t i = 0; schema_child(s, field, i, &child); i++) {
-            (void)json_array_append_new(fields, field_to_json(s, &child, child.name, levels - 1));
-        }
-        json_object_set_new(o, "fields", fields);
+        json_object_set_new(
+            o, "fields",
+            JSON_ARRAY_OF(for (size_t i = 0; schema_child(s, field, i, &child); i++),
+                          field_to_json(s, &child, child.name, levels - 1)));
     }
     return o;
 }

@@ -35,7 +35,7 @@ static void input_done(struct gate_input *in)
 static enum exit_code take_share(const struct cli *cli, const char *option, double *ret)
 {
     const char *text = args_get(&cli->args, option, NULL);
-    if (text != NULL && (human_parse_share(text, ret) < 0 || *ret >= 1)) {
+    if (text != NULL && human_parse_share(text, ret) < 0) {
         return cli_error(EXIT_USAGE, "for example 2% or 0.02", "--%s '%s' must be below 100%%",
                          option, text);
     }
@@ -155,9 +155,8 @@ static enum exit_code judge(const struct cli *cli, const struct gate_input *in)
     _cleanup_(gate_done) struct gate g = {0};
     gate_judge(in->runs[1].result, in->comparison, in->refusal.code == 0 ? NULL : in->refusal.msg,
                &g);
-    enum exit_code code = show_sheet(cli, sheet_gate, &g);
-    code = code == EXIT_OK ? codes[g.verdict] : code;
-    return code;
+    const enum exit_code code = show_sheet(cli, sheet_gate, &g);
+    return code == EXIT_OK ? codes[g.verdict] : code;
 }
 
 static enum exit_code run(struct cli *cli)

@@ -166,9 +166,7 @@ static void keep_texts(struct texts *ret, const struct listing *list)
     vec_each (const struct listed, l, &list->items) {
         *vec_push(&ret->list) = state_text(l);
     }
-    if (ret->list.len > 0) {
-        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
-    }
+    array_sort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
 }
 
 static bool has_changed(const struct texts *before, const struct listed *l)

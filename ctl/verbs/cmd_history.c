@@ -66,8 +66,7 @@ static enum exit_code judge(struct backend *b, const struct texts *names,
         run_history_end(&h);
         code = explain(b, &h);
     }
-    code = code == EXIT_OK ? show_sheet(b->cli, sheet_history, &h) : code;
-    return code;
+    return code == EXIT_OK ? show_sheet(b->cli, sheet_history, &h) : code;
 }
 
 static enum exit_code judge_newest(struct backend *b, const struct texts *names, int64_t point)

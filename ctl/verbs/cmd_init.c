@@ -94,8 +94,7 @@ static enum exit_code run(struct cli *cli)
         init_format(&params, &out);
         code = check_text(&profiles, &out);
     }
-    code = code == EXIT_OK ? cli_print(&out) : code;
-    return code;
+    return code == EXIT_OK ? cli_print(&out) : code;
 }
 
 static const struct arg_opt opts[] = {

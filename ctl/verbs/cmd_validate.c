@@ -1,7 +1,6 @@
 /* benchctl validate FILE...: reports every problem of every file at once, as written and with its
  * local block merged. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 
@@ -29,22 +28,11 @@ static void count(const struct run_def *def, struct buf *out)
     buf_printf(out, "%u trial%s", def->n_slots, def->n_slots == 1 ? "" : "s");
 }
 
-static bool has_local(const struct run_def *def)
-{
-    return json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL;
-}
-
 /* What came out of one file, for -o json; NULL elsewhere, where texts are printed as they come. */
 struct findings {
     struct diags problems;
     json_t *notes; /* array */
 };
-
-static json_t *note_to_json(const struct node *at, const char *path, const char *message)
-{
-    return json_pack("{s:i, s:i, s:s, s:o}", "line", (int)at->mark.line, "column",
-                     (int)at->mark.column, "path", path, "message", json_text_or_null(message));
-}
 
 /* Notes each system that pods cannot run, with its place. Returns how many there are. */
 static size_t note_for_cluster(const struct cli *cli, const struct definition_file *file,
@@ -63,7 +51,10 @@ static size_t note_for_cluster(const struct cli *cli, const struct definition_fi
         _cleanup_(freep) char *path = xasprintf("spec.systems[%zu]", i);
         const struct node *at = tree_at(root, path);
         if (f != NULL) { /* grows in memory only */
-            (void)json_array_append_new(f->notes, note_to_json(at, path, err.msg));
+            (void)json_array_append_new(f->notes, json_pack("{s:i, s:i, s:s, s:o}", "line",
+                                                            (int)at->mark.line, "column",
+                                                            (int)at->mark.column, "path", path,
+                                                            "message", json_text_or_null(err.msg)));
         } else {
             cli_note(cli, "%s:%u:%u: %s: in a cluster: %s", file->path, at->mark.line,
                      at->mark.column, path, err.msg);
@@ -88,7 +79,7 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
     }
     buf_printf(out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
     count(def, out);
-    if (has_local(def)) {
+    if (json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL) {
         params.is_local = true;
         code = definition_load(cli, file, &params, &local);
         if (code == EXIT_OK) {
@@ -131,14 +122,10 @@ static int by_place(const void *a, const void *b)
 /* Takes the notes. */
 static json_t *file_to_json(const char *name, enum exit_code code, struct findings *f)
 {
-    if (f->problems.list.len > 1) {
-        qsort(f->problems.list.items, f->problems.list.len, sizeof(f->problems.list.items[0]),
-              by_place);
-    }
-    json_t *problems = json_array();
-    vec_each (const struct diag, d, &f->problems.list) {
-        (void)json_array_append_new(problems, problem_to_json(d)); /* grows in memory only */
-    }
+    array_sort(f->problems.list.items, f->problems.list.len, sizeof(f->problems.list.items[0]),
+               by_place);
+    json_t *problems =
+        JSON_ARRAY_OF(vec_each (const struct diag, d, &f->problems.list), problem_to_json(d));
     return json_pack("{s:o, s:b, s:o, s:o}", "file", json_text_or_null(name), "valid",
                      code == EXIT_OK, "problems", problems, "notes", f->notes);
 }

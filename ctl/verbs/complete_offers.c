@@ -251,34 +251,9 @@ static void complete_formats(struct typing *t)
     complete_choices(t, formats);
 }
 
-static void offer_shipped(struct typing *t, const struct embedded *shipped, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        offer(t, shipped[i].name, "");
-    }
-}
-
 static void complete_files(struct typing *t)
 {
     t->hints &= ~(unsigned)COMPLETION_NO_FILES;
-}
-
-/* Those that bring no program: for the others a definition ships. */
-static void complete_profiles(struct typing *t)
-{
-    offer_shipped(t, shipped_profiles, shipped_profiles_count);
-}
-
-static void complete_rules(struct typing *t)
-{
-    offer_shipped(t, log_shipped, log_shipped_count);
-    complete_files(t);
-}
-
-static void complete_references(struct typing *t)
-{
-    offer_shipped(t, reference_shipped, reference_shipped_count);
-    complete_files(t);
 }
 
 struct offered_paths {
@@ -365,8 +340,10 @@ static void complete_names(struct typing *t)
 
 static const struct source {
     const char *value_name;
-    void (*offer)(struct typing *t); /* NULL: there are choices */
+    void (*offer)(struct typing *t); /* may be NULL where there are others */
     const char *choices;
+    const struct embedded *shipped; /* the names of these */
+    const size_t *n_shipped;
 } sources[] = {
     {"ARCHIVE", complete_files},
     {"AXIS,...", complete_axes},
@@ -385,13 +362,14 @@ static const struct source {
     {"NAME=V1,V2", complete_swept},
     {"P", complete_points},
     {"PATH", complete_paths},
-    {"PROFILE", complete_profiles},
+    /* Those that bring no program: for the others a definition ships. */
+    {"PROFILE", .shipped = shipped_profiles, .n_shipped = &shipped_profiles_count},
     {"ROLE", complete_roles},
-    {"RULE", complete_rules},
+    {"RULE", complete_files, .shipped = log_shipped, .n_shipped = &log_shipped_count},
     {"RUN", complete_runs},
     {"RUN_A", complete_runs},
     {"RUN_B", complete_runs},
-    {"SET", complete_references},
+    {"SET", complete_files, .shipped = reference_shipped, .n_shipped = &reference_shipped_count},
     {"URL", complete_stores},
     {"VERB", complete_verbs},
     {"WHEN", .choices = CLI_COLORS},
@@ -421,7 +399,12 @@ void complete_value(struct typing *t, const char *value_name)
     const char *choices = source == NULL ? value_name : source->choices;
     if (choices != NULL && strchr(choices, '|') != NULL) {
         complete_choices(t, choices);
-    } else if (source != NULL && source->offer != NULL) {
+        return;
+    }
+    for (size_t i = 0; source != NULL && source->shipped != NULL && i < *source->n_shipped; i++) {
+        offer(t, source->shipped[i].name, "");
+    }
+    if (source != NULL && source->offer != NULL) {
         source->offer(t);
     }
 }

@@ -42,21 +42,9 @@ void api_runs(struct site *site, const struct web_request *req, struct web_respo
         site_fail(res, r, &err);
         return;
     }
-    json_t *items = json_array();
-    vec_each (struct site_item, item, &list.items) {
-        json_t *one = run_item_to_json(&item->row, item->is_interrupted);
-        (void)json_array_append_new(items, one); /* grows in memory only */
-    }
+    json_t *items = JSON_ARRAY_OF(vec_each (struct site_item, item, &list.items),
+                                  run_item_to_json(&item->row, item->is_interrupted));
     put_json(res, document_list(RUN_LIST_KIND, items));
-}
-
-static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        (void)json_array_append_new(list, attempt_id_to_json(&ids[i])); /* in memory only */
-    }
-    return list;
 }
 
 /* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
@@ -83,8 +71,10 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
     JSON_ADD(document, {"apiVersion", json_string(API_VERSION)},
              {"kind", json_string("BenchmarkRunSummary")},
              {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
-             {"progress", run.live == NULL ? json_null() : live_progress_to_json(run.live)},
-             {"attempts", ids_to_json(ids, n_ids)});
+             {"progress", run.live == NULL ? json_null() : live_progress_to_json(run.live)}, {
+                 "attempts",
+                     JSON_ARRAY_OF(for (size_t i = 0; i < n_ids; i++), attempt_id_to_json(&ids[i]))
+             });
     put_json(res, document);
 }
 
@@ -211,10 +201,8 @@ void api_attempts(struct site *site, const struct web_request *req, struct web_r
     struct attempt_wanted wanted;
     _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
-    if (!take_attempts(req, &wanted, res)) {
-        return;
-    }
-    if (!site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
+    if (!take_attempts(req, &wanted, res) ||
+        !site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
         return;
     }
     const int r = put_attempts(site, &run, &wanted, res, &err);

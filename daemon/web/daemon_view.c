@@ -2,6 +2,7 @@
 #include "daemon/web/daemon_view.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <uv.h>
 
@@ -74,15 +75,9 @@ void daemon_runs_unref(struct daemon_runs *runs)
 
 bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b)
 {
-    if (a->list.len != b->list.len) {
-        return false;
-    }
-    for (size_t i = 0; i < a->list.len; i++) { /* a run that changes is replaced, never written */
-        if (a->list.items[i] != b->list.items[i]) {
-            return false;
-        }
-    }
-    return true;
+    const size_t n = a->list.len; /* of pointers: a run that changes is replaced, never written */
+    return n == b->list.len &&
+           (n == 0 || memcmp(a->list.items, b->list.items, n * sizeof(*a->list.items)) == 0);
 }
 
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid)

@@ -116,9 +116,7 @@ void expo_begin(struct expo *e, const struct expo_family *family)
 
 static void put_value(struct buf *out, double value)
 {
-    if (isnan(value)) {
-        buf_puts(out, "NaN");
-    } else if (isinf(value)) {
+    if (isinf(value)) {
         buf_puts(out, value > 0 ? "+Inf" : "-Inf");
     } else {
         number_format_exact(value, out);
@@ -158,7 +156,9 @@ static void put_series(struct expo *e, const char *suffix, const struct expo_lab
 
 void expo_sample(struct expo *e, const struct expo_label *labels, size_t n_labels, double value)
 {
-    put_series(e, "", labels, n_labels, value);
+    if (!isnan(value)) {
+        put_series(e, "", labels, n_labels, value);
+    }
 }
 
 void expo_histogram(struct expo *e, const struct expo_label *labels, size_t n_labels,

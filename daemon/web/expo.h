@@ -34,6 +34,7 @@ struct expo {
 };
 
 void expo_begin(struct expo *e, const struct expo_family *family);
+/* NaN: no sample. */
 void expo_sample(struct expo *e, const struct expo_label *labels, size_t n_labels, double value);
 /* Seconds: a series for each bucket, their sum and their count. At most EXPO_MAX_LABELS labels. */
 #define EXPO_MAX_LABELS 4

@@ -107,11 +107,6 @@ static enum MHD_Result take_argument(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-static bool is_get(const char *method)
-{
-    return str_eq(method, "GET") || str_eq(method, "HEAD");
-}
-
 static bool has_body(struct MHD_Connection *connection)
 {
     const char *len = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
@@ -343,7 +338,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct request *request = *state;
     struct web_response res = {0};
     (void)version, (void)body, (void)body_len;
-    if (!is_get(method)) {
+    const bool is_head = str_eq(method, "HEAD");
+    if (!is_head && !str_eq(method, "GET")) {
         web_fail(&res, 405, "only GET and HEAD are supported");
         return send_response(w, connection, &res);
     }
@@ -354,7 +350,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (request == NULL) {
         request = xnew(struct request);
         request->connection = connection;
-        request->is_head = str_eq(method, "HEAD");
+        request->is_head = is_head;
         *state = request;
         return MHD_YES;
     }
@@ -383,8 +379,9 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
 
 static void on_timer(uv_timer_t *timer);
 
-static void serve(struct web *w)
+static void serve(void *ctx)
 {
+    struct web *w = ctx;
     MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
     (void)MHD_run(w->mhd); /* its failures are those of single connections */
     if (MHD_get_timeout(w->mhd, &timeout_ms) == MHD_YES) {
@@ -405,19 +402,14 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     serve(poll->data);
 }
 
-static void resume_done_of(const struct source *source)
+static void resume_done(const struct web *w)
 {
-    for (struct render_job *job; (job = renderer_take_done(source->renderer)) != NULL;) {
+    for (struct render_job *job; (job = renderer_take_done(w->readers.renderer)) != NULL ||
+                                 (job = renderer_take_done(w->scrapes.renderer)) != NULL;) {
         struct request *request = job->ctx;
         request->state = REQUEST_DONE;
         MHD_resume_connection(request->connection);
     }
-}
-
-static void resume_done(const struct web *w)
-{
-    resume_done_of(&w->readers);
-    resume_done_of(&w->scrapes);
 }
 
 static void stop(struct web *w)
@@ -443,11 +435,6 @@ static void on_wake(uv_async_t *wake)
     }
     resume_done(w);
     serve(w);
-}
-
-static void on_resumed(void *ctx)
-{
-    serve(ctx);
 }
 
 /* On a render thread. */
@@ -523,21 +510,18 @@ static int start_threads(struct web *w, const struct web_params *params, int fd_
 {
     json_object_seed(0); /* jansson asks for it before there are threads */
     int r = start_renderers(w, params, err);
+    if (r >= 0 && ((r = uv_loop_init(&w->loop)) < 0 ||
+                   (r = uv_async_init(&w->loop, &w->wake, on_wake)) < 0)) {
+        r = err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
+    }
     if (r < 0) {
         (void)close(fd_take);
         end_renderers(w);
         return r;
     }
-    r = uv_loop_init(&w->loop);
-    r = r < 0 ? r : uv_async_init(&w->loop, &w->wake, on_wake);
-    if (r < 0) {
-        (void)close(fd_take);
-        end_renderers(w);
-        return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
-    }
     w->wake.data = w;
-    w->streams = streams_new(&(struct streams_params){
-        .loop = &w->loop, .view = w->view, .on_resumed = on_resumed, .ctx = w});
+    w->streams = streams_new(
+        &(struct streams_params){.loop = &w->loop, .view = w->view, .on_resumed = serve, .ctx = w});
     r = start_mhd(w, fd_take, err);
     if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
         MHD_stop_daemon(w->mhd);

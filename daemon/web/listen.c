@@ -106,9 +106,7 @@ int listen_open(const char *address, char ret_bound[static LISTEN_ADDRESS_SIZE],
 {
     union address parsed;
     int fd = parse_address(address, &parsed, err);
-    if (fd >= 0) {
-        fd = open_socket(address, &parsed, err);
-    }
+    fd = fd < 0 ? fd : open_socket(address, &parsed, err);
     if (fd < 0) {
         return fd;
     }

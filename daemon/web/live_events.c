@@ -3,23 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/site.h"
 #include "store/run_list.h"
-
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t hash(const char *text)
-{
-    uint64_t h = FNV_BASIS;
-    for (const char *c = text; *c != '\0'; c++) {
-        h = (h ^ (unsigned char)*c) * FNV_PRIME;
-    }
-    return h;
-}
 
 void live_event_done(struct live_event *e)
 {
@@ -48,13 +38,6 @@ json_t *live_progress_to_json(const struct daemon_run *run)
                      run_time_to_json(p->seen_unix_ms));
 }
 
-static json_t *figures_to_json(const struct run_status *st)
-{
-    char text[LIVE_FIGURES_SIZE];
-    live_figures(st, text);
-    return json_string(text);
-}
-
 /* A message is ours; what it quotes of others may be no UTF-8. */
 static json_t *text_to_json(const char *text)
 {
@@ -81,22 +64,21 @@ static json_t *run_to_json(const struct daemon_run *run)
 {
     json_t *json = summary_to_json(run);
     const struct run_status *st = &run->status;
+    char figures[LIVE_FIGURES_SIZE];
+    live_figures(st, figures);
     JSON_ADD(json, {"message", text_to_json(st->message)}, {"wait", text_to_json(run->wait.reason)},
              {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
              {"steps", json_integer(run->frozen.steps)}, {"progress", live_progress_to_json(run)},
-             {"figures", figures_to_json(st)});
+             {"figures", json_string(figures)});
     return json;
 }
 
 /* The last ones, because runs that are driven or were created last are at the end. */
 static json_t *list_to_json(const struct daemon_runs *runs)
 {
-    json_t *items = json_array();
-    const size_t n = runs->list.len;
-    for (size_t i = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0; i < n; i++) {
-        /* grows in memory only */
-        (void)json_array_append_new(items, summary_to_json(runs->list.items[i]));
-    }
+    const size_t n = runs->list.len, from = n > LIVE_MAX_LISTED ? n - LIVE_MAX_LISTED : 0;
+    json_t *items =
+        JSON_ARRAY_OF(for (size_t i = from; i < n; i++), summary_to_json(runs->list.items[i]));
     return json_pack("{s:o}", "runs", items);
 }
 
@@ -115,7 +97,8 @@ int live_event_make(const struct daemon_runs *runs, const char *run, struct live
     if (data == NULL) { /* a bug of ours: a number that JSON cannot hold */
         return err_set(err, EINVAL, "the state of '%.253s' cannot be written as JSON", run);
     }
-    (void)snprintf(ret->id, sizeof(ret->id), "%016llx", (unsigned long long)hash(data));
+    (void)snprintf(ret->id, sizeof(ret->id), "%016llx",
+                   (unsigned long long)str_hash(data, strlen(data)));
     ret->is_last = !is_list && is_over(found);
     buf_printf(&ret->text, "id: %s\nevent: %s\ndata: %s\n\n", ret->id, is_list ? "runs" : "run",
                data);

@@ -37,15 +37,8 @@ bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t 
 #define PUT(e, kind, name, help, value)                                                            \
     do {                                                                                           \
         BEGIN(e, kind, name, help);                                                                \
-        sample(e, value);                                                                          \
+        expo_sample(e, NULL, 0, value);                                                            \
     } while (0)
-
-static void sample(struct expo *e, double value)
-{
-    if (!isnan(value)) {
-        expo_sample(e, NULL, 0, value);
-    }
-}
 
 static void sample_of(struct expo *e, const char *label, const char *text, double value)
 {
@@ -266,10 +259,7 @@ static void take_runs(struct writing *w, const struct metrics_input *in)
         BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             const struct metrics_run *run = &(w)->runs[i_];                                        \
-            const double value_ = (value);                                                         \
-            if (!isnan(value_)) {                                                                  \
-                sample_of(&(w)->e, "run", run->name, value_);                                      \
-            }                                                                                      \
+            sample_of(&(w)->e, "run", run->name, value);                                           \
         }                                                                                          \
     } while (0)
 
@@ -405,9 +395,7 @@ static void put_point(struct expo *e, const struct metrics_run *run, const struc
         {"point", numbers[0]},      {"pservers", numbers[1]},      {"trainers", numbers[2]},
         {"batch_size", numbers[3]}, {"threads", numbers[4]},       {"other", p->other},
     };
-    if (!isnan(value)) {
-        expo_sample(e, labels, COUNT_OF(labels), value);
-    }
+    expo_sample(e, labels, COUNT_OF(labels), value);
 }
 
 /* As GAUGE_OF_RUNS, with a sample of each point. */
@@ -484,9 +472,7 @@ static void put_each_point(struct writing *w)
 static void put_node(struct expo *e, const char *run, const char *node, double value)
 {
     const struct expo_label labels[] = {{"run", run}, {"node", node}};
-    if (!isnan(value)) {
-        expo_sample(e, labels, COUNT_OF(labels), value);
-    }
+    expo_sample(e, labels, COUNT_OF(labels), value);
 }
 
 static void put_each_node(struct writing *w)

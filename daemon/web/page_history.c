@@ -45,7 +45,7 @@ static int results_load(const struct site *site, const char *benchmark, struct r
         const struct run_row *row = &list.items.items[i - 1].row;
         struct site_run run;
         if (is_usable(row, benchmark) &&
-            (r = site_run_load(site, row->uid, SITE_FIGURES, &run, err)) >= 0) {
+            (r = site_run_load(site, row->uid, SITE_FIGURES, NULL, &run, err)) >= 0) {
             *vec_push(&ret->runs) = run;
         }
     }

@@ -1,5 +1,4 @@
 /* The page with the list of runs, found by name, benchmark and phase. */
-#include <ctype.h>
 #include <string.h>
 
 #include "daemon/web/page.h"
@@ -13,26 +12,11 @@ struct wanted {
     int phase;        /* -1: any */
 };
 
-/* Without regard to case, of ASCII: names have no other letters. */
-static bool contains(const char *text, const char *part)
-{
-    const size_t len = strlen(part);
-    for (; strlen(text) >= len; text++) {
-        size_t i = 0;
-        while (i < len && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) {
-            i++;
-        }
-        if (i == len) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_wanted(const struct site_item *item, const struct wanted *w)
 {
     return (w->phase < 0 || w->phase == (int)item->row.status.phase) &&
-           (contains(item->row.name, w->text) || contains(item->row.benchmark, w->text));
+           (strcasestr(item->row.name, w->text) != NULL ||
+            strcasestr(item->row.benchmark, w->text) != NULL);
 }
 
 /* False: it was answered. */

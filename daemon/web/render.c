@@ -63,14 +63,6 @@ static struct render_job *queue_pop(struct queue *q)
     return job;
 }
 
-static void queue_move(struct queue *to, const struct queue *from)
-{
-    *to = *from;
-    if (to->first == NULL) {
-        to->last = &to->first;
-    }
-}
-
 /* ---- one job ---- */
 
 /* Asked by SQLite while it reads. */
@@ -156,12 +148,11 @@ static void answer(struct renderer *r, struct render_job *job)
 
 /* ---- one document for many ---- */
 
-/* May be NULL: a header that was not sent. */
 /* What differs is answered differently: an error is a page for clients that accept one. */
 static bool is_same_request(const struct web_request *a, const struct web_request *b)
 {
-    if (!str_eq(a->path, b->path) || !str_eq_or_null(a->accept, b->accept) ||
-        a->n_args != b->n_args) {
+    if (!str_eq(a->path, b->path) || a->n_args != b->n_args ||
+        !str_eq_or_null(a->accept, b->accept)) { /* NULL: a header that was not sent */
         return false;
     }
     for (size_t i = 0; i < a->n_args; i++) {
@@ -183,19 +174,17 @@ static void push_done(struct renderer *r, struct render_job *job)
  * also that of those which ask for the same. One whose time is over says nothing of theirs. */
 static void share_answer(struct renderer *r, const struct render_job *job, size_t n_before)
 {
-    struct queue others;
-    struct render_job *other;
-    queue_init(&others);
-    for (size_t i = 0; (other = queue_pop(&r->waiting)) != NULL; i++) {
+    const size_t n = r->waiting.len;
+    for (size_t i = 0; i < n; i++) { /* once round */
+        struct render_job *other = queue_pop(&r->waiting);
         if (i < n_before && !job->must_retry_later && is_same_request(&job->req, &other->req)) {
             other->code = job->code;
             other->body = body_ref(job->body);
             push_done(r, other);
         } else {
-            queue_push(&others, other);
+            queue_push(&r->waiting, other);
         }
     }
-    queue_move(&r->waiting, &others);
 }
 
 /* ---- the thread ---- */
@@ -204,8 +193,7 @@ static bool is_driving(const struct renderer *r)
 {
     _cleanup_(daemon_snapshot_done) struct daemon_snapshot now = {0};
     daemon_view_read(r->params.view, &now);
-    const bool is = now.facts.runs[RUN_RUNNING] > 0;
-    return is;
+    return now.facts.runs[RUN_RUNNING] > 0;
 }
 
 /* With the mutex held. Gives memory back when nothing comes for a while. */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "config.h"
 #include "daemon/web/site.h"
 
@@ -20,13 +21,11 @@ static int64_t now_ms(void)
 
 static struct site_figures *find(struct site *site, const char *uid)
 {
-    vec_each (struct site_figures, f, &site->cache) {
-        if (str_eq(f->uid, uid)) {
-            return f;
-        }
+    struct site_figures *f = vec_find(&site->cache, it, str_eq(it->uid, uid));
+    if (f == NULL) {
+        f = vec_push(&site->cache);
+        *f = (struct site_figures){.uid = xstrdup(uid)};
     }
-    struct site_figures *f = vec_push(&site->cache);
-    *f = (struct site_figures){.uid = xstrdup(uid)};
     return f;
 }
 
@@ -42,7 +41,7 @@ static void refresh(struct site *site, struct site_figures *f)
     const int64_t started_ms = now_ms();
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, f->uid, SITE_TABLES, &run, &err);
+    int r = site_run_load(site, f->uid, SITE_TABLES, NULL, &run, &err);
     if (r < 0) {
         log_event(LOG_LEVEL_WARN, "run cannot be read, its figures in /metrics stay", "run", f->uid,
                   "err", err.msg, NULL);
@@ -95,11 +94,7 @@ static size_t drop_namesakes(const struct daemon_run **runs, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
-        while (k < kept && !str_eq(runs[k]->name, runs[i]->name)) {
-            k++;
-        }
-        if (k == kept) {
+        if (!array_any(runs, kept, it, str_eq((*it)->name, runs[i]->name))) {
             runs[kept++] = runs[i];
         }
     }

@@ -48,11 +48,6 @@ static struct site_item live_item(const struct daemon_run *live)
     return item;
 }
 
-static bool has_row(const struct run_row *rows, size_t n, const char *uid)
-{
-    return array_any(rows, n, row, str_eq(row->uid, uid));
-}
-
 int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)
 {
     struct store *s = site->store;
@@ -65,7 +60,7 @@ int site_list_runs(const struct site *site, struct site_list *ret, struct err *e
     *ret = (struct site_list){0};
     for (size_t i = site->now.runs->list.len; i-- > 0;) {
         const struct daemon_run *live = site->now.runs->list.items[i];
-        if (!live->is_stored && !has_row(rows, n, live->uid)) {
+        if (!live->is_stored && !array_any(rows, n, row, str_eq(row->uid, live->uid))) {
             *vec_push(&ret->items) = live_item(live);
         }
     }
@@ -86,7 +81,6 @@ void site_list_done(struct site_list *list)
 static void drop_rows(struct site_run *run)
 {
     free_each(run->rows, run->n_rows, attempt_row_done);
-    run->rows = NULL;
     run->n_rows = 0;
 }
 
@@ -112,6 +106,7 @@ static int load_tables(const struct site *site, struct site_run *run, struct err
 static int load_rows(const struct site *site, enum site_depth depth,
                      const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
 {
+    static const struct attempt_wanted all = {-1, -1, -1};
     struct store *s = site->store;
     int r = 0;
     if (run->item.row.definition_json != NULL) {
@@ -124,7 +119,8 @@ static int load_rows(const struct site *site, enum site_depth depth,
         return load_tables(site, run, err);
     }
     if (run->item.is_stored) {
-        r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
+        r = s->ops->list_wanted(s, run->item.row.uid, wanted != NULL ? wanted : &all, &run->rows,
+                                &run->n_rows, err);
     }
     if (r >= 0 && run->def != NULL && depth >= SITE_RESULT) {
         run->result = result_build(run->def, run->item.row.status.phase, run->rows, run->n_rows);
@@ -137,8 +133,8 @@ static int load_rows(const struct site *site, enum site_depth depth,
     return r;
 }
 
-static int load(const struct site *site, const char *name, enum site_depth depth,
-                const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
+int site_run_load(const struct site *site, const char *name, enum site_depth depth,
+                  const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
 {
     struct store *s = site->store;
     struct run_row row = {0};
@@ -163,28 +159,15 @@ static int load(const struct site *site, const char *name, enum site_depth depth
     return 0;
 }
 
-int site_run_load(const struct site *site, const char *name, enum site_depth depth,
-                  struct site_run *ret, struct err *err)
-{
-    static const struct attempt_wanted all = {-1, -1, -1};
-    return load(site, name, depth, &all, ret, err);
-}
-
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res)
 {
     struct err err = {0};
-    const int r = site_run_load(site, name, depth, ret, &err);
+    const int r = site_run_load(site, name, depth, NULL, ret, &err);
     if (r < 0) {
         site_fail(res, r, &err);
     }
     return r >= 0;
-}
-
-int site_run_load_wanted(const struct site *site, const char *name,
-                         const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
-{
-    return load(site, name, SITE_ROWS, wanted, ret, err);
 }
 
 void site_run_forget_replicas(struct site_run *run)
@@ -208,7 +191,7 @@ int site_run_version(const struct site *site, const char *name, struct buf *out,
 {
     _cleanup_(site_run_done) struct site_run run = {0};
     struct run_version version = {0};
-    int r = site_run_load(site, name, SITE_ITEM, &run, err);
+    int r = site_run_load(site, name, SITE_ITEM, NULL, &run, err);
     if (r < 0) {
         return r;
     }

@@ -52,17 +52,13 @@ struct site_run {
  * replicas, which are most of them: of a large run only that fits into memory. SITE_FIGURES: the
  * result without what is known of single replicas, and no rows. */
 enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_RESULT, SITE_FIGURES };
-/* By name or uid. -ENOENT: no such run. */
+/* By name or uid. -ENOENT: no such run. wanted: the attempts of SITE_ROWS, because of a run of
+ * 10,000 points the others are not read; NULL: all. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
-                  struct site_run *ret, struct err *err);
+                  const struct attempt_wanted *wanted, struct site_run *ret, struct err *err);
 /* The same for a handler. False: the error was answered. */
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res);
-/* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the
- * others are not read. */
-int site_run_load_wanted(const struct site *site, const char *name,
-                         const struct attempt_wanted *wanted, struct site_run *ret,
-                         struct err *err);
 /* Of SITE_TABLES: frees the rows, and what is known of single replicas (result_forget_point). */
 void site_run_forget_replicas(struct site_run *run);
 void site_run_done(struct site_run *run);

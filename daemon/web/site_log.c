@@ -102,7 +102,7 @@ bool site_log_load(const struct site *site, const struct web_request *req, struc
     if (!take_wanted(req, &w, res)) {
         return false;
     }
-    int r = site_run_load_wanted(site, req->run, &w.attempt, &log.run, &err);
+    int r = site_run_load(site, req->run, SITE_ROWS, &w.attempt, &log.run, &err);
     if (r >= 0 && !choose(&log, &w, res)) {
         site_log_done(&log);
         return false;

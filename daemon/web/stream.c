@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "base/vec_walk.h"
 #include "daemon/web/response_body.h"
 #include "daemon/web/live_events.h"
 
@@ -81,17 +81,14 @@ static void read_view(struct streams *s)
 
 static struct topic *topic_use(struct streams *s, const char *run)
 {
-    vec_each (struct topic *, t, &s->topics) {
-        if (str_eq((*t)->run, run)) {
-            (*t)->n_users++;
-            return *t;
-        }
+    struct topic *t = vec_find_item(&s->topics, it, str_eq(it->run, run));
+    if (t == NULL) {
+        t = xnew(struct topic);
+        t->run = xstrdup(run);
+        topic_refresh(t, s->seen);
+        *vec_push(&s->topics) = t;
     }
-    struct topic *t = xnew(struct topic);
-    t->run = xstrdup(run);
-    t->n_users = 1;
-    topic_refresh(t, s->seen);
-    *vec_push(&s->topics) = t;
+    t->n_users++;
     return t;
 }
 
@@ -100,12 +97,7 @@ static void topic_leave(struct streams *s, struct topic *topic)
     if (--topic->n_users > 0) {
         return;
     }
-    for (size_t i = 0; i < s->topics.len; i++) {
-        if (s->topics.items[i] == topic) {
-            s->topics.items[i] = s->topics.items[--s->topics.len];
-            break;
-        }
-    }
+    vec_take_out(&s->topics, topic);
     body_unref(topic->event);
     free(topic->run);
     free(topic);
@@ -166,12 +158,7 @@ static void on_gone(void *ctx)
 {
     struct stream *stream = ctx;
     struct streams *s = stream->all;
-    for (size_t i = 0; i < s->list.len; i++) {
-        if (s->list.items[i] == stream) {
-            s->list.items[i] = s->list.items[--s->list.len];
-            break;
-        }
-    }
+    vec_take_out(&s->list, stream);
     if (s->list.len == 0) {
         (void)uv_timer_stop(&s->tick); /* never fails */
         daemon_view_set_followed(s->params.view, false);

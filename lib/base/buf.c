@@ -95,10 +95,7 @@ void buf_put_percent(struct buf *b, const char *s, const char *plain)
 
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    char *s = xvasprintf(fmt, ap);
-    va_end(ap);
+    char *s = xasprintf_rest(fmt);
     buf_puts(b, s);
     free(s);
 }

@@ -63,9 +63,5 @@ char *xvasprintf(const char *fmt, va_list ap)
 
 char *xasprintf(const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    char *s = xvasprintf(fmt, ap);
-    va_end(ap);
-    return s;
+    return xasprintf_rest(fmt);
 }

@@ -18,6 +18,15 @@ char *xstrdup_or_null(const char *s); /* of NULL: NULL */
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+/* In a function of `fmt` and `...`: its text. */
+#define xasprintf_rest(fmt)                                                                        \
+    ({                                                                                             \
+        va_list ap_;                                                                               \
+        va_start(ap_, fmt);                                                                        \
+        char *text_ = xvasprintf(fmt, ap_);                                                        \
+        va_end(ap_);                                                                               \
+        text_;                                                                                     \
+    })
 
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 /* Of zeros; count may be 0. */

@@ -2,7 +2,6 @@
 #include "base/str.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
 #define DISTANCE_LEN_MAX 64
@@ -52,6 +51,15 @@ int str_index_n(const char *s, size_t len, const char *const *list, size_t n)
         }
     }
     return -EINVAL;
+}
+
+uint64_t str_hash(const char *data, size_t len)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < len; i++) {
+        h = (h ^ (unsigned char)data[i]) * UINT64_C(0x100000001b3);
+    }
+    return h;
 }
 
 static size_t min3(size_t a, size_t b, size_t c)

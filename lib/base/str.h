@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 bool str_eq(const char *a, const char *b);
 bool str_eq_or_null(const char *a, const char *b); /* also if both are NULL */
@@ -15,6 +16,8 @@ int str_index(const char *s, const char *const *list, size_t n);
 /* The same of a text that does not end after its len bytes. */
 int str_index_n(const char *s, size_t len, const char *const *list, size_t n);
 
+/* FNV-1a: for names of what differs, not against attacks. */
+uint64_t str_hash(const char *data, size_t len);
 /* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is
  * longer than 64 bytes. */
 size_t str_distance(const char *a, const char *b);

@@ -29,6 +29,13 @@ static inline void array_sort(void *items, size_t n, size_t size,
     }
 }
 
+/* An order of doubles for array_sort and qsort. */
+static inline int by_double(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 /* Makes room for one more item and evaluates to a pointer to it (uninitialised). The pointer is
  * valid until the next push. */
 #define vec_push(vec)                                                                              \

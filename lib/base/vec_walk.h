@@ -32,6 +32,16 @@
         place_ == NULL ? NULL : *place_;                                                           \
     })
 
+/* For items that are pointers: takes out one that is there; the last one gets its place. */
+#define vec_take_out(vec, item)                                                                    \
+    do {                                                                                           \
+        size_t i_ = 0;                                                                             \
+        while ((vec)->items[i_] != (item)) {                                                       \
+            i_++;                                                                                  \
+        }                                                                                          \
+        (vec)->items[i_] = (vec)->items[--(vec)->len];                                             \
+    } while (0)
+
 /* Whether a condition holds for some item, or for all (which is true without items). */
 #define vec_any(vec, it, condition) array_any((vec)->items, (vec)->len, it, condition)
 #define vec_all(vec, it, condition) array_all((vec)->items, (vec)->len, it, condition)

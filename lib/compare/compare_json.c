@@ -1,6 +1,7 @@
 /* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
 #include "compare/comparison.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "base/vec_walk.h"
@@ -146,20 +147,11 @@ static json_t *differences_to_json(const struct comparison *c)
 
 static json_t *counts_of_changes(const struct comparison *c)
 {
-    static const char *const keys[CHANGE_COUNT] = {
-        [CHANGE_SLOWER] = "slower",
-        [CHANGE_FASTER] = "faster",
-        [CHANGE_INCONCLUSIVE] = "inconclusive",
-        [CHANGE_SPREAD_UNKNOWN] = "spreadUnknown",
-        [CHANGE_USUAL] = "usualSpread",
-        [CHANGE_NONE] = "noneShown",
-        [CHANGE_TOO_FEW] = "tooFewTrials",
-        [CHANGE_NOT_MEASURED] = "notMeasured",
-        [CHANGE_MACHINE_BUSY] = "machineBusy",
-    };
     json_t *o = json_object();
     for (int i = 0; i < CHANGE_COUNT; i++) {
-        json_object_set_new(o, keys[i], json_count(c->counts[i]));
+        _cleanup_(freep) char *key = xstrdup(change_names[i]); /* "NoneShown": noneShown */
+        key[0] = (char)tolower(key[0]);
+        json_object_set_new(o, key, json_count(c->counts[i]));
     }
     return o;
 }

@@ -70,15 +70,6 @@ void diags_add_from(struct diags *d, const char *origin, struct mark mark, const
     va_end(ap);
 }
 
-void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
-               const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diags_add_va(d, NULL, mark, path, fix, fmt, ap);
-    va_end(ap);
-}
-
 /* "": the file that is read, or a value without a place. */
 static const char *other_file(const struct diag *it)
 {
@@ -144,11 +135,6 @@ static bool find_line(const char *text, unsigned number, const char **ret, size_
     return true;
 }
 
-static bool starts_character(char c)
-{
-    return ((unsigned char)c & 0xc0) != 0x80;
-}
-
 /* Prints the line and, below, a caret under its character `column`. Tabs become one space, what
  * acts on a terminal '?'. */
 static void format_source(const char *line, size_t len, struct mark mark, struct buf *out)
@@ -158,7 +144,7 @@ static void format_source(const char *line, size_t len, struct mark mark, struct
     unsigned column = 0;
     const size_t begin = out->len;
     for (size_t i = 0; i < len; i++) {
-        column += starts_character(line[i]);
+        column += ((unsigned char)line[i] & 0xc0) != 0x80; /* it starts a character */
         if (column < first) {
             continue;
         }

@@ -38,12 +38,12 @@ struct diags {
 /* Empty ones with the same listener. */
 struct diags diags_beside(const struct diags *d);
 void diags_done(struct diags *d);
-/* `fix` may be NULL. Everything is copied; control characters of quoted input become '?'. */
-void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
-               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same for a value that may not come from the file: `origin` as in struct diag. */
+/* `origin` as in struct diag; `fix` may be NULL. Everything is copied; control characters of quoted
+ * input become '?'. */
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Of the file: diags_add(d, mark, path, fix, fmt, ...). */
+#define diags_add(d, ...) diags_add_from(d, NULL, __VA_ARGS__)
 /* Another fix for one of them; copied and cleaned in the same way. */
 void diag_set_fix(struct diag *diag, const char *fix);
 void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,

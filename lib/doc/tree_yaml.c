@@ -126,13 +126,6 @@ static int spend(struct loader *l, struct mark mark, size_t nodes, size_t bytes)
     return 0;
 }
 
-static void remember_anchor(struct loader *l, const yaml_char_t *name, const struct node *node)
-{
-    if (name != NULL) {
-        *vec_push(&l->anchors) = (struct anchor){xstrdup((const char *)name), node};
-    }
-}
-
 static int complain_depth(struct loader *l, struct mark mark)
 {
     complain(l, mark, "reduce the nesting", "is nested deeper than %u levels", l->limits->depth);
@@ -473,8 +466,8 @@ static struct node *load_node(struct loader *l, const yaml_event_t *event)
         node = load_collection(l, event);
         l->depth--;
     }
-    if (node != NULL) {
-        remember_anchor(l, anchor, node);
+    if (node != NULL && anchor != NULL) {
+        *vec_push(&l->anchors) = (struct anchor){xstrdup((const char *)anchor), node};
     }
     return node;
 }

@@ -202,13 +202,6 @@ int64_t host_memory_limit_bytes(const char *root)
     return text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0 ? bytes : 0;
 }
 
-static void set_memory_limit(json_t *o, const char *root)
-{
-    const int64_t bytes = host_memory_limit_bytes(root);
-    (void)json_object_set_new(o, "cgroup_memory_limit",
-                              bytes > 0 ? json_integer(bytes) : json_null());
-}
-
 /* The same governor on all CPUs as a rule; where not, "performance and powersave" in the order in
  * which they are met. Null where nothing scales the clock, as in most virtual machines. */
 static void set_governor(json_t *o, const char *root)
@@ -319,7 +312,9 @@ json_t *host_environment(const char *root)
     _cleanup_(freep) char *cpuset = find_line(status, "Cpus_allowed_list:", "\t ");
     set_text(o, "cpuset", cpuset);
     set_cpu_limit(o, root);
-    set_memory_limit(o, root);
+    const int64_t bytes = host_memory_limit_bytes(root);
+    (void)json_object_set_new(o, "cgroup_memory_limit",
+                              bytes > 0 ? json_integer(bytes) : json_null());
     return o;
 }
 

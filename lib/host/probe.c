@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "host/host.h"
 
 #define PIECES_MAX 192
@@ -22,12 +23,6 @@ struct pieces {
     size_t n;
 };
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void add_piece(struct pieces *p, double done, int64_t took_ns)
 {
     if (p->n < PIECES_MAX && took_ns > 0) {
@@ -41,7 +36,7 @@ static uint64_t median(struct pieces *p)
     if (p->n == 0) {
         return 0;
     }
-    qsort(p->per_s, p->n, sizeof(p->per_s[0]), ascending);
+    qsort(p->per_s, p->n, sizeof(p->per_s[0]), by_double);
     return (uint64_t)p->per_s[p->n / 2];
 }
 

@@ -259,11 +259,6 @@ static int add_source(struct sources *sources, const struct kube_config_text *te
                : config_fail_at(&r, root->mark, "this is not a kubeconfig: expected a map");
 }
 
-static bool is_blank(const struct kube_config_text *text)
-{
-    return strspn(text->text, " \t\r\n") == text->len;
-}
-
 int kube_config_parse(const struct kube_config_text *texts, size_t n, const char *context,
                       struct kube_config *ret, struct err *err)
 {
@@ -272,7 +267,8 @@ int kube_config_parse(const struct kube_config_text *texts, size_t n, const char
     int code = 0;
     for (size_t i = 0; code == 0 && i < n; i++) {
         const bool is_last_hope = i + 1 == n && sources.list.len == 0;
-        if (is_last_hope || !is_blank(&texts[i])) {
+        const bool is_blank = strspn(texts[i].text, " \t\r\n") == texts[i].len;
+        if (is_last_hope || !is_blank) {
             code = add_source(&sources, &texts[i], err);
         }
     }

@@ -69,11 +69,6 @@ static int add_text(struct texts *texts, const char *path, struct err *err)
     return 0;
 }
 
-static bool is_in(const struct texts *texts, const char *path)
-{
-    return vec_any(&texts->list, t, str_eq(t->path, path));
-}
-
 /* Those of the list that exist, each once. */
 static int read_list(struct texts *texts, const char *list, struct err *err)
 {
@@ -82,7 +77,7 @@ static int read_list(struct texts *texts, const char *list, struct err *err)
         const size_t len = strcspn(list, ":");
         _cleanup_(freep) char *path = xstrndup(list, len);
         list += len + (list[len] == ':');
-        if (len == 0 || is_in(texts, path)) {
+        if (len == 0 || vec_any(&texts->list, t, str_eq(t->path, path))) {
             continue;
         }
         struct err failure = {0};

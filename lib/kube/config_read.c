@@ -10,10 +10,7 @@
 
 int config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     return mark.line == 0
                ? err_set(r->err, EINVAL, "%s: %s", r->path, text)
                : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);

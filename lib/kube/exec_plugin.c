@@ -50,14 +50,6 @@ struct kube_plugin {
 
 /* --- life --- */
 
-static void plugin_free(struct kube_plugin *p)
-{
-    buf_done(&p->output);
-    buf_done(&p->line);
-    free(p->last_line);
-    free(p);
-}
-
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct kube_plugin *p = handle->data;
@@ -66,7 +58,10 @@ static void on_handle_closed(uv_handle_t *handle)
     }
     void (*on_closed)(void *ctx) = p->params.on_closed;
     void *ctx = p->params.ctx;
-    plugin_free(p);
+    buf_done(&p->output);
+    buf_done(&p->line);
+    free(p->last_line);
+    free(p);
     on_closed(ctx);
 }
 

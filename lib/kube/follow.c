@@ -151,8 +151,7 @@ void kube_follow_container_ended(struct kube_follow *f)
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct kube_follow *f = handle->data;
-    free(f);
+    free(handle->data);
 }
 
 int64_t kube_follow_line_ns(const struct kube_follow *f)

@@ -235,16 +235,6 @@ static void plan_at_once(struct kube_lease *l, enum step step)
     l->at_once++;
 }
 
-/* A release does not wait until the next renewal is due. */
-static void plan_soon(struct kube_lease *l, enum step step)
-{
-    if (l->is_releasing) {
-        plan_at_once(l, step);
-    } else {
-        plan_later(l, step);
-    }
-}
-
 /* The date of the last renewal; 0: unknown. */
 static int64_t renew_time_ns(const json_t *lease)
 {
@@ -331,7 +321,8 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     l->state = l->is_releasing && !is_ours(l) ? KUBE_LEASE_FOLLOWER : KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
     l->oldest_unix_ns = renew_time_ns(l->seen);
-    plan_soon(l, STEP_UPDATE);
+    /* A release does not wait until the next renewal is due. */
+    (l->is_releasing ? plan_at_once : plan_later)(l, STEP_UPDATE);
 }
 
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
@@ -407,9 +398,8 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     if (holder == NULL || holder[0] == '\0') {
         return err_set(err, ENOENT, "nobody holds the lease '%s'", name);
     }
-    const char *renewed = json_string_value(json_object_get(spec, "renewTime"));
-    int64_t renewed_ns;
-    if (renewed == NULL || rfc3339_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
+    const int64_t renewed_ns = renew_time_ns(lease);
+    if (renewed_ns == 0) {
         return err_set(err, EPROTO, "the lease '%s' was never renewed", name);
     }
     const int64_t duration_ms = duration_s_of(lease, 0) * 1000;

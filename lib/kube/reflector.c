@@ -275,12 +275,6 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
     return 0;
 }
 
-/* A server, or a definition of the kind, that does not know the field: that is no failure. */
-static bool is_first_refused(const struct kube_reflector *r, int code)
-{
-    return code == -EINVAL && r->first_field_selector != NULL;
-}
-
 static void fail_list(struct kube_reflector *r, int64_t now_ns, int code,
                       const struct kube_response *res)
 {
@@ -289,7 +283,8 @@ static void fail_list(struct kube_reflector *r, int64_t now_ns, int code,
      * answers so would be asked in a busy loop. */
     free(r->continue_token);
     r->continue_token = NULL;
-    if (is_first_refused(r, code)) {
+    if (code == -EINVAL && r->first_field_selector != NULL) {
+        /* A server, or a definition of the kind, that does not know the field: no failure. */
         r->error = (struct err){0};
         become(r, LIST_DUE, now_ns);
     } else {

@@ -142,11 +142,6 @@ void kube_request_get(const struct kube_resource *res, const char *ns, const cha
     set(ret, KUBE_GET, &path, xasprintf("get %s '%s'", res->noun, name));
 }
 
-static bool is_event(const struct kube_resource *res)
-{
-    return res == &kube_events || res == &kube_core_events;
-}
-
 void kube_request_create(const struct kube_resource *res, const char *ns, const json_t *object,
                          enum kube_dry_run dry_run, struct kube_request *ret)
 {
@@ -158,7 +153,7 @@ void kube_request_create(const struct kube_resource *res, const char *ns, const 
         xasprintf("%s %s '%s'", dry_run == KUBE_DRY_RUN ? "validate" : "create", res->noun,
                   name_of(object)));
     set_body(ret, JSON_TYPE, object);
-    ret->priority = is_event(res) ? KUBE_PROMPT : KUBE_NORMAL;
+    ret->priority = res == &kube_events || res == &kube_core_events ? KUBE_PROMPT : KUBE_NORMAL;
 }
 
 void kube_request_update(const struct kube_resource *res, const char *ns, const json_t *object,

@@ -63,17 +63,13 @@ static struct pass pass_of(const struct point_result *p)
                          t.phase_s[PHASE_BACKWARD]};
 }
 
-static bool has_batch(const struct passes *passes, int64_t batch_size)
-{
-    return vec_any(passes, it, it->batch_size == batch_size);
-}
-
 static void add_passes(const struct result *r, int64_t threads, struct passes *ret)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const int64_t batch_size = r->points[i].point->batch_size;
-        const struct point_result *p =
-            has_batch(ret, batch_size) ? NULL : find_smallest(r, batch_size, threads);
+        const struct point_result *p = vec_any(ret, it, it->batch_size == batch_size)
+                                           ? NULL
+                                           : find_smallest(r, batch_size, threads);
         if (p != NULL) {
             *vec_push(ret) = pass_of(p);
         }

@@ -203,11 +203,6 @@ static void done(struct gang *g)
 
 /* ---- what came of it ---- */
 
-static double nominal_s(const struct gang_params *p)
-{
-    return array_sum(p->layers, p->n_layers, l, l->forward_s + l->backward_s);
-}
-
 /* How much longer the slowest trainer of a step computes than the mean one; mean
  * over the measured steps. */
 static double late_s(const struct gang_params *p)
@@ -223,7 +218,8 @@ static double late_s(const struct gang_params *p)
         }
         sum += max - mean;
     }
-    return nominal_s(p) * sum / p->n_steps;
+    const double nominal_s = array_sum(p->layers, p->n_layers, l, l->forward_s + l->backward_s);
+    return nominal_s * sum / p->n_steps;
 }
 
 /* The longest that one of n workers worked. */

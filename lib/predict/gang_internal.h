@@ -191,8 +191,6 @@ void server_taken(struct gang *g, uint32_t server, uint32_t t);
 /* ---- gang_ring.c ---- */
 void ring_init(struct gang *g);
 void ring_done(struct gang *g);
-/* The worker has begun backward of a step: it takes part in its exchange. */
-void ring_begin(struct gang *g, uint32_t t);
 /* Its gradients from here on are final. */
 void ring_ready(struct gang *g, uint32_t t, size_t offset);
 /* Everything is here, and has gone on. */

@@ -192,11 +192,6 @@ static void update_alone(struct gang *g)
     }
 }
 
-void ring_begin(struct gang *g, uint32_t t)
-{
-    g->ranks[t].n_begun++;
-}
-
 void ring_ready(struct gang *g, uint32_t t, size_t offset)
 {
     g->ranks[t].ready_offset = offset;

@@ -93,7 +93,7 @@ static void begin_backward(struct gang *g, uint32_t t)
         r->n_arrived = r->n_ready = 0;
     }
     if (g->p->is_ring) {
-        ring_begin(g, t);
+        g->ranks[t].n_begun++; /* it takes part in the exchange of this step */
     }
     compute(g, t, TRAINER_BACKWARD, g->p->layers[r->layer].backward_s);
 }

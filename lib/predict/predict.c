@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -74,11 +75,6 @@ static int check_point(const struct run_def *def, const struct predict_params *p
 
 /* ---- layers ---- */
 
-static const struct trace_layer *find_layer(const struct trace *trace, const char *name)
-{
-    return vec_find(&trace->layers, l, str_eq(l->name, name));
-}
-
 static int check_names(const struct model_def *model, const struct trace *trace, struct err *err)
 {
     vec_each (const struct trace_layer, l, &trace->layers) {
@@ -112,7 +108,7 @@ static int read_layers(const struct model_def *model, const struct trace *trace,
         model_def_layer_name(model, i, name);
         shape = layer_shape_next(model, i, i == 0 ? NULL : &shape);
         const struct layer_params sizes = layer_params(&model->layers[i], &shape);
-        const struct trace_layer *times = find_layer(trace, name);
+        const struct trace_layer *times = vec_find(&trace->layers, l, str_eq(l->name, name));
         layers[i] = (struct gang_layer){.offset = offset, .n = layer_params_total(&sizes)};
         offset += layers[i].n;
         if (times != NULL) {
@@ -128,14 +124,6 @@ static int read_layers(const struct model_def *model, const struct trace *trace,
 
 /* ---- the batch of a point ---- */
 
-static const struct pass *find_pass(const struct predict_params *p, int64_t batch_size)
-{
-    if (p->passes == NULL) {
-        return NULL;
-    }
-    return vec_find(p->passes, it, it->batch_size == batch_size);
-}
-
 static double over(double a, double b)
 {
     return b > 0 ? a / b : 0;
@@ -145,7 +133,8 @@ static double over(double a, double b)
 static bool scale_layers(const struct predict_params *params, int64_t batch_size,
                          struct gang_layer *layers, uint32_t n)
 {
-    const struct pass *measured = find_pass(params, batch_size);
+    const struct pass *measured =
+        params->passes == NULL ? NULL : vec_find(params->passes, it, it->batch_size == batch_size);
     double forward = (double)batch_size / (double)params->batch_size, backward = forward;
     if (measured != NULL) {
         double forward_s = 0, backward_s = 0;
@@ -258,9 +247,7 @@ static int simulate(const struct prediction *p, const struct gang_layer *times,
     const struct point *point = ret->point;
     const double batch = (double)point->batch_size;
     _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, model->n_layers);
-    for (uint32_t i = 0; i < model->n_layers; i++) {
-        layers[i] = times[i];
-    }
+    memcpy(layers, times, model->n_layers * sizeof(*layers));
     ret->is_scaled = !scale_layers(&p->params, point->batch_size, layers, model->n_layers);
     const struct gang_params first = params_of(p, point, layers, model);
     const int r = gang_check(&first, err);

@@ -349,13 +349,6 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     *vec_push(&t->errata) = e;
 }
 
-static void read_errata(struct diags *d, const struct place *map, struct reference_table *t)
-{
-    read_items (item, d, map, "errata", LIST_MAX) {
-        read_erratum(d, &item, t);
-    }
-}
-
 static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
 {
     t->quality = read_enum_or(d, map, "quality", reference_quality_names, REFERENCE_TABLE);
@@ -408,7 +401,9 @@ static void read_table(const struct reading *in, const struct place *item)
     t.has_price_index = read_enum_or(in->d, item, "priceIndex", price_index_names, 0) == 1;
     read_rows(in, item, &t);
     read_median(in->d, item, &t);
-    read_errata(in->d, item, &t);
+    read_items (erratum, in->d, item, "errata", LIST_MAX) {
+        read_erratum(in->d, &erratum, &t);
+    }
     read_notes(in->d, item, "notes", &t.notes);
     *vec_push(&in->r->tables) = t;
 }

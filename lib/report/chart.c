@@ -12,19 +12,6 @@ void chart_series_done(struct chart_series *s)
     free(s->name);
 }
 
-static void line_chart_done(struct line_chart *c)
-{
-    vec_done_each(&c->series, chart_series_done);
-    vec_free(&c->x_names);
-    free(c->y_title);
-}
-
-static void dot_chart_done(struct dot_chart *c)
-{
-    vec_done_each(&c->rows, chart_series_done);
-    vec_free(&c->series);
-}
-
 static void bar_chart_done(struct bar_chart *c)
 {
     vec_each (struct bar_row, row, &c->rows) {
@@ -35,13 +22,6 @@ static void bar_chart_done(struct bar_chart *c)
     free(c->missing);
 }
 
-static void spark_done(struct spark *s)
-{
-    free(s->name);
-    free(s->text);
-    vec_done(&s->values);
-}
-
 void chart_done(struct chart *c)
 {
     free(c->title);
@@ -50,16 +30,21 @@ void chart_done(struct chart *c)
     case CHART_NONE:
         break;
     case CHART_LINES:
-        line_chart_done(&c->lines);
+        vec_done_each(&c->lines.series, chart_series_done);
+        vec_free(&c->lines.x_names);
+        free(c->lines.y_title);
         break;
     case CHART_DOTS:
-        dot_chart_done(&c->dots);
+        vec_done_each(&c->dots.rows, chart_series_done);
+        vec_free(&c->dots.series);
         break;
     case CHART_BARS:
         bar_chart_done(&c->bars);
         break;
     case CHART_SPARK:
-        spark_done(&c->spark);
+        free(c->spark.name);
+        free(c->spark.text);
+        vec_done(&c->spark.values);
         break;
     }
 }

@@ -447,12 +447,6 @@ static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_sp
     return chart_axis_nice(low, high, n_ticks_of(s), s->from_px, s->to_px);
 }
 
-/* Equal values of two series stay visible. */
-static double dot_dodge_px(const struct dot_chart *c, unsigned series)
-{
-    return DODGE_PX * ((double)series - (double)(c->series.len - 1) / 2);
-}
-
 static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
 {
     const struct dot_chart *c = &chart->dots;
@@ -474,7 +468,9 @@ static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
         const struct chart_series *row = &c->rows.items[i];
         const double row_px = row_y_px(&s, i);
         vec_each (struct chart_mark, m, &row->marks) {
-            const double y_px = row_px + dot_dodge_px(c, m->series);
+            /* Equal values of two series stay visible. */
+            const double dodge = (double)m->series - (double)(c->series.len - 1) / 2;
+            const double y_px = row_px + DODGE_PX * dodge;
             if (isfinite(m->low) && isfinite(m->high)) {
                 put_whisker(out, chart_axis_px(&a, m->low), y_px, chart_axis_px(&a, m->high), y_px,
                             m->series);

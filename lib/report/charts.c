@@ -104,14 +104,6 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
                        value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
 }
 
-/* "fluid, 2 pservers": everything that varies but x. Owned. */
-static char *line_name(const struct layout *l, const struct point *p, const char *x)
-{
-    struct point_words words = l->words;
-    words.without = x;
-    return name_of(&words, p, "");
-}
-
 static double x_of(struct line_chart *c, const struct value *v, bool is_number)
 {
     if (is_number) {
@@ -119,14 +111,13 @@ static double x_of(struct line_chart *c, const struct value *v, bool is_number)
     }
     struct buf text = BUF_INIT;
     value_format(v, &text);
-    for (size_t i = 0; i < c->x_names.len; i++) {
-        if (str_eq(c->x_names.items[i], buf_cstr(&text))) {
-            buf_done(&text);
-            return (double)i;
-        }
+    char **found = vec_find(&c->x_names, name, str_eq(*name, buf_cstr(&text)));
+    if (found == NULL) {
+        found = vec_push(&c->x_names);
+        *found = buf_take(&text);
     }
-    *vec_push(&c->x_names) = buf_take(&text);
-    return (double)(c->x_names.len - 1);
+    buf_done(&text);
+    return (double)(found - c->x_names.items);
 }
 
 static int compare_marks(const void *a, const void *b)
@@ -163,7 +154,9 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
                        const char *x, size_t figure)
 {
     const bool number = is_number(l, x);
-    struct chart_series s = {.name = line_name(l, like, x)};
+    struct point_words words = l->words;
+    words.without = x; /* "fluid, 2 pservers": everything that varies but x */
+    struct chart_series s = {.name = name_of(&words, like, "")};
     result_each_swept (p, l->result) {
         const struct figure *f = point_figure(p, figure);
         if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
@@ -182,21 +175,16 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
     *vec_push(&c->series) = s;
 }
 
-static bool is_first_of_line(const struct layout *l, const struct point_result *p, const char *x)
-{
-    const struct point_result *first = l->result->points;
-    return !array_any(first, (size_t)(p - first), q, is_same_line(l, q->point, p->point, x));
-}
-
 /* x: a name that varies; NULL if none exists. */
 static bool make_lines(struct chart *ret, const struct layout *l, const char *x, size_t figure)
 {
     struct line_chart *c = &ret->lines;
+    const struct point_result *first = l->result->points;
     if (x == NULL) {
         return false;
     }
     result_each_swept (p, l->result) {
-        if (!is_first_of_line(l, p, x)) {
+        if (array_any(first, (size_t)(p - first), q, is_same_line(l, q->point, p->point, x))) {
             continue;
         }
         if (c->series.len < CHART_MAX_SERIES) {
@@ -220,12 +208,6 @@ static const char *servers_name(const struct layout *l)
                          str_eq(name, "pservers") && !str_eq(x, "pservers") && is_number(l, name));
 }
 
-/* Is there a line with two marks? Else no two points differ in their servers alone. */
-static bool has_line(const struct line_chart *c)
-{
-    return vec_any(&c->series, s, s->marks.len > 1);
-}
-
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     const bool is_efficiency = m->figure == offsetof(struct point_result, efficiency);
@@ -245,7 +227,8 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
                  : is_throughput ? xstrdup(l->unit)
                  : is_cost       ? xasprintf("of a trial, at %s", l->result->price)
                                  : xstrdup("the baseline's time over that of the point");
-    return m->x_of != servers_name || has_line(c);
+    /* Without a line with two marks no two points differ in their servers alone. */
+    return m->x_of != servers_name || vec_any(&c->series, s, s->marks.len > 1);
 }
 
 /* ---- dots ---- */

@@ -26,11 +26,6 @@ static void take_values(struct spark *spark, const struct summary *s)
     }
 }
 
-static double sum_of(const struct spark *spark)
-{
-    return vec_sum(&spark->values, value, *value);
-}
-
 /* A first step that is no step like the others: a program that starts something else in it, or
  * returns before it has ended. */
 static void put_first_step(const struct spark *spark, const struct summary *s, struct buf *out)
@@ -48,7 +43,8 @@ static void put_first_step(const struct spark *spark, const struct summary *s, s
     buf_puts(out, " ms, their median is ");
     number_format(others, out);
     buf_puts(out, " ms. ");
-    const double sum_ms = sum_of(spark), ms = (double)s->duration_ns / NS_PER_MS;
+    const double sum_ms = vec_sum(&spark->values, value, *value),
+                 ms = (double)s->duration_ns / NS_PER_MS;
     if (first > others) {
         buf_puts(out, "It counts in the throughput; a higher measure.warmupSteps excludes it");
     } else if (sum_ms < MOST_OF * ms) {

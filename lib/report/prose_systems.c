@@ -256,18 +256,14 @@ static bool is_local_file(const char *word)
            !array_any(everywhere, COUNT_OF(everywhere), it, str_has_prefix(word, *it));
 }
 
-static bool names_local_file(const struct launch *launch)
-{
-    return vec_any(&launch->command.words, word, is_local_file(*word)) ||
-           vec_any(&launch->args.words, word, is_local_file(*word));
-}
-
 void prose_systems_put_local(const struct spec *spec, struct buf *out)
 {
     const char *separator = "";
     vec_each (const struct system, system, &spec->systems) {
+        const struct launch *launch = &system->all_roles;
         /* In a container, a path is one of its image. */
-        if (system->all_roles.image == NULL && names_local_file(&system->all_roles)) {
+        if (launch->image == NULL && (vec_any(&launch->command.words, w, is_local_file(*w)) ||
+                                      vec_any(&launch->args.words, w, is_local_file(*w)))) {
             buf_printf(out, "%s%s", separator, system->name);
             separator = ", ";
         }

@@ -3,13 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
-
-int ranked_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "base/vec.h"
 
 struct ranked *ranked_sort(const double *values, size_t n)
 {
@@ -17,6 +11,6 @@ struct ranked *ranked_sort(const double *values, size_t n)
     for (size_t i = 0; i < n; i++) {
         ranked[i] = (struct ranked){values[i], i};
     }
-    qsort(ranked, n, sizeof(*ranked), ranked_compare);
+    qsort(ranked, n, sizeof(*ranked), by_double);
     return ranked;
 }

@@ -4,11 +4,8 @@
 #include <stddef.h>
 
 struct ranked {
-    double value; /* the first member, which ranked_compare() reads */
+    double value; /* the first member, which by_double() reads */
     size_t at;    /* its index among those that were given */
 };
 /* Ascending; values that are alike in any order. Owned. */
 struct ranked *ranked_sort(const double *values, size_t n);
-
-/* Two doubles, for qsort. */
-int ranked_compare(const void *a, const void *b);

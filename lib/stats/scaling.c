@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "stats/student.h"
 
@@ -21,11 +22,6 @@ const char *const scaling_model_names[] = {"Amdahl", "USL", "Exchange"};
 const char *const scaling_gap_names[] = {"Fitted", "FewSizes", "NoLoad", "SameLoad", "NoMinimum"};
 
 /* ---- least squares ---- */
-
-static size_t coefficients_of(enum scaling_model model)
-{
-    return model == SCALING_USL ? 3 : 2;
-}
 
 static void basis_of(enum scaling_model model, double n, double load, double ret[MAX])
 {
@@ -190,9 +186,7 @@ static bool walk(struct work *w, const double step[MAX])
         const double squares = squares_at(w, c);
         if (squares < w->squares) {
             w->squares = squares;
-            for (size_t j = 0; j < MAX; j++) {
-                w->fit->c[j] = c[j];
-            }
+            memcpy(w->fit->c, c, sizeof(c));
             return true;
         }
     }
@@ -292,26 +286,19 @@ static struct scaling_range alone_of(const struct scaling_fit *f)
 static void name_parameters(struct scaling_fit *f)
 {
     static const double alone[MAX] = {1, 0, 0}, first[MAX] = {0, 1, 0}, second[MAX] = {0, 0, 1};
+    static const char *const names[] = {
+        [SCALING_AMDAHL] = "serial", [SCALING_USL] = "contention", [SCALING_EXCHANGE] = "exchange"};
     f->parameters[0] = (struct scaling_parameter){"alone", alone_of(f)};
-    f->parameters[1].range = ratio_range(f, first, alone);
-    switch (f->model) {
-    case SCALING_AMDAHL:
-        f->parameters[1].name = "serial";
-        break;
-    case SCALING_USL:
-        f->parameters[1].name = "contention";
+    f->parameters[1] = (struct scaling_parameter){names[f->model], ratio_range(f, first, alone)};
+    if (f->model == SCALING_USL) {
         f->parameters[2] = (struct scaling_parameter){"coherency", ratio_range(f, second, alone)};
-        break;
-    case SCALING_EXCHANGE:
-        f->parameters[1].name = "exchange";
-        break;
     }
 }
 
 /* P of such squares about the model, or more, if it holds. */
 static double misfit_of(const struct work *w, double pure, double pure_df)
 {
-    const double df = (double)w->n_sizes - (double)w->fit->n_coefficients;
+    const double df = w->fit->misfit_df;
     if (df < 1) {
         return NAN;
     }
@@ -368,7 +355,7 @@ static enum scaling_gap find_gap(enum scaling_model model, const struct scaling_
 struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scaling_size *sizes,
                                      size_t n_sizes)
 {
-    struct scaling_fit f = {.model = model, .n_coefficients = coefficients_of(model)};
+    struct scaling_fit f = {.model = model, .n_coefficients = model == SCALING_USL ? 3 : 2};
     f.gap = find_gap(model, sizes, n_sizes);
     if (f.gap != SCALING_FITTED) {
         return f;

@@ -183,7 +183,7 @@ static void pool_init(struct pool *pool, const struct stratum *s)
     }
     pool->scale = least < most ? n / (k * (n - k) * squares) : 0;
     pool->observed = term(pool, group);
-    qsort(pool->values, pool->n, sizeof(double), ranked_compare);
+    qsort(pool->values, pool->n, sizeof(double), by_double);
 }
 
 /* A fixed order, independent of the caller's: draws follow one after another. */

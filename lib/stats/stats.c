@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "stats/ranked.h"
 #include "stats/student.h"
 
@@ -98,7 +99,7 @@ struct estimate stats_median(const double *values, size_t n)
     }
     _cleanup_(freep) double *sorted = xnew_array(double, n);
     memcpy(sorted, values, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), ranked_compare);
+    qsort(sorted, n, sizeof(*sorted), by_double);
     e.value = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     e.logs = mean_of_logs(sorted, n);
     if (n >= ORDER_STATISTICS_MIN_N) {

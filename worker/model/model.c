@@ -105,7 +105,7 @@ void model_free(struct model *m)
         return;
     }
     thread_pool_free(m->work.threads);
-    arena_done(&m->arena);
+    free(m->arena.data);
     free(m->layers);
     free(m);
 }

@@ -35,9 +35,3 @@ void arena_prefer_huge_pages(void *data, size_t bytes)
         (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* only for speed */
     }
 }
-
-void arena_done(struct arena *a)
-{
-    free(a->data);
-    *a = (struct arena){0};
-}

@@ -9,12 +9,11 @@
 #include "base/err.h"
 
 struct arena {
-    float *data;
-    size_t n; /* floats */
+    float *data; /* owned */
+    size_t n;    /* floats */
 };
 
 /* -ENOMEM with the size in the text. */
 int arena_new(struct arena *a, size_t n_floats, const char *what, struct err *err);
 /* Asks for huge pages in any memory that has not been touched yet. */
 void arena_prefer_huge_pages(void *data, size_t bytes);
-void arena_done(struct arena *a);

@@ -16,11 +16,6 @@ const char *const collective_way_names[3] = {
     [WAY_DOUBLING] = "doubling",
 };
 
-static bool is_power_of_two(uint32_t n)
-{
-    return (n & (n - 1)) == 0;
-}
-
 static uint32_t log2_of(uint32_t power)
 {
     return (uint32_t)__builtin_ctz(power);
@@ -30,7 +25,8 @@ enum collective_way collective_way_of(enum collective_algorithm algorithm, uint3
                                       size_t n)
 {
     const size_t bytes = n * sizeof(float);
-    if (algorithm == COLLECTIVE_RING || !is_power_of_two(n_ranks) ||
+    const bool is_power_of_two = (n_ranks & (n_ranks - 1)) == 0;
+    if (algorithm == COLLECTIVE_RING || !is_power_of_two ||
         (algorithm == COLLECTIVE_AUTO && bytes > COLLECTIVE_HALVING_BYTES)) {
         return WAY_RING;
     }

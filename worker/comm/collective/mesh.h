@@ -60,6 +60,12 @@ static inline uint32_t mesh_self(const struct mesh *m)
 {
     return m->params.self.index;
 }
+/* How many of the next n floats come in one frame. */
+static inline size_t mesh_chunk(size_t n)
+{
+    const size_t most = MESH_CHUNK_BYTES / sizeof(float);
+    return n < most ? n : most;
+}
 
 /* ---- mesh_connect.c ---- */
 /* Of params: `meet` and the peers. */

@@ -6,19 +6,11 @@
 #include "worker/comm/collective/mesh.h"
 #include "worker/tensor/accumulate.h"
 
-#define CHUNK_FLOATS (MESH_CHUNK_BYTES / sizeof(float))
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void *mesh_place(void *mesh, struct conn *c, const struct frame *f, struct err *err)
 {
     struct mesh *m = mesh;
     struct mesh_incoming *in = &m->incoming;
-    const size_t left = in->peer == meet_peer_of(c) ? in->n - in->n_done : 0,
-                 n = least(left, CHUNK_FLOATS);
+    const size_t left = in->peer == meet_peer_of(c) ? in->n - in->n_done : 0, n = mesh_chunk(left);
     if (n == 0 || f->type != in->type || f->step != m->step || f->slice != in->n_frames ||
         f->message != (uint32_t)m->message || f->offset != in->at + in->n_done ||
         f->payload_len != n * sizeof(float)) {
@@ -63,7 +55,7 @@ void mesh_part(void *mesh, struct conn *c, size_t n_bytes)
 bool mesh_arrived(struct mesh *m, const struct frame *f)
 {
     struct mesh_incoming *in = &m->incoming;
-    const size_t n = least(in->n - in->n_done, CHUNK_FLOATS);
+    const size_t n = mesh_chunk(in->n - in->n_done);
     add(in, n);
     if (in->add == NULL) {
         in->crc = f->payload_crc; /* it was right */

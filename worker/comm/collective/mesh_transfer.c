@@ -14,12 +14,6 @@
 #define SPIN_NS INT64_C(50000)
 #define SPIN_BYTES ((size_t)1 << 20)
 #define QUEUED_MAX 2 /* chunks with the connection */
-#define CHUNK_FLOATS (MESH_CHUNK_BYTES / sizeof(float))
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 struct outgoing {
     struct meet_peer *peer;
@@ -34,7 +28,7 @@ struct outgoing {
 static void queue(struct mesh *m, struct outgoing *out)
 {
     while (out->n_queued < out->n && conn_n_bulk(&out->peer->conn) < QUEUED_MAX) {
-        const size_t n = least(out->n - out->n_queued, CHUNK_FLOATS);
+        const size_t n = mesh_chunk(out->n - out->n_queued);
         const struct frame f = {
             .type = out->type,
             .step = m->step,
@@ -65,8 +59,9 @@ static bool has_arrived(const struct mesh_incoming *in)
 /* Of the chunk that comes. */
 static size_t missing_bytes(const struct mesh_incoming *in)
 {
-    const size_t all = least(in->n - in->n_done, CHUNK_FLOATS) * sizeof(float);
-    return all - least(all, frame_parser_arrived(&in->peer->conn.rx)); /* or of a control frame */
+    const size_t all = mesh_chunk(in->n - in->n_done) * sizeof(float);
+    const size_t arrived = frame_parser_arrived(&in->peer->conn.rx); /* or of a control frame */
+    return arrived < all ? all - arrived : 0;
 }
 
 /* Sleeps until a socket has something to do, MESH_TICK_MS at most. */
@@ -174,7 +169,7 @@ static int transfer(struct mesh *m, const struct collective_step *step, const fl
     };
     m->incoming = plan_incoming(m, step, from, to);
     struct mesh_incoming *in = &m->incoming;
-    in->is_passed_on = step->is_passed_on && !in->adds_late && in->n <= CHUNK_FLOATS;
+    in->is_passed_on = step->is_passed_on && !in->adds_late && in->n == mesh_chunk(in->n);
     /* A peer that needs nothing more from the others may have finished: few
      * numbers leave blocks empty. */
     int e = in->n > 0 ? mesh_check_gone(m, in->peer, err) : 0;

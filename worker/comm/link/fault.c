@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/exit_code.h"
+#include "worker/comm/link/little_endian.h"
 
 #define ABORT_FIXED 12
 
@@ -55,8 +56,7 @@ bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life,
 static void take_fixed(const uint8_t *payload, uint32_t ret[static 3])
 {
     for (int i = 0; i < 3; i++) {
-        const uint8_t *p = payload + 4 * i;
-        ret[i] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+        ret[i] = get32(payload + 4 * i);
     }
 }
 
@@ -120,8 +120,8 @@ size_t fault_to_abort(const struct fault *f, const struct frame_id *self,
 {
     const struct frame_id *cause = f->has_peer ? &f->peer : self;
     const uint32_t v[3] = {(uint32_t)f->exit_code, cause->role, cause->index};
-    for (int i = 0; i < ABORT_FIXED; i++) {
-        ret[i] = (uint8_t)(v[i / 4] >> (8 * (i % 4)));
+    for (int i = 0; i < 3; i++) {
+        put32(ret + 4 * i, v[i]);
     }
     size_t len = strlen(f->message);
     memcpy(ret + ABORT_FIXED, f->message, len);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
+#include "worker/comm/link/little_endian.h"
 
 static const uint8_t magic[4] = {'b', 'n', 'c', 'X'};
 
@@ -69,29 +70,6 @@ enum frame_dtype frame_dtype_of(enum exchange_wire wire)
 size_t frame_wire_bytes(enum exchange_wire wire)
 {
     return wire == EXCHANGE_WIRE_BF16 ? sizeof(uint16_t) : sizeof(float);
-}
-
-static void put32(uint8_t *at, uint32_t v)
-{
-    for (int i = 0; i < 4; i++) {
-        at[i] = (uint8_t)(v >> (8 * i));
-    }
-}
-
-static void put64(uint8_t *at, uint64_t v)
-{
-    put32(at, (uint32_t)v);
-    put32(at + 4, (uint32_t)(v >> 32));
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-    return get32(at) | (uint64_t)get32(at + 4) << 32;
 }
 
 uint64_t frame_run_id(const char *run, uint32_t point, uint32_t trial)

@@ -7,30 +7,29 @@
 #include "base/mem.h"
 #include "core/exchange_mode.h"
 #include "exchange/slices.h"
+#include "worker/comm/link/little_endian.h"
 
 static const char label[] = "benchd-frame-2";
 
 /* side: run 8, attempt 4, role 1, index 4, nonce, digest */
-#define SIDE_SIZE (17 + AUTH_NONCE_SIZE + AUTH_DIGEST_SIZE)
+#define ID_SIZE 17
+#define SIDE_SIZE (ID_SIZE + AUTH_NONCE_SIZE + AUTH_DIGEST_SIZE)
 #define TRANSCRIPT_SIZE (1 + sizeof(label) - 1 + 2 * SIDE_SIZE)
 
-static uint8_t *put_number(uint8_t *at, uint64_t v, int bytes)
+static void put_claim(const struct handshake_side *side, uint8_t *ret)
 {
-    for (int i = 0; i < bytes; i++) {
-        *at++ = (uint8_t)(v >> (8 * i));
-    }
-    return at;
+    memcpy(ret, side->nonce, AUTH_NONCE_SIZE);
+    memcpy(ret + AUTH_NONCE_SIZE, side->digest, AUTH_DIGEST_SIZE);
 }
 
 static uint8_t *put_side(uint8_t *at, const struct handshake_side *side)
 {
-    at = put_number(at, side->id.run, 8);
-    at = put_number(at, side->id.attempt, 4);
-    at = put_number(at, side->id.role, 1);
-    at = put_number(at, side->id.index, 4);
-    memcpy(at, side->nonce, AUTH_NONCE_SIZE);
-    memcpy(at + AUTH_NONCE_SIZE, side->digest, AUTH_DIGEST_SIZE);
-    return at + AUTH_NONCE_SIZE + AUTH_DIGEST_SIZE;
+    put64(at, side->id.run);
+    put32(at + 8, side->id.attempt);
+    at[12] = (uint8_t)side->id.role;
+    put32(at + 13, side->id.index);
+    put_claim(side, at + ID_SIZE);
+    return at + SIDE_SIZE;
 }
 
 /* HMAC(secret, purpose || label || trainer's side || server's side). */
@@ -49,12 +48,6 @@ static void take_side(struct handshake_side *side, const struct frame *f, const 
     side->id = f->from;
     memcpy(side->nonce, payload, AUTH_NONCE_SIZE);
     memcpy(side->digest, payload + AUTH_NONCE_SIZE, AUTH_DIGEST_SIZE);
-}
-
-static void put_claim(const struct handshake_side *side, uint8_t *ret)
-{
-    memcpy(ret, side->nonce, AUTH_NONCE_SIZE);
-    memcpy(ret + AUTH_NONCE_SIZE, side->digest, AUTH_DIGEST_SIZE);
 }
 
 void handshake_digest(const char *model, uint64_t seed, const struct exchange_mode *mode,

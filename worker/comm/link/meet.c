@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
 
 #define TURN_BYTES ((size_t)64 << 10)
 #define CLAIM_SIZE 192 /* of a rejected connection */
@@ -148,9 +149,7 @@ int meet_dial(struct meet *m, struct meet_peer *p, struct err *err)
     }
     int r = net_tune(fd, err);
     conn_init(&p->conn, fd, &m->self);
-    if (r >= 0) {
-        r = auth_nonce(p->handshake.trainer.nonce, err);
-    }
+    r = r < 0 ? r : auth_nonce(p->handshake.trainer.nonce, err);
     if (r < 0) {
         return r;
     }
@@ -346,19 +345,9 @@ void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err
     return NULL;
 }
 
-/* Takes it out of the list. */
-static void remove_guest(struct meet *m, const struct meet_peer *guest)
-{
-    size_t i = 0;
-    while (m->guests.items[i] != guest) {
-        i++;
-    }
-    m->guests.items[i] = m->guests.items[--m->guests.len];
-}
-
 static void drop_guest(struct meet *m, struct meet_peer *guest)
 {
-    remove_guest(m, guest);
+    vec_take_out(&m->guests, guest);
     conn_close(&guest->conn);
     free(guest);
 }
@@ -369,11 +358,9 @@ static int guest_turn(struct meet *m, const struct meet_host *host, struct meet_
     static const struct conn_handler handler = {.place = meet_no_place, .frame = on_frame};
     struct visit visit = {m, host, guest};
     int r = conn_pump_rx(&guest->conn, m->now_ns, TURN_BYTES, &handler, &visit, err);
-    if (r >= 0) {
-        r = conn_pump_tx(&guest->conn, TURN_BYTES, err);
-    }
+    r = r < 0 ? r : conn_pump_tx(&guest->conn, TURN_BYTES, err);
     if (guest->state == MEET_JOINED) {
-        remove_guest(m, guest);
+        vec_take_out(&m->guests, guest);
         host->welcome(host->ctx, guest);
         return 0;
     }

@@ -9,11 +9,6 @@
 
 #define TURN_BYTES ((size_t)4 << 20)
 
-static int blame(struct client *c, const struct link *l, int r, struct err *err)
-{
-    return meet_blame(&c->meet, &l->peer.id, l->peer.dial.addr.text, r, err);
-}
-
 int link_dial(struct client *c, struct link *l, struct err *err)
 {
     const int r = meet_dial(&c->meet, &l->peer, err);
@@ -198,7 +193,7 @@ int link_read(struct client *c, struct link *l, struct err *err)
         meet_dial_anew(&c->meet, &l->peer, DIAL_CLOSED);
         return 0;
     }
-    return blame(c, l, r, err);
+    return meet_blame(&c->meet, &l->peer.id, l->peer.dial.addr.text, r, err);
 }
 
 int link_check_life(struct client *c, struct link *l, struct err *err)

@@ -83,11 +83,6 @@ size_t lend_params_at(const struct lend_plan *p, uint32_t slice, uint32_t traine
 
 /* ---- one pair ---- */
 
-bool lend_is_open(const struct lend_pair *p)
-{
-    return p->state == LEND_WAITS || p->state == LEND_ASKS;
-}
-
 bool lend_is_agreed(const struct lend_pair *p)
 {
     return p->state == LEND_YES;

@@ -67,8 +67,6 @@ struct lend_pair {
     enum lend_state state;
     char why[SHARE_WHY_MAX + 1]; /* of NO */
 };
-/* It is not known yet. */
-bool lend_is_open(const struct lend_pair *p);
 /* Both lend. */
 bool lend_is_agreed(const struct lend_pair *p);
 /* Says that this side can. */

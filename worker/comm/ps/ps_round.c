@@ -114,11 +114,8 @@ static int blame_idle(struct ps_server *s, const struct ps_peer *peer, struct er
 /* A trainer has left, so the sums of a round will never be complete. */
 static int blame_leaver(struct ps_server *s, struct err *err)
 {
-    uint32_t t = 0; /* the loop ends: at least one trainer is gone */
-    while (s->trainers[t] == NULL || !s->trainers[t]->gone) {
-        t++;
-    }
-    return blame_idle(s, s->trainers[t], err);
+    return blame_idle(
+        s, array_find_item(s->trainers, s->params.n_trainers, it, it != NULL && it->gone), err);
 }
 
 /* Slices of all completed rounds; without rounds, of the trainer's complete steps. */
@@ -150,11 +147,8 @@ static bool is_barrier_closed(const struct ps_server *s)
  * no more gradients. */
 static int blame_waiter(struct ps_server *s, struct err *err)
 {
-    uint32_t t = 0; /* the loop ends: at least one trainer is ready */
-    while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
-        t++;
-    }
-    return blame_idle(s, s->trainers[t], err);
+    return blame_idle(
+        s, array_find_item(s->trainers, s->params.n_trainers, it, it != NULL && it->ready), err);
 }
 
 /* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while
@@ -452,7 +446,8 @@ static bool may_have(void *ctx, uint32_t t, uint64_t number)
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
-    if (lend_is_open(&s->trainers[t]->pair)) {
+    const enum lend_state lends = s->trainers[t]->pair.state;
+    if (lends == LEND_WAITS || lends == LEND_ASKS) {
         return false; /* how its gradients come is not known yet */
     }
     return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
@@ -612,7 +607,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
     s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
-    ps_single_restart(&s->single);
+    s->single.staleness_sum = s->single.staleness_max = s->single.n_gradients = 0;
     if (has_backups(s)) {
         backups_all_go_on(&s->backups);
         s->n_complete = 0; /* of the warm-up, some slices had more updates than others */

@@ -199,21 +199,15 @@ static int one_turn(struct ps_server *s, struct err *err)
     ps_round_lap(s, &s->stats.wait);
     s->meet.now_ns = s->lap_ns;
     int r = meet_check_self(&s->meet, err);
-    if (r >= 0) {
-        r = read_all(s, fds, err);
-    }
+    r = r < 0 ? r : read_all(s, fds, err);
     ps_round_share(s);
     ps_round_lap(s, &s->stats.receive);
-    if (r >= 0) {
-        r = check_life(s, err);
-    }
+    r = r < 0 ? r : check_life(s, err);
     if (r >= 0) {
         ps_round_look(s);
         r = write_all(s, err);
     }
-    if (r >= 0) {
-        r = check_rendezvous(s, err);
-    }
+    r = r < 0 ? r : check_rendezvous(s, err);
     ps_round_lap(s, &s->stats.send);
     return r;
 }

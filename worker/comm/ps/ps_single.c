@@ -34,11 +34,6 @@ void ps_single_done(struct ps_single *s)
     *s = (struct ps_single){0};
 }
 
-void ps_single_restart(struct ps_single *s)
-{
-    s->staleness_sum = s->staleness_max = s->n_gradients = 0;
-}
-
 void *ps_single_take(struct ps_single *s)
 {
     return s->spare.len > 0 ? s->spare.items[--s->spare.len] : xnew_array(float, s->max_len);

@@ -26,14 +26,12 @@ struct ps_single {
     void **copies;     /* (n_trainers, max_each) owned: parameters on their way, a ring each */
     uint64_t max_each; /* of the flow to one trainer */
     VEC(void *) spare; /* owned buffers of the longest slice */
-    uint64_t staleness_sum, staleness_max, n_gradients; /* since the last ps_single_restart */
+    uint64_t staleness_sum, staleness_max, n_gradients; /* measured */
 };
 
 void ps_single_init(struct ps_single *s, uint32_t n_trainers, enum exchange_wire wire,
                     size_t n_slices, size_t max_len, uint64_t max_each);
 void ps_single_done(struct ps_single *s);
-/* Staleness counts from here on. */
-void ps_single_restart(struct ps_single *s);
 
 /* A buffer for a gradient, and where it lands in it. */
 void *ps_single_take(struct ps_single *s);

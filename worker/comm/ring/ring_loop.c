@@ -45,7 +45,6 @@ static void finish_round(struct ring *r)
     r->box.doing_times.bytes_rx = rx - r->job_bytes_rx;
     mailbox_finish(&r->box);
     ring_round_next(r);
-    ring_shm_next(r);
 }
 
 /* READY goes round from rank 0 when every rank waits, then RELEASE. */
@@ -213,7 +212,7 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
     n += shm_peers_poll(&r->share.shm, r->meet.now_ns, fds + n, &timeout_ms);
     (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing */
     if (r->share.is_shared) {
-        ring_shm_is_awake(r);
+        atomic_store(&r->share.shm.own.control->sleeps, 0);
     }
     if (fds[AT_BELL].revents != 0) {
         doorbell_clear(&r->share.shm.bell);
@@ -227,9 +226,8 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
 static int read_all(struct ring *r, const struct pollfd *fds, struct err *err)
 {
     int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0, err); /* also what is no whole frame */
-    if (e >= 0) {
-        e = ring_next_turn(r, fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0, err);
-    }
+    const bool is_readable = fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0;
+    e = e < 0 ? e : ring_next_turn(r, is_readable, err);
     e = e < 0 ? e : ring_guests_turn(r, fds + AT_MEET, err);
     shm_peers_answer(&r->share.shm, r->meet.now_ns);
     return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
@@ -278,16 +276,12 @@ static int one_turn(struct ring *r, struct err *err)
     wait_turn(r, fds);
     r->meet.now_ns = clock_monotonic_ns();
     int e = meet_check_self(&r->meet, err);
-    if (e >= 0) {
-        e = read_all(r, fds, err);
-    }
+    e = e < 0 ? e : read_all(r, fds, err);
     if (e >= 0) {
         look_into_mailbox(r);
         e = work(r, err);
     }
-    if (e == 0) {
-        e = check_shared_barrier(r, err);
-    }
+    e = e != 0 ? e : check_shared_barrier(r, err);
     if (e == 0 && r->box.begun && r->box.doing == JOB_BARRIER) {
         continue_barrier(r);
     }
@@ -295,17 +289,13 @@ static int one_turn(struct ring *r, struct err *err)
         advance(r);
         e = mailbox_check_main(&r->box, r->meet.now_ns, err);
     }
-    if (e == 0) {
-        e = ring_check_life(r, err);
-    }
-    if (e == 0) {
-        e = write_all(r, err);
-    }
+    e = e != 0 ? e : ring_check_life(r, err);
+    e = e != 0 ? e : write_all(r, err);
     const bool is_done = r->share.is_shared ? ring_shm_is_done(r) : ring_round_is_done(r);
     if (e == 0 && r->box.begun && r->box.doing == JOB_ROUND && is_done) {
         finish_round(r);
     }
-    return e == 0 ? check_rendezvous(r, err) : e;
+    return e != 0 ? e : check_rendezvous(r, err);
 }
 
 /* ---- faults ---- */

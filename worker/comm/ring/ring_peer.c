@@ -43,11 +43,6 @@ size_t ring_conns(struct ring *r, struct conn *ret[static 2])
     return n;
 }
 
-static int blame(struct ring *r, const struct meet_peer *l, int e, struct err *err)
-{
-    return meet_blame(&r->meet, &l->id, l == &r->next ? l->dial.addr.text : NULL, e, err);
-}
-
 /* ---- frames of a neighbour ---- */
 
 /* The peer is done. That is no fault if it has nothing more to do with this rank in this step. */
@@ -194,7 +189,7 @@ static int lose(struct ring *r, const struct meet_peer *l, int e, struct err *er
         *err = other;
         return last;
     }
-    return blame(r, l, e, err);
+    return meet_blame(&r->meet, &l->id, l == &r->next ? l->dial.addr.text : NULL, e, err);
 }
 
 static int read_turn(struct ring *r, struct meet_peer *l, struct err *err)

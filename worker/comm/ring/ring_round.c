@@ -453,6 +453,7 @@ void ring_round_next(struct ring *r)
     round->n_sent = round->n_received = round->n_added = round->n_freed = 0;
     round->n_new = round->n_passed_on = round->n_taken = round->n_came = round->n_told = 0;
     round->lowest = 0;
+    round->told_ready = round->woken_ready = r->params.slices.n_params;
     memset(round->is_given, 0, n * sizeof(bool));
     memset(round->is_new, 0, n * sizeof(bool));
     memset(round->is_passed_on, 0, n * sizeof(bool));

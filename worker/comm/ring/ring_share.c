@@ -77,13 +77,6 @@ static bool add_own(struct ring *r, struct share_token *t)
     return true;
 }
 
-/* Rank 0: the round that follows the one that has come back. That it does not see a rank goes round
- * before the verdict, which a rank that has ended stops. */
-static void next_round(struct share_token *t)
-{
-    t->round = t->round == SHARE_ASK || !t->can ? SHARE_VERDICT : t->round + 1;
-}
-
 int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *payload,
                         struct err *err)
 {
@@ -99,8 +92,9 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
     if (!s->is_open || s->has_come || !fits) {
         return err_set(err, EPROTO, "SHARE of round %d is not expected now", (int)t.round);
     }
-    if (is_first) {
-        next_round(&t);
+    if (is_first) { /* That it does not see a rank goes round before the verdict, which a rank that
+                     * has ended stops. */
+        t.round = t.round == SHARE_ASK || !t.can ? SHARE_VERDICT : t.round + 1;
     }
     if (t.round == SHARE_VERDICT && t.can && !shm_peers_sees_all(&s->shm)) {
         return err_set(err, EPROTO, "SHARE says that all share memory, but this worker sees less");

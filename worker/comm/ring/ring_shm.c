@@ -219,11 +219,6 @@ bool ring_shm_wants_to_sleep(struct ring *r)
     return has_work(r);
 }
 
-void ring_shm_is_awake(struct ring *r)
-{
-    atomic_store(&r->share.shm.own.control->sleeps, 0);
-}
-
 bool ring_shm_is_done(const struct ring *r)
 {
     return r->round.n_new == r->params.slices.n;
@@ -249,9 +244,4 @@ uint32_t ring_shm_who_goes_on(const struct ring *r)
         }
     }
     return r->params.self.index;
-}
-
-void ring_shm_next(struct ring *r)
-{
-    r->round.told_ready = r->round.woken_ready = r->params.slices.n_params;
 }

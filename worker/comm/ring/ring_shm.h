@@ -20,14 +20,11 @@ struct ring;
 
 /* Does what can be done now, at most a few MiB of it. True: there may be more. */
 bool ring_shm_advance(struct ring *r);
-/* Says that this rank is about to sleep. True: there is something to do first. */
+/* Says that this rank is about to sleep (`sleeps`). True: there is something to do first. */
 bool ring_shm_wants_to_sleep(struct ring *r);
-void ring_shm_is_awake(struct ring *r);
 /* Everything is here. */
 bool ring_shm_is_done(const struct ring *r);
 /* True if this rank of the ring has done all that others need of it in this step. */
 bool ring_shm_has_all_of(const struct ring *r, uint32_t rank);
 /* A rank that has gradients of the step that this rank has not begun; this rank: none has. */
 uint32_t ring_shm_who_goes_on(const struct ring *r);
-/* Call it after ring_round_next. */
-void ring_shm_next(struct ring *r);

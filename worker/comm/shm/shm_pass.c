@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "worker/comm/link/little_endian.h"
 #include "worker/comm/shm/doorbell.h"
 
 #define BACKLOG 128
@@ -19,24 +20,11 @@ static const uint8_t magic_ask[4] = {'b', 'n', 'c', '?'};
 static const uint8_t magic_give[4] = {'b', 'n', 'c', '!'};
 enum { AT_FROM = 4, AT_TO = 8, AT_NONCE = 12, AT_ASK_TAG = 48, AT_GIVE_TAG = 8 };
 
-static void put32(uint8_t *at, uint32_t v)
-{
-    for (int i = 0; i < 4; i++) {
-        at[i] = (uint8_t)(v >> (8 * i));
-    }
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 void shm_pass_key(const uint8_t secret[static AUTH_SECRET_SIZE], const struct frame_id *self,
                   struct auth_key *ret)
 {
     uint8_t text[32] = "benchd-shm-1";
-    put32(text + 16, (uint32_t)self->run);
-    put32(text + 20, (uint32_t)(self->run >> 32));
+    put64(text + 16, self->run);
     put32(text + 24, self->attempt);
     auth_hmac(secret, AUTH_SECRET_SIZE, text, sizeof(text), ret->bytes);
 }
