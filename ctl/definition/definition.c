@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
+#include "logparse/rule.h"
 #include "result/threshold.h"
 
 #define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
@@ -70,6 +71,11 @@ void definition_note_missing(const struct cli *cli, const struct run_def *def)
     matrix_describe_unbased(&def->matrix, &unbased);
     if (unbased.len > 0) {
         cli_note_prose(cli, "note: %s", buf_cstr(&unbased));
+    }
+    vec_each (const struct system, system, &def->spec->systems) {
+        if (system->log != NULL && system->log->note != NULL) {
+            cli_note_prose(cli, "%s", system->log->note);
+        }
     }
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         const struct threshold *t = &def->spec->thresholds.items[i];

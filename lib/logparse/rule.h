@@ -65,8 +65,8 @@ enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
 #define LOG_RULE_NAME_MAX (SUMMARY_RULE_SIZE - 1)
 #define LOG_RULE_UNNAMED "inline"
 struct log_rule {
-    char *name;        /* owned; never "" */
-    char *description; /* owned; "" without one */
+    char *name; /* owned; never "" */
+    char *note; /* owned; NULL, or what of a LogProfile the rule leaves out, for people */
     enum log_rule_format format;
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };

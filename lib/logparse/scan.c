@@ -35,8 +35,7 @@ static size_t skip_class(const char *text, size_t at)
     return text[at] == '\0' ? at : at + 1;
 }
 
-/* After one character, escape or class. */
-static size_t skip_item(const char *text, size_t at)
+size_t scan_item(const char *text, size_t at)
 {
     if (text[at] == '\\' && text[at + 1] != '\0') {
         return at + 2;
@@ -51,7 +50,7 @@ static size_t skip_group(const char *text, size_t at)
     do {
         depth += text[at] == '(' ? 1 : 0;
         depth -= text[at] == ')' ? 1 : 0;
-        at = skip_item(text, at);
+        at = scan_item(text, at);
     } while (depth > 0 && text[at] != '\0');
     return at;
 }
@@ -80,7 +79,7 @@ void scan_fill_groups(const char *text, struct buf *out)
     while (text[at] != '\0') {
         enum log_group group;
         const size_t head = text[at] == '(' ? empty_group(text, at, &group) : 0;
-        const size_t next = head > 0 ? at + head : skip_item(text, at);
+        const size_t next = head > 0 ? at + head : scan_item(text, at);
         buf_append(out, text + at, next - at);
         if (head > 0) {
             buf_puts(out, log_group_body(group));
@@ -95,7 +94,7 @@ size_t scan_written_offset(const char *text, size_t filled_offset)
     while (text[at] != '\0' && filled < filled_offset) {
         enum log_group group;
         const size_t head = text[at] == '(' ? empty_group(text, at, &group) : 0;
-        const size_t next = head > 0 ? at + head : skip_item(text, at);
+        const size_t next = head > 0 ? at + head : scan_item(text, at);
         if (filled + (next - at) >= filled_offset) {
             return at + (filled_offset - filled);
         }
@@ -174,7 +173,7 @@ void scan_literals(const char *text, struct texts *ret)
     for (size_t at = 0; text[at] != '\0' && is_sure;) {
         const char literal = literal_at(text, at);
         is_sure = text[at] != '|' && text[at] != ')' && !has_argument(text, at);
-        const size_t end = text[at] == '(' ? skip_group(text, at) : skip_item(text, at);
+        const size_t end = text[at] == '(' ? skip_group(text, at) : scan_item(text, at);
         bool may_be_none;
         const size_t next = skip_quantifier(text, end, &may_be_none);
         if (literal != 0 && !may_be_none) {

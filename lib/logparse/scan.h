@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include "base/texts.h"
 
+/* The place after the character, escape or class at `at`. */
+size_t scan_item(const char *text, size_t at);
 /* Appends the pattern with a body in each group of the vocabulary that has none. */
 void scan_fill_groups(const char *text, struct buf *out);
 /* A place in the filled pattern as one in the text that was written. */
