@@ -7,9 +7,11 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/cli/whole_file.h"
+#include "spec/devices.h"
 #include "spec/name.h"
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
@@ -260,19 +262,21 @@ static const char *processes_each(const struct init_params *p)
     return NULL;
 }
 
-/* A worker should be one process: the lines of several processes in one log cannot be separated. */
+/* Pods of one GPU each have no NVLink between them; on CPUs one process each is simpler. */
 static void put_processes(struct buf *out, const struct init_params *p)
 {
     const char *n = processes_each(p);
     if (n == NULL) {
         return;
     }
-    buf_puts(out, "    # Each worker starts several processes (--nproc_per_node), and speedup and "
-                  "efficiency count workers.\n"
-                  "    # Better: remove that option and sweep more workers, of one process each. "
-                  "Or keep it, and add --tee 3:\n"
-                  "    # then each line names its process, and the rates of a worker's processes "
-                  "are added up.\n");
+    buf_puts(out,
+             "    # Each worker starts several processes (--nproc_per_node). With --tee 3 each "
+             "line names its process,\n"
+             "    # and the rates of a worker's processes are added up. On GPUs a worker should "
+             "be a node, with all of its\n"
+             "    # GPUs: between pods of one GPU NCCL cannot use NVLink. roles.worker.devices "
+             "makes efficiency count GPUs.\n"
+             "    # On CPUs you may remove the option and sweep more workers.\n");
 }
 
 static void put_system(struct buf *out, const struct init_params *p, const char *name)
@@ -321,7 +325,13 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
                  is_mpi(file_last_part(p->words[0])) && !str_eq(p->profile, "open-mpi")
                      ? "1]}  # one launcher; its own options say how many processes it starts\n"
                      : "1, 2]}\n");
-        buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}}\n");
+        const char *n = processes_each(p);
+        int64_t devices = 0;
+        buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}");
+        if (n != NULL && parse_i64_in(n, 1, DEVICES_MAX, &devices) == 0) {
+            buf_printf(out, ", devices: {value: %lld}", (long long)devices);
+        }
+        buf_puts(out, devices > 0 ? "}  # GPUs of a worker; remove it on CPUs\n" : "}\n");
     }
     buf_puts(
         out,

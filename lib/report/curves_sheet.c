@@ -104,6 +104,18 @@ static void put_legend(const struct result *r, struct buf *out)
                share ? "; share: of a step with the most trainers" : "");
 }
 
+static void put_scaling(const struct curve *c, struct buf *out)
+{
+    const char *word = point_size_word(c->points.items[0]->point);
+    if (c->scaling == SCALING_WEAK) {
+        buf_printf(out, "Weak scaling: each %s has as many samples a step at all sizes.", word);
+    } else if (c->scaling == SCALING_STRONG) {
+        buf_printf(out,
+                   "Strong scaling: all %ss together have as many samples a step at all sizes.",
+                   word);
+    }
+}
+
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
@@ -117,6 +129,8 @@ static void put_people(struct sheet *s, const struct result *r)
         sheet_block(s, NULL);
         sheet_line(s, &sheet_paragraph, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ",
                    line->text);
+        put_scaling(&r->curves.list.items[i], &text);
+        sheet_put_line(s, &sheet_paragraph, &text);
         put_models(s, &r->curves.list.items[i]);
         put_states(&r->curves.list.items[i], &text);
         sheet_put_line(s, &sheet_paragraph, &text);

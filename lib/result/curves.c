@@ -5,12 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/str.h"
 #include "result/phases.h"
 
 static uint32_t size_of(const struct point_result *p)
 {
     return point_size(p->point);
+}
+
+const char *const curve_scaling_names[] = {NULL, "Weak", "Strong"};
+
+double curve_batch(const struct point_result *p)
+{
+    const struct texts *said = &p->machines.values[MACHINE_BATCH];
+    double batch = NAN;
+    if (p->point->batch_size > 0) {
+        return (double)p->point->batch_size * point_training_replicas(p->point);
+    }
+    return said->list.len == 1 && parse_f64(said->list.items[0], &batch) >= 0 ? batch : NAN;
+}
+
+static enum curve_scaling scaling_of(const struct curve *c)
+{
+    const struct point_result *first = c->points.items[0];
+    const double batch = curve_batch(first);
+    bool is_weak = true, is_strong = true;
+    vec_each (const struct point_result *const, p, &c->points) { /* NaN is no number */
+        is_strong = is_strong && curve_batch(*p) == batch;
+        is_weak = is_weak && curve_batch(*p) * size_of(first) == batch * size_of(*p);
+    }
+    return is_strong ? SCALING_STRONG : is_weak ? SCALING_WEAK : SCALING_OF_NEITHER;
 }
 
 static const struct estimate *speed_of(const struct point_result *p)
@@ -163,6 +188,7 @@ static void fit(struct curve *c)
     _cleanup_(freep) struct scaling_size *sizes =
         xnew_array(struct scaling_size, c->points.len + 1); /* one for c->single */
     const struct point_result *widest = NULL, *p;
+    c->scaling = scaling_of(c);
     for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
         c->n_sizes += is_measured(c, p);
         if (curve_is_trusted(c, p)) {

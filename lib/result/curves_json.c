@@ -64,7 +64,8 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
                                  json_count((*p)->point->index))},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
-        {"models", models}, {"peak", has_usl ? peak_to_json(c) : json_null()},
+        {"scaling", json_text_or_null(curve_scaling_names[c->scaling])}, {"models", models},
+        {"peak", has_usl ? peak_to_json(c) : json_null()},
         {"exchangeShare", range_to_json(&c->exchange_share)},
         {"biggestLoss", loss_to_json(&c->loss)});
 }

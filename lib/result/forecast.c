@@ -5,22 +5,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "core/json_field.h"
 #include "result/curves.h"
 #include "result/figure_json.h"
-
-/* Samples of all workers in a step; NaN: not known. */
-static double batch_of(const struct point_result *p)
-{
-    const struct texts *said = &p->machines.values[MACHINE_BATCH];
-    double batch = NAN;
-    if (p->point->batch_size > 0) {
-        return (double)p->point->batch_size * point_training_replicas(p->point);
-    }
-    return said->list.len == 1 && parse_f64(said->list.items[0], &batch) >= 0 ? batch : NAN;
-}
 
 /* A step in samples of a worker: N / X = a + b load. */
 static double load_of(double n, double batch)
@@ -40,7 +28,7 @@ static struct measured measured_of(const struct curve *c, const struct point_res
     struct measured m = {.least = INFINITY, .most = 0};
     const struct point_result *p;
     for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
-        const double n = point_size(p->point), batch = batch_of(p);
+        const double n = point_size(p->point), batch = curve_batch(p);
         if (p == without || isnan(batch) || !curve_is_trusted(c, p)) {
             continue;
         }
@@ -109,7 +97,7 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
     };
     if (m.first != NULL) {
         f.straight = m.first->throughput.estimate.value / m.sizes.items[0].n * n;
-        f.batch = isnan(batch) ? batch_of(m.last) / m.sizes.items[m.sizes.len - 1].n * n : batch;
+        f.batch = isnan(batch) ? curve_batch(m.last) / m.sizes.items[m.sizes.len - 1].n * n : batch;
     }
     f.why = find_reason(&m, &f);
     if (f.why == NULL) {
@@ -127,7 +115,7 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
 struct forecast forecast_check(const struct curve *c)
 {
     const struct point_result *widest = curve_widest(c);
-    return forecast_make(c, point_size(widest->point), batch_of(widest), widest);
+    return forecast_make(c, point_size(widest->point), curve_batch(widest), widest);
 }
 
 void forecast_done(struct forecast *f)

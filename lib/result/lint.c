@@ -48,6 +48,7 @@ const char *const warning_code_names[] = {
     [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
     [WARNING_MIXED_MODES] = "MixedModes",
     [WARNING_MIXED_BATCHES] = "MixedBatches",
+    [WARNING_SPLIT_NODE] = "SplitNode",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -567,6 +568,42 @@ static void lint_batches(struct result *r)
     }
 }
 
+/* A node on which two replicas of one device each ran in a trial; NULL: none. Borrowed. */
+static const char *split_node(const struct point_result *p)
+{
+    const char *node = NULL;
+    point_each_trial (t, p) {
+        json_auto_t *nodes = json_object();
+        trial_each_replica (it, t) {
+            const bool trains = it->row->id.role == point_training_role(p->point);
+            if (trains && it->node != NULL && json_object_get(nodes, it->node) != NULL) {
+                node = it->node;
+            } else if (trains && it->node != NULL) {
+                json_object_set_new(nodes, it->node, json_true());
+            }
+        }
+    }
+    return node;
+}
+
+/* In pods. Processes of one machine reach each other's GPUs. */
+static void lint_split_nodes(struct result *r)
+{
+    result_each_swept (p, r) {
+        const bool has_one_each =
+            p->point->devices > 0 && p->point->devices == point_training_replicas(p->point);
+        const char *node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
+        if (node != NULL) {
+            warn(r, WARNING_SPLIT_NODE,
+                 "node '%s' had several pods of one device each at point %u: between pods NCCL "
+                 "cannot use NVLink, so the figures are lower than the node's; run one pod a node, "
+                 "with all of its devices",
+                 node, p->point->index);
+            return;
+        }
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -587,4 +624,5 @@ void result_lint(struct result *r)
     lint_invalid(r);
     lint_modes(r);
     lint_batches(r);
+    lint_split_nodes(r);
 }

@@ -186,12 +186,18 @@ struct curve_loss {
     double phase_ns, step_ns;             /* by how much it and the whole step grew */
 };
 
+/* What stays as it is while a curve grows: the samples of each who trains in a step, those of all
+ * together, or neither (which also is where they are unknown). */
+enum curve_scaling { SCALING_OF_NEITHER, SCALING_WEAK, SCALING_STRONG };
+extern const char *const curve_scaling_names[]; /* NULL, "Weak", "Strong"; in curves.c */
+
 struct curve {
     /* Swept points by rising number of trainers, each number once; at least one. */
     VEC(const struct point_result *) points;
     /* Their baseline, where it is one trainer and no point of the curve is: the first size of the
      * fits. NULL: none. */
     const struct point_result *single;
+    enum curve_scaling scaling;
     size_t n_sizes;   /* numbers of trainers that have been measured */
     size_t n_trusted; /* of these, with an interval (3 trials): those in the fits */
     struct scaling_fit fits[SCALING_MODEL_COUNT];
@@ -228,6 +234,7 @@ enum warning_code {
     WARNING_OUTLIER_TRIAL,
     WARNING_MIXED_MODES,
     WARNING_MIXED_BATCHES,
+    WARNING_SPLIT_NODE,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
 #include "base/str.h"
 #include "result_fixture.h"
 
@@ -119,4 +120,46 @@ TEST(unknown_nodes)
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 16);
     fixture_throughput(&f, 0, 0, 100);
     assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->nodes.len, 0);
+}
+
+/* Efficiency counts devices; and pods of one device each on a node are a slower node. */
+TEST(devices_are_what_is_counted)
+{
+    static const struct {
+        const char *devices;
+        int64_t cpus;
+        bool is_one_node, is_said;
+        double efficiency; /* of two threads, as fast as one */
+    } rows[] = {
+        {"{from: threads}", 0, true, true, 0.5}, {"{value: 1}", 0, true, true, 1},
+        {"{value: 1}", 0, false, false, 1},      {"{value: 1}", 4, true, false, 1},
+        {"{value: 2}", 0, true, false, 1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        _cleanup_(fixture_done) struct fixture f;
+        _cleanup_(freep) char *more =
+            xasprintf("  baseline: {kind: Point, where: {threads: 1}}\n"
+                      "  roles: {trainer: {replicas: {from: trainers}, devices: %s}, "
+                      "pserver: {replicas: {from: pservers}}}\n",
+                      rows[i].devices);
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2], threads: [1, 2]}}", more,
+                     rows[i].cpus);
+        for (uint32_t point = 0; point < 2; point++) {
+            struct attempt_row *row = fixture_throughput(&f, point, 0, 100);
+            for (size_t k = 0; k < row->replicas.len; k++) {
+                fixture_place(row, k, k > 1 && !rows[i].is_one_node ? "b" : "a", 1);
+            }
+        }
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        const struct warning *w = vec_find(&r->warnings, it, it->code == WARNING_SPLIT_NODE);
+        assert_true((w != NULL) == rows[i].is_said);
+        if (w != NULL) {
+            assert_string_equal(w->message,
+                                "node 'a' had several pods of one device each at point 0: between "
+                                "pods NCCL cannot use NVLink, so the figures are lower than the "
+                                "node's; run one pod a node, with all of its devices");
+        }
+        assert_true(fabs(r->points[1].efficiency.estimate.value - rows[i].efficiency) < 0.01);
+    }
 }
