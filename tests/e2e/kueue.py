@@ -50,7 +50,7 @@ def start(cluster, *names):
         ready = f"import urllib.request as r; r.urlopen('http://127.0.0.1:{ports[name][1]}/readyz')"
         if not cluster.wait_for(name, lambda ready=ready: cluster.run(sys.executable, "-c", ready).returncode == 0):
             raise ClusterError(f"{name} ended:\n{cluster.log_tail(name)}")
-        webhooks = re.sub("(?m)^  name: ", f"  name: {name}-", (folders[name] / "webhooks.yaml").read_text())
+        webhooks = re.sub("(?m)^  name: (?=mutating-|validating-)", f"  name: {name}-", (folders[name] / "webhooks.yaml").read_text())
         cluster.kubectl("create", "-f", "-", stdin=re.sub(
             r"clientConfig:\n +service:\n +name: .*\n +namespace: .*\n +path: (.*)",
             lambda found, port=ports[name][0]: f"clientConfig: {_client(cluster, port, found[1])}", webhooks))
