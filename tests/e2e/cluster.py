@@ -192,10 +192,10 @@ class Cluster:
     def _spawn(self, name, *args):
         self.start(name, self.programs[name], *args)
 
-    def _log_tail(self, name):
+    def log_tail(self, name):
         return "\n".join((self.dir / f"{name}.log").read_text(errors="replace").splitlines()[-15:])
 
-    def _wait(self, name, is_ready):
+    def wait_for(self, name, is_ready):
         """True when ready, False when the server ended first; raises after START_S."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
@@ -204,7 +204,7 @@ class Cluster:
             if is_ready():
                 return True
             time.sleep(0.3)   # asking may take kubectl, and a CPU that the server needs
-        raise ClusterError(f"{name} is not ready after {START_S} s:\n{self._log_tail(name)}")
+        raise ClusterError(f"{name} is not ready after {START_S} s:\n{self.log_tail(name)}")
 
     def _start_etcd(self):
         # etcd insists on host:port, and makes sockets of these very names in its working folder.
@@ -213,8 +213,8 @@ class Cluster:
                     f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
                     f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
                     f"--initial-cluster=n0={peer}")
-        if not self._wait("etcd", (self.dir / "client:0").exists):
-            raise ClusterError(f"etcd ended:\n{self._log_tail('etcd')}")
+        if not self.wait_for("etcd", (self.dir / "client:0").exists):
+            raise ClusterError(f"etcd ended:\n{self.log_tail('etcd')}")
 
     def _start_api_server(self):
         # In a network of its own the API server takes the address of the Service "kubernetes" (node.py).
@@ -236,11 +236,11 @@ class Cluster:
                         "--service-account-issuer=https://kubernetes.default.svc",
                         f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key",
                         "--kubelet-preferred-address-types=InternalIP", *(to_kubelet if self.node else []), *self.api_options)
-            if self._wait("kube-apiserver", self._is_ready):
+            if self.wait_for("kube-apiserver", self._is_ready):
                 return
-            if "address already in use" not in self._log_tail("kube-apiserver"):
+            if "address already in use" not in self.log_tail("kube-apiserver"):
                 break
-        raise ClusterError(f"kube-apiserver ended:\n{self._log_tail('kube-apiserver')}")
+        raise ClusterError(f"kube-apiserver ended:\n{self.log_tail('kube-apiserver')}")
 
     def _start_controllers(self):
         pki = self.dir / "pki"

@@ -3,12 +3,14 @@
 #
 # Makes sure that the pinned programs of these modules exist; prints the folders that hold them, one
 # a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes),
-# coredns; jobset and training-operator, whose kinds are in crd.yaml beside bin; benchstat, which
-# reads what benchctl writes for Go's tools; helm, for the chart; krew, for the plugin of kubectl.
+# coredns; jobset, kueue, trainer and training-operator, whose kinds and webhooks are beside bin;
+# benchstat, which reads what benchctl writes for Go's tools; helm, for the chart; krew, for the
+# plugin of kubectl.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with
-# (the first four: 10 to 25 minutes on two cores, then never again).
+# (the first four: 10 to 25 minutes on two cores, kueue 2.6 with 1.7 GiB of memory, jobset and
+# trainer 1.2 with 1.0 each, then never again).
 # The programs lie outside the tree, in
 # ${XDG_CACHE_HOME:-~/.cache}/benchd/kubernetes/<module>-<key>/bin; the key is made of everything
 # that decides what they are, so a new pin is a new folder and an old checkout still finds its own.
@@ -45,10 +47,7 @@ folder() { # module
 
 missing=""
 for module in $modules; do
-    case $module in
-    etcd | kube | kwok | coredns | jobset | training-operator | benchstat | helm | krew) ;;
-    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat helm krew" ;;
-    esac
+    [ -f "$here/$module/go.mod" ] || die "unknown module '$module'; there are: $(cd "$here" && echo */)"
     [ -d "$(folder "$module")" ] || missing+=" $module"
 done
 
@@ -129,12 +128,12 @@ compile() { # module, package, linker flags: into $work/out/bin/<module>
     note "built $1 in $((SECONDS - t0)) s"
 }
 
-# The kind that a peer serves, from the module that it was built from.
-copy_crd() { # name of the folder, module, file in it
-    (
-        cd "$here/$1"
-        install -m 644 "$("$go" list -m -f '{{.Dir}}' "$2")/$3" "$work/out/crd.yaml"
-    ) || die "the kind of $1 is not in $2"
+# Files of the module that a peer was built from, as one beside its bin.
+copy() { # name of the folder, module, file to make, patterns of files in the module
+    local from to=$work/out/$3
+    from=$(cd "$here/$1" && "$go" list -m -f '{{.Dir}}' "$2")
+    # shellcheck disable=SC2086  # a pattern names several
+    (cd "$from" && cat ${*:4} < /dev/null > "$to" && [ -s "$to" ]) || die "$2 has no $4"
 }
 
 build() { # module
@@ -160,11 +159,23 @@ build() { # module
     krew) compile krew sigs.k8s.io/krew/cmd/krew "-X sigs.k8s.io/krew/internal/version.gitTag=v$KREW_VERSION" ;;
     jobset)
         compile jobset sigs.k8s.io/jobset ""
-        copy_crd jobset sigs.k8s.io/jobset config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml
+        copy jobset sigs.k8s.io/jobset crd.yaml 'config/components/crd/bases/*.yaml'
+        copy jobset sigs.k8s.io/jobset webhooks.yaml config/components/webhook/manifests.yaml
+        ;;
+    kueue)
+        compile kueue sigs.k8s.io/kueue/cmd/kueue ""
+        copy kueue sigs.k8s.io/kueue crd.yaml 'config/components/crd/bases/*.yaml'
+        copy kueue sigs.k8s.io/kueue webhooks.yaml config/components/webhook/manifests.yaml
+        ;;
+    trainer)
+        compile trainer github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager ""
+        copy trainer github.com/kubeflow/trainer/v2 crd.yaml 'manifests/base/crds/trainer.*.yaml'
+        copy trainer github.com/kubeflow/trainer/v2 webhooks.yaml manifests/base/webhook/manifests.yaml
+        copy trainer github.com/kubeflow/trainer/v2 runtimes.yaml manifests/base/runtimes/torch_distributed.yaml
         ;;
     training-operator)
         compile training-operator . ""
-        copy_crd training-operator github.com/kubeflow/training-operator manifests/base/crds/kubeflow.org_tfjobs.yaml
+        copy training-operator github.com/kubeflow/training-operator crd.yaml manifests/base/crds/kubeflow.org_tfjobs.yaml
         ;;
     esac
     mv -T "$work/out" "$final"

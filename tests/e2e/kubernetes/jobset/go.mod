@@ -1,6 +1,6 @@
 module jobset-peer
 
-go 1.24.0
+go 1.26.0
 
 tool sigs.k8s.io/jobset
 
