@@ -119,12 +119,12 @@ class GangEnds:
         self._api("PATCH", f"{NS}/pods/{meta['name']}/status", {"metadata": {"uid": meta["uid"]}, "status": status}, MERGE)
 
 
-def make_nodes(cluster, count, cpu="32", memory="128Gi", pods="110"):
-    """Makes fake nodes and waits until they are ready."""
-    room = {"cpu": cpu, "memory": memory, "pods": pods}
+def make_nodes(cluster, count, cpu="32", memory="128Gi", pods="110", name="fake", **more):
+    """Makes fake nodes and waits until they are ready. more: other resources of each."""
+    room = {"cpu": cpu, "memory": memory, "pods": pods, **more}
     items = [{"apiVersion": "v1", "kind": "Node",
-              "metadata": {"name": f"fake-{i}", "annotations": {"kwok.x-k8s.io/node": "fake"},
-                           "labels": {"kubernetes.io/hostname": f"fake-{i}"}},
+              "metadata": {"name": f"{name}-{i}", "annotations": {"kwok.x-k8s.io/node": "fake"},
+                           "labels": {"kubernetes.io/hostname": f"{name}-{i}"}},
               "status": {"allocatable": room, "capacity": room}} for i in range(count)]
     cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     cluster.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=200s")

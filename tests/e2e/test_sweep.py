@@ -104,6 +104,32 @@ def check_marked(t, ctl, name):
     ctl.expect("compare with a simulated base", 2, f"run/{name} is simulated and cannot be the base", "compare", name, name)
 
 
+def check_gpus(t, cluster, ctl):
+    """Pods that ask for GPUs: what they take is planned, counted and priced, and pods that split a node are named."""
+    kwok.make_nodes(cluster, 1, name="gpu", **{"nvidia.com/gpu": "8"})
+    spec = definition(addressing="Dns", repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1, 4], "tp": [1, 2]}, "require": [
+        "devices % tp == 0"]}, parameters=[{"name": "tp", "targets": [{"roles": ["trainer"], "env": ["TP"]}]}])
+    roles = json.loads(json.dumps(spec["roles"]))   # its two templates are one
+    roles["trainer"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+    path = cluster.dir / "gpus.json"
+    path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "gpus"},
+                                "spec": {**spec, "roles": roles, "baseline": {"kind": "Point", "where": {"trainers": 1, "tp": 1}}}}))
+    plan = ctl("plan", "-f", str(path), "--price", "3/gpu-hour").stdout
+    t.equal(["0 1 1 1", "1 4 4 1", "2 4 4 2"], [f"{row[0]} {row[3]} {row[4]} {re.search('tp=(.)', row[1])[1]}" for row in
+                                                map(str.split, plan.splitlines()[1:4])], "plan: points that can run, and their GPUs")
+    t.match("An hour of trials takes 1 to 4 device hours \\(a cost of 3 to 12\\)", plan, "plan: what they cost")
+    done = ctl("run", "-f", str(path), "-o", "json")
+    result = json.loads(done.stdout)
+    t.equal([1, 4, 4], [p["devices"] for p in result["points"]], "run: GPUs of the points")
+    pod_nodes = {replica["placement"]["node"] for p in result["points"] for trial in p["trials"]
+                 for replica in trial["replicas"]["items"] if replica["role"] == "trainer"}
+    t.equal({"gpu-0"}, pod_nodes, "run: on the node that has some")
+    text = ctl("results", result["run"]).stdout
+    t.match("efficiency E = S x devices of the baseline / devices", re.sub(r"\s+", " ", text), "results: by devices")
+    t.match("node 'gpu-0' had several pods of one device each", re.sub(r"\s+", " ", text), "results: a node that is split")
+    t.match(r"at 3.000 a GPU hour", ctl("results", result["run"], "--price", "3/gpu-hour").stdout, "results: the cost of a million samples")
+
+
 def check_no_summaries(t):
     """Replicas that end well and say nothing: no number is made up, and everything says so."""
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster, summaries=False), Benchd(cluster):
@@ -141,6 +167,7 @@ def main():
             ctl = Benchctl(t, cluster)
             check(t, cluster, daemon, ctl)
             check_marked(t, ctl, "full")
+            check_gpus(t, cluster, ctl)
     check_no_summaries(t)
     return t.done()
 
