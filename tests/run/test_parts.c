@@ -94,8 +94,11 @@ TEST(the_contract_wins)
     assert_int_equal(setenv("HOME", "/ours", 1), 0);
     assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
     assert_int_equal(setenv("BENCHD_POINT", "99", 1), 0);
-    char *contract[] = {"HOME=/theirs",       "A=1", "AB=2", "A=3", "BENCHD_SECRET_FD=77",
-                        "BENCHD_ARENA_FD=78", NULL};
+    assert_int_equal(setenv("NCCL_DEBUG", "INFO", 1), 0);
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "0,1", 1), 0);
+    char *contract[] = {
+        "HOME=/theirs",           "A=1", "AB=2", "A=3", "BENCHD_SECRET_FD=77", "BENCHD_ARENA_FD=78",
+        "CUDA_VISIBLE_DEVICES=1", NULL};
     char *extra[] = {"BENCHD_SECRET_FD=3", "BENCHD_ARENA_FD=4", NULL};
     char **env = process_env_build(contract, extra);
     assert_string_equal(process_env_get(env, "HOME"), "/theirs");
@@ -104,6 +107,8 @@ TEST(the_contract_wins)
     assert_string_equal(process_env_get(env, "AB"), "2");
     assert_string_equal(process_env_get(env, "BENCHD_SECRET_FD"), "3");
     assert_string_equal(process_env_get(env, "BENCHD_ARENA_FD"), "4");
+    assert_string_equal(process_env_get(env, "NCCL_DEBUG"), "INFO");
+    assert_string_equal(process_env_get(env, "CUDA_VISIBLE_DEVICES"), "1");
     assert_null(process_env_get(env, "BENCHD_POINT"));
     assert_null(process_env_get(env, "HOM"));
     for (size_t i = 0; contract[i] != NULL; i++) {
