@@ -438,7 +438,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .store_url = d->options->store,
                                   .ns = d->ns,
                                   .key = d->key,
-                                  .node_wait_ms = d->options->node_wait_ms,
+                                  .wait_ms = d->options->wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
                                   .setup_wait_ms = d->options->setup_wait_ms,
                                   .denied_wait_ms = d->options->lease_ms * 4 / 5,

@@ -22,7 +22,7 @@ static const struct arg_opt opts[] = {
     {"address", 0, "WHERE", "Where benchctl finds benchd: a URL, or 'service' (the default in a cluster)"},
     {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
     {"lease-duration", 0, "SECONDS", "Another benchd takes the Lease after this time without a renewal; this one ends after two thirds of it; default: 15"},
-    {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
+    {"node-wait", 0, "SECONDS", "How long an attempt may wait for a queue or for nodes, where its run has no spec.scheduling.waitSeconds; default: 86400"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled, or container not created, after this time; default: 120"},
     {"setup-wait", 0, "SECONDS", "Fail a pod whose volumes, sandbox or network its node cannot set up after this time; default: 300"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
@@ -124,11 +124,11 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     if (a->n_words > 0) {
         return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);
     }
-    static const struct seconds node_wait = {"node-wait", 1, 86400, 300},
+    static const struct seconds wait = {"node-wait", 1, 31536000, 86400},
                                 image_wait = {"image-wait", 1, 86400, 120},
                                 setup_wait = {"setup-wait", 1, 86400, 300},
                                 lease = {"lease-duration", 6, KUBE_LEASE_MAX_S, 15};
-    int r = read_seconds(a, &node_wait, &ret->node_wait_ms, err);
+    int r = read_seconds(a, &wait, &ret->wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &image_wait, &ret->image_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &setup_wait, &ret->setup_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &lease, &ret->lease_ms, err);

@@ -16,7 +16,7 @@ struct options {                           /* texts are borrowed from argv */
     const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
     const char *lease_name;
     int64_t lease_ms; /* without a renewal; then another benchd may take it */
-    int64_t node_wait_ms, image_wait_ms, setup_wait_ms;
+    int64_t wait_ms, image_wait_ms, setup_wait_ms;
     int64_t undelete_ms;          /* after its object was deleted */
     struct retention_policy keep; /* of finished runs */
     const char *replica_account;  /* NULL: the default one */

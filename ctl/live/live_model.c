@@ -115,12 +115,15 @@ static void begin_attempt(struct live_model *m, struct attempt_id id, int64_t no
 
 void live_model_status(struct live_model *m, const struct run_status *status, int64_t now_unix_ms)
 {
+    const bool has_waited = m->status.phase == RUN_QUEUED;
     m->status = *status;
     struct live_model_current *c = &m->current;
     if (!status->has_current) {
         c->is_active = false;
     } else if (!c->is_active || !attempt_id_eq(&c->id, &status->current)) {
         begin_attempt(m, status->current, now_unix_ms);
+    } else if (has_waited) {
+        c->started_unix_ms = now_unix_ms;
     }
 }
 
@@ -212,7 +215,7 @@ static uint32_t count_left(const struct live_model *m, uint32_t point, bool is_l
 
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
 {
-    if (m->weight_done <= 0) {
+    if (m->weight_done <= 0 || m->status.phase == RUN_QUEUED) { /* how long it waits is unknown */
         return -1;
     }
     double weight = 0;

@@ -13,6 +13,7 @@
 #include "base/vec_walk.h"
 #include "core/fact_texts.h"
 #include "ctl/cli/human.h"
+#include "decide/policy_wait.h"
 #include "report/layout.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -65,9 +66,17 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         buf_printf(out, "%-*s benchctl run --resume %s %s\n", VALUES_AT - 1, "Resume:", row->name,
                    p->where); /* one line, to be copied */
     }
-    line(p, out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
+    size_t n_preempted = 0;
+    for (size_t i = 0; i < p->run->n_events; i++) {
+        n_preempted += str_eq(p->run->events[i].reason, PREEMPTED_EVENT);
+    }
+    char preempted[32] = "";
+    if (n_preempted > 0) {
+        text_put(preempted, sizeof(preempted), ", %zu preempted", n_preempted);
+    }
+    line(p, out, "Trials:", "%u of %u done, %u failed%s", row->status.trials_done,
          p->run->result == NULL ? row->status.trials_total : result_count_trials(p->run->result),
-         row->status.trials_failed);
+         row->status.trials_failed, preempted);
     if (p->run->result == NULL) {
         return;
     }
@@ -273,6 +282,9 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     bool running = st->phase == RUN_RUNNING;
     add_phase(t, "Accepted", true, st, false);
     add_phase(t, "Running", running && !p->run->is_interrupted, st, running);
+    if (wait_is_in(st)) {
+        add_phase(t, "Waiting", true, st, true);
+    }
     add_phase(t, "Complete", complete, st, complete);
     add_phase(t, "Failed", failed, st, failed);
     add_phase(t, "MetricsUnavailable", unknown_metrics, st, false);

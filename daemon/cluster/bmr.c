@@ -214,7 +214,7 @@ json_t *bmr_status_json(const struct bmr_status *s, struct bmr_conditions *dates
                        run->trials_total);
         set(status, "completions", json_string(text));
     }
-    if (run->has_current && run->phase == RUN_RUNNING) {
+    if (run->has_current && wait_is_under_way(run)) {
         (void)snprintf(text, sizeof(text), "p%u t%u a%u", run->current.point, run->current.trial,
                        run->current.number);
         set(status, "current", json_string(text));

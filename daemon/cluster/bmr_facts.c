@@ -123,6 +123,8 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     f->erase_run = fact_put(t, erase_run(metadata, status));
     f->benchmark = fact_put(t, benchmark);
     f->definition_name = fact_put(t, definition_name(metadata, benchmark));
+    f->wait_s =
+        json_integer_value(json_object_get(json_object_get(spec, "scheduling"), "waitSeconds"));
     /* What a settled object asked for has been done. */
     f->cancel = json_is_true(json_object_get(spec, "cancel")) && !f->is_settled;
     f->suspend = json_is_true(json_object_get(spec, "suspend")) && !f->is_settled;

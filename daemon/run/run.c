@@ -177,6 +177,7 @@ void run_update(struct run *run, const struct bmr_facts *facts)
     run->asked.generation = facts->generation;
     run->asked.cancel = facts->cancel;
     run->asked.suspend = facts->suspend;
+    run->asked.wait_s = facts->wait_s;
     run->asked.is_deleting = facts->is_deleting;
     run->asked.erase = facts->erase;
     if (!run_phase_is_final(facts->phase)) { /* the cluster's state may have been restored */

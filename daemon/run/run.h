@@ -26,6 +26,7 @@
 /* What the object asks for, as the watch showed it last. */
 struct run_asked {
     int64_t generation;
+    int64_t wait_s; /* 0: not said */
     bool cancel, suspend, is_deleting;
     bool is_gone; /* the object */
     bool erase;   /* its results go with it, at once */

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/cluster/key.h"
+#include "decide/policy_wait.h"
 #include "run/driver.h"
 
 /* ---- what the driver reports ---- */
@@ -82,7 +83,7 @@ bool run_is_due(const struct run *run)
         return false;
     }
     if (run->asked.suspend || run->asked.cancel) {
-        return run->status.phase == RUN_RUNNING; /* its pods must go first */
+        return wait_is_under_way(&run->status); /* its pods must go first */
     }
     return !run->env->is_store_full;
 }
@@ -92,6 +93,11 @@ static struct launcher *make_launcher(const struct run *run,
                                       const struct ssh_key *ssh)
 {
     const struct run_env *env = run->env;
+    struct run_wait wait = {0};
+    if (wait_is_in(&run->status)) {
+        text_put(wait.reason, sizeof(wait.reason), "%s", run->status.reason);
+        text_put(wait.text, sizeof(wait.text), "%s", run->status.message);
+    }
     return pods_new(&(struct pods_params){
         .loop = env->loop,
         .client = env->client,
@@ -104,11 +110,11 @@ static struct launcher *make_launcher(const struct run *run,
         .secret = secret,
         .secret_len = KEY_SIZE,
         .ssh = ssh,
-        .node_wait_ms = env->node_wait_ms,
         .image_wait_ms = env->image_wait_ms,
         .setup_wait_ms = env->setup_wait_ms,
         .denied_wait_ms = env->denied_wait_ms,
         .counters = env->pod_counters,
+        .wait = wait,
         .seed = (uint64_t)clock_monotonic_ns(),
     });
 }
@@ -237,9 +243,11 @@ int run_steer(struct run *run, struct err *err)
         } else if (asked->suspend) {
             driver_suspend(driver);
         }
+        pods_limit_wait(run->at.driven.launcher,
+                        asked->wait_s > 0 ? asked->wait_s * 1000 : run->env->wait_ms);
         return 0;
     }
-    if (run->life != LIFE_ACCEPTED || run->status.phase == RUN_RUNNING) {
+    if (run->life != LIFE_ACCEPTED || wait_is_under_way(&run->status)) {
         return 0;
     }
     if (asked->cancel) {

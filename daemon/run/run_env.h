@@ -19,9 +19,9 @@ struct run_env {
     const char *ns;
     const struct kube_cache *benchmarks, *runs, *pods; /* of the watches; NULL before their start */
     const unsigned char *key; /* KEY_SIZE bytes; runs' secrets are derived from it */
-    int64_t node_wait_ms, image_wait_ms, setup_wait_ms,
-        denied_wait_ms;          /* as of struct pods_params */
-    bool is_store_full;          /* nothing can be accepted or driven */
+    int64_t wait_ms;          /* of pods_limit_wait(), where the run does not say */
+    int64_t image_wait_ms, setup_wait_ms, denied_wait_ms; /* as of struct pods_params */
+    bool is_store_full;                                   /* nothing can be accepted or driven */
     bool are_objects_known;      /* the store knows which of its runs have objects */
     int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
     const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */

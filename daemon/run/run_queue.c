@@ -12,6 +12,7 @@
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
 #include "daemon/run/run_remove.h"
+#include "decide/policy_wait.h"
 
 /* ---- who is there ---- */
 
@@ -213,7 +214,7 @@ int run_queue_accept(struct run_queue *q, struct err *err)
 static int by_turn(const void *pa, const void *pb)
 {
     const struct run *a = *(struct run *const *)pa, *b = *(struct run *const *)pb;
-    const bool a_runs = a->status.phase == RUN_RUNNING, b_runs = b->status.phase == RUN_RUNNING;
+    const bool a_runs = wait_is_under_way(&a->status), b_runs = wait_is_under_way(&b->status);
     if (a_runs != b_runs) {
         return a_runs ? -1 : 1;
     }

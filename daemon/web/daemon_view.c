@@ -89,9 +89,21 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
 /* ---- waits ---- */
 
 const char *const daemon_wait_reasons[DAEMON_N_WAITS] = {
-    "BenchmarkNotFound",  "CreationFails", "DeletionFails", "HeldByAnother", "NoRoom",
-    "NodeNotReady",       "PodsRemain",    "QuotaExceeded", "RunParked",     "StoreFull",
-    "TemplateCheckFails", "Other",
+    "BenchmarkNotFound",
+    "CreationFails",
+    "DeletionFails",
+    "HeldByAnother",
+    "NoRoom",
+    "NodeNotReady",
+    "PodsRemain",
+    "Preempted",
+    "Queued",
+    "QuotaExceeded",
+    "RunParked",
+    "StoreFull",
+    "WaitsForNodes",
+    "TemplateCheckFails",
+    "Other",
 };
 
 size_t daemon_wait_index(const char *reason)

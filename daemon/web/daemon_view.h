@@ -93,7 +93,7 @@ bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs 
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 
 /* The reasons that are counted one by one; the last stands for all others. */
-#define DAEMON_N_WAITS 12
+#define DAEMON_N_WAITS 15
 extern const char *const daemon_wait_reasons[DAEMON_N_WAITS];
 size_t daemon_wait_index(const char *reason);
 

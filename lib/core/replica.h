@@ -45,7 +45,11 @@ enum failure_class {
     FAILURE_INFRASTRUCTURE, /* signal that is not OOM, vanished, evicted, exits 11 and 13 */
     FAILURE_CONSEQUENCE,    /* exit 11: a survivor naming a lost peer; never the cause */
     FAILURE_NO_ROOM,        /* it found no room on its node or in the quota: it never began */
+    FAILURE_PREEMPTED,      /* the scheduler or its queue gave its place to others */
+    FAILURE_WAIT_OVER,      /* neither queue nor node took it in time: it never began */
     FAILURE_PERMANENT,      /* any other non-zero exit, OOM, image, configuration, admission */
 };
+/* The event of each attempt that was preempted, by which they are counted: they have no row. */
+#define PREEMPTED_EVENT "AttemptPreempted"
 /* The class of an exit status. `signal` 0: the process exited by itself. */
 enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_killed);

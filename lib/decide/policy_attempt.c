@@ -35,9 +35,14 @@ struct findings {
     int64_t output_unix_ms;  /* the last of whoever trains */
 };
 
-/* Failures without a known time come last; at the same time a permanent one explains more. */
+/* What a gang does after the preemption of a member explains nothing, also where both are seen at
+ * once. Failures without a known time come last; at the same time a permanent one explains more. */
 static bool is_earlier(const struct observed_replica *a, const struct observed_replica *b)
 {
+    const bool is_preempted = failure_of_replica(a) == FAILURE_PREEMPTED;
+    if (is_preempted != (failure_of_replica(b) == FAILURE_PREEMPTED)) {
+        return is_preempted;
+    }
     const int64_t at = a->ended_unix_ms == 0 ? INT64_MAX : a->ended_unix_ms;
     const int64_t bt = b->ended_unix_ms == 0 ? INT64_MAX : b->ended_unix_ms;
     if (at != bt) {
@@ -140,6 +145,10 @@ static enum attempt_end end_by_class(enum failure_class failure)
         return ATTEMPT_END_PERMANENT;
     case FAILURE_NO_ROOM:
         return ATTEMPT_END_NO_ROOM;
+    case FAILURE_PREEMPTED:
+        return ATTEMPT_END_PREEMPTED;
+    case FAILURE_WAIT_OVER:
+        return ATTEMPT_END_WAIT_OVER;
     case FAILURE_NONE:
     case FAILURE_INFRASTRUCTURE:
     case FAILURE_CONSEQUENCE:

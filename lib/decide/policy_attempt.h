@@ -2,12 +2,12 @@
  * for the gang of the current attempt. Pure.
  *
  * Rules, in this order (docs/contracts/retries.md):
- *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
- *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
- *      all there is, the members that still run get three seconds to fail; after that the peer that
- *      most survivors name is the cause (of as many the one that was named first). A
- *      launcher is a survivor of all others: when it fails, they get three seconds to, and
- *      then it is the cause itself.
+ *   1. A failed or vanished member ends the attempt. The cause is a preemption, else the failure
+ *      that came first; an exit 11 (a survivor) is never the cause while another failure is known.
+ *      When survivors are all there is, the members that still run get three seconds to fail; after
+ *      that the peer that most survivors name is the cause (of as many the one that was named
+ *      first). A launcher is a survivor of all others: when it fails, they get three seconds to,
+ *      and then it is the cause itself.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
  *      10 s after the last trainer. With a launcher it ends when that succeeded. A summary that is
  *      missing or cannot be used makes it NO_SUMMARY.
@@ -51,6 +51,8 @@ enum attempt_end {
     ATTEMPT_END_NOISY,      /* well, but on a machine that was not itself (core/noise_rule.h) */
     ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
     ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
+    ATTEMPT_END_PREEMPTED,  /* somebody else got the place of a member */
+    ATTEMPT_END_WAIT_OVER,  /* a member waited too long for a queue or a node */
     ATTEMPT_END_TIMED_OUT,  /* it hangs, or is too slow: tried again once */
     ATTEMPT_END_INFRASTRUCTURE,
     ATTEMPT_END_PERMANENT,

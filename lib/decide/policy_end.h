@@ -14,6 +14,7 @@ struct trial_counts {
     uint32_t n_given_up; /* points */
     uint32_t not_run;    /* undecided ones of these points */
     uint32_t invalid;    /* attempts that were repeated because of noise; no trials */
+    uint32_t preempted;  /* attempts, which have no row; no trials */
 };
 
 struct run_end {

@@ -13,8 +13,11 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
     case ATTEMPT_END_NO_SUMMARY:
         /* The program ran as configured: another attempt would have no summary either. */
         return ATTEMPT_METRICS_UNAVAILABLE;
-    case ATTEMPT_END_NO_ROOM: /* it gets no row, and another attempt follows */
+    case ATTEMPT_END_NO_ROOM: /* these get no row, and another attempt follows */
+    case ATTEMPT_END_PREEMPTED:
         return ATTEMPT_VOID;
+    case ATTEMPT_END_WAIT_OVER: /* the next one would wait as long */
+        return ATTEMPT_FAILED;
     case ATTEMPT_END_INFRASTRUCTURE:
         return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;
     case ATTEMPT_END_TIMED_OUT: /* once: a hang may be chance, but each costs the whole limit */

@@ -14,13 +14,17 @@ struct run_wait {
     int64_t before_ms; /* for so long it had lasted when it was first reported */
 };
 
-/* Puts the wait into the status of a run that is not over. */
+/* Puts the wait into the status of a run that is not over. In a queue its phase is Queued. */
 void wait_put(const struct run_wait *wait, struct run_status *status);
 /* An event is due: the last written status does not speak of that wait. */
 bool wait_is_news(const struct run_wait *wait, const struct run_status *before);
+/* It waits for its place in the cluster: no part of a trial is under way. */
+bool wait_is_queue(const char *reason);
 /* The run is not to blame for a wait of this reason, which lasts until somebody else does
- * something: it does not count for activeDeadlineSeconds. Of a lack of room it is to blame as much
- * as the cluster, and of a node that is not ready its trial is under way. */
+ * something: it does not count for activeDeadlineSeconds. While a node is not ready, or sets a pod
+ * up, the trial is under way. */
 bool wait_stops_clock(const char *reason);
+/* It has had its turn and is neither over nor suspended: pods of it may exist. */
+bool wait_is_under_way(const struct run_status *status);
 /* A written status speaks of a wait. */
 bool wait_is_in(const struct run_status *status);

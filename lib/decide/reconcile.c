@@ -8,6 +8,7 @@
  *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
  *                                                   Cancelled
  *                     Running --pause_run--> Suspended --start_run--> Running
+ *                     Running --tell_wait--> Queued --end_run--> Running, or as above
  *
  *   trial    undecided --find_slot-----> current --judge_current, row not Void--> decided
  *                                        |     ^
@@ -37,6 +38,8 @@
 #define WHERE_MAX 80
 /* The store has a row as soon as it is acknowledged. */
 #define AWAITED_ROW_MS 1
+/* So many attempts in a row without a row, the last one preempted, are worth a warning. */
+#define PREEMPTED_OFTEN 5
 
 struct decision {
     const struct observed *o;
@@ -288,20 +291,40 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     return outcome;
 }
 
-/* The gang found no room, so it has not measured anything and costs no attempt: it goes, and the
- * next attempt follows. Launchers make a pause before that. */
+/* The queue or the scheduler, which the error quotes, may never let this trial end. */
+static void warn_if_often(struct decision *d, const struct attempt_verdict *verdict)
+{
+    const struct attempt_id *id = &d->current;
+    const int64_t n =
+        (int64_t)id->number - decision_view_trial(&d->view, id->point, id->trial)->seen.last_row;
+    if (n % PREEMPTED_OFTEN == 0) {
+        char note[256];
+        text_put(note, sizeof(note),
+                 "point %u, trial %u: %lld attempts in a row had no result, the last one was "
+                 "preempted: %s",
+                 id->point, id->trial, (long long)n, verdict->error);
+        plan_event(d->plan, EVENT_WARNING, "PreemptedOften", note);
+    }
+}
+
+/* The gang found no room or had to leave it, so it has no result and costs no attempt: it goes, and
+ * the next attempt follows. Launchers make a pause before that. */
 static void give_way(struct decision *d, struct observed_gang *g,
                      const struct attempt_verdict *verdict)
 {
     if (d->is_interrupted) {
         return; /* the end deletes it */
     }
+    const bool is_preempted = verdict->end == ATTEMPT_END_PREEMPTED;
     char note[256];
-    text_put(note, sizeof(note),
-             "point %u, trial %u, attempt %u found no room and is tried again: %s",
-             d->current.point, d->current.trial, d->current.number, verdict->error);
+    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s and is tried again: %s",
+             d->current.point, d->current.trial, d->current.number,
+             is_preempted ? "was preempted" : "found no room", verdict->error);
     cut_short(d, g);
-    plan_event(d->plan, EVENT_WARNING, "NoRoom", note);
+    plan_event(d->plan, EVENT_WARNING, is_preempted ? PREEMPTED_EVENT : "NoRoom", note);
+    if (is_preempted) {
+        warn_if_often(d, verdict);
+    }
     find_current(d);
 }
 
@@ -328,7 +351,7 @@ static void judge_current(struct decision *d)
         }
         return;
     }
-    if (verdict.end == ATTEMPT_END_NO_ROOM) {
+    if (verdict.end == ATTEMPT_END_NO_ROOM || verdict.end == ATTEMPT_END_PREEMPTED) {
         give_way(d, g, &verdict);
         return;
     }
@@ -419,11 +442,10 @@ static void count_time(struct decision *d)
     const bool was_paused = before->ended_unix_ms > 0 &&
                             (before->phase == RUN_SUSPENDED || wait_stops_clock(before->reason));
     d->is_paused = d->o->request == REQUEST_NONE && wait_stops_clock(d->o->wait.reason);
-    d->status.started_unix_ms = before->started_unix_ms;
     if (d->is_paused) {
+        const int64_t start_unix_ms = d->status.started_unix_ms;
         const int64_t since_unix_ms = d->o->now_unix_ms - d->o->wait.before_ms;
-        const int64_t from_unix_ms =
-            since_unix_ms > before->started_unix_ms ? since_unix_ms : before->started_unix_ms;
+        const int64_t from_unix_ms = since_unix_ms > start_unix_ms ? since_unix_ms : start_unix_ms;
         d->status.ended_unix_ms = was_paused ? before->ended_unix_ms : from_unix_ms;
     } else if (was_paused && d->o->now_unix_ms > before->ended_unix_ms) {
         d->status.started_unix_ms += d->o->now_unix_ms - before->ended_unix_ms;
@@ -433,6 +455,7 @@ static void count_time(struct decision *d)
 static void start_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
+    d->status.started_unix_ms = before->started_unix_ms;
     if (before->started_unix_ms == 0) {
         const uint32_t n_points = d->def->matrix.n_points, n_trials = d->view.counts.total;
         char note[256];
@@ -440,9 +463,8 @@ static void start_run(struct decision *d)
                  d->def->spec->stop.is_set ? "up to " : "", n_trials, n_trials == 1 ? "" : "s");
         plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
         d->status.started_unix_ms = d->o->now_unix_ms;
-    } else {
-        count_time(d);
     }
+    count_time(d);
     if (before->trials_done > d->view.counts.done) {
         const uint32_t n_lost = before->trials_done - d->view.counts.done;
         char note[256];
@@ -456,14 +478,18 @@ static void start_run(struct decision *d)
     d->is_interrupted = d->o->request != REQUEST_NONE || d->deadline_ms == 0;
 }
 
-/* "5 of 8 trials done, 1 failed, 2 not run" */
+/* "5 of 8 trials done, 1 failed, 2 not run, 3 preempted" */
 static void put_counts(const struct trial_counts *n, char *dst, size_t size)
 {
-    char not_run[32] = "";
+    char not_run[32] = "", preempted[32] = "";
     if (n->not_run > 0) {
         text_put(not_run, sizeof(not_run), ", %u not run", n->not_run);
     }
-    text_put(dst, size, "%u of %u trials done, %u failed%s", n->done, n->total, n->failed, not_run);
+    if (n->preempted > 0) {
+        text_put(preempted, sizeof(preempted), ", %u preempted", n->preempted);
+    }
+    text_put(dst, size, "%u of %u trials done, %u failed%s%s", n->done, n->total, n->failed,
+             not_run, preempted);
 }
 
 /* The counts, and what a run that ends early waited for; else the first failure in the order of

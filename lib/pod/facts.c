@@ -77,10 +77,12 @@ static int64_t asked_to_go(const json_t *metadata)
 static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fact_texts *t)
 {
     const json_t *owners = json_object_get(metadata, "ownerReferences");
+    const json_t *labels = json_object_get(metadata, "labels");
     f->owner_uid = fact_put_text(t, json_array_get(owners, 0), "uid");
     f->is_of_a_run = is_of_a_run(owners);
     f->is_going = *fact_text(metadata, "deletionTimestamp") != '\0';
-    f->has_id = read_id(json_object_get(metadata, "labels"), &f->id);
+    f->has_id = read_id(labels, &f->id);
+    f->queue = fact_put_text(t, labels, "kueue.x-k8s.io/queue-name");
     f->created_unix_ms = fact_date(metadata, "creationTimestamp");
     f->asked_to_go_unix_ms = asked_to_go(metadata);
 }
@@ -108,6 +110,8 @@ static void read_conditions(struct pod_facts *f, const json_t *status, struct fa
     const json_t *not_ready = condition(status, "Ready", "False");
     put_condition(t, condition(status, "DisruptionTarget", "True"), &f->disruption_reason,
                   &f->disruption_message);
+    put_condition(t, condition(status, "TerminationTarget", "True"), &f->eviction_reason,
+                  &f->eviction_message);
     put_condition(t, condition(status, "PodScheduled", "False"), &f->unscheduled_reason,
                   &f->unscheduled_message);
     f->is_not_set_up = condition(status, "PodReadyToStartContainers", "False") != NULL;

@@ -31,6 +31,7 @@ struct pod_facts {
     const char *owner_uid;   /* of ownerReferences[0] */
     bool is_of_a_run;        /* a BenchmarkRun is its controller */
     bool is_going;           /* it has a deletionTimestamp */
+    const char *queue;       /* the label kueue.x-k8s.io/queue-name */
     bool has_id;             /* its labels say which replica of its owner it is: */
     struct replica_id id;    /* else 0 */
     int64_t created_unix_ms; /* creationTimestamp */
@@ -46,9 +47,10 @@ struct pod_facts {
     /* status */
     enum pod_phase phase;
     const char *reason, *message, *ip; /* ip: podIP */
-    /* of the condition DisruptionTarget, if it is True, and of PodScheduled, if it is False; of
-     * another value NULL */
+    /* of the conditions DisruptionTarget and Kueue's TerminationTarget, if they are True, and of
+     * PodScheduled, if it is False; of another value NULL */
     const char *disruption_reason, *disruption_message;
+    const char *eviction_reason, *eviction_message;
     const char *unscheduled_reason, *unscheduled_message;
     bool is_not_set_up; /* PodReadyToStartContainers is False */
     bool is_unheard_of; /* Ready is False without a reason: nothing is heard of its node */

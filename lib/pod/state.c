@@ -171,27 +171,40 @@ static void end_container(struct pod_state *s, const struct replica_id *id,
 
 /* ---- what the cluster did to it ---- */
 
+/* Kueue wrote why before it deleted the pod: whatever the reason, its quota is somebody else's. */
+static bool was_evicted_by_queue(struct pod_state *s, const struct pod_facts *pod)
+{
+    fail(s, FAILURE_PREEMPTED);
+    pod_state_say(s, "preempted by queue '%s' (%s): %s", pod->queue, pod->eviction_reason,
+                  pod->eviction_message);
+    return true;
+}
+
 static bool was_disrupted(struct pod_state *s, const struct pod_facts *pod)
 {
     static const struct {
         const char *reason;
         const char *before, *after; /* its node */
+        enum failure_class failure;
     } table[] = {
         {"PreemptionByScheduler", "preempted on ",
-         " by a pod with higher priority; set priorityClassName in the templates"},
-        {"EvictionByEvictionAPI", "evicted from ", " through the API, as kubectl drain does"},
-        {"DeletionByTaintManager", "", " was lost or tainted"},
-        {"DeletionByPodGC", "", " no longer exists"},
-        {"TerminationByKubelet", "evicted by ", ""},
+         " by a pod with higher priority; set priorityClassName in the templates",
+         FAILURE_PREEMPTED},
+        {"EvictionByEvictionAPI", "evicted from ", " through the API, as kubectl drain does",
+         FAILURE_INFRASTRUCTURE},
+        {"DeletionByTaintManager", "", " was lost or tainted", FAILURE_INFRASTRUCTURE},
+        {"DeletionByPodGC", "", " no longer exists", FAILURE_INFRASTRUCTURE},
+        {"TerminationByKubelet", "evicted by ", "", FAILURE_INFRASTRUCTURE},
     };
     if (pod->disruption_reason == NULL) {
-        return false;
+        return pod->eviction_reason != NULL && was_evicted_by_queue(s, pod);
     }
     fail(s, FAILURE_INFRASTRUCTURE);
     const char *detail = *pod->message != '\0' ? pod->message : pod->disruption_message;
     say_of_node(s, "disrupted on ", "", detail);
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (str_eq(table[i].reason, pod->disruption_reason)) {
+            fail(s, table[i].failure);
             say_of_node(s, table[i].before, table[i].after, detail);
         }
     }
@@ -216,8 +229,9 @@ static bool failed_as_a_pod(struct pod_state *s, const struct pod_facts *pod)
     if (pod->phase != POD_FAILED || *reason == '\0') {
         return false;
     }
-    if (str_eq(reason, "Evicted") || str_eq(reason, "Preempting")) {
-        fail(s, FAILURE_INFRASTRUCTURE);
+    const bool is_preempted = str_eq(reason, "Preempting"); /* for a pod that its node needs */
+    if (is_preempted || str_eq(reason, "Evicted")) {
+        fail(s, is_preempted ? FAILURE_PREEMPTED : FAILURE_INFRASTRUCTURE);
         say_of_node(s, "evicted by ", "", message);
     } else if (str_has_prefix(reason, "OutOf") || str_is_one_of(reason, refused)) {
         const bool is_full = str_has_prefix(reason, "OutOf"); /* OutOfcpu, OutOfpods, ... */
@@ -297,7 +311,10 @@ static void look_at_waiting(struct pod_state *s, const struct pod_facts *pod)
     } else if (str_eq(pod->unscheduled_reason, "Unschedulable")) {
         wait_for(s, POD_WAIT_NODE, "no node fits the pod", pod->unscheduled_message);
     } else if (str_eq(pod->unscheduled_reason, "SchedulingGated")) {
-        wait_for(s, POD_WAIT_GATE, "a scheduling gate holds the pod", pod->unscheduled_message);
+        _cleanup_(freep) char *words =
+            *pod->queue == '\0' ? xstrdup("a scheduling gate holds the pod")
+                                : xasprintf("queue '%s' has not admitted the pod", pod->queue);
+        wait_for(s, POD_WAIT_GATE, words, pod->unscheduled_message);
     }
 }
 

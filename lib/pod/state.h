@@ -16,7 +16,7 @@
 enum pod_wait {
     POD_WAIT_NONE,
     POD_WAIT_NODE,      /* no node fits it */
-    POD_WAIT_GATE,      /* a scheduling gate holds it: a queue's business, without a limit */
+    POD_WAIT_GATE,      /* a scheduling gate holds it: a queue's business */
     POD_WAIT_IMAGE,     /* the image could not be pulled so far */
     POD_WAIT_CONTAINER, /* the container could not be created so far; the kubelet tries again */
     POD_WAIT_SETUP,     /* its volumes, sandbox or network are not ready on its node, or the node

@@ -83,6 +83,27 @@ static int read_rows(struct reconcile_pass *p, const struct attempt_wanted *want
     return 0;
 }
 
+/* An attempt that was preempted has no row: its event counts. */
+static void count_event(struct reconcile_pass *p, const char *reason)
+{
+    p->history.counts.preempted += str_eq(reason, PREEMPTED_EVENT);
+}
+
+static int read_events(struct reconcile_pass *p, struct err *err)
+{
+    struct store *store = p->params.store;
+    struct event_row *events = NULL;
+    size_t n = 0;
+    int r = store->ops->list_events(store, p->params.def->uid, &events, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        count_event(p, events[i].reason);
+        free(events[i].reason);
+        free(events[i].note);
+    }
+    free(events);
+    return r < 0 ? err_wrap(err, r, "read the events of run '%s'", p->params.def->name) : 0;
+}
+
 int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
                         struct err *err)
 {
@@ -90,6 +111,7 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
     const struct run_def *def = params->def;
     attempt_history_init(&p->history, def);
     int r = read_rates(p, err);
+    r = r < 0 ? r : read_events(p, err);
     if (r < 0 || !depends_on_figures(def)) {
         return r < 0 ? r : read_rows(p, NULL, err);
     }
@@ -352,6 +374,7 @@ static int emit(struct reconcile_pass *p, const struct action *a, struct err *er
     if (r < 0) {
         return err_wrap(err, r, "write an event");
     }
+    count_event(p, a->event.reason);
     if (p->params.events.event != NULL) {
         p->params.events.event(p->params.events.ctx, row.type, row.reason, row.note);
     }

@@ -89,6 +89,10 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
         {1760000001000, EVENT_NORMAL, (char *)"RunStarted", (char *)"points: 1"},
         {1760000059000, EVENT_WARNING, (char *)"TrialFailed", (char *)"point 0 trial 0"},
     };
+    if (phase == RUN_QUEUED) {
+        run.status.started_unix_ms = 1;
+        events[1].reason = (char *)PREEMPTED_EVENT;
+    }
     struct result *result = result_build(def, phase, rows, 2);
     for (size_t i = 0; i < n_verdicts; i++) {
         *vec_push(&result->thresholds) = (struct threshold_result){.verdict = verdicts[i]};
@@ -316,6 +320,14 @@ TEST(test_a_narrow_terminal)
         word += n;
     }
     assert_has(narrow, "  Failed              True    TooManyFailedTrials\n    2 failed\n");
+}
+
+TEST(test_a_run_without_a_place_in_the_cluster)
+{
+    _cleanup_(freep) char *text = describe(RUN_QUEUED, false);
+    assert_has(text, "Phase:         Queued\n");
+    assert_has(text, "1 failed, 1 preempted\n");
+    assert_has(text, "  Waiting              True     TooManyFailedTrials ");
 }
 
 TEST(test_an_interrupted_run)

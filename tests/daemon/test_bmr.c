@@ -190,7 +190,8 @@ TEST(statuses)
         assert_string_equal(field(s, "startTime"), "1970-01-01T00:00:01Z");
         assert_string_equal(field(s, "completionTime"), is_final ? "1970-01-01T00:00:05Z" : "");
         const bool is_running = rows[i].phase == RUN_RUNNING;
-        assert_string_equal(field(s, "current"), is_running ? "p2 t0 a0" : "");
+        const bool is_queued = rows[i].phase == RUN_QUEUED; /* its turn has come */
+        assert_string_equal(field(s, "current"), is_running || is_queued ? "p2 t0 a0" : "");
         assert_string_equal(field(s, "eta"), is_running ? "4m10s" : "");
         assert_string_equal(field(condition(s, "ThresholdFailed"), "status"),
                             is_final ? "True" : "");
@@ -199,28 +200,35 @@ TEST(statuses)
     }
 }
 
-/* A run that is held back is still Running, and a condition of its own says why. */
+/* A run that is held back is still Running, or Queued if it has no place in the cluster, and a
+ * condition of its own says why. One that waits for its turn was never started. */
 TEST(a_wait_is_a_condition)
 {
     static const struct {
         enum run_phase phase;
+        int64_t started_unix_ms;
         const char *reason, *status, *shown;
     } rows[] = {
-        {RUN_RUNNING, "PodsRemain", "True", "PodsRemain"},
-        {RUN_RUNNING, "Running", "False", "Running"},
-        {RUN_RUNNING, "", "False", "Running"},
-        {RUN_QUEUED, "Queued", "False", "Queued"},
-        {RUN_FAILED, "DeadlineExceeded", "False", "Failed"},
-        {RUN_SUSPENDED, "SuspendRequested", "False", "Suspended"},
+        {RUN_RUNNING, 1000, "PodsRemain", "True", "PodsRemain"},
+        {RUN_QUEUED, 1000, "WaitsForNodes", "True", "WaitsForNodes"},
+        {RUN_QUEUED, 1000, "Queued", "True", "Queued"},
+        {RUN_QUEUED, 0, "Queued", "False", "Queued"},
+        {RUN_QUEUED, 0, "RunParked", "True", "RunParked"},
+        {RUN_RUNNING, 1000, "Running", "False", "Running"},
+        {RUN_RUNNING, 1000, "", "False", "Running"},
+        {RUN_FAILED, 1000, "DeadlineExceeded", "False", "Failed"},
+        {RUN_SUSPENDED, 1000, "SuspendRequested", "False", "Suspended"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct run_status run = {.phase = rows[i].phase, .message = "words"};
+        struct run_status run = {
+            .phase = rows[i].phase, .started_unix_ms = rows[i].started_unix_ms, .message = "words"};
         snprintf(run.reason, sizeof(run.reason), "%s", rows[i].reason);
         json_t *s = first_status(&(struct bmr_status){.run = &run, .is_accepted = true});
         const json_t *waiting = condition(s, "Waiting");
         assert_string_equal(field(waiting, "status"), rows[i].status);
         assert_string_equal(field(waiting, "reason"), rows[i].shown);
-        assert_string_equal(field(waiting, "message"), i == 0 ? "words" : "");
+        const bool is_wait = str_eq(rows[i].status, "True");
+        assert_string_equal(field(waiting, "message"), is_wait ? "words" : "");
         const bool is_running = rows[i].phase == RUN_RUNNING;
         assert_string_equal(field(condition(s, "Running"), "status"),
                             is_running ? "True" : "False");

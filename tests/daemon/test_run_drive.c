@@ -4,21 +4,48 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/run/run_drive.h"
+#include "run/pods/pods_internal.h"
 
-/* What a new leader finds Running may have pods: only a driver can remove them. */
+/* What a new leader finds Running, or Queued after its start, may have pods: only a driver can
+ * remove them. */
 TEST(a_running_run_is_driven_to_its_suspension)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = take_over(w, bmr, RUN_RUNNING);
+    struct run *run = take_over(w, bmr, RUN_QUEUED);
     w->env.is_store_full = true;
     assert_false(run_is_due(run)); /* it would measure what cannot be stored */
+    ask(run, bmr, "cancel", true);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_QUEUED);
+    ask(run, bmr, "cancel", false);
     ask(run, bmr, "suspend", true);
     assert_true(run_is_due(run));
     assert_int_equal(run_start(run, NULL), 0);
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(run->at.driven.driver->n_suspends, 1);
     assert_int_equal(run->at.driven.driver->n_cancels, 0);
+    close_world(run, bmr);
+}
+
+/* A person may change it while the run waits; the next process knows what the status says. */
+TEST(the_object_says_how_long_it_waits)
+{
+    _cleanup_(world_freep) struct world *w = open_world();
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = take_over(w, bmr, RUN_RUNNING);
+    w->env.wait_ms = 5000;
+    (void)snprintf(run->status.reason, sizeof(run->status.reason), "WaitsForNodes");
+    assert_int_equal(run_start(run, NULL), 0);
+    const struct pods *pods = (const struct pods *)run->at.driven.launcher;
+    assert_string_equal(pods->wait.told.reason, "WaitsForNodes");
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(pods->wait_ms, 5000);
+    json_object_set_new(json_object_get(bmr, "spec"), "scheduling",
+                        json_pack("{s:i}", "waitSeconds", 60));
+    update_run(run, bmr);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(pods->wait_ms, 60000);
     close_world(run, bmr);
 }
 

@@ -69,7 +69,9 @@ TEST(the_running_one_then_the_oldest)
     (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
     (void)add(&q, &env, "c", "2026-01-01T00:00:00Z");
     (void)add(&q, &env, "a", "2026-01-02T00:00:00Z");
-    add(&q, &env, "d", "2026-01-03T00:00:00Z")->status.phase = RUN_RUNNING;
+    add(&q, &env, "d", "2026-01-03T00:00:00Z")->status =
+        (struct run_status){.phase = RUN_QUEUED, .started_unix_ms = 1}; /* for nodes */
+    q.runs.items[0]->status.phase = RUN_QUEUED;                         /* for its turn */
     assert_int_equal(run_queue_advance(&q, NULL), 0);
     static const char *const expected[] = {"d", "c", "a", "b"};
     assert_int_equal(q.runs.len, 4);

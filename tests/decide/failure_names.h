@@ -8,5 +8,7 @@ static const char *const failure_names[] = {
     [FAILURE_INFRASTRUCTURE] = "Infrastructure",
     [FAILURE_CONSEQUENCE] = "Consequence",
     [FAILURE_NO_ROOM] = "NoRoom",
+    [FAILURE_PREEMPTED] = "Preempted",
+    [FAILURE_WAIT_OVER] = "WaitOver",
     [FAILURE_PERMANENT] = "Permanent",
 };

@@ -135,7 +135,7 @@ static int read_word(const char *word, struct observed_replica *r)
             return 1;
         }
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i <= FAILURE_PERMANENT; i++) {
         if (str_eq(word, failure_names[i])) {
             r->failure = (enum failure_class)i;
             return 1;

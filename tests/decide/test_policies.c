@@ -6,6 +6,7 @@
 #include "decide/policy_cleanup.h"
 #include "decide/policy_deadline.h"
 #include "decide/policy_failure.h"
+#include "decide/policy_wait.h"
 
 TEST(deadline)
 {
@@ -28,6 +29,20 @@ TEST(deadline)
         assert_int_equal(
             deadline_remaining_ms(rows[i].started_unix_ms, rows[i].deadline_s, rows[i].now_unix_ms),
             rows[i].remaining_ms);
+    }
+}
+
+TEST(waits)
+{
+    static const struct {
+        const char *reason;
+        bool is_queue, stops_clock;
+    } rows[] = {{"Queued", true, true},      {"WaitsForNodes", true, true},
+                {"NoRoom", true, true},      {"Preempted", true, true},
+                {"PodsRemain", false, true}, {"NodeNotReady", false, false}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(wait_is_queue(rows[i].reason), rows[i].is_queue);
+        assert_int_equal(wait_stops_clock(rows[i].reason), rows[i].stops_clock);
     }
 }
 

@@ -19,7 +19,7 @@ from user import NS, User, definition
 KILLS, REPEATS = (10, 3) if "--long" in sys.argv[1:] else (3, 1)
 START_S = 180
 REGISTRY = "127.0.0.1:5000"   # has no image
-PATIENCE = ["--node-wait", "3", "--image-wait", "3", "--setup-wait", "45"]   # else 300 s, 120 s and 300 s
+PATIENCE = ["--node-wait", "3", "--image-wait", "3", "--setup-wait", "45"]   # else a day, 120 s and 300 s
 
 PERMANENT = [
     ("oom", {"memory": "256Mi", "batch_size": 128}, "trainer/0: out of memory; raise its limit of 256Mi"),

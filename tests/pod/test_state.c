@@ -18,6 +18,11 @@
     "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","                          \
     "\"reason\":\"" reason "\",\"message\":\"m\"}]"
 
+#define EVICTED(status)                                                                            \
+    "\"conditions\":[{\"type\":\"TerminationTarget\",\"status\":\"" status                         \
+    "\",\"reason\":\"WorkloadEvictedDueToPreempted\",\"message\":\"m\"}]"
+#define QUEUE "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}"
+
 struct row {
     const char *name, *status;
     enum replica_state state;
@@ -94,8 +99,20 @@ static const struct row rows[] = {
     {"failed without a word", "\"phase\":\"Failed\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
      POD_WAIT_NONE, "failed"},
     {"preempted", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
-     DISRUPTED("PreemptionByScheduler"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     DISRUPTED("PreemptionByScheduler"), REPLICA_FAILED, FAILURE_PREEMPTED, POD_WAIT_NONE,
      "preempted on the node by a pod with higher priority; set priorityClassName in the templates: m"},
+    {"preempted by its node", "\"phase\":\"Failed\",\"reason\":\"Preempting\",\"message\":\"m\"",
+     REPLICA_FAILED, FAILURE_PREEMPTED, POD_WAIT_NONE, "evicted by the node: m"},
+    {"preempted by its queue, and it dies of that", "\"phase\":\"Failed\"," ENDED(143, "") ","
+     EVICTED("True"), REPLICA_FAILED, FAILURE_PREEMPTED, POD_WAIT_NONE,
+     "preempted by queue 'q' (WorkloadEvictedDueToPreempted): m"},
+    {"preempted by its queue, and nothing ran", "\"phase\":\"Pending\"," EVICTED("True"),
+     REPLICA_FAILED, FAILURE_PREEMPTED, POD_WAIT_NONE,
+     "preempted by queue 'q' (WorkloadEvictedDueToPreempted): m"},
+    {"preempted by its queue after it ended", "\"phase\":\"Succeeded\"," ENDED(0, "") ","
+     EVICTED("True"), REPLICA_SUCCEEDED, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"its queue leaves it alone", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
+     EVICTED("False"), REPLICA_RUNNING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"drained", "\"phase\":\"Failed\"," ENDED(143, "") "," DISRUPTED("EvictionByEvictionAPI"),
      REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted from the node through the API, as kubectl drain does: m"},
     {"node lost", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
@@ -120,7 +137,7 @@ static const struct row rows[] = {
      REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NODE, "no node fits the pod: 0/2 nodes"},
     {"gated", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
      "\"status\":\"False\",\"reason\":\"SchedulingGated\"}]",
-     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_GATE, "a scheduling gate holds the pod"},
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_GATE, "queue 'q' has not admitted the pod"},
     {"scheduled", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
      "\"status\":\"True\"}]", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"ErrImagePull", "\"phase\":\"Pending\"," WAITS("ErrImagePull", "not found"), REPLICA_PENDING,
@@ -183,7 +200,7 @@ static void read_state(json_t *pod, const struct replica_id *id, struct pod_stat
 TEST(every_class)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(json_decrefp) json_t *pod = make_pod("", rows[i].status);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(QUEUE, rows[i].status);
         _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
@@ -476,6 +493,10 @@ TEST(failures_name_the_node)
          "the pod is being deleted from node 'n4'", false},
         {"", DISRUPTED("DeletionByTaintManager"), "node 'n4' was lost or tainted: m", false},
         {"", DISRUPTED("DeletionByPodGC"), "node 'n4' no longer exists: m", false},
+        {"",
+         "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+         "\"False\",\"reason\":\"SchedulingGated\"}]",
+         "a scheduling gate holds the pod", false},
         {"", DISRUPTED("TerminationByKubelet"), "evicted by node 'n4': m", false},
         {"", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"m\"",
          "rejected by node 'n4': OutOfcpu: m", false},
@@ -493,6 +514,6 @@ TEST(failures_name_the_node)
         assert_string_equal(pod_state_message(&s), cases[i].message);
         assert_int_equal(s.is_node_lost, cases[i].is_node_lost);
         assert_true(s.failure == FAILURE_INFRASTRUCTURE || s.failure == FAILURE_NO_ROOM ||
-                    cases[i].is_node_lost);
+                    s.wait == POD_WAIT_GATE || cases[i].is_node_lost);
     }
 }

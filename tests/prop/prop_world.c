@@ -75,6 +75,8 @@ enum fate_kind {
     FATE_NO_SUMMARY,
     FATE_NOISY, /* the machine of one was another afterwards */
     FATE_INFRASTRUCTURE,
+    FATE_PREEMPTED,
+    FATE_NO_ROOM,
     FATE_PERMANENT,
     FATE_VANISH,
     FATE_LOST,
@@ -141,7 +143,9 @@ static void fail_victim(struct sim_replica *r, struct fate *f, int64_t at_ms)
         return;
     default:
         end_replica(r, REPLICA_FAILED, rng_percent(&f->rest, 50) ? -1 : 13, at_ms);
-        r->seen.failure = FAILURE_INFRASTRUCTURE;
+        r->seen.failure = f->kind == FATE_NO_ROOM     ? FAILURE_NO_ROOM
+                          : f->kind == FATE_PREEMPTED ? FAILURE_PREEMPTED
+                                                      : FAILURE_INFRASTRUCTURE;
         r->seen.message = "killed";
         return;
     }
@@ -164,9 +168,15 @@ static void leave_as_survivor(struct sim_replica *r, const struct point *point,
 }
 
 /* False: it vanishes. */
-static bool advance_replica(const struct sim *sim, struct sim_replica *r)
+static bool advance_replica(struct sim *sim, struct sim_replica *r)
 {
     if (r->seen.ended_unix_ms != 0 || r->seen.state == REPLICA_LOST) {
+        return true;
+    }
+    const bool is_full = (sim->fate_seed + (uint64_t)sim->now_ms / 10000) % 4 == 0;
+    if (r->seen.state == REPLICA_PENDING && is_full) {
+        r->created_ms = sim->now_ms;
+        sim->lacks_place = true;
         return true;
     }
     const struct point *point = &sim->run->points[r->seen.id.attempt.point];
@@ -214,6 +224,8 @@ static void advance_foreign(const struct sim *sim, struct sim_replica *r)
 void sim_advance(struct sim *sim, int64_t ms)
 {
     sim->now_ms += ms;
+    sim->own_ms += sim->status.phase != RUN_QUEUED ? ms : 0;
+    sim->lacks_place = false;
     size_t kept = 0;
     for (size_t i = 0; i < sim->n_replicas; i++) {
         struct sim_replica *r = &sim->replicas[i];
@@ -271,6 +283,9 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
         .replicas = ret->replicas,
         .history = &ret->history,
     };
+    if (sim->lacks_place) {
+        ret->observed.wait = (struct run_wait){.reason = "WaitsForNodes", .text = "full"};
+    }
     ret->n_rows = 0;
     for (size_t i = 0; i < sim->n_replicas; i++) {
         const size_t at = rng_below(order, (uint32_t)(ret->observed.n_replicas + 1));
@@ -411,7 +426,7 @@ static const char *apply_delete(struct sim *sim, const struct replica_id *id)
 
 /* What the world knows of a gang, counted apart from the policies. */
 struct headcount {
-    uint32_t n_members, n_failed, n_noisy;
+    uint32_t n_members, n_failed, n_noisy, n_preempted;
     uint32_t n_trainers_done, n_trainers_mute; /* workers too */
 };
 
@@ -425,6 +440,7 @@ static struct headcount count_heads(const struct sim *sim, const struct action *
         }
         n.n_members++;
         n.n_failed += r->state == REPLICA_FAILED || r->state == REPLICA_LOST;
+        n.n_preempted += r->failure == FAILURE_PREEMPTED;
         n.n_noisy += r->has_summary && r->noise != NULL;
         if (r->id.role != ROLE_PSERVER && r->state == REPLICA_SUCCEEDED) {
             n.n_trainers_done += r->has_summary;
@@ -474,6 +490,9 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
                    : "MetricsUnavailable: all trainers, one without summary";
     case ATTEMPT_VOID:
     case ATTEMPT_FAILED:
+        if (is_due && n.n_preempted > 0) {
+            return "an attempt that was preempted has no row";
+        }
         return !is_due || !is_whole || n.n_failed > 0
                    ? NULL
                    : "Void and Failed: a member failed or vanished, or it should not run";

@@ -49,6 +49,8 @@ struct sim { /* plain data, but for `run`: a copy is another history */
     enum run_request request;
     int64_t ack_delay_ms;       /* of the store */
     bool is_whole_plan_applied; /* of the last sim_apply */
+    bool lacks_place;           /* the cluster is full, and a replica cannot start */
+    int64_t own_ms;             /* time in which the status did not say so */
 };
 
 /* A random definition: points, repeats, policies. */

@@ -83,6 +83,10 @@ static void check_shape(struct history *h, const struct plan *plan)
                                 a->status.phase == sim->status.phase;
         check(h, sim, plan, has_resumed || a->kind != ACTION_CREATE_REPLICA,
               "a suspended run creates nothing");
+        check(h, sim, plan,
+              a->kind != ACTION_PATCH_STATUS || resumes || cuts_short || !sim->lacks_place ||
+                  a->status.phase != RUN_RUNNING,
+              "a run without a place in the cluster is Queued");
         has_resumed |= resumes;
         has_status |= a->kind == ACTION_PATCH_STATUS && !resumes && !cuts_short;
         has_requeue |= a->kind == ACTION_REQUEUE_AFTER;
@@ -267,6 +271,8 @@ static void check_end(struct history *h)
     } else if (sim->request != REQUEST_CANCEL) {
         phase = RUN_FAILED; /* the deadline */
         check(h, sim, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
+        check(h, sim, NULL, sim->own_ms >= spec->run_policy.active_deadline_s * 1000,
+              "waits for a place are no part of the deadline");
     }
     check(h, sim, NULL, s->phase == phase, "the phase follows from the rows");
     const bool says_points = strcmp(s->reason, "SomePointsFailed") == 0;

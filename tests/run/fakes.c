@@ -390,7 +390,22 @@ static int fake_add_event(struct store *store, const char *uid, const struct eve
     int r = store_call(s, "add event", err);
     if (r == 0) {
         s->n_events++;
+        s->n_preempted += str_eq(row->reason, PREEMPTED_EVENT);
         (void)snprintf(s->last_note, sizeof(s->last_note), "%s", row->note);
+    }
+    return r;
+}
+
+static int fake_list_events(struct store *store, const char *uid, struct event_row **ret,
+                            size_t *ret_n, struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "list events", err);
+    *ret_n = r == 0 ? s->n_preempted : 0;
+    *ret = xnew_array(struct event_row, *ret_n + 1);
+    for (size_t i = 0; i < *ret_n; i++) {
+        (*ret)[i] = (struct event_row){.reason = xstrdup(PREEMPTED_EVENT), .note = xstrdup("")};
     }
     return r;
 }
@@ -399,7 +414,7 @@ static const struct store_ops store_ops = {
     /* what the driver may call, and nothing else */
     .put_status = fake_put_status,       .save_attempt = fake_save_attempt,
     .list_outcomes = fake_list_outcomes, .list_wanted = fake_list_wanted,
-    .add_event = fake_add_event,
+    .add_event = fake_add_event,         .list_events = fake_list_events,
 };
 
 void fake_store_init(struct fake_store *s, struct fake_faults *faults, struct fake_clock *clock)

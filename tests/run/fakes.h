@@ -64,7 +64,7 @@ struct fake_store {
     VEC(struct attempt_row) rows;
     struct run_status status;
     size_t log_bytes;
-    unsigned n_logs, n_status, n_events;
+    unsigned n_logs, n_status, n_events, n_preempted;
     char last_note[256];
 };
 void fake_store_init(struct fake_store *s, struct fake_faults *faults, struct fake_clock *clock);

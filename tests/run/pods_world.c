@@ -75,8 +75,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .secret_len = sizeof(secret),
         .counters = &w->counters,
         .now_ns = now_ns,
-        .node_wait_ms = w->node_wait_ms,
-        .image_wait_ms = w->image_wait_ms,
+        .wait = w->wait,
         .denied_wait_ms = w->denied_wait_ms,
     });
     w->launcher->on_change = on_change;

@@ -16,7 +16,8 @@ struct world {
     struct pods_counters counters;
     struct launcher *launcher;
     unsigned n_changes, n_records;
-    int64_t node_wait_ms, image_wait_ms, denied_wait_ms;
+    struct run_wait wait;
+    int64_t denied_wait_ms;
     bool has_policy;  /* of the next make_launcher */
     bool opens_gates; /* of each attempt, since open_gates */
 };

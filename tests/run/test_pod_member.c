@@ -159,6 +159,13 @@ static void see(struct pod_member *m, const char *status, int64_t now_ns)
 #define NO_NODE                                                                                    \
     "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","      \
     "\"reason\":\"Unschedulable\",\"message\":\"0/3 nodes\"}]}"
+#define NO_CONTAINER                                                                               \
+    "{\"phase\":\"Pending\",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":"     \
+    "{\"reason\":\"CreateContainerError\",\"message\":\"context deadline exceeded\"}}}]}"
+#define GATED                                                                                      \
+    "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","      \
+    "\"reason\":\"SchedulingGated\"}]}"
+#define DAY_MS (86400 * INT64_C(1000))
 #define NO_IMAGE                                                                                   \
     "{\"phase\":\"Pending\",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":"     \
     "{\"reason\":\"ImagePullBackOff\",\"message\":\"no such image\"}}}]}"
@@ -189,7 +196,7 @@ TEST(the_states_wait_as_long_as_they_say)
     assert_int_equal(pod_member_due(m, 52 * S), MEMBER_DO_DELETE);
     pod_member_sent(m, MEMBER_DO_DELETE, NULL);
     pod_member_answered(m, MEMBER_DELETED, 60 * S);
-    const struct member_limits limits = {1000, 1000, 1000};
+    const struct member_limits limits = {1000, 1000, 1000, 0};
     pod_member_time_out(m, &limits, 90 * S);
     assert_int_equal(m->life, MEMBER_DYING_DELETED);
     pod_member_time_out(m, &limits, 90 * S + 1);
@@ -256,17 +263,69 @@ TEST(waits_count_from_their_first_sight)
     static const struct {
         const char *status;
         struct member_limits limits;
-    } rows[] = {{NO_NODE, {30 * 1000, 0, 0}}, {NO_IMAGE, {0, 30 * 1000, 0}}};
+        int64_t limit_s;
+        enum failure_class failure;
+    } rows[] = {{NO_IMAGE, {0, 30 * 1000, 0, 0}, 30, FAILURE_PERMANENT},
+                {NO_CONTAINER, {0, 30 * 1000, 0, 0}, 30, FAILURE_PERMANENT},
+                /* where they wait for a place, what the gang holds counts */
+                {NO_NODE, {DAY_MS, 0, 0, POD_HALF_GANG_MS}, 1000000, FAILURE_NONE},
+                {NO_NODE, {DAY_MS, 0, 0, POD_HALF_GANG_MS + 1}, -1, FAILURE_NO_ROOM},
+                {GATED, {DAY_MS, 0, 0, POD_HALF_GANG_MS}, 1000000, FAILURE_NONE},
+                {GATED, {DAY_MS, 0, 0, POD_HALF_GANG_MS + 1}, -1, FAILURE_NO_ROOM}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
         see(m, rows[i].status, 100 * S);
         see(m, rows[i].status, 125 * S); /* the same again does not start it anew */
-        pod_member_time_out(m, &rows[i].limits, 130 * S);
+        if (rows[i].limit_s > 0) {
+            pod_member_time_out(m, &rows[i].limits, (100 + rows[i].limit_s) * S);
+        }
         assert_int_equal(m->state.state, REPLICA_PENDING);
-        pod_member_time_out(m, &rows[i].limits, 130 * S + 1);
-        assert_int_equal(m->state.state, REPLICA_FAILED);
-        assert_int_equal(m->state.failure, FAILURE_PERMANENT);
+        pod_member_time_out(m, &rows[i].limits, (100 + rows[i].limit_s) * S + 1);
+        assert_int_equal(m->state.failure, rows[i].failure);
         assert_non_null(m->state.message);
+    }
+}
+
+/* Whichever process looks, the limit of a run counts from the date of the pod: before that its
+ * attempt may have waited for the pods of others. */
+TEST(a_place_is_waited_for_since_the_pod_was_made)
+{
+    static const struct {
+        const char *status;
+        bool is_adopted;
+        int64_t limit_ms;
+        const char *message; /* NULL: it waits on */
+    } rows[] = {
+        {NO_NODE, true, DAY_MS,
+         "waited 86400 s (scheduling.waitSeconds): no node fits the pod: 0/3 nodes"},
+        {GATED, true, DAY_MS,
+         "waited 86400 s (scheduling.waitSeconds): queue 'q' has not admitted the pod"},
+        {NO_NODE, true, 1000000 * DAY_MS, NULL},
+        {NO_NODE, false, DAY_MS, NULL}, /* wanted long ago, created just now */
+        {NO_IMAGE, true, DAY_MS, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct member_limits limits = {rows[i].limit_ms, DAY_MS, DAY_MS, 0};
+        json_t *p = pod(rows[i].status);
+        json_object_set_new(
+            p, "metadata",
+            json_pack("{s:s, s:{s:s}}", "creationTimestamp",
+                      rows[i].is_adopted ? "2026-01-01T00:00:00Z" : "2199-01-01T00:00:00Z",
+                      "labels", "kueue.x-k8s.io/queue-name", "q"));
+        _cleanup_(freep) struct pod_facts *facts = facts_of(p);
+        _cleanup_(pod_member_freep) struct pod_member *m =
+            rows[i].is_adopted ? pod_member_adopt(NULL, "r", &trainer, "u1", facts, 0)
+                               : pod_member_new(NULL, "r", &trainer);
+        m->made_unix_ms = rows[i].is_adopted ? m->made_unix_ms : 1;
+        pod_member_seen(m, "u1", facts, 0);
+        pod_member_time_out(m, &limits, 1);
+        assert_int_equal(m->state.failure,
+                         rows[i].message == NULL ? FAILURE_NONE : FAILURE_WAIT_OVER);
+        if (rows[i].message != NULL) {
+            assert_string_equal(m->state.message, rows[i].message);
+            pod_member_remove(m, true, 2); /* and its pod must not start later */
+            assert_int_equal(m->life, MEMBER_DYING_DUE);
+        }
     }
 }
 
@@ -294,7 +353,7 @@ TEST(one_that_runs_takes_few_bytes)
 TEST(another_wait_counts_anew)
 {
     _cleanup_(pod_member_freep) struct pod_member *m = pod_member_new(NULL, "r", &trainer);
-    const struct member_limits limits = {30 * 1000, 30 * 1000, 30 * 1000};
+    const struct member_limits limits = {DAY_MS, 30 * 1000, 30 * 1000, 0};
     see(m, NO_NODE, 100 * S);
     see(m, NO_IMAGE, 120 * S);
     pod_member_time_out(m, &limits, 140 * S);

@@ -340,19 +340,26 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     "{\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"Node didn't have enough "         \
     "resource\"}"
 
-/* The kubelet sees less room than the scheduler, often right after other pods ended. */
-TEST(pauses_between_gangs_without_room_become_longer)
+#define PREEMPTED                                                                                  \
+    "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"TerminationTarget\",\"status\":\"True\","  \
+    "\"reason\":\"WorkloadEvictedDueToPreempted\",\"message\":\"m\"}]}"
+
+/* The kubelet sees less room than the scheduler, often right after other pods ended: gangs that
+ * find none wait together no longer than their run wants. A gang that was preempted had a place. */
+static void check_pauses(const char *status, enum failure_class failure, const char *reason,
+                         const char *text, enum failure_class last)
 {
     static const int64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
     _cleanup_(world_close) struct world w;
     world_open_gang(&w);
+    pods_limit_wait(w.launcher, 600 * 1000);
     for (uint32_t attempt = 0; attempt < 7; attempt++) {
         _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 3);
-        notify(&w, KUBE_CHANGE_UPDATED, pods[2], OUT_OF_CPU);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[2], status);
         struct replica_id id = ids[2];
         id.attempt.number = attempt;
-        assert_int_equal(seen(&w, &id)->failure, FAILURE_NO_ROOM);
+        assert_int_equal(seen(&w, &id)->failure, attempt < 6 ? failure : last);
         for (size_t i = 0; i < 3; i++) {
             id = ids[i];
             id.attempt.number = attempt;
@@ -368,12 +375,20 @@ TEST(pauses_between_gangs_without_room_become_longer)
         pass_ms(&w, 5000);
         pass_ms(&w, (pauses_s[attempt] - 5) * 1000 - 100);
         assert_int_equal(fake_kube_n_open(), 0);
-        assert_string_equal(wait_of(&w).reason, "NoRoom");
-        assert_string_equal(wait_of(&w).text,
-                            "rejected by the node: OutOfcpu: Node didn't have enough resource");
+        assert_string_equal(wait_of(&w).reason, reason);
+        assert_string_equal(wait_of(&w).text, text);
         pass_ms(&w, 200);
         assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
     }
+}
+
+TEST(pauses_between_gangs_without_room_become_longer)
+{
+    check_pauses(OUT_OF_CPU, FAILURE_NO_ROOM, "NoRoom",
+                 "rejected by the node: OutOfcpu: Node didn't have enough resource",
+                 FAILURE_WAIT_OVER);
+    check_pauses(PREEMPTED, FAILURE_PREEMPTED, "Preempted",
+                 "preempted by queue '' (WorkloadEvictedDueToPreempted): m", FAILURE_PREEMPTED);
 }
 
 /* The run's Secret comes before its pods. */
@@ -566,4 +581,54 @@ TEST(a_pod_that_is_set_up_late)
     assert_null(seen(&w, &ids[1])->message);
     pass_ms(&w, 600000);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
+}
+
+#define UNSCHEDULABLE(message)                                                                     \
+    "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","      \
+    "\"reason\":\"Unschedulable\",\"message\":\"" message "\"}]}"
+#define GATED                                                                                      \
+    "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","      \
+    "\"reason\":\"SchedulingGated\",\"message\":\"m\"}]}"
+
+/* A full cluster is a queue: as long as nothing of the gang has a place, nothing fails. */
+TEST(a_place_is_waited_for)
+{
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    world_open_pods(&w, pods);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], UNSCHEDULABLE("0/2 nodes"));
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], GATED);
+    pass_ms(&w, 4900);
+    assert_string_equal(wait_of(&w).reason, ""); /* that is usual */
+    pass_ms(&w, 200);
+    assert_string_equal(wait_of(&w).reason, "Queued");
+    assert_string_equal(wait_of(&w).text, "trainer/0: a scheduling gate holds the pod: m");
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], UNSCHEDULABLE("0/2 nodes"));
+    pass_ms(&w, 100);
+    pass_ms(&w, 5000);
+    assert_string_equal(wait_of(&w).reason, "WaitsForNodes");
+    const unsigned n_changes = w.n_changes;
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], UNSCHEDULABLE("0/3 nodes"));
+    assert_int_equal(w.n_changes, n_changes + 1); /* the scheduler's words have changed */
+    assert_string_equal(wait_of(&w).text, "pserver/0 and others: no node fits the pod: 0/3 nodes");
+    pass_ms(&w, 10 * 24 * 3600 * 1000);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    w.launcher->ops->free(w.launcher); /* kill -9: the next process knows what the status says */
+    w.wait = (struct run_wait){.reason = "WaitsForNodes", .text = "old"};
+    (void)kube_cache_put(&w.cache, pods[0]);
+    (void)kube_cache_put(&w.cache, pods[1]);
+    make_launcher(&w, POD_BY_DNS);
+    assert_string_equal(wait_of(&w).text, "old");
+    turn(&w);
+    assert_string_equal(wait_of(&w).reason, "WaitsForNodes");
+    assert_string_equal(wait_of(&w).text, "pserver/0 and others: no node fits the pod: 0/3 nodes");
+    /* Half a gang keeps nodes from others, which may keep theirs from it. */
+    json_object_set_new(json_object_get(pods[2], "metadata"), "creationTimestamp",
+                        json_string("2026-01-01T00:00:00Z"));
+    notify(&w, KUBE_CHANGE_ADDED, pods[2],
+           "{\"phase\":\"Running\"," CONTAINER(
+               "{\"running\":{\"startedAt\":\"2026-01-01T00:00:00Z\"}}") "}");
+    assert_int_equal(seen(&w, &ids[0])->failure, FAILURE_NO_ROOM);
+    pass_ms(&w, 6000);
+    assert_string_equal(wait_of(&w).reason, "NoRoom");
 }

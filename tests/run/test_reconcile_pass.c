@@ -180,7 +180,7 @@ TEST(a_busy_store_is_asked_again)
 {
     struct fake_faults none = {0}; /* of the launcher */
     bool is_through = false;
-    for (unsigned n = 2; !is_through; n++) { /* the first call reads the rows */
+    for (unsigned n = 3; !is_through; n++) { /* the first calls read the events and the rows */
         struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         w.launcher.faults = &none;
@@ -202,7 +202,7 @@ TEST(a_full_disk_is_waited_for)
 {
     struct fake_faults none = {0}; /* of the launcher */
     bool is_through = false;
-    for (unsigned n = 2; !is_through; n++) {
+    for (unsigned n = 3; !is_through; n++) {
         for (int waits = 0; waits < 2; waits++) {
             _cleanup_(world_close) struct world w;
             world_open(&w, &(struct test_def_params)ONE_POINT);
@@ -526,8 +526,8 @@ TEST(the_status_waits_for_creations)
     assert_true(w.store.status.has_current);
 }
 
-/* An attempt that is given up for want of room is named although it was never complete, so that the
- * next process knows what the rest of it is; until the next attempt is. */
+/* An attempt that is given up without a row is named although it was never complete, so that the
+ * next process knows what the rest of it is; until the next attempt is. It is counted. */
 TEST(what_is_given_up_is_named)
 {
     _cleanup_(world_close) struct world w;
@@ -537,7 +537,7 @@ TEST(what_is_given_up_is_named)
     assert_int_equal(settle(&w), PASS_WAIT);
     struct observed_replica *trainer = &fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen;
     trainer->state = REPLICA_FAILED;
-    trainer->failure = FAILURE_NO_ROOM;
+    trainer->failure = FAILURE_PREEMPTED;
     trainer->ended_unix_ms = w.clock.now_ms;
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen.id.attempt.number, 1);
@@ -547,6 +547,15 @@ TEST(what_is_given_up_is_named)
     assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.store.status.current.number, 1);
     assert_false(w.store.status.is_cut_short);
+    for (unsigned n_processes = 0; n_processes < 2; n_processes++) {
+        assert_int_equal(w.pass.history.counts.preempted, 1);
+        reconcile_pass_done(&w.pass);
+        assert_int_equal(world_turn_init(&w), 0);
+    }
+    do {
+        fake_launcher_succeed(&w.launcher, w.clock.now_ms);
+    } while (settle(&w) != PASS_FINISHED);
+    assert_non_null(strstr(w.store.status.message, " 0 failed, 1 preempted"));
 }
 
 /* Nobody looks after a run that has ended, or is suspended: killed before its removals have

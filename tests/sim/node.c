@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "core/record.h"
 #include "base/rfc3339.h"
-#include "store/store.h"
 
 #define N_STEPS 3
 static VEC(struct sim_pod *) pods; /* also those whose containers outlive them */
@@ -177,18 +176,14 @@ static void report(struct sim_pod *p)
     if (p->is_scheduled) {
         json_object_set_new(status, "containerStatuses", container_statuses(p));
     }
+    json_t *conditions = place_conditions(p);
     if (p->is_scheduled && !p->container.has_started &&
         (has_bad_volumes() || sim_has_meddler(sim.seed))) {
-        json_object_set_new(status, "conditions",
-                            json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "PodScheduled", "status",
-                                      "True", "type", "PodReadyToStartContainers", "status",
-                                      "False"));
+        json_array_append_new(
+            conditions,
+            json_pack("{s:s, s:s}", "type", "PodReadyToStartContainers", "status", "False"));
     }
-    if (p->is_collected) {
-        json_object_set_new(status, "conditions",
-                            json_pack("[{s:s, s:s, s:s}]", "type", "DisruptionTarget", "status",
-                                      "True", "reason", "DeletionByPodGC"));
-    }
+    json_object_set_new(status, "conditions", conditions);
     if (p->container.has_started) {
         _cleanup_(freep) char *ip = ip_of(p);
         json_object_set_new(status, "podIP", json_string(ip));
@@ -473,6 +468,10 @@ static void schedule(void *ctx)
     if (p->object == NULL || p->rejection != NULL) {
         return;
     }
+    if (place_must_wait(p, schedule)) {
+        tell_later(p);
+        return;
+    }
     p->is_scheduled = true;
     p->scheduled_ns = sim.now_ns;
     json_object_set_new(json_object_get(p->object->json, "spec"), "nodeName",
@@ -635,6 +634,17 @@ void node_evict(struct sim_pod *p)
     report(p);
 }
 
+void node_preempt(struct sim_pod *p, bool by_queue)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        if ((*it)->object != NULL && (*it == p || (by_queue && is_of_gang(*it, p)))) {
+            (*it)->preempted_by = by_queue ? PREEMPTED_BY_QUEUE : PREEMPTED_BY_SCHEDULER;
+            report(*it);
+            server_delete((*it)->object, CASCADE_BACKGROUND);
+        }
+    }
+}
+
 /* There are two nodes: a pod is on one of them by its index. */
 void node_delete(const struct sim_pod *p)
 {
@@ -661,39 +671,5 @@ void node_excuse_all(const char *why)
         if ((*it)->object != NULL) {
             promise_excuse((*it)->run_uid, &(*it)->id.attempt, why);
         }
-    }
-}
-
-/* ---- what a row must say ---- */
-
-#define DATES_MS 1001   /* the dates of both are whole seconds */
-#define LINGER_MS 13000 /* servers have 10 s for their end, and it may be seen late */
-#define SEEN_LATE_NS (30 * SIM_S)
-#define BLIND_NS (60 * SIM_S) /* watches after a backup was restored */
-
-/* A row has the time from the start of the last container to the end of all, whoever was away. */
-void node_check_times(const char *run_uid, const struct attempt_row *row)
-{
-    int64_t start_ns = 0, end_ns = 0;
-    for (size_t i = 0; i < pods.len; i++) {
-        const struct sim_pod *p = pods.items[i];
-        const struct sim_container *c = &p->container;
-        if (str_eq(p->run_uid, run_uid) && attempt_id_eq(&p->id.attempt, &row->id)) {
-            start_ns = c->started_ns > start_ns ? c->started_ns : start_ns;
-            end_ns = c->ended_ns > end_ns ? c->ended_ns : end_ns;
-            if (!c->has_ended) {
-                return; /* it ends when benchd ends it */
-            }
-        }
-    }
-    const int64_t off_ms = row->ended_unix_ms - row->started_unix_ms - (end_ns - start_ns) / SIM_MS;
-    if (row->outcome == ATTEMPT_SUCCEEDED && process_wall_off_ns() == 0 &&
-        !fault_was_on(FAULT_SLOW_WATCHES, SEEN_LATE_NS) && !fault_was_on(FAULT_RESTORE, BLIND_NS) &&
-        !fault_was_on(FAULT_NODE_LOST, SEEN_LATE_NS) && /* a server's end is not heard of */
-        (off_ms < -DATES_MS || off_ms > DATES_MS + LINGER_MS)) {
-        sim_broken("p%ut%ua%u took %lld ms, says its row, and its containers %lld ms",
-                   row->id.point, row->id.trial, row->id.number,
-                   (long long)(row->ended_unix_ms - row->started_unix_ms),
-                   (long long)((end_ns - start_ns) / SIM_MS));
     }
 }

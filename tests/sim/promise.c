@@ -181,7 +181,7 @@ bool promise_has_row(const struct sim_pod *p)
 
 static bool lacks_room(const struct sim_pod *p)
 {
-    bool is_rejected = false;
+    bool is_rejected = place_was_missing(p->run_uid, &p->id.attempt, 0);
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *other = node_get(i);
         is_rejected =
@@ -292,7 +292,7 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
     /* Its own deletions, of which a process that starts then cannot know whose they are. */
     const bool is_cut =
         run != NULL && ((run->wishes & (WISH_CANCEL | WISH_SUSPEND)) != 0 || soon_may_be_late(run));
-    if (is_cut && row->outcome == ATTEMPT_VOID) {
+    if ((is_cut && row->outcome == ATTEMPT_VOID) || (run != NULL && rows_explains(run, row))) {
         return;
     }
     if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL || run->is_hostile ||
@@ -340,7 +340,7 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
         check_log(run_uid, row, &logs[i]);
     }
     check_cause(run_uid, row);
-    node_check_times(run_uid, row);
+    rows_check_times(run_uid, row);
     check_only_one(run_uid, row);
     const uint32_t sizes[ROLE_COUNT] = {1, row->id.point + 1, 0, 0}; /* user.c, definition() */
     *vec_push(&promise.figures) =

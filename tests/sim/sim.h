@@ -10,6 +10,8 @@
  *   list.c         its lists
  *   sim_watch.c    its watches
  *   node.c         scheduler, kubelets and containers: pods run, print records and end
+ *   place.c        what keeps a pod from a node, or takes it away
+ *   rows.c         what a row of an attempt must say
  *   logs.c         what containers print, how it is read, and what a stored log must be
  *   sim_process.c  benchd's processes: start, crash, freeze, end, start again
  *   threads.c      benchd's threads beside its loop, as coroutines       (linked with --wrap)
@@ -236,6 +238,9 @@ struct sim_pod {
     bool is_scheduled, is_deleting, is_phase_told;
     bool is_node_gone, is_collected; /* the last: by the garbage collector of pods */
     int64_t scheduled_ns;            /* if it is */
+    const char *unplaced;            /* why it is not; static, NULL: nothing keeps it */
+    int64_t unplaced_ns;             /* since when; 0: it never waited */
+    enum { PREEMPTED_BY_NOBODY, PREEMPTED_BY_SCHEDULER, PREEMPTED_BY_QUEUE } preempted_by;
     const char
         *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;
@@ -252,14 +257,13 @@ void node_report_all(void); /* the kubelets say how their pods are */
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
+/* The scheduler takes its place, or a queue that of its gang: a condition, then a deletion. */
+void node_preempt(struct sim_pod *p, bool by_queue);
 /* The machine of this pod is gone, and its Node is deleted: the garbage collector of pods ends
  * those that were there. */
 void node_delete(const struct sim_pod *p);
 /* It was not made by benchd: it is of no run, runs for a while and ends. */
 bool node_is_disowned(const struct sim_pod *p);
-/* The times of a row are those of its containers. */
-struct attempt_row;
-void node_check_times(const char *run_uid, const struct attempt_row *row);
 /* Something goes wrong with all pods that are there. */
 void node_excuse_all(const char *why);
 bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
@@ -398,6 +402,12 @@ static inline bool sim_has_bad_disk(uint64_t seed)
     return seed > 40 && seed % 16 == 7;
 }
 /* Pods may take as long for their end as a template may ask for. */
+/* Its runs wait for a place for SIM_WAIT_S, and nodes are full. */
+static inline bool sim_is_impatient(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 8;
+}
+#define SIM_WAIT_S 40
 static inline bool sim_has_long_grace(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 11;
@@ -484,6 +494,9 @@ void hostile_check_pod(const struct sim_pod *p);
     X(DELETE_POD, "delete-pod")                                                                    \
     X(FORCE_DELETE_POD, "force-delete-pod")                                                        \
     X(EVICT_POD, "evict-pod")                                                                      \
+    X(PREEMPT, "preempt")       /* n: by the scheduler, by a queue */                              \
+    X(GATE, "gate")             /* pods are created with a gate, which opens after length */       \
+    X(FULL, "full")             /* no node has room for length; n=2: but for servers */            \
     X(STEP_CLOCK, "step-clock") /* the wall clock jumps */                                         \
     X(RIVAL, "rival")           /* another benchd wants the Lease, and keeps it for length */      \
     X(DISK_FULL, "disk-full")                                                                      \
@@ -561,6 +574,22 @@ void promise_excuse(const char *run_uid, const struct attempt_id *id, const char
 bool promise_is_settled(const char **ret_why);
 /* What must hold then. */
 void promise_at_end(void);
+
+/* --- place.c --- */
+
+/* True: the pod has no place yet, and is scheduled later. */
+bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx));
+json_t *place_conditions(const struct sim_pod *p); /* owned */
+/* Some pod of the attempt first had no place so long ago. */
+bool place_was_missing(const char *run_uid, const struct attempt_id *id, int64_t least_ns);
+
+/* --- rows.c --- */
+
+struct attempt_row;
+/* The times of a row are those of its containers. */
+void rows_check_times(const char *run_uid, const struct attempt_row *row);
+/* The row is that of a wait for a place which was too long. */
+bool rows_explains(const struct sim_run *run, const struct attempt_row *row);
 
 /* --- soon.c --- */
 

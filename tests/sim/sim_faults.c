@@ -55,6 +55,9 @@ static const struct {
     [FAULT_DELETE_POD] = {0, 1},
     [FAULT_FORCE_DELETE_POD] = {0, 1},
     [FAULT_EVICT_POD] = {0, 1},
+    [FAULT_PREEMPT] = {0, 2},
+    [FAULT_GATE] = {90, 1, 400},
+    [FAULT_FULL] = {90, 2, 400},
     [FAULT_STEP_CLOCK] = {0, 2 * CLOCK_STEP_MAX_S},
     [FAULT_RIVAL] = {120, 2},
     [FAULT_DISK_FULL] = {20, 1, 600},
@@ -85,6 +88,8 @@ static const struct {
     {{FAULT_RESTORE, FAULT_RESTART}, 2, false},
     {{FAULT_LOSE_ANSWERS, FAULT_CANCEL}, 2, false},
     {{FAULT_DROP_KINDS, FAULT_CRASH}, 2, false},
+    {{FAULT_FULL, FAULT_CRASH}, 2, false},
+    {{FAULT_GATE, FAULT_PREEMPT}, 2, true},
 };
 
 static struct fault_plan plan;
@@ -146,6 +151,8 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
     } else if (sim_has_bad_disk(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_SOON_S);
         ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_S);
+    } else if (sim_is_impatient(seed)) {
+        ret->list[ret->n++] = any_fault(&state, FAULT_FULL, LAST_SOON_S);
     } else if (sim_loses_nodes(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
@@ -282,6 +289,9 @@ static void happen_to_pod(const struct fault *f)
             node_evict(p);
         }
         break;
+    case FAULT_PREEMPT:
+        node_preempt(p, f->n == 2);
+        break;
     case FAULT_DELETE_POD:
         server_delete(p->object, CASCADE_BACKGROUND);
         break;
@@ -368,6 +378,7 @@ static void happen(void *ctx)
     case FAULT_DELETE_POD:
     case FAULT_FORCE_DELETE_POD:
     case FAULT_EVICT_POD:
+    case FAULT_PREEMPT:
         happen_to_pod(f);
         break;
     case FAULT_CANCEL:

@@ -161,24 +161,39 @@ static void check_told(enum fault_kind kind, const char *words)
 
 #define SETUP_TOLD_NS (45 * SIM_S) /* 30 s, and until the API has it */
 
-/* Why a run stands still that has a pod which its node does not set up. */
+/* Why a run stands still that has a pod without a place, or one which its node does not set up. */
 static void check_set_up(void)
 {
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *p = node_get(i);
         const struct sim_run *r = user_find(p->run_uid);
-        if (p->object == NULL || !p->is_scheduled || p->container.has_started || p->is_deleting ||
-            p->rejection != NULL || sim.now_ns - p->scheduled_ns < SETUP_TOLD_NS || r == NULL ||
+        const bool is_gated = p->unplaced != NULL && str_eq(p->unplaced, "SchedulingGated");
+        const char *reason = is_gated              ? "Queued"
+                             : p->unplaced != NULL ? "WaitsForNodes"
+                                                   : "PodNotSetUp";
+        const enum fault_kind but = is_gated              ? FAULT_GATE
+                                    : p->unplaced != NULL ? FAULT_FULL
+                                                          : FAULT_KIND_COUNT;
+        const int64_t since_ns = p->unplaced != NULL ? p->unplaced_ns : p->scheduled_ns;
+        if (p->object == NULL || since_ns == 0 || p->container.has_started || p->is_deleting ||
+            p->rejection != NULL || sim.now_ns - since_ns < SETUP_TOLD_NS || r == NULL ||
             r->wishes != 0 || r->is_hostile || user_object_of(r) == NULL ||
-            process_began_ns(process_current()) > p->scheduled_ns || promise_has_row(p) ||
-            last_trouble_ns(FAULT_KIND_COUNT, true) > p->scheduled_ns) {
+            process_began_ns(process_current()) > since_ns || promise_has_row(p) ||
+            last_trouble_ns(but, true) > since_ns) {
             continue;
         }
         _cleanup_(freep) char *status =
             json_dumps(json_object_get(user_object_of(r)->json, "status"), JSON_ENCODE_ANY);
-        if (status == NULL || strstr(status, "PodNotSetUp") == NULL) {
-            sim_broken("%s is not set up for %d s, and its run's status does not say so", p->name,
-                       seconds_since(p->scheduled_ns));
+        if (p->unplaced != NULL && sim_is_impatient(sim.seed) && !sim.has_stepped &&
+            sim.now_ns - since_ns > SIM_WAIT_S * SIM_S + SETUP_TOLD_NS) {
+            sim_broken("%s still waits for its place after %d s", p->name, seconds_since(since_ns));
+        }
+        const bool is_queued = str_eq(user_phase_in_object(r), "Queued");
+        const bool is_told =
+            status != NULL && strstr(status, reason) != NULL && is_queued == (p->unplaced != NULL);
+        if (!is_told && (status == NULL || strstr(status, "PodNotSetUp") == NULL)) {
+            sim_broken("%s has no container for %d s, and its run's status does not say %s",
+                       p->name, seconds_since(since_ns), reason);
         }
     }
 }
@@ -242,6 +257,17 @@ static bool has_live_pods(const struct sim_run *r, bool of_others)
     return false;
 }
 
+static bool has_unplaced_pods(const struct sim_run *r)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (p->object != NULL && p->unplaced != NULL && str_eq(p->run_uid, r->uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Its pods are there, or nobody else keeps them from being there. */
 static bool is_to_blame(const struct sim_run *r)
 {
@@ -252,6 +278,9 @@ static bool is_to_blame(const struct sim_run *r)
     const bool is_full = fault_is_on(FAULT_QUOTA, &quota) && quota->n == 1; /* for any pod */
     const bool is_refused = is_full || fault_is_on(FAULT_WEBHOOK, NULL);
     const bool is_known = sim.now_ns - soon.down_ns > LOOK_EVERY_NS;
+    if (is_known && has_unplaced_pods(r) && !fault_was_on(FAULT_SLOW_WATCHES, SOON_NS)) {
+        return false;
+    }
     return has_live_pods(r, false) || !(has_live_pods(r, true) || (is_refused && is_known));
 }
 

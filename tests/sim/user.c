@@ -101,6 +101,9 @@ static void create(void *ctx)
                                                        "metadata", "name", name, "spec", spec));
         asked = json_pack("{s:{s:s}}", "benchmarkRef", "name", name);
     }
+    if (sim_is_impatient(sim.seed)) {
+        json_object_set_new(asked, "scheduling", json_pack("{s:i}", "waitSeconds", SIM_WAIT_S));
+    }
     const struct sim_object *o = server_create(
         KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                              "BenchmarkRun", "metadata", "name", r->name, "spec", asked));

@@ -13,7 +13,7 @@ void no_room_backoff_lacks(struct no_room_backoff *room, const struct attempt_id
     for (unsigned i = 0; i < room->n_times && wait_ns < NO_ROOM_BACKOFF_MAX_NS; i++) {
         wait_ns *= 2;
     }
-    room->n_times++;
+    room->since_ns = room->n_times++ == 0 ? now_ns : room->since_ns;
     room->attempt = *attempt;
     room->until_ns = now_ns + (wait_ns < NO_ROOM_BACKOFF_MAX_NS ? wait_ns : NO_ROOM_BACKOFF_MAX_NS);
     text_put(room->wait.reason, sizeof(room->wait.reason), "%s", reason);

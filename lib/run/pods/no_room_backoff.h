@@ -1,5 +1,6 @@
-/* Attempts that found no room on their nodes or in the quota: the next one waits, longer each time,
- * so that pods are not made and deleted again and again. Pure: the time is passed in. */
+/* Attempts that found no room on their nodes or in the quota, or lost it: the next one waits,
+ * longer each time, so that pods are not made and deleted again and again. Pure: the time is
+ * passed in. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 struct no_room_backoff {
     unsigned n_times;          /* attempts in a row that found none */
     struct attempt_id attempt; /* the last of them, if n_times > 0 */
+    int64_t since_ns;          /* when the first of them did */
     int64_t until_ns;          /* no pod is created before */
     struct run_wait wait;      /* what the status says */
 };

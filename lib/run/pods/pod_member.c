@@ -353,6 +353,7 @@ static void note_remains(struct pod_member *m, const struct pod_facts *pod, int6
 static void read_pod(struct pod_member *m, const struct pod_facts *pod, int64_t now_ns)
 {
     note_remains(m, pod, now_ns);
+    m->created_unix_ms = pod->created_unix_ms;
     if (pod_member_has_ended(m) || member_life_is_dying(m->life)) {
         return; /* an end is final, whatever becomes of the pod */
     }
@@ -473,28 +474,55 @@ void pod_member_vanished(struct pod_member *m, int64_t now_ns)
 
 void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns)
 {
-    const bool is_left = leave_pod && pod_member_has_ended(m);
+    /* One that waited too long for a node may still get one. */
+    const bool is_left =
+        leave_pod && pod_member_has_ended(m) && m->state.failure != FAILURE_WAIT_OVER;
     apply(m, is_left ? MEMBER_FORGET : MEMBER_REMOVE, now_ns);
 }
 
 /* ---- time ---- */
 
+/* Since its pod is there: before that its attempt may have waited for the pods of others. */
+static int64_t waited_ms(const struct pod_member *m)
+{
+    const int64_t now_ms = clock_steady_unix_ms();
+    return now_ms - between(m->created_unix_ms, m->made_unix_ms, now_ms);
+}
+
+static bool is_there(const struct pod_member *m)
+{
+    return m->life == MEMBER_SHOWN || m->life == MEMBER_THERE;
+}
+
+static bool is_in_queue(const struct pod_member *m)
+{
+    return is_there(m) && (m->state.wait == POD_WAIT_NODE || m->state.wait == POD_WAIT_GATE);
+}
+
+void pod_member_wait_over(struct pod_member *m, int64_t wait_ms)
+{
+    _cleanup_(freep) char *message =
+        xasprintf("waited %lld s (scheduling.waitSeconds): %s", (long long)(wait_ms / 1000),
+                  pod_state_message(&m->state));
+    end(m, REPLICA_FAILED, FAILURE_WAIT_OVER, message);
+}
+
 static bool is_wait_over(const struct pod_member *m, const struct member_limits *limits,
                          int64_t now_ns)
 {
-    if (m->life != MEMBER_SHOWN && m->life != MEMBER_THERE) {
+    if (!is_there(m)) {
         return false;
     }
     switch (m->state.wait) {
     case POD_WAIT_NODE:
-        return now_ns - m->waiting_since_ns > limits->node_wait_ms * 1000000;
+    case POD_WAIT_GATE:
+        return limits->ran_ms > POD_HALF_GANG_MS;
     case POD_WAIT_IMAGE:
     case POD_WAIT_CONTAINER:
         return now_ns - m->waiting_since_ns > limits->image_wait_ms * 1000000;
     case POD_WAIT_SETUP:
         return now_ns - m->waiting_since_ns > limits->setup_wait_ms * 1000000;
     case POD_WAIT_NONE:
-    case POD_WAIT_GATE: /* a queue's business, without a limit */
         break;
     }
     return false;
@@ -504,6 +532,8 @@ void pod_member_time_out(struct pod_member *m, const struct member_limits *limit
 {
     if (m->life == MEMBER_DYING_DELETED && now_ns > m->due_ns) {
         apply(m, MEMBER_TIMED_OUT, now_ns);
+    } else if (is_in_queue(m) && waited_ms(m) > limits->wait_ms) {
+        pod_member_wait_over(m, limits->wait_ms);
     } else if (is_wait_over(m, limits, now_ns)) {
         const bool is_setup = m->state.wait == POD_WAIT_SETUP;
         const char *why = pod_state_message(&m->state);
@@ -512,6 +542,10 @@ void pod_member_time_out(struct pod_member *m, const struct member_limits *limit
                                                          m->state.node == NULL ? "" : m->state.node,
                                                          *why == '\0' ? POD_SETUP_WORDS : why)
                                              : xstrdup(why);
-        end(m, REPLICA_FAILED, is_setup ? FAILURE_INFRASTRUCTURE : FAILURE_PERMANENT, message);
+        end(m, REPLICA_FAILED,
+            is_setup         ? FAILURE_INFRASTRUCTURE
+            : is_in_queue(m) ? FAILURE_NO_ROOM
+                             : FAILURE_PERMANENT,
+            message);
     }
 }

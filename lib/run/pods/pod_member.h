@@ -171,6 +171,7 @@ struct pod_member {
     /* When this process learned that its pod is wanted, or made by another process; that it runs,
      * and that it ended; 0: not yet. Its own clock. */
     int64_t made_unix_ms, running_unix_ms, ended_unix_ms;
+    int64_t created_unix_ms; /* its pod, by the API server's clock; 0: not seen yet */
     enum pod_remains remains;
     char *environment_json; /* of the start record; owned, NULL: none */
     char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
@@ -228,6 +229,8 @@ void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t no
 /* Like pod_member_refused, but what it lacks is room: others may end, and the
  * attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
+/* It has waited for room for longer than its run wants. */
+void pod_member_wait_over(struct pod_member *m, int64_t wait_ms);
 
 void pod_member_seen(struct pod_member *m, const char *uid, const struct pod_facts *pod,
                      int64_t now_ns);
@@ -236,9 +239,14 @@ void pod_member_vanished(struct pod_member *m, int64_t now_ns);
 /* With `leave_pod`, a member that has ended is dropped and its pod stays. */
 void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns);
 
-/* How long a pod may wait for a node, for its image, and to be set up. */
+/* How long a pod may wait: since it was made for a queue and a node; for its image, and to be set
+ * up. */
 struct member_limits {
-    int64_t node_wait_ms, image_wait_ms, setup_wait_ms;
+    int64_t wait_ms, image_wait_ms, setup_wait_ms;
+    int64_t ran_ms; /* how long some pod of the gang has run */
 };
+/* Then half a gang gives its nodes back: another gang may wait for them, as it does for those of
+ * the other. Sooner than programs give up peers that do not come: benchworker after 300 s. */
+#define POD_HALF_GANG_MS (240 * INT64_C(1000))
 /* Ends a wait that has lasted too long: one of these, or for a deleted pod to go. */
 void pod_member_time_out(struct pod_member *m, const struct member_limits *limits, int64_t now_ns);

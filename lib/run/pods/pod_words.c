@@ -41,22 +41,54 @@ static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
     return refused != NULL;
 }
 
-/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
-static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
+/* The first of the members that are as `is_meant` says, in its own words; none: nothing. */
+static void say_of(const struct pods *l, bool (*is_meant)(const struct pod_state *),
+                   const char *reason, struct run_wait *ret)
 {
     const struct pod_member *first = NULL;
     size_t n = 0;
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->state.is_node_lost) {
+        if (m->life < MEMBER_DYING_POSTING && is_meant(&m->state)) {
             first = n++ == 0 ? m : first;
         }
     }
     if (first != NULL) {
-        text_put(ret->reason, sizeof(ret->reason), "NodeNotReady");
+        text_put(ret->reason, sizeof(ret->reason), "%s", reason);
         text_put(ret->text, sizeof(ret->text), "%s/%u%s: %s", role_to_string(first->id.role),
                  first->id.index, n > 1 ? " and others" : "", pod_state_message(&first->state));
     }
+}
+
+static bool is_node_lost(const struct pod_state *state)
+{
+    return state->is_node_lost;
+}
+
+/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
+static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
+{
+    say_of(l, is_node_lost, "NodeNotReady", ret);
+}
+
+static bool waits_for_gate(const struct pod_state *state)
+{
+    return state->wait == POD_WAIT_GATE;
+}
+
+static void say_which_gate_is_shut(const struct pods *l, struct run_wait *ret)
+{
+    say_of(l, waits_for_gate, "Queued", ret);
+}
+
+static bool waits_for_node(const struct pod_state *state)
+{
+    return state->wait == POD_WAIT_NODE;
+}
+
+static void say_which_pod_fits_no_node(const struct pods *l, struct run_wait *ret)
+{
+    say_of(l, waits_for_node, "WaitsForNodes", ret);
 }
 
 /* The last attempt lacked room, and this one has not found any yet. Said without a
@@ -93,8 +125,9 @@ void pod_words_wait(const struct pods *l, struct run_wait *ret)
         return;
     }
     static void (*const say[])(const struct pods *, struct run_wait *) = {
-        say_what_is_refused,      say_which_pod_is_not_set_up, say_that_room_was_missing,
-        say_what_is_not_answered, say_which_node_is_lost,      say_which_address_is_missing};
+        say_what_is_refused,        say_which_pod_is_not_set_up, say_which_gate_is_shut,
+        say_which_pod_fits_no_node, say_that_room_was_missing,   say_what_is_not_answered,
+        say_which_node_is_lost,     say_which_address_is_missing};
     for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
         say[i](l, ret);
     }

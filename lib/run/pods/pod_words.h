@@ -6,6 +6,6 @@
 struct pods;
 
 /* A deletion that fails; else what *ret has already; else a creation that is refused, a pod that is
- * not set up, room that the last attempt lacked, a creation without an answer, a node or the
- * addresses. */
+ * not set up or has no place yet, room that the last attempt lacked or lost, a creation without an
+ * answer, a node or the addresses. */
 void pod_words_wait(const struct pods *l, struct run_wait *ret);

@@ -16,12 +16,12 @@
 #include "run/pods/pods_internal.h"
 
 #define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
-#define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
 #define DEFAULT_SETUP_WAIT_MS (INT64_C(300) * 1000)
 
 /* At most that many members are POSTING, TAKEN or CHECKING at a time. */
 #define POSTS_AHEAD 40
+#define DEFAULT_WAIT_MS (INT64_C(86400) * 1000)
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
 {
@@ -315,13 +315,19 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 static void look_for_room(struct pods *l, int64_t now_ns)
 {
     vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
+        struct pod_member *m = *it;
         const bool is_refused = member_life_is_refused(m->life);
         const bool is_wanted = m->life < MEMBER_DYING_POSTING;
-        if (is_wanted && m->state.failure == FAILURE_NO_ROOM) {
+        const bool is_preempted = m->state.failure == FAILURE_PREEMPTED;
+        if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
             no_room_backoff_lacks(&l->room, &m->id.attempt,
-                                  is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom",
+                                  is_preempted ? "Preempted"
+                                  : is_refused ? pod_answer_reason(-EDQUOT)
+                                               : "NoRoom",
                                   pod_state_message(&m->state), now_ns);
+            if (!is_preempted && now_ns - l->room.since_ns > l->wait_ms * 1000000) {
+                pod_member_wait_over(m, l->wait_ms);
+            }
         } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
             no_room_backoff_found(&l->room);
         }
@@ -369,20 +375,38 @@ static void report(struct pods *l, bool has_news)
     }
 }
 
+/* Of the members that run; 0: none does. */
+static int64_t longest_run_ms(const struct pods *l)
+{
+    const int64_t now_ms = clock_steady_unix_ms();
+    int64_t first_ms = now_ms;
+    vec_each (struct pod_member *, it, &l->members) {
+        const int64_t ms = pod_member_started_unix_ms(*it);
+        if ((*it)->life < MEMBER_DYING_POSTING && ms != 0 && ms < first_ms) {
+            first_ms = ms;
+        }
+    }
+    return now_ms - first_ms;
+}
+
 static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
     const int64_t now_ns = l->params.now_ns();
-    const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms,
-                                         l->params.setup_wait_ms};
+    const struct member_limits limits = {
+        .wait_ms = l->wait_ms,
+        .image_wait_ms = l->params.image_wait_ms,
+        .setup_wait_ms = l->params.setup_wait_ms,
+        .ran_ms = longest_run_ms(l),
+    };
     take_gate_refusals(l, now_ns);
-    look_for_room(l, now_ns);
     vec_each (struct pod_member *, it, &l->members) {
         pod_member_time_out(*it, &limits, now_ns);
         if ((*it)->life < MEMBER_DYING_POSTING) {
             pod_logs_tick(*it);
         }
     }
+    look_for_room(l, now_ns);
     pod_requests_send_due(l, now_ns);
     bool has_news = take_news(l);
     drop_gone(l);
@@ -630,11 +654,16 @@ static struct pods_params params_dup(const struct pods_params *params)
     copy.secret = secret;
     copy.ns = xstrdup(params->ns);
     copy.denied_wait_ms = params->denied_wait_ms ?: DEFAULT_DENIED_WAIT_MS;
-    copy.node_wait_ms = params->node_wait_ms ?: DEFAULT_NODE_WAIT_MS;
     copy.image_wait_ms = params->image_wait_ms ?: DEFAULT_IMAGE_WAIT_MS;
     copy.setup_wait_ms = params->setup_wait_ms ?: DEFAULT_SETUP_WAIT_MS;
     copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
     return copy;
+}
+
+void pods_limit_wait(struct launcher *launcher, int64_t wait_ms)
+{
+    struct pods *l = (struct pods *)launcher;
+    l->wait_ms = wait_ms ?: DEFAULT_WAIT_MS;
 }
 
 struct launcher *pods_new(const struct pods_params *params)
@@ -643,6 +672,8 @@ struct launcher *pods_new(const struct pods_params *params)
     l->base.ops = &ops;
     l->params = params_dup(params);
     l->denial.wait_ms = l->params.denied_wait_ms;
+    pods_limit_wait(&l->base, 0);
+    l->wait = (struct pod_wait_told){.now = params->wait, .told = params->wait};
     pod_gates_init(&l->gates, l);
     pod_slices_init(&l->slices, l);
     l->params.ssh = NULL;

@@ -32,17 +32,19 @@ struct pods_params {
     size_t secret_len;           /* at most POD_SECRET_MAX */
     const struct ssh_key *ssh;   /* of its replicas, read by pods_new alone; NULL: none */
     int64_t denied_wait_ms;      /* then a missing right fails the attempt; 0: 12 s */
-    int64_t node_wait_ms;        /* then a pod that fits no node fails; 0: 5 min */
     int64_t image_wait_ms;       /* then a pod whose image cannot be pulled, or whose
                                   container cannot be created, fails; 0: 2 min */
     int64_t setup_wait_ms;       /* then a pod that its node cannot set up fails; 0: 5 min */
     struct pods_counters *counters; /* borrowed; added to */
+    struct run_wait wait;           /* what an earlier process said that the run waits for */
     uint64_t seed;
     int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */
 };
 #define POD_SECRET_MAX 64
 
 struct launcher *pods_new(const struct pods_params *params);
+/* How long an attempt may wait for a queue or for nodes; 0, and before the first call: a day. */
+void pods_limit_wait(struct launcher *launcher, int64_t wait_ms);
 /* Reports a change of any pod of the namespace. A pod of another run matters
  * only while it may run. `object` has pod_facts. */
 void pods_notify(struct launcher *launcher, enum kube_change change,

@@ -42,6 +42,7 @@ struct pods {
     bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
     struct no_room_backoff room;
+    int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
