@@ -45,6 +45,7 @@ bool rows_explains(const struct sim_run *run, const struct attempt_row *row)
     }
     const bool is_over = strstr(row->error, "scheduling.waitSeconds") != NULL;
     const bool may_be = sim.has_stepped || /* dates of pods are of another clock */
+                        strstr(row->error, "rejected by node") != NULL ||
                         (row->outcome == ATTEMPT_FAILED && sim_is_impatient(sim.seed) &&
                          place_was_missing(run->uid, &row->id, (SIM_WAIT_S - 2) * SIM_S));
     if (strstr(row->error, "preempted") != NULL || (is_over && !may_be)) {

@@ -325,7 +325,7 @@ static void look_for_room(struct pods *l, int64_t now_ns)
                                   : is_refused ? pod_answer_reason(-EDQUOT)
                                                : "NoRoom",
                                   pod_state_message(&m->state), now_ns);
-            if (!is_preempted && now_ns - l->room.since_ns > l->wait_ms * 1000000) {
+            if (!is_preempted && !is_refused && now_ns - l->room.since_ns > l->wait_ms * 1000000) {
                 pod_member_wait_over(m, l->wait_ms);
             }
         } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
