@@ -15,15 +15,6 @@
 #define PREFIX "sha256:"
 #define MIN_DIGITS 8
 
-static enum exit_code cannot_read(int r, const char *path, const struct err *err)
-{
-    _cleanup_(freep) char *fix = file_fix(r, path, "write an archive with: benchctl export RUN");
-    return cli_error(r == -ENOENT  ? EXIT_NOT_FOUND
-                     : r == -E2BIG ? EXIT_ARCHIVE
-                                   : EXIT_LOCAL_RESOURCE,
-                     fix, "%s", err->msg);
-}
-
 bool archive_file_looks_like_one(const char *path)
 {
     static const char magic[] = "\x28\xb5\x2f\xfd";
@@ -45,7 +36,12 @@ enum exit_code archive_file_open(const char *path, struct archive *ret, struct l
     struct err err = {0};
     int r = file_read(path, ARCHIVE_MAX_BYTES, &file, &err);
     if (r < 0) {
-        return cannot_read(r, path, &err);
+        _cleanup_(freep) char *fix =
+            file_fix(r, path, "write an archive with: benchctl export RUN");
+        return cli_error(r == -ENOENT  ? EXIT_NOT_FOUND
+                         : r == -E2BIG ? EXIT_ARCHIVE
+                                       : EXIT_LOCAL_RESOURCE,
+                         fix, "%s", err.msg);
     }
     r = archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err);
     buf_done(&file);

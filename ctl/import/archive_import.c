@@ -112,11 +112,9 @@ static enum exit_code check_digest(const char *path, const char *digest, const c
 
 static void put_json(const struct archive *a, const char *path, struct buf *out)
 {
-    json_t *members = json_array();
-    vec_each (const struct archive_member, m, &a->members) {
-        (void)json_array_append_new(
-            members, json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
-    }
+    json_t *members =
+        JSON_ARRAY_OF(vec_each (const struct archive_member, m, &a->members),
+                      json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
     _cleanup_(freep) char *digest = xasprintf("sha256:%s", a->digest);
     json_text_put(json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "apiVersion",
                             "benchd.io/v1alpha1", "kind", "VerifiedArchive", "file",

@@ -1,11 +1,11 @@
 /* See archive_run.h. */
 #include "ctl/import/archive_run.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -31,20 +31,16 @@ static void make_definition(const struct loaded_run *run, enum sheet_form form, 
     put_json(json_incref(run->def->spec->definition), out);
 }
 
-/* As its replica wrote it; a text that is no JSON stays a text. */
-static json_t *environment_of(const struct replica_row *replica)
-{
-    json_t *environment = json_loads(replica->environment_json, 0, NULL);
-    return environment == NULL ? json_string(replica->environment_json) : environment;
-}
-
-/* `seen`: its entry by what it said, since there may be very many. */
+/* `seen`: its entry by what it said, since there may be very many. A text that is no JSON stays a
+ * text. */
 static void count_environment(json_t *list, json_t *seen, const struct replica_row *replica)
 {
     const char *text = replica->environment_json;
     json_t *entry = json_object_get(seen, text);
     if (entry == NULL) {
-        entry = json_pack("{s:i, s:o}", "replicas", 0, "environment", environment_of(replica));
+        json_t *environment = json_loads(text, 0, NULL);
+        entry = json_pack("{s:i, s:o}", "replicas", 0, "environment",
+                          environment == NULL ? json_string(text) : environment);
         (void)json_array_append_new(list, entry);
         (void)json_object_set(seen, text, entry); /* these fail only without memory */
     }
@@ -217,11 +213,6 @@ const struct buf *archive_run_next_log(const struct archive *a, const struct rep
 
 /* ---- checking ---- */
 
-static bool is_of_number(char c)
-{
-    return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '+';
-}
-
 /* Whole numbers are counts, dates and sizes: no machine computes another one. */
 static bool is_same_word(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -237,10 +228,7 @@ static bool is_same_word(const char *a, size_t a_len, const char *b, size_t b_le
 
 static size_t word_len(const char *text)
 {
-    size_t len = 0;
-    while (is_of_number(text[len])) {
-        len++;
-    }
+    const size_t len = strspn(text, BUF_ALNUM ".-+");
     return len == 0 && text[0] != '\0' ? 1 : len;
 }
 

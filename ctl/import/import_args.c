@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "core/link.h"
 #include "ctl/cli/cli.h"
 #include "spec/builtin.h"
@@ -133,12 +134,8 @@ static enum exit_code take_trial(const char *word, const char *const *sets, size
 /* Trainers or workers: one name for the run. */
 static enum exit_code find_count(struct import_trials *trials)
 {
-    bool has_trainers = false, has_workers = false;
-    vec_each (const struct import_trial, it, &trials->list) {
-        has_trainers |= params_get(&it->params, "trainers") != NULL;
-        has_workers |= params_get(&it->params, "workers") != NULL;
-    }
-    if (has_trainers && has_workers) {
+    const bool has_workers = vec_any(&trials->list, it, params_get(&it->params, "workers") != NULL);
+    if (has_workers && vec_any(&trials->list, it, params_get(&it->params, "trainers") != NULL)) {
         return cli_error(EXIT_USAGE, "use one of the two names",
                          "these logs have trainers and workers");
     }

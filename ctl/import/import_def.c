@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "core/json_field.h"
 #include "ctl/cli/cli.h"
 #include "spec/builtin.h"
 #include "spec/spec.h"
@@ -49,11 +50,6 @@ static const struct import_trial *smallest(const struct import_trials *trials)
     return best;
 }
 
-static bool has_singles(const struct import_trials *trials)
-{
-    return vec_any(&trials->list, it, import_trial_is_single(trials, it));
-}
-
 /* ---- the definition ---- */
 
 /* Each once, in the order of the command line; that of a single node is the baseline. */
@@ -88,7 +84,7 @@ static bool is_everywhere(const struct import_trials *trials, const struct param
  * such log, one point is the baseline of all. */
 static json_t *baseline_to_json(const struct import_trials *trials)
 {
-    if (has_singles(trials)) {
+    if (vec_any(&trials->list, it, import_trial_is_single(trials, it))) {
         return json_pack("{s:s}", "kind", "SingleNode");
     }
     const struct import_trial *base = smallest(trials);
@@ -118,14 +114,11 @@ static json_t *parameters_to_json(const struct import_trials *trials, const char
 static json_t *roles_to_json(const struct import_trials *trials, const char *role, bool has_devices)
 {
     json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", trials->count);
-    if (has_devices) {
-        json_object_set_new(json_object_get(roles, role), "devices",
-                            json_pack("{s:i}", "value", 1));
-    }
-    if (params_get(&trials->list.items[0].params, "pservers") != NULL) {
-        json_object_set_new(roles, "pserver",
-                            json_pack("{s:{s:s}}", "replicas", "from", "pservers"));
-    }
+    const bool has_pservers = params_get(&trials->list.items[0].params, "pservers") != NULL;
+    JSON_ADD(json_object_get(roles, role),
+             {"devices", has_devices ? json_pack("{s:i}", "value", 1) : NULL});
+    JSON_ADD(roles, {"pserver",
+                     has_pservers ? json_pack("{s:{s:s}}", "replicas", "from", "pservers") : NULL});
     return roles;
 }
 
@@ -133,14 +126,12 @@ static json_t *workload_to_json(const struct import_options *options)
 {
     json_t *workload = json_pack("{s:s, s:{s:s}, s:{s:s}}", "model", options->model, "dataset",
                                  "kind", options->dataset, "exchange", "kind", options->exchange);
-    if (options->batch_size > 0) {
-        json_object_set_new(workload, "batchSize", json_integer(options->batch_size));
-    }
-    if (options->flops.parameters > 0) {
-        json_object_set_new(workload, "flops",
-                            json_pack("{s:f, s:I}", "parameters", options->flops.parameters,
-                                      "sequence", (json_int_t)options->flops.sequence));
-    }
+    const struct flops *f = &options->flops;
+    JSON_ADD(workload,
+             {"batchSize", options->batch_size > 0 ? json_integer(options->batch_size) : NULL},
+             {"flops", f->parameters > 0 ? json_pack("{s:f, s:I}", "parameters", f->parameters,
+                                                     "sequence", (json_int_t)f->sequence)
+                                         : NULL});
     return workload;
 }
 
@@ -165,19 +156,15 @@ json_t *import_definition(const struct import_options *options, const struct imp
         roles_to_json(trials, role, options->has_devices), "measure", "steps",
         (json_int_t)options->steps, "repeats", "min", (json_int_t)most_trials(trials), "order",
         "Sequential");
-    if (options->warmup_steps >= 0) {
-        json_object_set_new(json_object_get(spec, "measure"), "warmupSteps",
-                            json_integer(options->warmup_steps));
-    }
-    if (options->goal.kind != GOAL_NONE) {
-        const char *kind = options->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
-        json_object_set_new(json_object_get(spec, "measure"), "timeToAccuracy",
-                            json_pack("{s:f}", kind, options->goal.value));
-    }
+    const char *goal = options->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
+    JSON_ADD(
+        json_object_get(spec, "measure"),
+        {"warmupSteps", options->warmup_steps >= 0 ? json_integer(options->warmup_steps) : NULL},
+        {"timeToAccuracy",
+         options->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, options->goal.value) : NULL});
     json_auto_t *parameters = parameters_to_json(trials, role);
-    if (json_array_size(parameters) > 0) {
-        json_object_set(spec, "parameters", parameters);
-    }
+    JSON_ADD(spec,
+             {"parameters", json_array_size(parameters) > 0 ? json_incref(parameters) : NULL});
     return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      "Benchmark", "metadata", "name", options->name, "spec", spec);
 }

@@ -191,11 +191,6 @@ static int read_any(struct unpacking *u, const char **ret_fix)
                                                                 : read_plain(u, data, len);
 }
 
-static int64_t modified_unix_ms(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-}
-
 int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, struct import_file *ret,
                      const char **ret_fix, struct err *err)
 {
@@ -214,8 +209,9 @@ int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, stru
         return r;
     }
     const int r = read_any(&u, ret_fix);
-    *ret = (struct import_file){st.st_dev, st.st_ino,
-                                S_ISREG(st.st_mode) ? modified_unix_ms(&st) : 0, u.bytes};
+    const int64_t modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    *ret =
+        (struct import_file){st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? modified_ms : 0, u.bytes};
     if (!is_stdin) {
         (void)close(u.fd); /* only read from */
     }

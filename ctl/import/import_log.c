@@ -114,14 +114,6 @@ static void explain_alone(struct import_log *l, const struct log_result *r)
                      "use a rule with scope Each");
 }
 
-static void explain_batch(struct import_log *l)
-{
-    buf_printf(&l->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
-               l->batch, l->params.batch_size);
-    l->fix =
-        xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
-}
-
 /* ---- the end ---- */
 
 void import_log_end(struct import_log *l, bool speaks_for_all)
@@ -138,7 +130,10 @@ void import_log_end(struct import_log *l, bool speaks_for_all)
     const bool has_all = *is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
     const int64_t said = l->params.batch_size;
     if (l->batch > 0 && said > 0 && (int64_t)l->batch != said) {
-        explain_batch(l);
+        buf_printf(&l->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
+                   l->batch, said);
+        l->fix =
+            xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
     } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
         explain_alone(l, &r);
     } else {

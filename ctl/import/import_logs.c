@@ -223,12 +223,6 @@ static enum exit_code make_def(struct import *im, int64_t created_unix_ms)
 
 /* ---- logs ---- */
 
-/* A log that is given twice would look like two trials that agree. */
-static bool is_same_file(const struct import_log *a, const struct import_log *b)
-{
-    return a != b && a->file.device == b->file.device && a->file.inode == b->file.inode;
-}
-
 static enum exit_code read_log(struct import *im, const struct import_trial *trial, uint32_t index,
                                struct import_row *row)
 {
@@ -250,7 +244,10 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     if (r < 0) {
         return explain_file(r, path, fix, &err);
     }
-    if (vec_any(&im->logs, it, is_same_file(*it, l))) {
+    /* It would look like two trials that agree. */
+    if (vec_any(&im->logs, it,
+                *it != l && (*it)->file.device == l->file.device &&
+                    (*it)->file.inode == l->file.inode)) {
         return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice", path);
     }
     import_log_end(l, trial->files.len == 1);

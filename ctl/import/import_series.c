@@ -159,11 +159,6 @@ static int list_logs(const char *folder, struct mlperf_round *round, struct err 
 
 /* ---- series ---- */
 
-static bool is_same_size(const struct mlperf_entry *a, const struct mlperf_entry *b)
-{
-    return a != b && a->accelerators == b->accelerators && str_eq(a->series, b->series);
-}
-
 static int compare_entries(const void *a, const void *b)
 {
     const struct mlperf_entry *x = a, *y = b;
@@ -205,7 +200,9 @@ int mlperf_round_read(const char *folder, const char *const *names, size_t n_nam
                               said(e, "accelerator"), said(e, "framework"), said(e, "cpu_model"));
     }
     vec_each (struct mlperf_entry, e, &ret->entries) {
-        e->is_alone = vec_any(&ret->entries, it, is_same_size(it, e));
+        e->is_alone = vec_any(&ret->entries, it,
+                              it != e && it->accelerators == e->accelerators &&
+                                  str_eq(it->series, e->series));
     }
     qsort(ret->entries.items, ret->entries.len, sizeof(struct mlperf_entry), compare_entries);
     return 0;

@@ -360,21 +360,24 @@ static const char *trial_words(const struct result *r, const struct point_result
     return t->row == NULL ? "not run" : "not finished";
 }
 
+static size_t number_of(const struct describe_params *p, const struct point_result *point)
+{
+    return (size_t)(point - p->run->result->points);
+}
+
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
     bool is_mixed; /* each row says its unit */
     _cleanup_(freep) char *title = text_capitals(result_shown_unit(p->run->result, &is_mixed));
-    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->run->result->points[i];
-        for (size_t k = 0; k < point->n_trials; k++) {
-            const struct trial_result *trial = &point->trials[k];
+    result_each_point (point, p->run->result) {
+        point_each_trial (trial, point) {
             _cleanup_(buf_done) struct buf x = BUF_INIT;
             figure_format(&trial->throughput, &x);
             if (is_mixed && trial->throughput.estimate.known) {
                 buf_printf(&x, " %s", figure_shown(&trial->throughput).unit);
             }
-            table_text(t, "  POINT", "  %u", i);
+            table_text(t, "  POINT", "  %zu", number_of(p, point));
             table_number(t, "TRIAL", "%u", trial->trial);
             table_number(t, "ATTEMPTS", "%u", trial->row == NULL ? 0 : trial->attempt + 1);
             table_text(t, "PHASE", "%s", trial_words(p->run->result, point, trial));
@@ -406,23 +409,21 @@ static void format_noise(const struct describe_params *p, struct buf *out)
 {
     static const struct noise nothing;
     _cleanup_(table_freep) struct table *t = table_new();
-    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->run->result->points[i];
-        for (size_t k = 0; k < point->n_trials; k++) {
-            const struct replica_result *prober = trial_prober(&point->trials[k]);
+    result_each_point (point, p->run->result) {
+        point_each_trial (trial, point) {
+            const struct replica_result *prober = trial_prober(trial);
             const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
-            const double steal = trial_steal_ratio(&point->trials[k]);
-            const double waited = trial_wait_ratio(&point->trials[k]);
+            const double steal = trial_steal_ratio(trial), waited = trial_wait_ratio(trial);
             if (prober == NULL && isnan(steal) && isnan(waited)) {
                 continue;
             }
-            table_text(t, "  POINT", "  %u", i);
-            table_number(t, "TRIAL", "%zu", k);
+            table_text(t, "  POINT", "  %zu", number_of(p, point));
+            table_number(t, "TRIAL", "%zu", (size_t)(trial - point->trials));
             put_probe(t, "BEFORE: MSPIN/S", &noise->before);
             put_probe(t, "AFTER: MSPIN/S", &noise->after);
             table_percent(t, "STEAL", steal, false);
             table_percent(t, "WAITED", waited, false);
-            table_percent(t, "OTHERS", point->trials[k].others_share, false);
+            table_percent(t, "OTHERS", trial->others_share, false);
             table_end_row(t);
         }
     }
@@ -439,18 +440,14 @@ static void format_noise(const struct describe_params *p, struct buf *out)
 static void format_staleness(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
-    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->run->result->points[i];
+    result_each_point (point, p->run->result) {
         double sum = 0, n = 0;
         uint64_t max = 0;
-        for (size_t j = 0; j < point->n_trials; j++) {
-            const struct trial_result *t = &point->trials[j];
-            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-                const struct summary_staleness *s = &t->replicas[k].summary.staleness;
-                n += (double)s->slices;
-                sum += (double)s->slices * s->mean;
-                max = s->max > max ? s->max : max;
-            }
+        point_each_replica (rep, point) {
+            const struct summary_staleness *s = &rep->summary.staleness;
+            n += (double)s->slices;
+            sum += (double)s->slices * s->mean;
+            max = s->max > max ? s->max : max;
         }
         if (n > 0) {
             if (!any) {
@@ -459,8 +456,8 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
                       out);
             }
             any = true;
-            buf_printf(out, "  point %u: %.2f in the mean, at most %llu\n", i, sum / n,
-                       (unsigned long long)max);
+            buf_printf(out, "  point %zu: %.2f in the mean, at most %llu\n", number_of(p, point),
+                       sum / n, (unsigned long long)max);
         }
     }
 }
@@ -469,20 +466,16 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
 static void format_late(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
-    for (uint32_t i = 0; i < p->run->result->def->matrix.n_points; i++) {
-        const struct point_result *point = &p->run->result->points[i];
+    result_each_point (point, p->run->result) {
         const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
         _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
         double slices = 0, dropped = 0;
-        for (size_t j = 0; j < point->n_trials; j++) {
-            const struct trial_result *t = &point->trials[j];
-            for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-                const struct summary_late *late = &t->replicas[k].summary.late;
-                slices += (double)late->slices;
-                dropped += (double)late->dropped;
-                of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
-                    (double)late->most;
-            }
+        point_each_replica (rep, point) {
+            const struct summary_late *late = &rep->summary.late;
+            slices += (double)late->slices;
+            dropped += (double)late->dropped;
+            of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
+                (double)late->most;
         }
         if (slices == 0) {
             continue;
@@ -496,7 +489,7 @@ static void format_late(const struct describe_params *p, struct buf *out)
             prose(p, "Late gradients (dropped; their samples count as trained):", 0, 2, out);
         }
         any = true;
-        buf_printf(out, "  point %u: %.1f%%", i, 100 * dropped / slices);
+        buf_printf(out, "  point %zu: %.1f%%", number_of(p, point), 100 * dropped / slices);
         if (of_trainer[latest] > 0) {
             buf_printf(out, ", most often from trainer/%u (at least %.1f%%)", latest,
                        100 * of_trainer[latest] / slices);

@@ -90,9 +90,7 @@ static void print_run(struct table *t, const struct listed *l, bool is_wide, int
 static json_t *run_to_json(const struct listed *l)
 {
     json_t *item = run_item_to_json(&l->row, l->is_interrupted);
-    if (l->ns != NULL) {
-        (void)json_object_set_new(item, "namespace", json_string(l->ns)); /* in memory only */
-    }
+    JSON_ADD(item, {"namespace", l->ns == NULL ? NULL : json_string(l->ns)});
     return item;
 }
 
@@ -157,10 +155,8 @@ static const char *const benchmark_columns[] = {"name", "namespace", "created", 
 
 static json_t *benchmark_to_json(const struct listed *l)
 {
-    if (l->ns != NULL) { /* grows in memory only */
-        (void)json_object_set_new(json_object_get(l->object, "metadata"), "namespace",
-                                  json_string(l->ns));
-    }
+    JSON_ADD(json_object_get(l->object, "metadata"),
+             {"namespace", l->ns == NULL ? NULL : json_string(l->ns)});
     return json_incref(l->object);
 }
 

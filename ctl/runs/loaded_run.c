@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "result/result_build.h"
 #include "store/run_document.h"
 
@@ -55,12 +56,8 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
 const char *run_word_name(const char *what)
 {
     static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (str_has_prefix(what, kinds[i])) {
-            return what + strlen(kinds[i]);
-        }
-    }
-    return what;
+    const char *const *kind = array_find(kinds, COUNT_OF(kinds), it, str_has_prefix(what, *it));
+    return kind == NULL ? what : what + strlen(*kind);
 }
 
 static int find_latest(const struct cli *cli, const struct run_names *among,

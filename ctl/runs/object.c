@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "kube/json.h"
 
 #define REQUEST "benchd.io/request"
@@ -94,10 +95,8 @@ json_t *object_make_run(const struct object_run_params *p)
     if (p->definition != NULL) {
         spec = json_pack("{s:O}", "definition", json_object_get(p->definition, "spec"));
     } else {
-        spec = json_pack("{s:{s:s}}", "benchmarkRef", "name", p->benchmark);
-        if (json_object_size(p->overrides) > 0) {
-            (void)json_object_set(spec, "overrides", (json_t *)p->overrides); /* memory only */
-        }
+        spec = json_pack("{s:{s:s}, s:O*}", "benchmarkRef", "name", p->benchmark, "overrides",
+                         json_object_size(p->overrides) > 0 ? p->overrides : NULL);
     }
     return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
                      "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
@@ -132,17 +131,13 @@ json_t *object_make_overrides(const json_t *merged, const char *const *sets, siz
         (void)json_object_set(overrides, "sweep", sweep);
     }
     json_decref(grid);
-    if (steps > 0) {
-        (void)json_object_set_new(overrides, "measure",
-                                  json_pack("{s:I}", "steps", (json_int_t)steps));
-    }
-    if (repeats > 0) {
-        json_t *range = json_pack("{s:I}", "min", (json_int_t)repeats);
-        if (json_object_get(json_object_get(spec, "repeats"), "max") != NULL) {
-            (void)json_object_set_new(range, "max", json_integer(repeats)); /* so many, no more */
-        }
-        (void)json_object_set_new(overrides, "repeats", range);
-    }
+    const bool has_max = json_object_get(json_object_get(spec, "repeats"), "max") != NULL;
+    JSON_ADD(overrides,
+             {"measure", steps > 0 ? JSON_OBJECT_OF({"steps", json_integer(steps)}) : NULL},
+             {"repeats", repeats > 0 /* so many, no more */
+                             ? JSON_OBJECT_OF({"min", json_integer(repeats)},
+                                              {"max", has_max ? json_integer(repeats) : NULL})
+                             : NULL});
     return overrides;
 }
 

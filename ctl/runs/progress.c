@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/json_field.h"
 #include "ctl/live/live_view.h"
 #include "ctl/live/live_model.h"
 
@@ -72,9 +73,8 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
 {
     char now[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(clock_unix_ms(), now);
-    (void)json_object_set_new(object, "time", json_string(now)); /* grows in memory only */
-    (void)json_object_set_new(object, "type", json_string(type));
-    (void)json_object_set_new(object, "run", json_string(p->model.def->name));
+    JSON_ADD(object, {"time", json_string(now)}, {"type", json_string(type)},
+             {"run", json_string(p->model.def->name)});
     _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
     json_decref(object);
@@ -87,11 +87,11 @@ static void show_status(struct progress *p, const struct run_status *st)
         json_t *o =
             json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone", (int)st->trials_done,
                       "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total);
-        if (st->has_current) {
-            json_t *current = json_pack("{s:i, s:i, s:i}", "point", (int)st->current.point, "trial",
-                                        (int)st->current.trial, "attempt", (int)st->current.number);
-            (void)json_object_set_new(o, "current", current); /* grows in memory only */
-        }
+        const struct attempt_id *id = &st->current;
+        JSON_ADD(o, {"current", st->has_current
+                                    ? json_pack("{s:i, s:i, s:i}", "point", (int)id->point, "trial",
+                                                (int)id->trial, "attempt", (int)id->number)
+                                    : NULL});
         put_json_take(p, "status", o);
         return;
     }
@@ -145,7 +145,7 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
             json_pack("{s:i, s:i, s:i, s:s, s:o, s:s, s:o}", "point", (int)row->id.point, "trial",
                       (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
                       "throughput", isnan(x) ? json_null() : json_real(x), "unit", unit, "error",
-                      row->error == NULL ? json_null() : json_string(row->error));
+                      json_text_or_null(row->error));
         put_json_take(p, "attempt", o);
         return;
     }

@@ -82,11 +82,9 @@ static enum exit_code run_delete(struct cli *cli)
     }
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    if (code == EXIT_OK) {
-        code = is_undo ? end_all(b, b->ops->undelete_run, "undeleted")
-                       : end_all(b, b->ops->delete_run, "deleted");
-    }
-    return code;
+    return code != EXIT_OK ? code
+           : is_undo       ? end_all(b, b->ops->undelete_run, "undeleted")
+                           : end_all(b, b->ops->delete_run, "deleted");
 }
 
 static enum exit_code run_cancel(struct cli *cli)

@@ -122,9 +122,8 @@ static void explain_json(const struct schema *s, const struct schema_field *fiel
                          bool is_recursive, struct buf *out)
 {
     json_t *o = field_to_json(s, field, path, is_recursive ? UINT_MAX : 1);
-    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
-    json_object_set_new(o, "kind", json_string("FieldExplanation"));
-    json_object_set_new(o, "of", json_string(field->kind));
+    JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
+             {"kind", json_string("FieldExplanation")}, {"of", json_string(field->kind)});
     json_text_put(o, out);
 }
 

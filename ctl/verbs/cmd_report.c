@@ -129,26 +129,20 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
 {
     const char *chart = args_get(&cli->args, "chart", charts_name(0));
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    enum exit_code code;
-    switch (draw(result, chart, &out)) {
-    case SHEET_CHART_MADE:
-        code = cli_print(&out);
-        break;
-    case SHEET_CHART_EMPTY: {
+    const enum sheet_chart_answer answer = draw(result, chart, &out);
+    if (answer == SHEET_CHART_MADE) {
+        return cli_print(&out);
+    }
+    if (answer == SHEET_CHART_EMPTY) {
         _cleanup_(freep) char *fix = charts_there(result);
-        code = cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
-        break;
+        return cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
     }
-    default: {
-        _cleanup_(buf_done) struct buf names = BUF_INIT;
-        buf_puts(&names, "one of:");
-        for (size_t i = 0; charts_name(i) != NULL; i++) {
-            buf_printf(&names, " %s", charts_name(i));
-        }
-        code = cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
+    buf_puts(&names, "one of:");
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        buf_printf(&names, " %s", charts_name(i));
     }
-    }
-    return code;
+    return cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
 }
 
 /* An option that would do nothing is a mistake of the user's. */

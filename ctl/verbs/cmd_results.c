@@ -58,11 +58,11 @@ static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
     const bool has_price = args_has(&cli->args, "price");
     const char *word = args_get(&cli->args, "cells",
                                 pivot_figures[has_price ? PIVOT_COST : PIVOT_THROUGHPUT].name);
-    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
-        if (str_eq(word, pivot_figures[i].name)) {
-            *ret = (enum pivot_figure)i;
-            return EXIT_OK;
-        }
+    const struct pivot_words *found =
+        array_find(pivot_figures, PIVOT_FIGURE_COUNT, it, str_eq(word, it->name));
+    if (found != NULL) {
+        *ret = (enum pivot_figure)(found - pivot_figures);
+        return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {

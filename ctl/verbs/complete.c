@@ -45,16 +45,12 @@ static void offer_word(struct typing *t)
 
 static void offer_all(struct typing *t)
 {
-    switch (t->end.place) {
-    case ARGS_AT_OPTION:
+    if (t->end.place == ARGS_AT_OPTION) {
         complete_options(t);
-        break;
-    case ARGS_AT_VALUE:
+    } else if (t->end.place == ARGS_AT_VALUE) {
         complete_value(t, t->end.opt->value_name);
-        break;
-    case ARGS_AT_WORD:
+    } else {
         offer_word(t);
-        break;
     }
 }
 

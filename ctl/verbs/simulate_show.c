@@ -26,13 +26,6 @@ static struct columns columns_of(const struct prediction *p)
     return c;
 }
 
-/* The columns that identify a point: point, trainers, servers, workers, link, batch. */
-static size_t n_point_columns(const struct prediction *p)
-{
-    const struct columns c = columns_of(p);
-    return 2 + (c.has_trainers ? 2 : 0) + (c.has_workers ? 1 : 0) + (c.has_links ? 1 : 0);
-}
-
 static struct figure of(const struct estimate *e, const char *unit)
 {
     return (struct figure){.estimate = *e, .unit = unit, .scope = "job"};
@@ -71,14 +64,15 @@ static void add_row(struct table *t, const struct columns *c, const struct predi
     table_end_row(t);
 }
 
-static struct table *make_table(const struct prediction *p)
+static void put_points(struct sheet *s, const struct prediction *p)
 {
     const struct columns c = columns_of(p);
     struct table *t = table_new();
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         add_row(t, &c, &p->points[i]);
     }
-    return t;
+    /* What identifies a point: point, trainers, servers, workers, link, batch. */
+    sheet_table(s, NULL, t, (size_t)(2 + 2 * c.has_trainers + c.has_workers + c.has_links));
 }
 
 static void put_servers(struct sheet *s, const struct prediction *p)
@@ -158,7 +152,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
     }
     sheet_line(&s, &sheet_paragraph, "Predicted, not measured: %s, %lld steps", p->def->spec->name,
                (long long)p->def->spec->steps);
-    sheet_table(&s, NULL, make_table(p), n_point_columns(p));
+    put_points(&s, p);
     sheet_block(&s, NULL);
     put_servers(&s, p);
     put_notes(&s, p, in);

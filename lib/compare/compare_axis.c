@@ -36,13 +36,11 @@ static char *value_of(const struct comparison *c, const struct point *point)
 /* Each name once, in the order in which they were met. */
 static void names_add(struct texts *names, char *name_take)
 {
-    vec_each (char *, seen, &names->list) {
-        if (str_eq(*seen, name_take)) {
-            free(name_take);
-            return;
-        }
+    if (vec_any(&names->list, seen, str_eq(*seen, name_take))) {
+        free(name_take);
+    } else {
+        *vec_push(&names->list) = name_take;
     }
-    *vec_push(&names->list) = name_take;
 }
 
 /* "a, b and 3 more" */

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 
 #define ESC '\033'
 #define BEL '\a'
@@ -213,11 +214,7 @@ bool log_is_preparation(const char *line, size_t len)
     static const char *const begins[] = {"Map",   "Filter", "Generat", "Flatten",
                                          "Sav",   "Creat",  "Token",   "Running token",
                                          "Group", "Load",   "Download"};
-    for (size_t i = 0; i < COUNT_OF(begins) && len > 0 && line[len - 1] == ']'; i++) {
-        const size_t n = strlen(begins[i]);
-        if (len >= n && memcmp(line, begins[i], n) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return len > 0 && line[len - 1] == ']' &&
+           array_any(begins, COUNT_OF(begins), it,
+                     len >= strlen(*it) && memcmp(line, *it, strlen(*it)) == 0);
 }

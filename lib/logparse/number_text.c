@@ -98,20 +98,10 @@ static bool read_unscaled(const char *text, size_t len, double *ret)
 
 double log_suffix_factor(char c)
 {
-    switch (c) {
-    case 'k':
-    case 'K':
-        return 1e3;
-    case 'M':
-        return 1e6;
-    case 'G':
-    case 'B':
-        return 1e9;
-    case 'T':
-        return 1e12;
-    default:
-        return 0;
-    }
+    static const char suffixes[] = "kKMGBT";
+    static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 0};
+    const char *at = strchr(suffixes, c);
+    return at == NULL ? 0 : factors[at - suffixes];
 }
 
 bool log_number(const char *text, size_t len, double *ret)

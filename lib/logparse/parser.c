@@ -418,15 +418,10 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
 static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
                         unsigned ranks)
 {
-    switch (line->scope) {
-    case LOG_SCOPE_REPLICA:
-        return 1;
-    case LOG_SCOPE_JOB: /* each figure is the job's already */
-        return 1.0 / ranks;
-    case LOG_SCOPE_EACH:
-        return (double)(p->params.trainers > 0 ? p->params.trainers : 1) / ranks;
-    }
-    return 1;
+    const int64_t trainers = p->params.trainers > 0 ? p->params.trainers : 1;
+    return line->scope == LOG_SCOPE_REPLICA ? 1
+           : line->scope == LOG_SCOPE_JOB   ? 1.0 / ranks /* each figure is the job's already */
+                                            : (double)trainers / ranks;
 }
 
 /* Samples and time, of which the quotient is the rate. False: not those that were measured. */

@@ -56,9 +56,8 @@ static int refuse_name(const char *name, struct err *err)
     for (int i = 0; i < LOG_GROUP_COUNT; i++) {
         buf_printf(&names, "%s%s", i == 0 ? "" : ", ", log_group_names[i]);
     }
-    const int r =
-        err_set(err, EINVAL, "no group is called '%s'; the names are %s", name, buf_cstr(&names));
-    return r;
+    return err_set(err, EINVAL, "no group is called '%s'; the names are %s", name,
+                   buf_cstr(&names));
 }
 
 /* The table of names: for each the number, two bytes, and its text. */
@@ -157,8 +156,10 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
         return r;
     }
     scan_literals(text, &p->literals);
-    p->probe = scan_longest(&p->literals);
-    p->probe_len = p->probe == NULL ? 0 : strlen(p->probe);
+    vec_each (char *const, it, &p->literals.list) {
+        p->probe = p->probe == NULL || strlen(*it) > p->probe_len ? *it : p->probe;
+        p->probe_len = strlen(p->probe);
+    }
     *ret = p;
     return 0;
 }

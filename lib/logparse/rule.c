@@ -20,23 +20,13 @@ static const char *const format_names[] = {"Lines", "Mlperf"};
 
 /* ---- what a line can say ---- */
 
-static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
-{
-    return array_any(groups, n, it, log_pattern_has(p, *it));
-}
-
-static bool has_time(const struct log_pattern *p)
-{
-    static const enum log_group times[] = {LOG_TIME_S, LOG_TIME_MS, LOG_TIME_CLOCK};
-    return has_any(p, times, COUNT_OF(times));
-}
-
 /* A throughput follows from the line's own numbers, perhaps with the batch size. */
 static bool has_rate(const struct log_pattern *p)
 {
-    static const enum log_group rates[] = {LOG_RATE, LOG_STEP_RATE, LOG_STEP_S, LOG_STEP_MS,
-                                           LOG_STEP_US};
-    return has_any(p, rates, COUNT_OF(rates)) || has_time(p);
+    static const enum log_group groups[] = {LOG_RATE,    LOG_STEP_RATE, LOG_STEP_S,
+                                            LOG_STEP_MS, LOG_STEP_US,   LOG_TIME_S,
+                                            LOG_TIME_MS, LOG_TIME_CLOCK};
+    return array_any(groups, COUNT_OF(groups), it, log_pattern_has(p, *it));
 }
 
 /* ---- reading ---- */
@@ -195,7 +185,7 @@ static struct log_rule *read_profile(struct diags *d, const struct place *place)
     return rule;
 }
 
-static struct log_rule *read_rule(struct diags *d, const struct place *place, bool needs_name)
+struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool needs_name)
 {
     const size_t n_before = d->list.len + d->n_dropped;
     struct log_rule *rule = NULL;
@@ -216,11 +206,6 @@ static struct log_rule *read_rule(struct diags *d, const struct place *place, bo
     return rule;
 }
 
-struct log_rule *log_rule_read(struct diags *diags, const struct place *place)
-{
-    return read_rule(diags, place, false);
-}
-
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags)
 {
     struct node *root;
@@ -228,7 +213,7 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
         return -EINVAL;
     }
     struct place place = place_root(root);
-    struct log_rule *rule = read_rule(diags, &place, true);
+    struct log_rule *rule = log_rule_read(diags, &place, true);
     tree_free(root);
     if (rule == NULL) {
         return -EINVAL;

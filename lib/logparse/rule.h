@@ -73,8 +73,8 @@ struct log_rule {
 
 /* Reads one document. 0 and an owned rule; or -EINVAL with a diagnostic for every problem. */
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags);
-/* Reads a rule that is part of another document; its name may be missing. NULL: it has problems. */
-struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
+/* Reads a rule that is part of another document. NULL: it has problems. */
+struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool needs_name);
 void log_rule_free(struct log_rule *rule);
 
 extern const char *const log_kind_names[LOG_KIND_COUNT]; /* "Step", ... */

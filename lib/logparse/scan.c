@@ -190,14 +190,3 @@ void scan_literals(const char *text, struct texts *ret)
         texts_done(ret);
     }
 }
-
-const char *scan_longest(const struct texts *literals)
-{
-    const char *longest = NULL;
-    vec_each (char *const, it, &literals->list) {
-        if (longest == NULL || strlen(*it) > strlen(longest)) {
-            longest = *it;
-        }
-    }
-    return longest;
-}

@@ -17,5 +17,3 @@ size_t scan_written_offset(const char *text, size_t filled_offset);
 /* Each match contains them in this order, one after the other. Careful: what is not surely required
  * is left out, so the list may be empty. `text` is a pattern, filled or not. */
 void scan_literals(const char *text, struct texts *ret);
-/* The longest one; NULL: none. */
-const char *scan_longest(const struct texts *literals);

@@ -46,16 +46,11 @@ int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp)
 
 bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns)
 {
-    switch (skip->kind) {
-    case LOG_SKIP_DEFAULT: /* the caller made steps of it */
-    case LOG_SKIP_STEPS:
-        return t->steps_seen < (double)skip->n;
-    case LOG_SKIP_LINES:
-        return t->n_seen < (uint64_t)skip->n;
-    case LOG_SKIP_SECONDS:
+    if (skip->kind == LOG_SKIP_SECONDS) {
         return t->has_begin && now_ns - t->begin_ns < skip->n * INT64_C(1000000000);
     }
-    return false;
+    return skip->kind == LOG_SKIP_LINES ? t->n_seen < (uint64_t)skip->n
+                                        : t->steps_seen < (double)skip->n;
 }
 
 static void count(struct log_tally *t)
@@ -174,12 +169,6 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
     t->n++;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double log_median(const double *values, size_t n)
 {
     if (n == 0) {
@@ -187,7 +176,7 @@ double log_median(const double *values, size_t n)
     }
     _cleanup_(freep) double *sorted = xnew_array(double, n);
     (void)memcpy(sorted, values, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_value);
+    qsort(sorted, n, sizeof(*sorted), by_double);
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
@@ -199,15 +188,9 @@ double log_tally_rate(const struct log_tally *t, const struct log_line_rule *lin
     if (t->n == 0 || (is_stamped && !(s > 0))) {
         return NAN;
     }
-    switch (line->aggregate) {
-    case LOG_MEAN:
-        return is_stamped ? t->stamped_units / s : t->weight / t->weighted_s;
-    case LOG_MEDIAN:
-        return log_median(t->rates.items, t->rates.len);
-    case LOG_LAST:
-        return t->last_rate;
-    case LOG_MAX:
-        return t->max_rate;
-    }
-    return NAN;
+    return line->aggregate == LOG_MEDIAN ? log_median(t->rates.items, t->rates.len)
+           : line->aggregate == LOG_LAST ? t->last_rate
+           : line->aggregate == LOG_MAX  ? t->max_rate
+           : is_stamped                  ? t->stamped_units / s
+                                         : t->weight / t->weighted_s;
 }

@@ -5,11 +5,6 @@
 #include "report/layout.h"
 #include "report/table.h"
 
-static const struct spec *spec_of(const struct layout *l)
-{
-    return l->result->def->spec;
-}
-
 /* The best accuracy or loss of the trial whose best was the worst; NaN: not known of one. */
 static double least_best(const struct goal *goal, const struct point_result *p)
 {
@@ -102,7 +97,7 @@ static void put_after(struct table *t, const char *title, const struct point_res
 
 struct table *layout_accuracy(const struct layout *l)
 {
-    const struct spec *spec = spec_of(l);
+    const struct spec *spec = l->result->def->spec;
     if (spec->goal.kind == GOAL_NONE && spec->accuracy_after_s <= 0) {
         return NULL;
     }
@@ -135,7 +130,7 @@ struct table *layout_accuracy(const struct layout *l)
 
 void layout_accuracy_caption(const struct layout *l, struct buf *out)
 {
-    const struct spec *spec = spec_of(l);
+    const struct spec *spec = l->result->def->spec;
     const char *separator = "";
     if (spec->goal.kind != GOAL_NONE) {
         buf_puts(out, "Time to ");

@@ -38,16 +38,14 @@ static void put_open(struct buf *out, const struct chart *c, double height_px, b
     if (is_file) {
         buf_printf(out, "<style>%s</style>", chart_style);
     }
-    buf_printf(out, "\n<title id=\"%s-title\">", c->id);
-    html_escape(c->title, out);
-    buf_puts(out, "</title>\n");
+    buf_printf(out, "\n<title id=\"%s-title", c->id);
+    html_put(out, "\">", c->title, "</title>\n");
 }
 
 static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
 {
-    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
-    html_escape(text, out);
-    buf_puts(out, "</text>\n");
+    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s", x, y, classes);
+    html_put(out, "\">", text, "</text>\n");
 }
 
 static void put_line(struct buf *out, double x1, double y1, double x2, double y2,
@@ -57,9 +55,12 @@ static void put_line(struct buf *out, double x1, double y1, double x2, double y2
                y1, x2, y2, classes);
 }
 
-/* A part of the interval of a series' value. */
+/* The interval of a series' value, where it has both ends. */
 static void put_whisker(struct buf *out, double x1, double y1, double x2, double y2, size_t series)
 {
+    if (!isfinite(x1 + y1 + x2 + y2)) {
+        return;
+    }
     _cleanup_(buf_done) struct buf classes = BUF_INIT;
     buf_printf(&classes, "s%zu w", series);
     put_line(out, x1, y1, x2, y2, buf_cstr(&classes));
@@ -67,9 +68,7 @@ static void put_whisker(struct buf *out, double x1, double y1, double x2, double
 
 static void put_title(struct buf *out, const char *text)
 {
-    buf_puts(out, "<title>");
-    html_escape(text, out);
-    buf_puts(out, "</title>");
+    html_put(out, "<title>", text, "</title>");
 }
 
 /* The bytes before the last character that a line holds, of a text with more. */
@@ -93,25 +92,19 @@ static void put_name(struct buf *out, double x, double y, const char *classes, c
     _cleanup_(freep) char *head = xstrndup(name, bytes_of_line(name));
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
     put_title(out, name);
-    html_escape(head, out);
-    buf_puts(out, "…</text>\n");
+    html_put(out, "", head, "…</text>\n");
 }
 
 static void format_value(double value, enum chart_unit unit, struct buf *out)
 {
-    switch (unit) {
-    case CHART_NUMBER:
+    /* A tick is a whole percentage, but for rounding. */
+    const double change = round(1e4 * (value - 1)) / 100;
+    if (unit == CHART_NUMBER) {
         buf_printf(out, "%.10g", value);
-        return;
-    case CHART_PERCENT:
+    } else if (unit == CHART_PERCENT) {
         buf_printf(out, "%.10g%%", 100 * value);
-        return;
-    case CHART_CHANGE: {
-        const double change =
-            round(1e4 * (value - 1)) / 100; /* a tick is a whole percentage, but for rounding */
+    } else {
         buf_printf(out, change == 0 ? "%.10g%%" : "%+.10g%%", change == 0 ? 0 : change);
-        return;
-    }
     }
 }
 
@@ -313,17 +306,6 @@ static void put_path(struct buf *out, const struct line_plot *p, const struct ch
     buf_printf(out, "\" class=\"s%zu %s\"/>\n", series, classes);
 }
 
-static void put_interval(struct buf *out, const struct line_plot *p, const struct chart_mark *m,
-                         size_t series)
-{
-    if (!isfinite(m->low) || !isfinite(m->high)) {
-        return;
-    }
-    const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, series);
-    const double low = chart_axis_px(&p->y, m->low), high = chart_axis_px(&p->y, m->high);
-    put_whisker(out, x, low, x, high, series);
-}
-
 /* A line of ideals, for which it takes two neighbours. */
 static bool has_ideal(const struct chart_series *s)
 {
@@ -343,9 +325,9 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     }
     put_path(out, p, s, false, "l", i);
     vec_each (struct chart_mark, m, &s->marks) {
-        put_interval(out, p, m, i);
-        put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->value),
-                 i, m->text);
+        const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, i);
+        put_whisker(out, x, chart_axis_px(&p->y, m->low), x, chart_axis_px(&p->y, m->high), i);
+        put_mark(out, x, chart_axis_px(&p->y, m->value), i, m->text);
     }
 }
 
@@ -432,10 +414,7 @@ static size_t longer(size_t longest, const char *name)
 
 static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_space *s)
 {
-    double low = INFINITY, high = -INFINITY;
-    if (c->unit != CHART_CHANGE) {
-        low = 0;
-    }
+    double low = c->unit == CHART_CHANGE ? INFINITY : 0, high = -INFINITY;
     widen(c->reference, &low, &high);
     vec_each (struct chart_series, row, &c->rows) {
         vec_each (struct chart_mark, m, &row->marks) {
@@ -471,10 +450,8 @@ static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
             /* Equal values of two series stay visible. */
             const double dodge = (double)m->series - (double)(c->series.len - 1) / 2;
             const double y_px = row_px + DODGE_PX * dodge;
-            if (isfinite(m->low) && isfinite(m->high)) {
-                put_whisker(out, chart_axis_px(&a, m->low), y_px, chart_axis_px(&a, m->high), y_px,
-                            m->series);
-            }
+            put_whisker(out, chart_axis_px(&a, m->low), y_px, chart_axis_px(&a, m->high), y_px,
+                        m->series);
             put_mark(out, chart_axis_px(&a, m->value), y_px, m->series, m->text);
         }
     }

@@ -67,12 +67,7 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
 
 static bool is_number(const struct layout *l, const char *name)
 {
-    result_each_swept (p, l->result) {
-        if (!params_get(&p->point->params, name)->is_int) {
-            return false;
-        }
-    }
-    return true;
+    return !swept_any(l->result, p, !params_get(&p->point->params, name)->is_int);
 }
 
 /* The number of trainers, else the first parameter of numbers, else the first; of those that vary
@@ -120,12 +115,6 @@ static double x_of(struct line_chart *c, const struct value *v, bool is_number)
     return (double)(found - c->x_names.items);
 }
 
-static int compare_marks(const void *a, const void *b)
-{
-    const struct chart_mark *x = a, *y = b;
-    return (x->x > y->x) - (x->x < y->x);
-}
-
 /* What a throughput or a speedup would be at an efficiency of 1. */
 static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
 {
@@ -171,7 +160,7 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
         free(s.name);
         return;
     }
-    qsort(s.marks.items, s.marks.len, sizeof(*s.marks.items), compare_marks);
+    qsort(s.marks.items, s.marks.len, sizeof(*s.marks.items), by_double); /* x is the first field */
     *vec_push(&c->series) = s;
 }
 
@@ -548,14 +537,10 @@ const char *charts_name(size_t i)
 
 bool charts_make(const struct layout *l, const char *name, struct chart *ret)
 {
-    for (size_t i = 0; i < COUNT_OF(makers); i++) {
-        if (str_eq(name, makers[i].name)) {
-            const bool is_made = makers[i].make(l, &makers[i], ret);
-            if (!is_made) {
-                chart_done(ret);
-            }
-            return is_made;
-        }
+    const struct maker *m = array_find(makers, COUNT_OF(makers), it, str_eq(name, it->name));
+    const bool is_made = m != NULL && m->make(l, m, ret);
+    if (m != NULL && !is_made) {
+        chart_done(ret);
     }
-    return false;
+    return is_made;
 }

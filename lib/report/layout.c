@@ -100,11 +100,7 @@ static void collect_heads(const struct layout *l, struct heads *heads,
                                        const struct point *))
 {
     result_each_swept (p, l->result) {
-        bool is_new = true;
-        for (size_t i = 0; i < heads->list.len && is_new; i++) {
-            is_new = !same(l, heads->list.items[i]->point, p->point);
-        }
-        if (is_new) {
+        if (!vec_any(&heads->list, it, same(l, (*it)->point, p->point))) {
             *vec_push(&heads->list) = p;
         }
     }
@@ -113,12 +109,8 @@ static void collect_heads(const struct layout *l, struct heads *heads,
 static const struct point_result *find_cell(const struct layout *l, const struct point *row,
                                             const struct point *column)
 {
-    result_each_swept (p, l->result) {
-        if (same_row(l, p->point, row) && same_column(l, p->point, column)) {
-            return p;
-        }
-    }
-    return NULL;
+    return array_find(l->result->points, l->result->def->matrix.n_swept, p,
+                      same_row(l, p->point, row) && same_column(l, p->point, column));
 }
 
 bool layout_shades_efficiency(const struct layout *l)
@@ -232,25 +224,18 @@ void layout_grid_caption(const struct layout *l, struct buf *out)
     if (word != NULL) {
         buf_printf(out, ", %s", word);
     }
-    if (l->words.names.len == 2) {
-        buf_printf(out, ", by %s (rows) and %s (columns)", l->words.names.items[0],
-                   l->words.names.items[1]);
-    } else {
-        buf_printf(out, ", by %s (columns)", l->words.names.items[0]);
-    }
+    buf_printf(out,
+               l->words.names.len == 2 ? ", by %s (rows) and %s (columns)" : ", by %s (columns)",
+               l->words.names.items[0], l->words.names.items[l->words.names.len - 1]);
 }
 
 /* ---- one row a point ---- */
 
 bool layout_any_interval(const struct layout *l, size_t offset)
 {
-    result_each_swept (p, l->result) {
-        const struct estimate *e = &point_figure(p, offset)->estimate;
-        if (e->known && e->has_interval) {
-            return true;
-        }
-    }
-    return false;
+    return swept_any(l->result, p,
+                     point_figure(p, offset)->estimate.known &&
+                         point_figure(p, offset)->estimate.has_interval);
 }
 
 static const struct resource_column {

@@ -1,6 +1,7 @@
 /* Which tables a result gets, and their cells. Pure. */
 #pragma once
 
+#include "base/vec_walk.h"
 #include "report/words.h"
 #include "result/result.h"
 
@@ -13,6 +14,8 @@ struct layout {
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
     bool is_page; /* for readers who do not know the definition; layout_init leaves it false */
 };
+/* Whether a condition holds for some swept point; it is an expression of `p`, see vec_walk.h. */
+#define swept_any(r, p, condition) array_any((r)->points, (r)->def->matrix.n_swept, p, condition)
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
 

@@ -21,16 +21,6 @@ void metric_names_add(struct words_names *names, const struct result *r)
     }
 }
 
-static bool any_interval(const struct layout *l, const char *name)
-{
-    result_each_swept (p, l->result) {
-        if (metric_of_point(p, name)->estimate.has_interval) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void put_metric(struct table *t, const char *name, const struct figure *f,
                        bool with_interval)
 {
@@ -57,7 +47,9 @@ struct table *layout_metrics(const struct layout *l)
         if (t != NULL) {
             layout_put_identity(t, l, p->point, !layout_has_words(l));
             vec_each (const char *, name, &names) {
-                put_metric(t, *name, metric_of_point(p, *name), any_interval(l, *name));
+                put_metric(
+                    t, *name, metric_of_point(p, *name),
+                    swept_any(l->result, q, metric_of_point(q, *name)->estimate.has_interval));
             }
             table_end_row(t);
         }

@@ -2,7 +2,6 @@
 #include "report/notes.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -22,22 +21,9 @@
 
 void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    struct note note = {.kind = kind, .text = xvasprintf(fmt, ap)};
-    va_end(ap);
+    struct note note = {.kind = kind, .text = xasprintf_rest(fmt)};
     (void)text_replace_control(note.text, "", ' '); /* they may quote processes and machines */
     *vec_push(&notes->list) = note;
-}
-
-static bool any_metric(const struct result *r, const char *name)
-{
-    result_each_swept (p, r) {
-        if (vec_any(&p->metrics, it, str_eq(it->name, name))) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static struct training_words training_words(const struct result *r)
@@ -222,7 +208,7 @@ static void note_flops(struct notes *notes, const struct result *r)
     const char *precision = w->precision == PRECISION_UNKNOWN ? "" : precision_names[w->precision];
     const double peak = flops_peak(device, w->precision);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    if (!any_metric(r, "tflops")) {
+    if (!swept_any(r, p, metric_of_point(p, "tflops")->unit[0] != '\0')) {
         return;
     }
     buf_puts(&text, "TFLOPS of a device: throughput x ");

@@ -334,13 +334,9 @@ static json_t *pivot_to_json(const struct pivot *p)
 {
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
-    json_t *cells = json_array(), *summaries = json_array(); /* grow in memory only */
-    for (size_t i = 0; i < n_cells(p); i++) {
-        (void)json_array_append_new(cells, cell_to_json(p, i));
-    }
-    for (size_t i = 0; i < p->rows.heads.len; i++) {
-        (void)json_array_append_new(summaries, summary_to_json(p, &p->row_summaries[i]));
-    }
+    json_t *cells = JSON_ARRAY_OF(for (size_t i = 0; i < n_cells(p); i++), cell_to_json(p, i));
+    json_t *summaries = JSON_ARRAY_OF(for (size_t i = 0; i < p->rows.heads.len; i++),
+                                      summary_to_json(p, &p->row_summaries[i]));
     return JSON_OBJECT_OF(
         {"apiVersion", json_string("benchd.io/v1alpha1")}, {"kind", json_string("BenchmarkPivot")},
         {"run", json_string(p->result->def->name)}, {"uid", json_string(p->result->def->uid)},

@@ -72,21 +72,15 @@ static void put_grid(struct sheet *s, const struct layout *l)
 /* One table with these parts, or two; none if one of them does not fit. */
 static bool put_parts(struct sheet *s, const struct layout *l, unsigned first, unsigned second)
 {
-    struct table *a = layout_points(l, first), *b = NULL;
-    bool fits = sheet_fits(s, a);
-    if (fits && second != 0) {
-        b = layout_points(l, second);
-        fits = sheet_fits(s, b);
-    }
-    if (!fits) {
+    struct table *a = layout_points(l, first);
+    struct table *b = second == 0 ? table_new() : layout_points(l, second);
+    if (!sheet_fits(s, a) || !sheet_fits(s, b)) {
         table_free(a);
         table_free(b);
         return false;
     }
     sheet_table(s, NULL, a, 1);
-    if (b != NULL) {
-        sheet_table(s, NULL, b, 1);
-    }
+    sheet_table(s, NULL, b, 1); /* none where it has no row */
     return true;
 }
 
@@ -112,7 +106,7 @@ static void put_points(struct sheet *s, const struct layout *l)
     }
 }
 
-static void put_other_figures(struct sheet *s, const struct layout *l)
+void sheet_other_figures(struct sheet *s, const struct layout *l)
 {
     struct table *accuracy = layout_accuracy(l), *metrics = layout_metrics(l);
     const size_t n_heads =
@@ -152,7 +146,7 @@ static void put_people(struct sheet *s, const struct result *r)
     put_scaling(s, &l);
     put_grid(s, &l);
     put_points(s, &l);
-    put_other_figures(s, &l);
+    sheet_other_figures(s, &l);
     sheet_notes(s, &l);
 }
 

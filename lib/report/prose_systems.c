@@ -53,10 +53,8 @@ static const struct point_result *point_of(const struct result *r, uint32_t syst
 /* Of the replicas of this point and of all of its system; nothing where they differ. */
 static void put_threads(const struct result *r, const struct point *first, struct buf *out)
 {
-    result_each_swept (p, r) {
-        if (p->point->system == first->system && p->point->threads != first->threads) {
-            return;
-        }
+    if (swept_any(r, p, p->point->system == first->system && p->point->threads != first->threads)) {
+        return;
     }
     const long long n = (long long)first->threads;
     buf_printf(out, "; %lld thread%s a %s", n, plural(n),
@@ -120,19 +118,15 @@ static void put_exchange(const struct spec *spec, const struct point *point, str
 {
     char suffix[EXCHANGE_SUFFIX_MAX];
     exchange_suffix(&spec->systems.items[point->system].exchange, suffix);
-    switch (point->exchange) {
-    case EXCHANGE_NONE:
+    if (point->exchange == EXCHANGE_NONE) {
         buf_puts(out, "; no exchange of gradients");
         return;
-    case EXCHANGE_PSERVER:
-        buf_printf(out, "; gradients by parameter servers%s", suffix);
-        return;
-    case EXCHANGE_ALL_REDUCE:
-        buf_printf(out, "; gradients by all-reduce among workers%s", suffix);
-        return;
-    default:
-        buf_printf(out, "; gradients by %s%s", point_exchange_name(spec, point), suffix);
     }
+    buf_printf(out, "; gradients by %s%s",
+               point->exchange == EXCHANGE_PSERVER      ? "parameter servers"
+               : point->exchange == EXCHANGE_ALL_REDUCE ? "all-reduce among workers"
+                                                        : point_exchange_name(spec, point),
+               suffix);
 }
 
 static bool is_same_command(const struct command *a, const struct command *b)

@@ -2,7 +2,6 @@
  * of a point and a row (reference_pairs.h), the published figures that have no such point, and what
  * may not be compared. */
 #include <math.h>
-#include <stdarg.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
@@ -102,12 +101,8 @@ static void put_pairs(struct sheet *s, const struct beside *x)
 static __attribute__((format(printf, 2, 3))) void add_reason(struct buf *reasons, const char *fmt,
                                                              ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    char *text = xvasprintf(fmt, ap);
-    va_end(ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     buf_printf(reasons, "%s%s", reasons->len == 0 ? "" : "; ", text);
-    free(text);
 }
 
 static void add_hardware(const struct reference_beside *b, const struct reference_table *t,

@@ -95,16 +95,10 @@ static void put_figures(json_t *object, const struct reference *r, const struct 
         const enum reference_figure figure = (enum reference_figure)f;
         const struct reference_span s = reference_derive(r, t, figure, row, column);
         const double p = printed_of(t, figure, row, column);
-        if (s.known) {
-            (void)json_object_set_new(object, reference_figure_names[figure], json_real(s.value));
-        }
-        if (!isnan(p)) {
-            (void)json_object_set_new(printed, reference_figure_names[figure], json_real(p));
-        }
+        JSON_ADD(object, {reference_figure_names[f], s.known ? json_real(s.value) : NULL});
+        JSON_ADD(printed, {reference_figure_names[f], isnan(p) ? NULL : json_real(p)});
     }
-    if (json_object_size(printed) > 0) {
-        (void)json_object_set(object, "printed", printed); /* grows in memory only */
-    }
+    JSON_ADD(object, {"printed", json_object_size(printed) > 0 ? json_incref(printed) : NULL});
     json_decref(printed);
 }
 
@@ -151,10 +145,8 @@ static json_t *table_to_json(const struct reference *r, const struct reference_t
     vec_each (const struct reference_at, it, &t->at) {
         (void)json_object_set_new(at, it->name, json_real(it->value)); /* grows in memory only */
     }
-    json_t *rows = json_array();
-    for (size_t row = 0; row < t->rows.len; row++) {
-        (void)json_array_append_new(rows, row_to_json(r, t, row)); /* grows in memory only */
-    }
+    json_t *rows =
+        JSON_ARRAY_OF(for (size_t row = 0; row < t->rows.len; row++), row_to_json(r, t, row));
     json_t *efficiency = !t->has_efficiency ? json_null()
                          : t->scale > 0     ? json_real(t->scale)
                                             : json_string("Columns");

@@ -24,27 +24,22 @@ static double coordinate(const struct point *p, const char *name)
 {
     const struct value *v = params_get(&p->params, name);
     const struct value *bytes = params_get(&p->params, "bytes");
-    if (v != NULL && v->is_int) {
-        return (double)v->i;
-    }
-    if (str_eq(name, "elements")) {
-        return bytes != NULL && bytes->is_int ? (double)bytes->i / BYTES_OF_ELEMENT : NAN;
-    }
-    if (str_eq(name, "batch_size")) {
-        return p->batch_size > 0 ? (double)p->batch_size : NAN;
-    }
-    if (str_eq(name, "threads")) {
-        return (double)p->threads;
-    }
-    if (str_eq(name, "trainers")) {
-        return p->replicas[ROLE_TRAINER];
-    }
-    if (str_eq(name, "pservers")) {
-        return p->replicas[ROLE_PSERVER];
-    }
-    return str_eq(name, "workers") || reference_counts_other(p, name)
-               ? (double)point_training_replicas(p)
-               : NAN;
+    const double n_training = point_training_replicas(p);
+    const struct {
+        const char *name;
+        double value;
+    } others[] = {
+        {"elements", bytes != NULL && bytes->is_int ? (double)bytes->i / BYTES_OF_ELEMENT : NAN},
+        {"batch_size", p->batch_size > 0 ? (double)p->batch_size : NAN},
+        {"threads", (double)p->threads},
+        {"trainers", p->replicas[ROLE_TRAINER]},
+        {"pservers", p->replicas[ROLE_PSERVER]},
+        {"workers", n_training},
+        {name, reference_counts_other(p, name) ? n_training : NAN},
+    };
+    return v != NULL && v->is_int
+               ? (double)v->i
+               : array_find(others, COUNT_OF(others), it, str_eq(it->name, name))->value;
 }
 
 /* The column of a table that a point shares; REFERENCE_NO_ROW: none. */

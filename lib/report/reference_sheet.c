@@ -26,20 +26,6 @@ bool reference_layout_is_marked(const struct reference *r, const struct referenc
             vec_any(&t->errata, e, e->figure == figure && e->row == row && e->column == column));
 }
 
-static void put_value(const struct reference_table *t, const struct reference_row *row,
-                      double value, struct buf *out)
-{
-    const bool is_own = row->values != NULL;
-    if (is_own && t->quality == REFERENCE_READING) {
-        buf_putc(out, '~');
-    }
-    if (is_own) {
-        buf_printf(out, "%.*f", reference_decimals(value, row->digits), value);
-    } else {
-        number_format(value, out);
-    }
-}
-
 void reference_layout_put(const struct reference *r, const struct reference_table *t,
                           enum reference_figure figure, size_t row, size_t column, struct buf *out)
 {
@@ -48,8 +34,10 @@ void reference_layout_put(const struct reference *r, const struct reference_tabl
         buf_putc(out, '-');
         return;
     }
-    if (figure == REFERENCE_VALUE) {
-        put_value(t, reference_row_at(t, row), s.value, out);
+    const struct reference_row *own = reference_row_at(t, row);
+    if (figure == REFERENCE_VALUE && own->values != NULL) {
+        buf_printf(out, "%s%.*f", t->quality == REFERENCE_READING ? "~" : "",
+                   reference_decimals(s.value, own->digits), s.value);
     } else if (figure == REFERENCE_EFFICIENCY) {
         buf_printf(out, "%.2f%%", 100 * s.value);
     } else {

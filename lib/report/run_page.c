@@ -1,5 +1,6 @@
 /* What a page says of a run, see sheets.h. */
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/charts.h"
 #include "report/compare_layout.h"
 #include "report/notes.h"
@@ -68,16 +69,6 @@ static void define(struct sheet *s, const char *before, const char *word, const 
     sheet_span(s, SHEET_PLAIN, "%s", meaning);
 }
 
-static bool has_role(const struct result *r, enum role role)
-{
-    result_each_point (p, r) {
-        if (p->point->replicas[role] > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The roles that this run has. */
 static void define_roles(struct sheet *s, const struct result *r)
 {
@@ -92,21 +83,10 @@ static void define_roles(struct sheet *s, const struct result *r)
     static const enum role order[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_WORKER, ROLE_LAUNCHER};
     define(s, " A ", "replica", " is one process of a trial, in a cluster one pod.");
     for (size_t i = 0; i < COUNT_OF(order); i++) {
-        if (has_role(r, order[i])) {
+        if (array_any(r->points, r->def->matrix.n_points, p, p->point->replicas[order[i]] > 0)) {
             define(s, " A ", role_to_string(order[i]), meanings[order[i]]);
         }
     }
-}
-
-static bool has_method(const struct result *r, enum interval_method method)
-{
-    result_each_point (p, r) {
-        const struct estimate *e = &p->throughput.estimate;
-        if (e->has_interval && e->method == method) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Where all points share it, the head says which points it belongs to. */
@@ -151,6 +131,10 @@ static void put_baselines_differ(struct sheet *s, const struct layout *l)
 /* The words that the rest of the page needs. */
 static void put_words(struct sheet *s, const struct layout *l)
 {
+    const struct result *r = l->result;
+    const bool is_log = array_any(r->points, r->def->matrix.n_points, p,
+                                  p->throughput.estimate.has_interval &&
+                                      p->throughput.estimate.method == INTERVAL_T_LOG);
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     if (layout_has_words(l)) {
         buf_puts(&names, ", here ");
@@ -160,7 +144,7 @@ static void put_words(struct sheet *s, const struct layout *l)
     sheet_span(s, SHEET_DEFINED, "point");
     sheet_span(s, SHEET_PLAIN, " is one configuration that was measured%s", buf_cstr(&names));
     define(s, "; a ", "trial", " measures it once.");
-    define_roles(s, l->result);
+    define_roles(s, r);
     define_batch(s, l);
     if (!l->own_baselines) {
         define(s, " ", "Efficiency",
@@ -172,7 +156,7 @@ static void put_words(struct sheet *s, const struct layout *l)
     sheet_span(s, SHEET_PLAIN,
                " A range after \"95%%:\" contains the true figure of this machine or cluster in 95 "
                "of 100 such runs, if trials differ only by chance.%s",
-               has_method(l->result, INTERVAL_T_LOG)
+               is_log
                    ? " A throughput is the median of its trials, and its range lies around their "
                      "geometric mean, so the median may not be its center."
                    : "");
@@ -350,9 +334,7 @@ static void put_points(struct sheet *s, const struct layout *l)
 
 static void put_tables(struct sheet *s, const struct layout *l)
 {
-    struct table *baselines = layout_baselines(l), *accuracy = layout_accuracy(l);
-    struct table *metrics = layout_metrics(l);
-    struct buf caption = BUF_INIT;
+    struct table *baselines = layout_baselines(l);
     sheet_open(s, SHEET_PLAIN, NULL);
     put_grid(s, l);
     put_points(s, l);
@@ -360,15 +342,7 @@ static void put_tables(struct sheet *s, const struct layout *l)
         sheet_heading(s, "Baselines");
         sheet_table(s, NULL, baselines, 1);
     }
-    if (accuracy != NULL) {
-        layout_accuracy_caption(l, &caption);
-        sheet_table(s, &caption, accuracy, 1);
-    }
-    if (metrics != NULL) {
-        caption = BUF_INIT;
-        buf_puts(&caption, LAYOUT_METRICS_CAPTION);
-        sheet_table(s, &caption, metrics, 1);
-    }
+    sheet_other_figures(s, l);
     sheet_close(s);
 }
 

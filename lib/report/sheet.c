@@ -134,10 +134,7 @@ static void add_line(struct sheet *s, const struct sheet_mark *mark, char *text_
 
 void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    add_line(s, mark, xvasprintf(fmt, ap));
-    va_end(ap);
+    add_line(s, mark, xasprintf_rest(fmt));
 }
 
 void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take)
@@ -201,21 +198,15 @@ void sheet_name_table(struct sheet *s, const char *name)
 
 void sheet_span(struct sheet *s, enum sheet_look look, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    *vec_push(&last_part(s)->spans) = (struct sheet_piece){look, xvasprintf(fmt, ap)};
-    va_end(ap);
+    *vec_push(&last_part(s)->spans) = (struct sheet_piece){look, xasprintf_rest(fmt)};
 }
 
 void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const char *fmt, ...)
 {
     struct sheet_part *part = add_part(s, SHEET_TERM);
-    va_list ap;
-    va_start(ap, fmt);
     part->look = look;
     part->name = xstrdup(name);
-    part->text = xvasprintf(fmt, ap);
-    va_end(ap);
+    part->text = xasprintf_rest(fmt);
 }
 
 void sheet_figure(struct sheet *s, const struct chart *chart_take)

@@ -47,13 +47,6 @@ static const struct element spans[] = {
     [SHEET_TO_NOTES] = {"<a href=\"#notes\">", "</a>"},
 };
 
-static void put_element(struct buf *out, const struct element *e, const char *text)
-{
-    buf_puts(out, e->open);
-    html_escape(text, out);
-    buf_puts(out, e->close);
-}
-
 static void put_heading(struct buf *out, int level, const char *text)
 {
     buf_printf(out, "<h%d>", level);
@@ -70,10 +63,10 @@ static void begin_page(const char *name, struct buf *out)
                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
                page_style_hash, page_script_hash);
-    buf_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                  "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    html_escape(name, out);
-    buf_puts(out, " - benchd report</title>\n<style>");
+    html_put(out,
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+             name, " - benchd report</title>\n<style>");
     buf_puts(out, page_style);
     buf_puts(out, "</style>\n</head>\n<body>\n<header>\n");
     put_heading(out, 1, name);
@@ -98,23 +91,16 @@ struct writer {
 
 static enum group group_of(const struct writer *w, const struct sheet_part *p)
 {
-    switch (p->kind) {
-    case SHEET_LINE:
+    if (p->kind == SHEET_LINE) {
         return p->is_item ? GROUP_LIST : GROUP_NONE;
-    case SHEET_TERM:
-        return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
-    case SHEET_FIGURE:
-        return p->chart.kind == CHART_SPARK                         ? GROUP_SPARKS
-               : w->before != NULL && w->before->kind == SHEET_HEAD ? GROUP_CHART
-                                                                    : GROUP_CHARTS;
-    case SHEET_HEAD:
-    case SHEET_TITLE:
-    case SHEET_TABLE:
-    case SHEET_OPEN:
-    case SHEET_CLOSE:
-        break;
     }
-    return GROUP_NONE;
+    if (p->kind == SHEET_TERM) {
+        return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
+    }
+    return p->kind != SHEET_FIGURE                              ? GROUP_NONE
+           : p->chart.kind == CHART_SPARK                       ? GROUP_SPARKS
+           : w->before != NULL && w->before->kind == SHEET_HEAD ? GROUP_CHART
+                                                                : GROUP_CHARTS;
 }
 
 static void enter(struct writer *w, enum group group)
@@ -138,9 +124,7 @@ static void open_section(struct writer *w, const struct sheet_part *p)
         begin_page(p->name, w->out);
         w->is_page = w->in_head = true;
     } else if (p->look == SHEET_VERDICT) {
-        buf_puts(w->out, "<section class=\"verdict\" aria-label=\"");
-        html_escape(p->name, w->out);
-        buf_puts(w->out, "\">\n");
+        html_put(w->out, "<section class=\"verdict\" aria-label=\"", p->name, "\">\n");
     } else {
         buf_puts(w->out, p->look == SHEET_NOTES ? "<section id=\"notes\">\n" : "<section>\n");
         if (p->name != NULL) {
@@ -174,7 +158,7 @@ static void put_text(const struct sheet_part *p, struct buf *out)
         if (span->look == SHEET_PLAIN) {
             put_words(span->text, out);
         } else {
-            put_element(out, &spans[span->look], span->text);
+            html_put(out, spans[span->look].open, span->text, spans[span->look].close);
         }
     }
 }
@@ -190,18 +174,16 @@ static void put_line(const struct sheet_part *p, struct buf *out)
     buf_puts(out, p->mark->page == NULL ? "" : p->mark->page);
     put_text(p, out);
     if (p->details != NULL) {
-        buf_puts(out, p->look == SHEET_FOLDED ? "</summary>\n<pre>" : "\n<pre>");
-        html_escape(p->details, out);
-        buf_puts(out, "</pre>");
+        html_put(out, p->look == SHEET_FOLDED ? "</summary>\n<pre>" : "\n<pre>", p->details,
+                 "</pre>");
     }
     buf_printf(out, "%s\n", e->close);
 }
 
 static void put_term(const struct sheet_part *p, struct buf *out)
 {
-    buf_puts(out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>");
-    html_escape(p->name, out);
-    buf_printf(out, "</dt>\n<dd%s>", p->look == SHEET_BAD ? " class=\"bad\"" : "");
+    html_put(out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>", p->name,
+             p->look == SHEET_BAD ? "</dt>\n<dd class=\"bad\">" : "</dt>\n<dd>");
     put_text(p, out);
     buf_puts(out, "</dd>\n");
 }
@@ -210,10 +192,8 @@ static void put_spark(const struct chart *c, struct buf *out)
 {
     buf_puts(out, "<figure>");
     chart_svg(c, false, out);
-    buf_puts(out, "<figcaption>");
-    html_escape(c->spark.name, out);
-    put_element(out, &spans[SHEET_MEANING], c->spark.text);
-    buf_puts(out, "</figcaption></figure>\n");
+    html_put(out, "<figcaption>", c->spark.name, spans[SHEET_MEANING].open);
+    html_put(out, "", c->spark.text, "</span></figcaption></figure>\n");
 }
 
 static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
@@ -223,10 +203,10 @@ static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
                                                    : NULL;
     buf_puts(out, "<figure><figcaption>");
     if (!is_titled) {
-        put_element(out, &(struct element){"<h3>", "</h3>"}, c->title);
+        html_put(out, "<h3>", c->title, "</h3>");
     }
     if (subtitle != NULL) {
-        put_element(out, &spans[SHEET_SOFT], subtitle);
+        html_put(out, spans[SHEET_SOFT].open, subtitle, spans[SHEET_SOFT].close);
     }
     buf_puts(out, "</figcaption>\n");
     chart_svg(c, false, out);
@@ -235,8 +215,7 @@ static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
                    c->lines.n_left_out);
     }
     if (c->kind == CHART_BARS && c->bars.missing != NULL) {
-        put_element(out, &paragraphs[SHEET_SOFT], c->bars.missing);
-        buf_putc(out, '\n');
+        html_put(out, paragraphs[SHEET_SOFT].open, c->bars.missing, "</p>\n");
     }
     buf_puts(out, is_titled ? "</figure>" : "</figure>\n");
 }

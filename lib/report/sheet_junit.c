@@ -17,35 +17,31 @@ static size_t n_rows(const struct sheet *s)
 }
 
 /* XML 1.0 has no other control characters than line breaks and tabs. */
-static void put_xml(struct buf *out, const char *text)
+static void put_xml(struct buf *out, const char *before, const char *text, const char *after)
 {
     _cleanup_(freep) char *clean = xstrdup(text);
     for (char *c = clean; *c != '\0'; c++) {
         *c = (unsigned char)*c < ' ' && *c != '\n' && *c != '\t' ? '?' : *c;
     }
-    html_escape(clean, out);
+    html_put(out, before, clean, after);
 }
 
 static void put_case(const struct sheet *s, size_t row, const char *suite, struct buf *out)
 {
     const char *outcome = word(s, row, OUTCOME), *message = word(s, row, MESSAGE);
-    buf_puts(out, "    <testcase classname=\"");
-    put_xml(out, suite);
-    buf_printf(out, ".%s\" name=\"", word(s, row, KIND));
-    put_xml(out, word(s, row, NAME));
+    put_xml(out, "    <testcase classname=\"", suite, ".");
+    buf_printf(out, "%s\" name", word(s, row, KIND));
+    put_xml(out, "=\"", word(s, row, NAME), "\"");
     if (str_eq(outcome, "Passed")) {
-        buf_puts(out, "\"/>\n");
+        buf_puts(out, "/>\n");
     } else if (str_eq(outcome, "Skipped")) {
-        buf_puts(out, "\">\n      <skipped message=\"");
-        put_xml(out, message);
-        buf_puts(out, "\"/>\n    </testcase>\n");
+        put_xml(out, ">\n      <skipped message=\"", message, "\"/>\n    </testcase>\n");
     } else {
         const char *element = str_eq(outcome, "Failed") ? "failure" : "error";
-        buf_printf(out, "\">\n      <%s type=\"%s\" message=\"", element, outcome);
-        put_xml(out, word(s, row, NAME));
-        buf_puts(out, "\">");
-        put_xml(out, message);
-        buf_printf(out, "</%s>\n    </testcase>\n", element);
+        buf_printf(out, ">\n      <%s type=\"%s\" message=\"", element, outcome);
+        put_xml(out, "", word(s, row, NAME), "\">");
+        put_xml(out, "", message, "</");
+        buf_printf(out, "%s>\n    </testcase>\n", element);
     }
 }
 
@@ -69,13 +65,11 @@ void sheet_write_junit(const struct sheet *s, struct buf *out)
     vec_each (const struct sheet_part, p, &s->parts) {
         if (p->kind == SHEET_HEAD) {
             suite = p->head.name;
-            buf_puts(out, "  <testsuite name=\"");
-            put_xml(out, suite);
-            buf_printf(out, "\" %s>\n    <properties>\n", buf_cstr(&counts));
+            put_xml(out, "  <testsuite name=\"", suite, "\" ");
+            buf_printf(out, "%s>\n    <properties>\n", buf_cstr(&counts));
         } else if (p->kind == SHEET_TERM) {
-            buf_printf(out, "      <property name=\"%s\" value=\"", p->name);
-            put_xml(out, p->text);
-            buf_puts(out, "\"/>\n");
+            buf_printf(out, "      <property name=\"%s", p->name);
+            put_xml(out, "\" value=\"", p->text, "\"/>\n");
         }
     }
     buf_puts(out, "    </properties>\n");
@@ -84,9 +78,7 @@ void sheet_write_junit(const struct sheet *s, struct buf *out)
     }
     vec_each (const struct sheet_part, p, &s->parts) {
         if (p->kind == SHEET_LINE) {
-            buf_puts(out, "    <system-out>");
-            put_xml(out, p->text);
-            buf_puts(out, "</system-out>\n");
+            put_xml(out, "    <system-out>", p->text, "</system-out>\n");
         }
     }
     buf_puts(out, "  </testsuite>\n</testsuites>\n");

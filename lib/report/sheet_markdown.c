@@ -34,12 +34,6 @@ static void put_head(const struct sheet_head *h, struct buf *out)
     buf_printf(out, status.len == 0 ? "\n" : "\n\n%s\n", buf_cstr(&status));
 }
 
-static void put_table(const struct sheet_part *p, bool is_titled, struct buf *out)
-{
-    put_words(p->text, is_titled ? "\n\n" : ":\n\n", out);
-    table_format_markdown(p->table, out);
-}
-
 static void put_line(const struct sheet_part *p, struct buf *out)
 {
     buf_printf(out, "%s%s", p->is_item ? "- " : "",
@@ -62,26 +56,17 @@ void sheet_write_markdown(const struct sheet *s, struct buf *out)
             buf_putc(out, '\n');
         }
         before = p;
-        switch (p->kind) {
-        case SHEET_HEAD:
+        if (p->kind == SHEET_HEAD) {
             put_head(&p->head, out);
-            break;
-        case SHEET_TITLE:
+        } else if (p->kind == SHEET_TITLE) {
             buf_puts(out, "### ");
             put_words(p->text, "\n", out);
             is_titled = true;
-            break;
-        case SHEET_TABLE:
-            put_table(p, is_titled, out);
-            break;
-        case SHEET_LINE:
+        } else if (p->kind == SHEET_TABLE) {
+            put_words(p->text, is_titled ? "\n\n" : ":\n\n", out);
+            table_format_markdown(p->table, out);
+        } else if (p->kind == SHEET_LINE) { /* pages alone have others */
             put_line(p, out);
-            break;
-        case SHEET_TERM:
-        case SHEET_OPEN:
-        case SHEET_CLOSE:
-        case SHEET_FIGURE:
-            break; /* pages alone have them */
         }
     }
 }

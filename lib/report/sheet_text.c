@@ -94,26 +94,16 @@ void sheet_write_text(const struct sheet *s, struct buf *out)
         if (p->section != NULL) {
             buf_printf(out, "%s\n", p->section);
         }
-        switch (p->kind) {
-        case SHEET_HEAD:
+        if (p->kind == SHEET_HEAD) {
             put_head(&s->term, &p->head, out);
-            break;
-        case SHEET_TITLE:
+        } else if (p->kind == SHEET_TITLE) {
             terminal_colored(out, &s->term, TERMINAL_BOLD, p->name);
             buf_puts(out, ": ");
             wrap_text(out, p->text, s->term.columns, text_width(p->name) + 2, 2);
-            break;
-        case SHEET_TABLE:
+        } else if (p->kind == SHEET_TABLE) {
             put_table(&s->term, p, out);
-            break;
-        case SHEET_LINE:
+        } else if (p->kind == SHEET_LINE) { /* pages alone have others */
             put_line(&s->term, p, out);
-            break;
-        case SHEET_TERM:
-        case SHEET_OPEN:
-        case SHEET_CLOSE:
-        case SHEET_FIGURE:
-            break; /* pages alone have them */
         }
     }
 }

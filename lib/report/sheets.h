@@ -8,9 +8,10 @@
  * point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
  * warnings. points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
-/* Its notes alone. points.c. */
+/* Its notes alone; times to accuracy and metrics, a table each. points.c. */
 struct layout;
 void sheet_notes(struct sheet *s, const struct layout *l);
+void sheet_other_figures(struct sheet *s, const struct layout *l);
 /* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
  * run_page.c. */
 void sheet_run(struct sheet *s, const struct result *r);

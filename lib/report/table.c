@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "base/vec.h"
+#include "base/vec_walk.h"
 #include "report/terminal.h"
 #include "result/number.h"
 
@@ -76,10 +76,7 @@ static void put_cell(struct table *t, const char *title, enum table_align align,
 
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    put_cell(t, title, align, xvasprintf(fmt, ap));
-    va_end(ap);
+    put_cell(t, title, align, xasprintf_rest(fmt));
 }
 
 void table_named_column(struct table *t, const char *name, enum table_align align)
@@ -172,14 +169,16 @@ static size_t *column_widths(const struct table *t, bool with_header)
     return widths;
 }
 
+/* Of the first n columns, with the gaps between them. */
+static size_t width_of(const struct table *t, const size_t *widths, size_t n)
+{
+    return array_sum(widths, n, w, *w + (w == widths ? 0 : t->gap));
+}
+
 size_t table_width(const struct table *t)
 {
     _cleanup_(freep) size_t *widths = column_widths(t, true);
-    size_t sum = 0;
-    for (size_t i = 0; i < t->columns.len; i++) {
-        sum += widths[i] + (i == 0 ? 0 : t->gap);
-    }
-    return sum;
+    return width_of(t, widths, t->columns.len);
 }
 
 bool table_fit(struct table *t, size_t columns)
@@ -242,10 +241,8 @@ static void format_columns(const struct table *t, const size_t *widths, bool wit
 
 void table_format(const struct table *t, bool with_header, struct buf *out)
 {
-    const size_t n = t->columns.len;
-    assert(n > 0 && t->cells.len % n == 0);
     _cleanup_(freep) size_t *widths = column_widths(t, with_header);
-    format_columns(t, widths, with_header, 0, 0, n, out);
+    format_columns(t, widths, with_header, 0, 0, t->columns.len, out);
 }
 
 void table_format_parts(const struct table *t, size_t n_heads, size_t width, struct buf *out)
@@ -253,12 +250,8 @@ void table_format_parts(const struct table *t, size_t n_heads, size_t width, str
     const size_t n = t->columns.len;
     assert(n > n_heads && t->cells.len % n == 0);
     _cleanup_(freep) size_t *widths = column_widths(t, true);
-    size_t head = 0;
-    for (size_t i = 0; i < n_heads; i++) {
-        head += widths[i] + (i == 0 ? 0 : t->gap);
-    }
     for (size_t from = n_heads, to; from < n; from = to) {
-        size_t used = head;
+        size_t used = width_of(t, widths, n_heads);
         for (to = from; to < n; to++) {
             used += widths[to] + (used == 0 ? 0 : t->gap);
             if (used > width && to > from) {
@@ -280,16 +273,6 @@ void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t
     }
 }
 
-/* Where the last column begins. */
-static size_t prose_at(const struct table *t, const size_t *widths)
-{
-    size_t at = 0;
-    for (size_t i = 0; i + 1 < t->columns.len; i++) {
-        at += widths[i] + t->gap;
-    }
-    return at;
-}
-
 void table_format_prose(struct table *t, size_t columns, struct buf *out)
 {
     if (columns == 0 || table_fit(t, columns)) {
@@ -298,7 +281,7 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
     }
     const size_t n = t->columns.len, n_rows = t->cells.len / n;
     _cleanup_(freep) size_t *widths = column_widths(t, true);
-    const size_t at = prose_at(t, widths);
+    const size_t at = n == 1 ? 0 : width_of(t, widths, n - 1) + t->gap;
     const bool is_below = at + PROSE_MIN > columns;
     for (size_t row = 0; row <= n_rows; row++) {
         const char *prose =
@@ -319,7 +302,7 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
 
 static void put_markdown_cell(struct buf *out, const char *text)
 {
-    buf_puts(out, " ");
+    buf_putc(out, ' ');
     markdown_escape(text, out);
     buf_puts(out, " |");
 }
@@ -360,14 +343,13 @@ static bool is_word(char c)
 
 static bool is_markup(char before, char c, char after)
 {
-    switch (c) {
-    case '_': /* within a word it is not */
+    if (c == '_') { /* within a word it is not */
         return !is_word(before) || !is_word(after);
-    case '<': /* a tag, a comment, or an address */
-        return is_letter(after) || after == '/' || after == '!' || after == '?';
-    default:
-        return strchr("\\`*[]>|", c) != NULL;
     }
+    if (c == '<') { /* a tag, a comment, or an address */
+        return is_letter(after) || after == '/' || after == '!' || after == '?';
+    }
+    return strchr("\\`*[]>|", c) != NULL;
 }
 
 void markdown_escape(const char *text, struct buf *out)
@@ -383,29 +365,25 @@ void markdown_escape(const char *text, struct buf *out)
 
 void html_escape(const char *text, struct buf *out)
 {
+    static const char special[] = "&<>\"'";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text));
     for (const char *c = buf_cstr(&clean); *c != '\0'; c++) {
-        switch (*c) {
-        case '&':
-            buf_puts(out, "&amp;");
-            break;
-        case '<':
-            buf_puts(out, "&lt;");
-            break;
-        case '>':
-            buf_puts(out, "&gt;");
-            break;
-        case '"':
-            buf_puts(out, "&quot;");
-            break;
-        case '\'':
-            buf_puts(out, "&#39;");
-            break;
-        default:
+        const char *at = strchr(special, *c);
+        if (at != NULL) {
+            buf_puts(out, entities[at - special]);
+        } else {
             buf_putc(out, *c);
         }
     }
+}
+
+void html_put(struct buf *out, const char *before, const char *text, const char *after)
+{
+    buf_puts(out, before);
+    html_escape(text, out);
+    buf_puts(out, after);
 }
 
 static void put_html_cell(struct buf *out, const char *element, const struct column *c,
@@ -420,9 +398,7 @@ static void put_html_cell(struct buf *out, const char *element, const struct col
     }
     buf_putc(out, '>');
     if (cell->link != NULL) {
-        buf_puts(out, "<a href=\"");
-        html_escape(cell->link, out);
-        buf_puts(out, "\">");
+        html_put(out, "<a href=\"", cell->link, "\">");
     }
     html_escape(cell->text, out);
     buf_printf(out, "%s</%s>", cell->link == NULL ? "" : "</a>", element);
@@ -447,9 +423,8 @@ void table_format_html(const struct table *t, struct buf *out)
 
 void table_format_html_scrolled(const struct table *t, const char *label, struct buf *out)
 {
-    buf_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
-    html_escape(label, out);
-    buf_puts(out, "\">\n");
+    html_put(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", label,
+             "\">\n");
     table_format_html(t, out);
     buf_puts(out, "</div>\n");
 }

@@ -79,5 +79,7 @@ void table_format_html_scrolled(const struct table *t, const char *label, struct
 void markdown_escape(const char *text, struct buf *out);
 /* Text as HTML shows it, in an element or in a quoted attribute; what is no UTF-8 becomes '?'. */
 void html_escape(const char *text, struct buf *out);
+/* The same between two pieces of HTML. */
+void html_put(struct buf *out, const char *before, const char *text, const char *after);
 /* Numbers as people read them: 4 significant digits, "-" if unknown. */
 void figure_format(const struct figure *f, struct buf *out);

@@ -112,48 +112,23 @@ static int peek_operator(struct reader *r)
     return -1;
 }
 
-static int apply(const struct reader *r, enum operator operator, int64_t a, int64_t b, int64_t *ret)
+static int apply(const struct reader *r, enum operator sign, int64_t a, int64_t b, int64_t *ret)
 {
+    const bool truths[] = {
+        [OR] = a != 0 || b != 0, [AND] = a != 0 && b != 0, [EQUAL] = a == b, [UNEQUAL] = a != b,
+        [AT_MOST] = a <= b,      [AT_LEAST] = a >= b,      [LESS] = (a < b), [MORE] = (a > b)};
     bool is_good = true;
-    switch (operator) {
-    case OR:
-        *ret = a != 0 || b != 0;
-        break;
-    case AND:
-        *ret = a != 0 && b != 0;
-        break;
-    case EQUAL:
-        *ret = a == b;
-        break;
-    case UNEQUAL:
-        *ret = a != b;
-        break;
-    case AT_MOST:
-        *ret = a <= b;
-        break;
-    case AT_LEAST:
-        *ret = a >= b;
-        break;
-    case LESS:
-        *ret = a < b;
-        break;
-    case MORE:
-        *ret = a > b;
-        break;
-    case ADD:
+    if (sign < ADD) {
+        *ret = truths[sign];
+    } else if (sign == ADD) {
         is_good = !__builtin_add_overflow(a, b, ret);
-        break;
-    case SUBTRACT:
+    } else if (sign == SUBTRACT) {
         is_good = !__builtin_sub_overflow(a, b, ret);
-        break;
-    case MULTIPLY:
+    } else if (sign == MULTIPLY) {
         is_good = !__builtin_mul_overflow(a, b, ret);
-        break;
-    case DIVIDE:
-    case REMAINDER:
+    } else {
         is_good = b > 0;
-        *ret = !is_good ? 0 : operator== DIVIDE ? a / b : a % b;
-        break;
+        *ret = !is_good ? 0 : sign == DIVIDE ? a / b : a % b;
     }
     return is_good ? 0 : refuse(r, ERANGE, "a division by less than 1, or a number too large,");
 }

@@ -24,15 +24,7 @@ struct expansion {
     bool has_bad_require;
 };
 
-static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diags_add_va(e->diags, NULL, (struct mark){0}, path, fix, fmt, ap);
-    va_end(ap);
-}
+#define complain(e, path, ...) diags_add((e)->diags, ((struct mark){0}), path, __VA_ARGS__)
 
 /* The number under that key (taken) in `index`, a map of keys that were put. A new key gets
  * `value`; *ret_new says whether it is one. */
@@ -77,10 +69,7 @@ static bool check_size(struct expansion *e)
     const struct sweep *sweep = &e->spec->sweep;
     if (sweep->kind == SWEEP_GRID) {
         vec_each (const struct axis, axis, &sweep->axes) {
-            n *= axis->values.len;
-            if (n > MATRIX_MAX_POINTS) {
-                break;
-            }
+            n = n > MATRIX_MAX_POINTS ? n : n * axis->values.len;
         }
     }
     if (n > MATRIX_MAX_POINTS) {
@@ -128,18 +117,13 @@ static void list_zip(struct expansion *e)
 
 static void list_combinations(struct expansion *e)
 {
-    switch (e->spec->sweep.kind) {
-    case SWEEP_GRID:
+    if (e->spec->sweep.kind == SWEEP_GRID) {
         list_grid(e);
-        break;
-    case SWEEP_ZIP:
+    } else if (e->spec->sweep.kind == SWEEP_ZIP) {
         list_zip(e);
-        break;
-    case SWEEP_POINTS:
-        vec_each (const struct params, it, &e->spec->sweep.points) {
-            params_copy(it, vec_push(&e->combinations));
-        }
-        break;
+    }
+    vec_each (const struct params, it, &e->spec->sweep.points) {
+        params_copy(it, vec_push(&e->combinations));
     }
 }
 
@@ -260,13 +244,9 @@ static void set_count(struct params *params, const char *name, int64_t count)
 /* Does the system take a number of replicas from that name? */
 static bool takes_count(const struct expansion *e, uint32_t system, const char *name)
 {
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const char *from = e->spec->roles[role].replicas.from;
-        if (has_role(e, system, (enum role)role) && from != NULL && str_eq(from, name)) {
-            return true;
-        }
-    }
-    return false;
+    return array_any(e->spec->roles, ROLE_COUNT, it,
+                     has_role(e, system, (enum role)(it - e->spec->roles)) &&
+                         str_eq_or_null(it->replicas.from, name));
 }
 
 /* Numbers of replicas that the system has none of are 0. A declared name may
@@ -532,18 +512,13 @@ void matrix_done(struct matrix *m)
 
 void matrix_describe_unbased(const struct matrix *m, struct buf *out)
 {
-    uint32_t n = 0, first = 0;
-    for (uint32_t i = m->n_swept; i-- > 0;) {
-        if (m->points[i].baseline_excluded) {
-            n++;
-            first = i;
-        }
-    }
-    if (n > 0) {
+    const struct point *first = array_find(m->points, m->n_swept, p, p->baseline_excluded);
+    const uint32_t n = array_sum(m->points, m->n_swept, p, (uint32_t)p->baseline_excluded);
+    if (first != NULL) {
         buf_printf(out,
                    "Point %" PRIu32 " has no speedup and no efficiency: the sweep "
                    "leaves out its baseline",
-                   first);
+                   (uint32_t)(first - m->points));
     }
     if (n > 1) {
         buf_printf(out, "; the same holds for %" PRIu32 " more", n - 1);
@@ -581,13 +556,9 @@ struct training_words matrix_training_words(const struct matrix *m)
     static const struct training_words words[] = {{"trainer", "trainers"},
                                                   {"worker", "workers"},
                                                   {"trainer or worker", "trainers or workers"}};
-    bool has_workers = false, has_trainers = false;
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        const bool is_worker = point_training_role(&m->points[i]) == ROLE_WORKER;
-        has_workers |= is_worker;
-        has_trainers |= !is_worker;
-    }
-    return words[!has_workers ? 0 : !has_trainers ? 1 : 2];
+    const uint32_t n_workers =
+        array_sum(m->points, m->n_points, p, (uint32_t)(point_training_role(p) == ROLE_WORKER));
+    return words[n_workers == 0 ? 0 : n_workers == m->n_points ? 1 : 2];
 }
 
 enum role point_training_role(const struct point *point)
@@ -624,11 +595,7 @@ struct training_words matrix_size_words(const struct matrix *m)
 
 uint32_t point_pods(const struct point *point)
 {
-    uint32_t n = 0;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        n += role == ROLE_LAUNCHER ? 0 : point->replicas[role];
-    }
-    return n;
+    return array_sum(point->replicas, ROLE_COUNT, n, *n) - point->replicas[ROLE_LAUNCHER];
 }
 
 int64_t point_busy_threads(const struct point *point)

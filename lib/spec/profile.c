@@ -181,12 +181,7 @@ int profile_load(const char *text, size_t len, struct profile **ret, struct diag
 /* A list of flags where none is set does not restrict. */
 static bool allows(const bool *flags, size_t n, size_t i)
 {
-    for (size_t k = 0; k < n; k++) {
-        if (flags[k]) {
-            return i < n && flags[i];
-        }
-    }
-    return true;
+    return !array_any(flags, n, it, *it) || (i < n && flags[i]);
 }
 
 bool profile_supports_model(const struct profile *profile, const char *model)

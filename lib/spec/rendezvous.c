@@ -256,26 +256,14 @@ static void put_addresses(const struct term *term, const struct rendezvous_membe
 
 static void put_number(const struct term *term, const struct rendezvous_member *m, struct buf *out)
 {
-    int64_t n = 0;
-    uint64_t port;
+    uint64_t port = 0;
     const char *colon = strrchr(m->listen, ':');
-    switch (term->word) {
-    case NUMBER_INDEX:
-        n = m->index;
-        break;
-    case NUMBER_COUNT:
-        n = m->replicas[m->role];
-        break;
-    case NUMBER_TRAINING:
-        n = m->replicas[training_role(m)];
-        break;
-    case NUMBER_PORT:
-        n = colon != NULL && parse_u64(colon + 1, &port) == 0 ? (int64_t)port : 0;
-        break;
-    default:
-        n = m->replicas[term->word - NUMBER_OF_ROLE];
-        break;
-    }
+    (void)(colon == NULL ? 0 : parse_u64(colon + 1, &port)); /* 0 without one */
+    const int64_t n = term->word == NUMBER_INDEX      ? m->index
+                      : term->word == NUMBER_COUNT    ? m->replicas[m->role]
+                      : term->word == NUMBER_TRAINING ? m->replicas[training_role(m)]
+                      : term->word == NUMBER_PORT     ? (int64_t)port
+                                                      : m->replicas[term->word - NUMBER_OF_ROLE];
     buf_printf(out, "%lld", (long long)(n + term->add));
 }
 

@@ -125,22 +125,12 @@ static bool path_fits(const char *path, const char *wanted)
 
 static void put_value(struct buf *out, const struct node *node)
 {
-    switch (node->kind) {
-    case NODE_INT:
+    if (node->kind == NODE_INT) {
         buf_printf(out, "%" PRId64, node->i);
-        break;
-    case NODE_FLOAT:
+    } else if (node->kind == NODE_FLOAT) {
         buf_printf(out, "\"%.15g\"", node->f);
-        break;
-    case NODE_STRING:
-        buf_printf(out, "%.*s", VALUE_SHOWN, node->s);
-        break;
-    case NODE_NULL:
-    case NODE_BOOL:
-    case NODE_SEQ:
-    case NODE_MAP:
-        buf_puts(out, "...");
-        break;
+    } else {
+        buf_printf(out, "%.*s", VALUE_SHOWN, node->kind == NODE_STRING ? node->s : "...");
     }
 }
 
@@ -231,14 +221,12 @@ static bool is_in_seconds(const char *path)
  * field has that name. */
 static char *find_line(const char *path, const struct node *node, bool is_unknown)
 {
-    if (!is_unknown && node->kind == NODE_STRING && is_in_seconds(path) &&
-        parse_duration_s(node->s) > 0) {
-        return xasprintf("write '%s: %" PRId64 "'", node->key, parse_duration_s(node->s));
+    const int64_t seconds = node->kind == NODE_STRING ? parse_duration_s(node->s) : 0;
+    if (seconds > 0 && !is_unknown && is_in_seconds(path)) {
+        return xasprintf("write '%s: %" PRId64 "'", node->key, seconds);
     }
-    if (node->kind == NODE_STRING && str_eq(path, "spec.timeout") &&
-        parse_duration_s(node->s) > 0) {
-        return xasprintf("write 'runPolicy: {activeDeadlineSeconds: %" PRId64 "}'",
-                         parse_duration_s(node->s));
+    if (seconds > 0 && str_eq(path, "spec.timeout")) {
+        return xasprintf("write 'runPolicy: {activeDeadlineSeconds: %" PRId64 "}'", seconds);
     }
     if (node->kind == NODE_STRING && path_fits(path, "spec.sweep.grid.*[*]") &&
         strspn(node->s, "0123456789 ") == strlen(node->s) && strchr(node->s, ' ') != NULL) {

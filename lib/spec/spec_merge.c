@@ -170,11 +170,7 @@ static void replace_points(struct node *root, const struct spec_overrides *overr
     }
     for (size_t i = 0; i < names->n_children; i++) {
         _cleanup_(freep) char *prefix = xasprintf("%s=", names->children[i]->key);
-        bool is_set = false;
-        for (size_t k = 0; k < overrides->n_sets; k++) {
-            is_set = is_set || str_has_prefix(overrides->sets[k], prefix);
-        }
-        if (!is_set) {
+        if (!array_any(overrides->sets, overrides->n_sets, set, str_has_prefix(*set, prefix))) {
             return;
         }
     }

@@ -17,12 +17,7 @@
 
 static bool is_printable_ascii(const char *s)
 {
-    for (; *s != '\0'; s++) {
-        if (*s < ' ' || *s > '~') {
-            return false;
-        }
-    }
-    return true;
+    return array_all(s, strlen(s), c, *c >= ' ' && *c <= '~');
 }
 
 static bool read_free_value(struct diags *d, const struct place *place, struct value *ret)

@@ -1,7 +1,10 @@
 /* See system_template.h. */
 #include "spec/system_template.h"
 
-#include "base/mem.h"
+#include <string.h>
+
+#include "base/str.h"
+#include "core/json_field.h"
 #include "doc/json_pointer.h"
 
 json_t *template_container(const json_t *template)
@@ -12,16 +15,12 @@ json_t *template_container(const json_t *template)
 
 static json_t *words_to_json(const struct command *command)
 {
-    json_t *list = json_array();
-    vec_each (char *const, word, &command->words) {
-        (void)json_array_append_new(list, json_string(*word)); /* fails without memory only */
-    }
-    return list;
+    return JSON_ARRAY_OF(vec_each (char *const, word, &command->words), json_string(*word));
 }
 
 static void set(json_t *object, const char *key, json_t *value_take)
 {
-    (void)json_object_set_new(object, key, value_take); /* as above */
+    (void)json_object_set_new(object, key, value_take); /* grows in memory only */
 }
 
 /* A command of its own takes the place of the template's command with its arguments, as a
@@ -87,9 +86,5 @@ char *template_hash(const json_t *template)
     }
     _cleanup_(freep) char *text =
         json_dumps(template, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const char *c = text; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-    }
-    return xasprintf("%016llx", (unsigned long long)hash);
+    return xasprintf("%016llx", (unsigned long long)str_hash(text, strlen(text)));
 }

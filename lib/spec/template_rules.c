@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "spec/system_template.h"
 
 #define SECRET_VOLUME "benchd-key"
@@ -188,15 +189,8 @@ static bool is_own_name(const char *name)
 static bool is_run_secret(const char *name)
 {
     const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS + 1;
-    if (len <= tail || !str_has_suffix(name, RUN_SECRET_SUFFIX) || name[len - tail] != '-') {
-        return false;
-    }
-    for (const char *c = name + len - tail + 1; c < name + len - strlen(RUN_SECRET_SUFFIX); c++) {
-        if (!isxdigit((unsigned char)*c)) {
-            return false;
-        }
-    }
-    return true;
+    return len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) && name[len - tail] == '-' &&
+           array_all(name + len - tail + 1, RUN_ID_CHARS, c, isxdigit((unsigned char)*c) != 0);
 }
 
 /* map.key does not name an object of benchd; `path` leads to the map. */

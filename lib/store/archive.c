@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/texts.h"
+#include "base/vec_sorted.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "store/archive_tar.h"
@@ -329,17 +330,12 @@ static int check_head(const json_t *manifest, struct archive *a, struct err *err
 static int take_manifest(struct archive *a, struct err *err)
 {
     struct archive_member own = a->members.items[0];
-    a->members.len--;
-    memmove(a->members.items, a->members.items + 1, a->members.len * sizeof(own));
+    vec_remove(&a->members, 0);
     json_error_t where;
     json_auto_t *manifest =
         json_loadb(buf_cstr(&own.data), own.data.len, JSON_REJECT_DUPLICATES, &where);
-    int r = 0;
-    if (manifest == NULL) {
-        r = err_set(err, EPROTO, "line %d: %s", where.line, where.text);
-    } else {
-        r = check_head(manifest, a, err);
-    }
+    int r = manifest == NULL ? err_set(err, EPROTO, "line %d: %s", where.line, where.text)
+                             : check_head(manifest, a, err);
     const json_t *members = json_object_get(manifest, "members");
     if (r >= 0 && !json_is_array(members)) {
         r = err_set(err, EPROTO, "'members' must be a list");

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/vec_walk.h"
+
 /* Offsets in a header. */
 enum {
     NAME_SIZE = 100,
@@ -25,11 +27,7 @@ static const char zeros[TAR_BLOCK];
 
 static unsigned checksum(const char header[static TAR_BLOCK])
 {
-    unsigned sum = 0;
-    for (size_t i = 0; i < TAR_BLOCK; i++) {
-        sum += (unsigned char)header[i];
-    }
-    return sum;
+    return array_sum(header, TAR_BLOCK, c, (unsigned)(unsigned char)*c);
 }
 
 static void make_header(const char *name, size_t len, char ret[static TAR_BLOCK])

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 
 #define VERSION 1
 #define MAX_PIECES 65536
@@ -93,11 +94,6 @@ static size_t length_of(const struct number *number)
     return (digits > least ? digits : least) + number->zeros;
 }
 
-static bool is_good_number(const struct number *number)
-{
-    return length_of(number) <= MAX_DIGITS;
-}
-
 static size_t print_number(const struct number *number, char *out)
 {
     const size_t n = length_of(number), len = n + (number->decimals > 0);
@@ -128,11 +124,6 @@ struct table {
     size_t n_rows, n_slots;
 };
 
-static const uint64_t *column_of(const struct table *t, size_t slot)
-{
-    return t->values + slot * t->n_rows;
-}
-
 static uint64_t power_of_10(unsigned exponent)
 {
     uint64_t power = 1;
@@ -149,7 +140,7 @@ static uint64_t foresee(const struct table *t, const struct rule *rule, const ui
     const uint64_t before = row >= 2 ? column[row - 2] : 0;
     uint64_t sum = rule->order == 0 ? 0 : rule->order == 1 ? last : 2 * last - before;
     for (size_t i = 0; i < rule->n_others; i++) {
-        sum += column_of(t, rule->first + i)[row];
+        sum += t->values[(rule->first + i) * t->n_rows + row];
     }
     return sum;
 }
@@ -233,7 +224,7 @@ static bool unscale(const uint64_t *column, size_t n_rows, size_t n_slots, uint8
             return false;
         }
         number->digits = column[i] / power;
-        if (!is_good_number(number)) {
+        if (length_of(number) > MAX_DIGITS) {
             return false;
         }
     }
@@ -249,8 +240,8 @@ static bool get_columns(struct bytes *in, size_t n_rows, size_t n_slots, struct 
         is_good = get_print(in, n_rows, n_slots, &ret_numbers[slot], &scales[slot]);
     }
     for (size_t slot = n_slots; slot-- > 0 && is_good;) {
-        is_good = get_column(in, &t, slot) &&
-                  unscale(column_of(&t, slot), n_rows, n_slots, scales[slot], &ret_numbers[slot]);
+        is_good = get_column(in, &t, slot) && unscale(t.values + slot * n_rows, n_rows, n_slots,
+                                                      scales[slot], &ret_numbers[slot]);
     }
     free(t.values);
     return is_good;
@@ -315,9 +306,7 @@ static bool get_forms(struct unpacker *u)
         }
         struct form *form = &u->forms[u->n_forms + 1];
         *form = (struct form){.text = (const char *)text, .text_len = (size_t)len};
-        for (size_t i = 0; i < len; i++) {
-            form->n_slots += text[i] == SLOT;
-        }
+        form->n_slots = array_sum(text, len, c, (size_t)(*c == SLOT));
         if (form->n_slots > MAX_NUMBERS) {
             return false;
         }

@@ -39,14 +39,10 @@ json_t *run_document_to_json(const struct run_row *row, const struct attempt_row
                             "createdUnixMs", (json_int_t)row->created_unix_ms, "cpus",
                             (json_int_t)row->cpus, "rehearsal", row->rehearsal, "simulated",
                             row->simulated, "status", status_to_json(&row->status));
-    json_t *list = json_array(),
-           *event_list = json_array(); /* appending fails only without memory */
-    for (size_t i = 0; i < n_attempts; i++) {
-        (void)json_array_append_new(list, attempt_row_to_json(&attempts[i]));
-    }
-    for (size_t i = 0; i < n_events; i++) {
-        (void)json_array_append_new(event_list, event_to_json(&events[i]));
-    }
+    json_t *list =
+        JSON_ARRAY_OF(for (size_t i = 0; i < n_attempts; i++), attempt_row_to_json(&attempts[i]));
+    json_t *event_list =
+        JSON_ARRAY_OF(for (size_t i = 0; i < n_events; i++), event_to_json(&events[i]));
     return json_pack("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      RUN_DOCUMENT_KIND, "run", run, "attempts", list, "events", event_list);
 }

@@ -32,9 +32,7 @@ static int check_version(struct sqlite_store *s, int64_t version, struct err *er
     }
     int64_t id = 0, tables = 0;
     int r = sql_get_int(s, &id, err, "PRAGMA application_id", "");
-    if (r >= 0) {
-        r = sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
-    }
+    r = r < 0 ? r : sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
     bool is_new = version == 0 && id == 0 && tables == 0;
     bool is_ours = version > 0 && id == APPLICATION_ID;
     if (r >= 0 && !is_new && !is_ours) {

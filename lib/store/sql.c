@@ -114,9 +114,7 @@ static int prepare_list(struct sqlite_store *s, sqlite3_stmt **ret, struct err *
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK) {
-        rc = bind_all(stmt, types, ap);
-    }
+    rc = rc != SQLITE_OK ? rc : bind_all(stmt, types, ap);
     if (rc != SQLITE_OK) {
         int r = sql_error(s, rc, err);
         sqlite3_finalize(stmt);

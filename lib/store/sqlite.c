@@ -304,13 +304,7 @@ static char *immutable_uri(const char *path)
 {
     struct buf uri = BUF_INIT;
     buf_puts(&uri, "file:");
-    for (const char *p = path; *p != '\0'; p++) {
-        if (strchr("?#%", *p) != NULL) {
-            buf_printf(&uri, "%%%02x", (unsigned)(unsigned char)*p);
-        } else {
-            buf_putc(&uri, *p);
-        }
-    }
+    buf_put_percent(&uri, path, BUF_ALNUM "/._-");
     buf_puts(&uri, "?immutable=1");
     return buf_take(&uri);
 }

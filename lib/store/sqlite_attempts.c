@@ -257,9 +257,7 @@ int attempts_list_wanted(struct store *base, const char *uid, const struct attem
         return r;
     }
     r = list_attempt_rows(s, uid, wanted, &rows, err);
-    if (r >= 0) {
-        r = list_replica_rows(s, uid, wanted, &rows, err);
-    }
+    r = r < 0 ? r : list_replica_rows(s, uid, wanted, &rows, err);
     r = is_own ? sql_end(s, r, err) : r;
     return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "store/log_rows.h"
 #include "store/old_rows.h"
 
@@ -157,9 +158,7 @@ static int check_growth(struct sqlite_store *s, int64_t kind, const struct log_r
                         bool is_only, size_t *total, struct err *err)
 {
     const size_t before = *total;
-    for (size_t i = 0; i < logs->n_pieces; i++) {
-        *total += logs->pieces[i].len;
-    }
+    *total += array_sum(logs->pieces, logs->n_pieces, piece, piece->len);
     if (*total > BLOB_MAX_BYTES || (!is_only && (*total == before || kind == SHARED))) {
         return sql_damaged(s, err, "a log has too many packs");
     }
