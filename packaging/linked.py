@@ -16,6 +16,11 @@ def libraries(program):
     return sorted(set(re.findall(r"(/\S+) \(0x", done.stdout)))
 
 
+def bundled(programs):
+    """Paths of the libraries that an archive of these programs has to contain."""
+    return sorted({path for program in programs for path in libraries(program) if not C_LIBRARY.search(path)})
+
+
 @functools.cache
 def package_of(path):
     """The Debian package of a file; dpkg knows some by the path from before /lib became a link to /usr/lib."""
