@@ -2,6 +2,7 @@
 import gzip
 import io
 import pathlib
+import re
 import shutil
 import subprocess
 import tarfile
@@ -12,37 +13,57 @@ import linked
 LICENSE = pathlib.Path(__file__).resolve().parent.parent / "LICENSE"
 
 
+def entries(folder):
+    """(name, contents, mode) of each file below a folder; links become what they point to, which is all that pip, krew and Helm take."""
+    for path in sorted(folder.rglob("*")):
+        if not path.is_dir():
+            yield str(path.relative_to(folder)), path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644
+
+
 def write(out, folder, epoch, prefix=""):
-    """A .tar.gz of the files below a folder; links become what they point to, which is all that krew and Helm take."""
+    """A .tar.gz of the files below a folder."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for path in sorted(folder.rglob("*")):
-            if path.is_dir():
-                continue
-            info = tarfile.TarInfo(prefix + str(path.relative_to(folder)))
-            data = path.read_bytes()
-            info.size, info.mtime, info.mode = len(data), epoch, 0o755 if path.stat().st_mode & 0o100 else 0o644
+        for name, data, mode in entries(folder):
+            info = tarfile.TarInfo(prefix + name)
+            info.size, info.mtime, info.mode = len(data), epoch, mode
             tar.addfile(info, io.BytesIO(data))
     with open(out, "wb") as file, gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=epoch) as packed:
         packed.write(buffer.getvalue())
     return out
 
 
+def licenses(packages, into):
+    """The copyright of Debian packages, and the licences that these refer to."""
+    into.mkdir(parents=True)
+    common = pathlib.Path("/usr/share/common-licenses")
+    for package in packages:
+        text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_bytes()
+        (into / package).write_bytes(text)
+        for path in {common / found.decode() for found in re.findall(rb"common-licenses/([\w.-]*\w)", text)}:
+            if path.exists():
+                shutil.copy(path, into / path.name)
+
+
+def add_programs(folder, programs):
+    """{name in bin: program} with their libraries in lib. Returns the Debian packages of these."""
+    (folder / "bin").mkdir()
+    (folder / "lib").mkdir()
+    bundled = linked.bundled(programs.values())
+    for path in bundled:
+        shutil.copy(path, folder / "lib" / pathlib.Path(path).name)
+    for name, program in programs.items():
+        shutil.copy(program, folder / "bin" / name)
+        # RPATH, not RUNPATH: it also holds for the libraries of the libraries.
+        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib", folder / "bin" / name], check=True)
+    return sorted({linked.package_of(path) for path in bundled})
+
+
 def make_plugin(root, out, epoch):
     """bin/kubectl-bench with its libraries in lib, the definitions where it looks for them, and the licence of each library."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for inside in ("bin", "lib", "licenses", "share/benchd"):
-            (folder / inside).mkdir(parents=True)
-        program = folder / "bin" / "kubectl-bench"
-        shutil.copy(root / "usr/bin/benchctl", program)
-        bundled = [pathlib.Path(path) for path in linked.libraries(program) if not linked.C_LIBRARY.search(path)]
-        for path in bundled:
-            shutil.copy(path, folder / "lib" / path.name)
-            package = linked.package_of(str(path))
-            shutil.copy(f"/usr/share/doc/{package}/copyright", folder / "licenses" / package)
-        # RPATH, not RUNPATH: it also holds for the libraries of the libraries.
-        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib", program], check=True)
+        licenses(add_programs(folder, {"kubectl-bench": root / "usr/bin/benchctl"}), folder / "licenses")
         shutil.copytree(root / "usr/share/benchd/benchmarks", folder / "share/benchd/benchmarks")
         shutil.copy(LICENSE, folder / "LICENSE")
         return write(out, folder, epoch)

@@ -16,6 +16,17 @@ def libraries(program):
     return sorted(set(re.findall(r"(/\S+) \(0x", done.stdout)))
 
 
+def bundled(programs):
+    """Paths of the libraries that an archive of these programs has to contain."""
+    return sorted({path for program in programs for path in libraries(program) if not C_LIBRARY.search(path)})
+
+
+def glibc(paths):
+    """The oldest release of glibc, as (2, 36), with every symbol that these programs and libraries take from it."""
+    done = subprocess.run(["readelf", "--version-info", "--wide", *paths], capture_output=True, text=True, check=True)
+    return max(tuple(map(int, found.split(".")[:2])) for found in re.findall(r"Name: GLIBC_([\d.]+) ", done.stdout))
+
+
 @functools.cache
 def package_of(path):
     """The Debian package of a file; dpkg knows some by the path from before /lib became a link to /usr/lib."""

@@ -15,6 +15,7 @@ import archive
 import krew
 import mkimage
 import sbom
+import wheel
 
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 PACKAGES = ("benchctl", "benchworker", "benchd", "benchd-benchmarks")
@@ -59,11 +60,12 @@ def main():
         debs = unpack(args.dir, root)
         programs = {program: root / "usr/bin" / program for program in IN_BUILD_TREE}
         plugin = archive.make_plugin(root, args.dir / f"benchctl-{mkimage.VERSION}-linux-{ARCH}.tar.gz", args.epoch)
+        pip = wheel.make(root, args.dir, mkimage.VERSION, args.epoch)
         archive.make_chart(HERE / "helm" / "benchd", args.dir / f"benchd-chart-{mkimage.VERSION}.tgz", args.epoch)
         if args.url:
             (args.dir / "bench.yaml").write_text(krew.manifest(plugin, args.url, mkimage.VERSION, ARCH), encoding="utf-8")
         images = make_images(root, args.dir)
-        (args.dir / "sbom.cdx.json").write_text(sbom.document(debs, plugin, images, programs, args.epoch), encoding="utf-8")
+        (args.dir / "sbom.cdx.json").write_text(sbom.document(debs, {plugin: ["benchctl"], pip: wheel.PROGRAMS}, images, programs, args.epoch), encoding="utf-8")
 
 
 if __name__ == "__main__":

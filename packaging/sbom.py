@@ -47,15 +47,12 @@ def image_component(path, name, programs):
     return component
 
 
-def bundled(program):
-    return sorted({linked.package_of(path) for path in linked.libraries(program) if not linked.C_LIBRARY.search(path)})
-
-
-def document(debs, plugin, images, programs, epoch):
-    """As text. debs, images: {name: path}; plugin: the path of the archive; programs: {name: path of the program}."""
+def document(debs, archives, images, programs, epoch):
+    """As text. debs, images: {name: path}; archives: {path: names of the programs in it}; programs: {name: path of the program}."""
     needed = {name: linked.packages_of(programs[name]) for name in debs if name in programs}
     components = [file_component(path, "application") for path in debs.values()]
-    components.append(file_component(plugin, "application", bundled(programs["benchctl"])))
+    components += [file_component(path, "application", sorted({linked.package_of(file) for file in linked.bundled([programs[name] for name in names])}))
+                   for path, names in archives.items()]
     components += [image_component(path, name, programs) for name, path in images.items()]
     components += [library(name) for name in sorted(set().union(*needed.values()))]
     body = {

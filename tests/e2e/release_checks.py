@@ -48,7 +48,7 @@ def check_manifest(t, out, path):
 
 
 def check_archive(t, files):
-    """Of the plugin, its paths."""
+    """Of the plugin or the wheel, its paths."""
     bundled = {name.removeprefix("lib/") for name in files if name.startswith("lib/")}
     t.ok({"libcurl.so.4", "libjansson.so.4"} <= bundled, "it brings its libraries", bundled)
     t.equal([], [name for name in bundled if linked.C_LIBRARY.search("/" + name)], "but no C library")
@@ -108,8 +108,8 @@ def check_sbom(t, out):
     t.equal(len(found), len(set(found)), "sbom.cdx.json: each thing once")
     t.equal(set(), pointed - set(found), "each reference leads to one of them")
     hashes = {component["name"]: component["hashes"][0]["content"] for component in document["components"] if "hashes" in component}
-    packed = {path.name for path in out.iterdir() if path.name.endswith((".deb", ".tar", ".tar.gz"))}
-    t.equal({name: digest(out / name) for name in packed}, hashes, "the digests of packages, archive and images")
+    packed = {path.name for path in out.iterdir() if path.name.endswith((".deb", ".tar", ".tar.gz", ".whl"))}
+    t.equal({name: digest(out / name) for name in packed}, hashes, "the digests of packages, archive, wheel and images")
     for component in document["components"]:
         if component["type"] == "container":
             listed = {part["name"] for part in component["components"]}

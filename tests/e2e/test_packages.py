@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The files of script/release. The Debian packages: no complaint of lintian, installed and run in a bare Debian, and purged
-without a trace. The others: release_checks.py.
+without a trace. The wheel: wheel_checks.py. The others: release_checks.py.
 
 With --long all is compiled a second time, in another folder and without ccache: the same bytes. That takes some minutes of CPU time.
 """
@@ -17,6 +17,7 @@ import bare_root
 import mkimage
 import release_checks
 import tap
+import wheel_checks
 
 NAMES = ["benchctl", "benchd", "benchd-benchmarks", "benchworker"]
 CONTROL = (tap.ROOT / "debian" / "control").read_text()
@@ -165,7 +166,10 @@ def main():
         release_checks.check_sums(t, out)
         release_checks.check_sbom(t, out)
         release_checks.check_schema(t, out)
-        with bare_root.BareRoot(dependencies(debs)) as root:
+        available = [*dependencies(debs), "python3-venv"]
+        with bare_root.BareRoot(available) as root:
+            wheel_checks.check(t, out, root, int(pinned["SOURCE_DATE_EPOCH"]))
+        with bare_root.BareRoot(available) as root:
             release_checks.check_plugin(t, out, root)
             (root.path / "debs").mkdir()
             for package, path in debs.items():

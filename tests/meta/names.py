@@ -11,7 +11,7 @@ import csource
 
 EXPECTED = (
     ("a name that a program or a reader looks for in every folder",
-     r"(.*/)?(README\.md|meson\.build|Dockerfile|kustomization\.yaml|go\.(mod|sum)|main\.(c|go)|requirements\.txt|install\.sh)"),
+     r"(.*/)?(README\.md|meson\.build|Dockerfile|kustomization\.yaml|go\.(mod|sum)|main\.(c|go)|requirements\.txt|install\.sh|__init__\.py)"),
     ("a test is named after what it tests, and its folder is part of the name of the test", r"tests/.*/test_\w+\.(c|py)"),
     ("inputs of one kind for several fuzz targets", r"tests/fuzz/corpus_\w+/.*"),
     ("one object, installed by kubectl or by the chart", r"(manifests|packaging/helm/benchd/(templates|files))/.*"),
