@@ -94,7 +94,11 @@ static int read_operand(struct reader *r, int64_t *ret)
         }
         r->at++;
     } else if (code >= 0) {
-        *ret = sign == '!' ? *ret == 0 : -*ret;
+        const int64_t operand = *ret;
+        *ret = operand == 0;
+        if (sign == '-' && __builtin_sub_overflow(0, operand, ret)) {
+            return refuse(r, ERANGE, "a number too large,");
+        }
     }
     r->depth--;
     return code;
