@@ -223,6 +223,11 @@ static void note_flops(struct notes *notes, const struct result *r)
     const double peak = flops_peak(device, w->precision);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (!any_metric(r, "tflops")) {
+        if (flops_of_unit(&w->flops, UNIT_SAMPLES) > 0 || w->flops.parameters > 0) {
+            notes_add(notes, NOTE_INFO,
+                      "No TFLOPS: the devices are not known, or spec.workload.flops does not say "
+                      "the FLOPs of this unit.");
+        }
         return;
     }
     buf_puts(&text, "TFLOPS of a device: throughput x ");
@@ -236,10 +241,12 @@ static void note_flops(struct notes *notes, const struct result *r)
     }
     notes_add(notes, NOTE_INFO, "%s / devices; what is computed twice counts once.",
               buf_cstr(&text));
-    if (!isnan(peak)) {
+    if (any_metric(r, "mfu")) {
         notes_add(notes, NOTE_INFO,
                   "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
                   device);
+    } else if (r->points[0].point->has_slices) {
+        notes_add(notes, NOTE_INFO, "No MFU: the devices are slices, and peaks are of whole ones.");
     } else if (w->precision == PRECISION_UNKNOWN) {
         notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
     } else {
