@@ -353,7 +353,7 @@ static void format_devices(const struct run_def *def, const struct preview_opts 
     put_device_hours(least, most, opts->gpu_hour, out);
     if (limit_s > 0) {
         const double hours = sum * (double)limit_s / 3600;
-        buf_printf(out, "; all trials within trialTimeoutSeconds %lld take at most ",
+        buf_printf(out, "; all trials, once each within trialTimeoutSeconds %lld, take at most ",
                    (long long)limit_s);
         put_device_hours(hours * (double)def->spec->min_repeats, hours * (double)def->spec->repeats,
                          opts->gpu_hour, out);

@@ -62,6 +62,11 @@ static enum exit_code run(struct cli *cli)
     double gpu_hour = 0;
     code = code == EXIT_OK ? take_price(cli, &gpu_hour) : code;
     code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
+    if (code == EXIT_OK && gpu_hour > 0 && def->matrix.points[0].devices == 0) {
+        code = cli_error(EXIT_USAGE,
+                         "write how many a pod has: roles: {worker: {devices: {value: 8}}}",
+                         "--price needs devices, and no pod of '%s' asks for any", def->spec->name);
+    }
     code = code == EXIT_OK ? print(cli, def, gpu_hour) : code;
     if (code == EXIT_OK) {
         definition_note_missing(cli, def);

@@ -253,7 +253,9 @@ static void set_accelerator(json_t *o, const char *root)
         _cleanup_(freep) char *file = xasprintf("%s/%s/information", folder, entries[i]->d_name);
         _cleanup_(freep) char *text = read_text(root, file);
         _cleanup_(freep) char *name = find_line(text, "Model:", "\t ");
-        if (name != NULL && strstr(buf_cstr(&all), name) == NULL) {
+        _cleanup_(freep) char *list = xasprintf(" and %s and ", buf_cstr(&all));
+        _cleanup_(freep) char *item = name == NULL ? NULL : xasprintf(" and %s and ", name);
+        if (name != NULL && strstr(list, item) == NULL) { /* L4 is a part of L40S, but another */
             buf_printf(&all, "%s%s", all.len > 0 ? " and " : "", name);
         }
         free(entries[i]);

@@ -18,16 +18,31 @@ static const struct {
     {LOG_CHECKPOINT_MS, "checkpoint_s", 1e-3, true},
 };
 
-/* Several processes say the same time, so the first one speaks for all; of their devices each says
- * its own. A line counts like its steps. */
-void log_metrics_add(struct log_metrics *m, const struct log_values *v, const struct log_figure *f)
+static void add(struct log_metrics *m, const struct log_values *v, enum log_group group,
+                double weight)
+{
+    m->sum[group] += weight * v->number[group];
+    m->weight[group] += weight;
+}
+
+/* Several processes say the same time, so the first one speaks for all. */
+void log_metrics_pause(struct log_metrics *m, const struct log_values *v, int64_t rank)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const enum log_group group = rows[i].group;
-        if (v->has[group] && (rows[i].is_time ? f->rank <= 0 : !f->is_warmup)) {
-            const double weight = rows[i].is_time ? 1 : fmax(f->steps, 1); /* also of NaN */
-            m->sum[group] += weight * v->number[group];
-            m->weight[group] += weight;
+        if (v->has[group] && rows[i].is_time) {
+            m->rank[group] = m->weight[group] > 0 ? m->rank[group] : rank;
+            add(m, v, group, m->rank[group] == rank);
+        }
+    }
+}
+
+/* Of their devices each says its own. A line counts like its steps. */
+void log_metrics_add(struct log_metrics *m, const struct log_values *v, double steps)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (v->has[rows[i].group] && !rows[i].is_time) {
+            add(m, v, rows[i].group, fmax(steps, 1)); /* also of NaN */
         }
     }
 }

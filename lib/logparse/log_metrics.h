@@ -8,10 +8,13 @@
 
 struct log_metrics {
     double sum[LOG_GROUP_COUNT], weight[LOG_GROUP_COUNT]; /* weight 0: no line has the group */
+    int64_t rank[LOG_GROUP_COUNT];                        /* of a time: who said it first */
 };
 
-/* Of a line with its figure. */
-void log_metrics_add(struct log_metrics *m, const struct log_values *v, const struct log_figure *f);
+/* The evaluations and checkpoints that a line of that rank says: they were before its stamp. */
+void log_metrics_pause(struct log_metrics *m, const struct log_values *v, int64_t rank);
+/* The rest of a measured line of so many steps; NaN: unknown. */
+void log_metrics_add(struct log_metrics *m, const struct log_values *v, double steps);
 /* The time of evaluations and checkpoints so far. */
 double log_metrics_paused_s(const struct log_metrics *m);
 void log_metrics_put(const struct log_metrics *m, struct metrics *ret);

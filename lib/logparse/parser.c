@@ -48,6 +48,7 @@ struct log_parser {
     double loss_first, loss_last, accuracy_last;
     struct evaluations evaluations;
     struct log_metrics metrics;
+    bool in_warmup;         /* is the last line with a figure */
     struct log_tally clock; /* of the lines of one process; it begins with training */
     bool is_stamped;        /* the clock is that of time stamps in lines, not of their arrival */
     bool has_elapsed;       /* lines say themselves how long training has gone on */
@@ -277,7 +278,7 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     const struct log_skip skip = skip_of(p, line, v);
     const struct log_stamp arrival = {p->now_ns, true};
     f->t_ns = log_tally_time_ns(t, v->has_stamp ? &v->stamp : &arrival);
-    f->is_warmup = log_tally_is_warmup(t, &skip, f->t_ns);
+    p->in_warmup = f->is_warmup = log_tally_is_warmup(t, &skip, f->t_ns);
     if (isnan(is_stamped ? f->units : f->rate)) {
         p->needs_batch = true; /* the loss may still be good */
         return;
@@ -307,6 +308,7 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         return;
     }
     const double step_s = log_values_step_s(&v);
+    log_metrics_pause(&p->metrics, &v, rank);
     struct log_figure f = {
         .line = index,
         .rank = rank,
@@ -335,7 +337,9 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     if (!is_info) {
         take_figure(p, index, &v, &f);
     }
-    log_metrics_add(&p->metrics, &v, &f);
+    if (!(is_info ? p->in_warmup : f.is_warmup)) {
+        log_metrics_add(&p->metrics, &v, f.steps);
+    }
     keep_quality(p, &f);
     keep_evaluation(p, kind, &v, &f);
     if (p->params.on_figure != NULL) {

@@ -63,7 +63,8 @@ static void begin(struct log_tally *t, const struct log_figure *f)
 {
     t->has_first = true;
     t->first_ns = t->last_ns = f->t_ns;
-    t->first_paused_s = t->last_paused_s = f->paused_s;
+    t->seen_paused_s = f->paused_s;
+    t->paused_s = 0;
 }
 
 void log_tally_skip(struct log_tally *t, const struct log_figure *f)
@@ -138,10 +139,15 @@ static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
         begin(t, f);
         return;
     }
-    const double s = (double)(f->t_ns - t->last_ns) / NS_PER_S - (f->paused_s - t->last_paused_s);
+    /* What took longer than the time between two lines went on next to training. */
+    const double between_s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
+    const double said_s = f->paused_s - t->seen_paused_s;
+    const double paused_s = said_s <= between_s ? said_s : 0;
+    const double s = between_s - paused_s;
     t->stamped_units += f->units;
     t->last_ns = f->t_ns;
-    t->last_paused_s = f->paused_s;
+    t->seen_paused_s = f->paused_s;
+    t->paused_s += paused_s;
     t->steps += f->steps;
     t->units += f->units;
     if (s > 0) {
@@ -183,8 +189,7 @@ double log_median(const double *values, size_t n)
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)
 {
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
-    const double s =
-        (double)(t->last_ns - t->first_ns) / NS_PER_S - (t->last_paused_s - t->first_paused_s);
+    const double s = (double)(t->last_ns - t->first_ns) / NS_PER_S - t->paused_s;
     if (t->n == 0 || (is_stamped && !(s > 0))) {
         return NAN;
     }

@@ -33,7 +33,8 @@ struct log_tally {
     VEC(double) rates; /* Median */
     uint64_t stride;   /* of the measured lines, every stride-th is in rates */
     int64_t first_ns, last_ns;
-    double first_paused_s, last_paused_s; /* as log_figure.paused_s */
+    double seen_paused_s; /* log_figure.paused_s of the latest line */
+    double paused_s;      /* of it, between first_ns and last_ns */
     bool has_first;
     double stamped_units; /* between first_ns and last_ns; NaN: unknown */
     VEC(int64_t) step_ns;

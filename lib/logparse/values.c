@@ -71,10 +71,12 @@ int log_values_read(const struct log_match *match, struct log_values *ret, struc
             continue;
         }
         const int r = read_group((enum log_group)i, match, ret, err);
-        if (r < 0) {
+        if (r < 0 && i >= LOG_TFLOPS && i <= LOG_CHECKPOINT_MS) {
+            ret->number[i] = NAN; /* "mfu: nan": the rest of the line is as good */
+        } else if (r < 0) {
             return r;
         }
-        ret->has[i] = true;
+        ret->has[i] = r == 0;
     }
     return 0;
 }

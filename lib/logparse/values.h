@@ -34,7 +34,8 @@ struct log_figure { /* of one line; what it does not say is NaN */
 };
 
 /* -EINVAL: a group has text that is not its kind of number; err says which and what. A loss or an
- * accuracy may be nan; a throughput or a time must be above zero. */
+ * accuracy may be nan; a throughput or a time must be above zero. A metric that is no number from 0
+ * on is unknown. */
 int log_values_read(const struct log_match *match, struct log_values *ret, struct err *err);
 /* The time that the line covers, in seconds; NaN: it has none. */
 double log_values_time_s(const struct log_values *v);

@@ -82,6 +82,7 @@ static void put_states(const struct curve *c, struct buf *out)
 /* What the tables have; nothing where no curve has one. */
 static void put_legend(const struct result *r, struct buf *out)
 {
+    const char *many = matrix_size_words(&r->def->matrix).many;
     bool has_model = false, share = false;
     vec_each (const struct curve, c, &r->curves.list) {
         has_model =
@@ -89,19 +90,20 @@ static void put_legend(const struct result *r, struct buf *out)
         share = share || has_share(c);
     }
     if (r->curves.list.len == 0) {
-        buf_puts(out, "No curve: no system was measured with two numbers of trainers and all else "
-                      "equal.");
+        buf_printf(out,
+                   "No curve: no system was measured with two numbers of %s and all else equal.",
+                   many);
     }
     if (!has_model) {
         return;
     }
     buf_printf(out,
-               "Models of N trainers, x: alone = throughput of one. Amdahl: N alone / (1 + serial "
+               "Models of N %s, x: alone = throughput of one. Amdahl: N alone / (1 + serial "
                "(N - 1)). USL: N alone / (1 + contention "
                "(N - 1) + coherency N (N - 1)). Exchange: N alone / (1 + exchange L), L: sizes of "
-               "the model that the busiest link carries in a step%s. Deviation: of a trial from "
+               "the model that the busiest link carries in a step%s%s. Deviation: of a trial from "
                "the model. 95%% intervals: Fieller's, of all trials.",
-               share ? "; share: of a step with the most trainers" : "");
+               many, share ? "; share: of a step with the most " : "", share ? many : "");
 }
 
 static void put_scaling(const struct curve *c, struct buf *out)

@@ -209,6 +209,11 @@ static void note_flops(struct notes *notes, const struct result *r)
     const double peak = flops_peak(device, w->precision);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (!swept_any(r, p, metric_of_point(p, "tflops")->unit[0] != '\0')) {
+        if (w->flops.per_sample > 0 || w->flops.parameters > 0) {
+            notes_add(notes, NOTE_INFO,
+                      "No TFLOPS: the devices are not known, or spec.workload.flops does not say "
+                      "the FLOPs of this unit.");
+        }
         return;
     }
     buf_puts(&text, "TFLOPS of a device: throughput x ");
@@ -222,10 +227,16 @@ static void note_flops(struct notes *notes, const struct result *r)
     }
     notes_add(notes, NOTE_INFO, "%s / devices; what is computed twice counts once.",
               buf_cstr(&text));
-    if (!isnan(peak)) {
+    if (!isnan(peak) && !r->points[0].point->has_slices) {
         notes_add(notes, NOTE_INFO,
                   "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
                   device);
+    } else if (swept_any(r, p, metric_of_point(p, "mfu")->unit[0] != '\0')) {
+        notes_add(notes, NOTE_INFO,
+                  "MFU: TFLOPS / the dense %s peak of each point's device by its data sheet.",
+                  precision);
+    } else if (r->points[0].point->has_slices) {
+        notes_add(notes, NOTE_INFO, "No MFU: the devices are slices, and peaks are of whole ones.");
     } else if (w->precision == PRECISION_UNKNOWN) {
         notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
     } else {

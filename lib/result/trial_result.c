@@ -109,15 +109,18 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     ret->has_summary = true;
 }
 
-/* Each as the mean over the replicas that say it. */
+/* Each as the mean over the replicas that say it. Two names are for what benchd makes itself. */
 static void take_metrics(struct trial_result *t, enum role leading)
 {
+    static const char *const own[] = {"tflops", "mfu", NULL};
     struct metrics counts = {0};
     trial_each_replica (r, t) {
         for (size_t i = 0; r->row->id.role == leading && i < r->summary.metrics.list.len; i++) {
             const struct metric_value *m = &r->summary.metrics.list.items[i];
-            metrics_add(&t->metrics, m->name, m->value);
-            metrics_add(&counts, m->name, 1);
+            if (!str_is_one_of(m->name, own)) {
+                metrics_add(&t->metrics, m->name, m->value);
+                metrics_add(&counts, m->name, 1);
+            }
         }
     }
     vec_each (struct metric_value, m, &t->metrics.list) {

@@ -10,10 +10,13 @@
 #include "doc/json_pointer.h"
 #include "spec/system_template.h"
 
-/* How the names of extended resources begin that are an accelerator each. */
-static const char *const resources[] = {
-    "nvidia.com/gpu",  "nvidia.com/mig-",       "amd.com/gpu",   "gpu.intel.com/",
-    "habana.ai/gaudi", "aws.amazon.com/neuron", "google.com/tpu"};
+/* Extended resources that are an accelerator each. Names of other things begin like these:
+ * nvidia.com/gpumem and nvidia.com/gpucores of HAMi, gpu.intel.com/millicores. */
+static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu",
+                                        "gpu.intel.com/i915",       "gpu.intel.com/xe",
+                                        "habana.ai/gaudi",          "google.com/tpu",
+                                        "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
+                                        "aws.amazon.com/neuroncore"};
 
 static int64_t count_of(const json_t *quantity)
 {
@@ -30,9 +33,10 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
         const struct value *v = params_get(params, parameter->name);
         vec_each (const struct parameter_target, target, &parameter->targets) {
             vec_each (char *const, path, &target->paths) {
-                if (v != NULL && v->is_int && target->roles[role] && strstr(*path, "/limits/")) {
+                if (v != NULL && target->roles[role] && strstr(*path, "/limits/")) {
                     /* where it does not fit, the pod is refused */
-                    (void)json_pointer_set_new(template, *path, json_integer(v->i), NULL);
+                    json_t *limit = v->is_int ? json_integer(v->i) : json_string(v->s);
+                    (void)json_pointer_set_new(template, *path, limit, NULL);
                 }
             }
         }
@@ -40,7 +44,7 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
 }
 
 int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
-                            const struct params *params)
+                            const struct params *params, bool *ret_slices)
 {
     json_auto_t *template = NULL;
     const char *name;
@@ -48,6 +52,7 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
     json_t *limit;
     size_t i;
     int64_t n = 0;
+    *ret_slices = false;
     if (spec->roles[role].template == NULL ||
         system_template(spec, system, role, &template, NULL) < 0) {
         return 0;
@@ -57,9 +62,12 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
                         container) {
         json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
         json_object_foreach (limits, name, limit) {
+            const bool is_slice =
+                str_has_prefix(name, "nvidia.com/mig-") || str_eq(name, "nvidia.com/gpu.shared");
             const bool is_device =
-                array_any(resources, COUNT_OF(resources), it, str_has_prefix(name, *it));
+                is_slice || array_any(resources, COUNT_OF(resources), it, str_eq(name, *it));
             n += is_device ? count_of(limit) : 0;
+            *ret_slices |= is_slice;
         }
     }
     return n;

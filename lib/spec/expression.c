@@ -1,4 +1,4 @@
-/* See expression.h. Precedence climbing; every operand is evaluated, so an error is found whatever
+/* See expression.h. Precedence climbing; every name is looked up, so a wrong one is found whatever
  * the values are. */
 #include "spec/expression.h"
 
@@ -19,6 +19,7 @@ struct reader {
     const void *ctx;
     struct err *err;
     unsigned depth;
+    unsigned n_decided; /* values before this one decide: its arithmetic may fail */
 };
 
 enum operator{
@@ -94,7 +95,11 @@ static int read_operand(struct reader *r, int64_t *ret)
         }
         r->at++;
     } else if (code >= 0) {
-        *ret = sign == '!' ? *ret == 0 : -*ret;
+        const int64_t operand = *ret;
+        *ret = operand == 0;
+        if (sign == '-' && __builtin_sub_overflow(0, operand, ret)) {
+            return refuse(r, ERANGE, "a number too large,");
+        }
     }
     r->depth--;
     return code;
@@ -130,7 +135,9 @@ static int apply(const struct reader *r, enum operator sign, int64_t a, int64_t 
         is_good = b > 0;
         *ret = !is_good ? 0 : sign == DIVIDE ? a / b : a % b;
     }
-    return is_good ? 0 : refuse(r, ERANGE, "a division by less than 1, or a number too large,");
+    return is_good || r->n_decided > 0
+               ? 0
+               : refuse(r, ERANGE, "a division by less than 1, or a number too large,");
 }
 
 static int climb(struct reader *r, int least, int64_t *ret)
@@ -140,7 +147,10 @@ static int climb(struct reader *r, int least, int64_t *ret)
     while (code >= 0 && (i = peek_operator(r)) >= 0 && operators[i].precedence >= least) {
         int64_t right = 0;
         r->at += strlen(operators[i].sign);
+        const bool is_decided = (i == OR && *ret != 0) || (i == AND && *ret == 0);
+        r->n_decided += is_decided;
         code = climb(r, operators[i].precedence + 1, &right);
+        r->n_decided -= is_decided;
         code = code < 0 ? code : apply(r, (enum operator)i, *ret, right, ret);
     }
     return code;

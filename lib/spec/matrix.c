@@ -220,15 +220,16 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
                                      : 0;
 }
 
-static uint32_t count_devices(struct expansion *e, const struct point *p)
+static uint32_t count_devices(struct expansion *e, struct point *p)
 {
     const enum role role = point_training_role(p);
     const struct replicas *given = &e->spec->roles[role].devices;
     const bool is_given = given->from != NULL || given->value > 0;
+    const int64_t asked = devices_of_template(e->spec, &e->spec->systems.items[p->system], role,
+                                              &p->params, &p->has_slices);
     const int64_t each =
-        is_given
-            ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
-            : devices_of_template(e->spec, &e->spec->systems.items[p->system], role, &p->params);
+        is_given ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
+                 : asked;
     return each > 0 && each <= DEVICES_MAX ? p->replicas[role] * (uint32_t)each : 0;
 }
 
@@ -363,11 +364,11 @@ static void make_points(struct expansion *e)
             params_copy(it, &params);
             struct point point = make_point(e, system, params);
             const uint32_t trainers = point.replicas[ROLE_TRAINER];
-            fewest = trainers < fewest ? trainers : fewest;
             bool is_new;
             (void)index_put(index, point_key(&point), 0, &is_new);
             if (is_new && is_allowed(e, &point)) {
                 *vec_push(&e->points) = point;
+                fewest = trainers < fewest ? trainers : fewest;
             } else {
                 params_done(&point.params);
             }

@@ -20,6 +20,7 @@ struct point {
     struct params params; /* swept values, owned; a baseline point's name what it ran with */
     uint32_t replicas[ROLE_COUNT];
     uint32_t devices; /* accelerators of all that train; 0: not known of some point of the run */
+    bool has_slices;  /* its template asks for parts of a device */
     int64_t batch_size;
     int64_t threads; /* per trainer */
     enum exchange_kind exchange;

@@ -58,7 +58,7 @@ struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)
         .goal = def->spec->goal,
         .accuracy_after_s = def->spec->accuracy_after_s,
         .flops = def->spec->workload.flops,
-        .precision = def->spec->workload.precision,
+        .precision = p->has_slices ? PRECISION_UNKNOWN : def->spec->workload.precision,
         .devices = p->devices,
     };
 }

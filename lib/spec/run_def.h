@@ -44,7 +44,7 @@ struct trial_terms {
     struct goal goal;
     double accuracy_after_s; /* 0: not asked */
     struct flops flops;
-    enum precision precision;
-    uint32_t devices; /* 0: unknown */
+    enum precision precision; /* not known of slices: a peak is that of a whole device */
+    uint32_t devices;         /* 0: unknown */
 };
 struct trial_terms run_def_terms(const struct run_def *def, uint32_t point);

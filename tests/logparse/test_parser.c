@@ -79,6 +79,10 @@ static const struct row rows[] = {
     {"a line with a date among lines without one", "- {kind: Step, pattern: '^(?<stamp>) step (?<step>)'}\n", "2023-07-28 23:59:50 step 0\n00:00:00 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
     {"over midnight", STAMPED, "23:59:55 step 0\n00:00:05 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
     {"evaluations and checkpoints are no training", STAMPED "- {kind: Info, pattern: 'eval (?:(?<evaluation_s>) s|(?<checkpoint_ms>) ms)'}\n", "00:00:00 step 0\n00:00:10 step 10\neval 5 s\neval 3000 ms\n[rank1] eval 9 s\n00:00:28 step 20\n", 32, 20, 640, "mean of 3 step lines, by their time stamps", 32, 0, 1},
+    {"an evaluation on the line that it precedes", "- {kind: Epoch, from: TimeStamps, pattern: '^(?<stamp>) (?<samples>) in an epoch, eval (?<evaluation_s>) s'}\n", "00:00:05 100 in an epoch, eval 5 s\n00:00:16 100 in an epoch, eval 1 s\n00:00:46 100 in an epoch, eval 20 s\n", 10, 0, 200, "mean of 3 epoch lines, by their time stamps", 0, 0, 1},
+    {"evaluations of a node without rank 0", STAMPED "- {kind: Info, pattern: 'eval (?<evaluation_s>) s'}", "[rank8] 00:00:00 step 0\n[rank8] eval 8 s\n[rank9] eval 8 s\n[rank8] 00:00:18 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
+    {"a figure besides that is no number", "- {kind: Step, pattern: 'step (?<step>) (?<rate>) img/s, (?<tflops>\\S+) TFLOPS'}", "step 1 100 img/s, nan TFLOPS\nstep 2 100 img/s, N/A TFLOPS\nstep 3 100 img/s, -1 TFLOPS\n", 100, 3, 96, "mean of 3 step lines", 32, 0, 1},
+    {"one that is longer than the time between lines went on beside them", STAMPED "- {kind: Info, pattern: 'eval (?<evaluation_s>) s'}", "00:00:00 step 0\n00:00:10 step 10\neval 17 s\n00:00:20 step 20\neval 5 s\n00:00:35 step 30\n", 32, 30, 960, "mean of 4 step lines, by their time stamps", 32, 0, 1},
     {"they are no part of any step", "- {kind: Step, aggregate: Max, pattern: '^(?<stamp>) step (?<step>)'}\n- {kind: Info, pattern: 'eval (?<evaluation_ms>) ms'}", "00:00:00 step 0\neval 8000 ms\n00:00:18 step 10\n00:00:29 step 20\n", 32, 20, 640, "maximum of 3 step lines, by their time stamps", 32, 0, 1},
     {"a summary counts before steps, wherever it stands", PLAIN "- {kind: Summary, pattern: 'total (?<rate>) img/s'}\n", "total 50 img/s\n10 img/s\n", 50, 0, 0, "last of 1 summary line", 0, 0, 1},
     {"the first rule line that matches decides", "- {kind: Step, pattern: 'a (?<rate>) img/s'}\n" "- {kind: Step, pattern: '(?<rate>) img/s'}\n", "a 5 img/s\n7 img/s\n", 5, 1, 0, "mean of 1 step line", 0, 0, 1},
@@ -460,4 +464,21 @@ TEST(a_rule_that_takes_too_long)
                                                         "its patterns take too long\n"),
                          is_slow);
     }
+}
+
+/* An Info line has no step of its own: it is of the warm-up if the last step was. */
+TEST(devices_in_the_warm_up)
+{
+    static const char log[] = "step 1 9 img/s\npower 100 W\nstep 6 9 img/s\npower 200 W\n"
+                              "step 7 9 img/s\npower 700 W\n";
+    _cleanup_(log_rule_freep) struct log_rule *rule =
+        rule_of(RATE "- {kind: Info, pattern: 'power (?<power_w>) W'}\n");
+    _cleanup_(log_parser_freep) struct log_parser *p =
+        parser_of(&(struct row){.batch = 32, .warmup = 5, .trainers = 1}, rule);
+    struct log_result result;
+    log_parser_feed(p, LOG_STDOUT, log, strlen(log), 0);
+    log_parser_end(p, 0);
+    assert_int_equal(log_parser_result(p, &result), 0);
+    assert_true(metrics_get(&result.summary.metrics, "logged_power_w") == 700);
+    summary_done(&result.summary);
 }

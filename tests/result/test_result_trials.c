@@ -138,6 +138,23 @@ TEST(a_trial_needs_every_trainers_summary)
     }
 }
 
+/* Two names are those of figures that benchd makes itself. */
+TEST(metrics_of_summaries)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
+    struct replica_row *trainer = &row->replicas.items[2];
+    free(trainer->summary_json);
+    trainer->summary_json = xstrdup(LINE("summary", "1",
+                                         "\"samples\":5,\"duration_ns\":5,\"steps\":8,"
+                                         "\"metrics\":{\"mfu\":0.9,\"tflops\":5,\"b_s\":2}"));
+    const struct point_result *p = &fixture_build(&f, RUN_SUCCEEDED)->points[0];
+    assert_int_equal(p->metrics.len, 1);
+    assert_string_equal(p->metrics.items[0].name, "b_s");
+    assert_true(p->metrics.items[0].figure.estimate.value == 2);
+}
+
 /* Trainers whose log has the job's throughput: one is enough, and what
  * several say is one figure. */
 TEST(a_trainer_may_speak_for_the_job)

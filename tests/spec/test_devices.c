@@ -6,13 +6,15 @@
 
 #include "spec/expression.h"
 #include "spec/matrix.h"
+#include "spec/run_def.h"
 
 static const char head[] = "apiVersion: benchd.io/v1alpha1\n"
                            "kind: Benchmark\n"
                            "metadata: {name: llm}\n"
                            "spec:\n"
                            "  systems: [{name: a, profile: none, image: i, command: [c]}]\n"
-                           "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+                           "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}, "
+                           "precision: bf16}\n"
                            "  repeats: {min: 1}\n";
 #define GPUS "/spec/containers/0/resources/limits/nvidia.com~1gpu"
 #define SWEEP(points)                                                                              \
@@ -33,7 +35,12 @@ TEST(devices_of_points)
         {"slices of GPUs, and others",
          SWEEP("{workers: 2}, {workers: 1}")
              LIMITS("nvidia.com/mig-1g.10gb: 2, google.com/tpu: 1, rdma/ib: 1"),
-         "6 3 device"},
+         "6 3 device, slices"},
+        {"names that begin alike",
+         SWEEP("{workers: 1}, {workers: 2}") LIMITS(
+             "nvidia.com/gpu: 1, nvidia.com/gpumem: 300, nvidia.com/gpucores: 30, "
+             "gpu.intel.com/i915: 1, gpu.intel.com/i915_monitoring: 1, gpu.intel.com/tiles: 2"),
+         "2 4 device"},
         {"two containers",
          SWEEP("{workers: 1}, {workers: 3}") "  roles: {worker: {replicas: {from: workers}, "
                                              "template: {spec: {containers: [{name: c}, {name: d, "
@@ -44,6 +51,10 @@ TEST(devices_of_points)
          "]}]}]\n" SWEEP("{workers: 1, gpus: 1}, {workers: 1, gpus: 8}, {workers: 2, gpus: 8}")
              LIMITS("cpu: 8"),
          "1 8 16 device"},
+        {"swept as text",
+         "  parameters: [{name: gpus, targets: [{roles: [worker], paths: [" GPUS "]}]}]\n" SWEEP(
+             "{workers: 1, gpus: '1'}, {workers: 1, gpus: '8'}") LIMITS("nvidia.com/gpu: 2"),
+         "1 8 device"},
         {"given",
          SWEEP("{workers: 1}, {workers: 2}") "  roles: {worker: {replicas: {from: workers}, "
                                              "devices: {value: 4}}}\n",
@@ -106,6 +117,8 @@ TEST(devices_of_points)
                 n_unbased += m.points[k].baseline_excluded;
             }
             buf_puts(&got, matrix_size_words(&m).one);
+            const struct run_def def = {.spec = spec, .matrix = m};
+            buf_puts(&got, run_def_terms(&def, 0).precision == PRECISION_BF16 ? "" : ", slices");
             if (n_unbased > 0) {
                 buf_printf(&got, ", %u without a baseline", n_unbased);
             }
@@ -143,6 +156,10 @@ TEST(expressions)
         {"3 >= 4", 0, NULL},
         {"3 > 2", 1, NULL},
         {"!tp + 1", 1, NULL},
+        {"tp == 4 || 8 / (p_2 - 2) == 1", 1, NULL},
+        {"p_2 == 3 && 8 % (p_2 - 2) == 0", 0, NULL},
+        {"1 || tq", 0, "no number, and no swept name with one, at character 6"},
+        {"0 || 8 / (p_2 - 2)", 0, "a division by less than 1"},
         {"!!tp", 1, NULL},
         {"9223372036854775807", INT64_MAX, NULL},
         {"", 0, "a value is missing at character 1 of ''"},
@@ -156,6 +173,7 @@ TEST(expressions)
         {"tp + $", 0, "no number and no name at character 6"},
         {"tp / (p_2 - 2)", 0, "a division by less than 1, or a number too large, at"},
         {"9223372036854775807 * tp", 0, "a division by less than 1, or a number too large, at"},
+        {"-(-9223372036854775807 - 1)", 0, "a number too large, at"},
         {"9223372036854775808", 0, "no number, and no swept name with one,"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -56,6 +56,12 @@ static const struct {
      "backups: 4, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [8, 4, 3]", "10:31",
      "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 3",
      "write backups: 2, or sweep trainers from 5 on"},
+    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
+     "backups: 4, wire: Fp32}\n  sweep:\n    require: [trainers > 3]\n    grid: {pservers: [1, 2], "
+     "trainers: [8, 4, 3]",
+     "10:31",
+     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 4",
+     "write backups: 3, or sweep trainers from 5 on"},
     {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4], "
      "batch_size: "
      "[16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, trainer], paths: "
