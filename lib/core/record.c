@@ -193,17 +193,21 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
     write_line(out, new_record(RECORD_ERROR, who, &error));
 }
 
-char *record_replace_noise(const char *line, const struct noise *noise)
+char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics)
 {
-    json_t *o = json_loads(line, 0, NULL), *seen = object_of(&record_noise_members, noise);
-    char *text = NULL;
-    if (json_is_object(o)) {
-        (void)(seen != NULL && json_object_set(o, "noise", seen));
-        text = json_dumps(o, JSON_COMPACT);
+    json_auto_t *o = json_loads(line, 0, NULL), *added = metrics_to_json(metrics);
+    json_auto_t *seen = noise == NULL ? NULL : object_of(&record_noise_members, noise);
+    if (!json_is_object(o)) {
+        return NULL;
     }
-    json_decref(seen);
-    json_decref(o);
-    return text;
+    (void)(seen != NULL && json_object_set(o, "noise", seen)); /* both are objects */
+    json_t *own = json_object_get(o, "metrics");
+    if (added != NULL && json_is_object(own)) {
+        (void)json_object_update(own, added); /* both are objects */
+    } else if (added != NULL) {
+        (void)json_object_set(o, "metrics", added); /* o is an object */
+    }
+    return json_dumps(o, JSON_COMPACT);
 }
 
 static json_t *series_to_json(const int64_t *step_ns, size_t n, size_t max)

@@ -23,6 +23,7 @@ struct device {
 struct gpus {
     void *library;
     struct nvml_api api;
+    bool has_begun;
     unsigned n_devices, n_readings;
     struct device devices[DEVICES_MAX];
     struct rise energy_j, ecc_errors;
@@ -60,39 +61,31 @@ static bool begin(struct gpus *g)
             return false;
         }
     }
-    return g->api.init() == 0;
-}
-
-static bool find_devices(struct gpus *g)
-{
-    bool is_ok = g->api.device_count(&g->n_devices) == 0 && g->n_devices <= DEVICES_MAX;
+    g->has_begun = g->api.init() == 0;
+    bool is_ok = g->has_begun && g->api.device_count(&g->n_devices) == 0 && g->n_devices > 0 &&
+                 g->n_devices <= DEVICES_MAX;
     for (unsigned i = 0; is_ok && i < g->n_devices; i++) {
         is_ok = g->api.device_by_index(i, &g->devices[i].handle) == 0;
     }
-    return is_ok && g->n_devices > 0;
+    return is_ok;
 }
 
 struct gpus *gpus_open(const char *library)
 {
     struct gpus *g = xnew(struct gpus);
     g->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    const bool has_begun = g->library != NULL && begin(g);
-    if (has_begun && find_devices(g)) {
-        return g;
+    if (g->library == NULL || !begin(g)) {
+        gpus_close(g);
+        return NULL;
     }
-    (void)(has_begun && g->api.shutdown()); /* nothing of it is needed */
-    if (g->library != NULL) {
-        (void)dlclose(g->library);
-    }
-    free(g);
-    return NULL;
+    return g;
 }
 
 void gpus_close(struct gpus *g)
 {
     if (g != NULL) {
-        (void)g->api.shutdown(); /* nothing more is asked */
-        (void)dlclose(g->library);
+        (void)(g->has_begun && g->api.shutdown()); /* nothing more is asked */
+        (void)(g->library != NULL && dlclose(g->library));
         free(g);
     }
 }

@@ -1,7 +1,9 @@
 /* A stand-in for libnvidia-ml.so.1: two devices, which both say what a real one said
  * (recorded_gpu.h), over and over. A moment passes with each nvmlDeviceGetCount_v2 after the first.
  * STAND_IN_NVML in the environment names a fault; those of a device begin at moment AT. Compiled
- * with OLD it has no call for the reasons of a low clock. */
+ * with OLD it has no call for the reasons of a low clock. STAND_IN_NVML_LOG is a file that gets a
+ * line at each moment. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,12 @@ int nvmlShutdown(void)
 int nvmlDeviceGetCount_v2(unsigned *ret)
 {
     n_counts++;
+    const char *log = getenv("STAND_IN_NVML_LOG");
+    FILE *f = log == NULL ? NULL : fopen(log, "a");
+    if (f != NULL) {
+        (void)fputs("\n", f); /* a test waits for it */
+        (void)fclose(f);
+    }
     *ret = has_begun("count changes") ? 1 : 2;
     return 0;
 }
