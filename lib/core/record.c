@@ -195,17 +195,17 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
 
 char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics)
 {
-    json_auto_t *o = json_loads(line, 0, NULL), *added = metrics_to_json(metrics);
+    json_auto_t *o = json_loads(line, 0, NULL), *all = json_object();
+    json_auto_t *added = metrics_to_json(metrics);
     json_auto_t *seen = noise == NULL ? NULL : object_of(&record_noise_members, noise);
     if (!json_is_object(o)) {
         return NULL;
     }
-    (void)(seen != NULL && json_object_set(o, "noise", seen)); /* both are objects */
-    json_t *own = json_object_get(o, "metrics");
-    if (added != NULL && json_is_object(own)) {
-        (void)json_object_update(own, added); /* both are objects */
-    } else if (added != NULL) {
-        (void)json_object_set(o, "metrics", added); /* o is an object */
+    (void)(seen != NULL && json_object_set(o, "noise", seen));    /* both are objects */
+    (void)json_object_update(all, json_object_get(o, "metrics")); /* nothing is no object */
+    (void)json_object_update(all, added);
+    if (json_object_size(all) > 0 && json_object_size(all) <= METRICS_MAX) {
+        (void)json_object_set(o, "metrics", all); /* both are objects */
     }
     return json_dumps(o, JSON_COMPACT);
 }

@@ -253,6 +253,13 @@ TEST(what_a_launcher_saw)
     assert_true(twice.summary.noise.by_launcher);
     assert_true(metrics_get(&twice.summary.metrics, "power_w") == 78);
     assert_true(metrics_get(&twice.summary.metrics, "clock_mhz") == 1980);
+    for (int k = 0; k < METRICS_MAX; k++) {
+        char name[METRIC_NAME_MAX + 1];
+        (void)snprintf(name, sizeof(name), "own_%d_s", k);
+        metrics_set(&metrics, name, k);
+    }
+    _cleanup_(freep) char *too_many = record_add_seen(line, NULL, &metrics);
+    assert_string_equal(too_many, line);
     assert_null(record_add_seen("[1]", &noise, &metrics));
     assert_null(record_add_seen("{\"a\":", &noise, &metrics));
     metrics_done(&metrics);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "recorded_gpu.h"
 
@@ -84,6 +85,14 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret)
 /* Only the first device has faults. */
 static int fails(const void *device)
 {
+    const char *call_us = getenv("STAND_IN_NVML_CALL_US"); /* which a call keeps its CPU busy */
+    struct timespec begin, end;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    } while (call_us != NULL &&
+             (end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec <
+                 atol(call_us) * 1000);
     return device == &devices[0] && has_begun("lost") ? LOST : 0;
 }
 

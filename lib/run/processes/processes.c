@@ -354,7 +354,9 @@ static void end_attempt(const struct processes *l, struct local_gang *g)
             if (g->noise.has_begun) {
                 gang_noise_end(&g->noise, first_cpu(l));
             }
-            process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
+            if (g->noise.has_begun || metrics.list.len > 0) { /* else the line stays as it is */
+                process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
+            }
             metrics_done(&metrics);
             return;
         }

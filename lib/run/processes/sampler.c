@@ -9,8 +9,9 @@ struct sampler {
     uv_loop_t *loop;
     uv_timer_t timer;
     uv_work_t work;
-    bool is_busy, is_open,
-        is_closed;    /* the work is under way; devices are open; the timer is closed */
+    bool is_busy;     /* the work is under way */
+    bool is_open;     /* the devices were looked for */
+    bool is_closed;   /* the timer is closed */
     uv_mutex_t mutex; /* guards what follows; held during a reading */
     struct gpus *gpus;
     struct cpu_energy cpu;
