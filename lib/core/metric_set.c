@@ -53,8 +53,9 @@ const char *metric_unit(const char *name)
     static const struct {
         const char *end, *unit;
     } units[] = {
-        {"tflops", "TFLOP/s"}, {"mfu", "ratio"}, {"_ratio", "ratio"}, {"_s", "s"},
-        {"_j", "J"},           {"_w", "W"},      {"_mhz", "MHz"},     {"_bytes", "bytes"},
+        {"tflops", "TFLOP/s"}, {"mfu", "ratio"},    {"_ratio", "ratio"},
+        {"_s", "s"},           {"_j", "J"},         {"_w", "W"},
+        {"_mhz", "MHz"},       {"_bytes", "bytes"}, {"_errors", "errors"},
     };
     const size_t len = strlen(name);
     for (size_t i = 0; i < COUNT_OF(units); i++) {

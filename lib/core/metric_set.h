@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-#define METRICS_MAX 6 /* of one summary, which has no room for more */
+#define METRICS_WRITTEN_MAX 6 /* by a replica: its summary has no room for more */
+#define METRICS_MAX 20        /* with those of its launcher */
 #define METRIC_NAME_MAX 16
 
 struct metric_value {

@@ -193,17 +193,21 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
     write_line(out, new_record(RECORD_ERROR, who, &error));
 }
 
-char *record_replace_noise(const char *line, const struct noise *noise)
+char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics)
 {
-    json_t *o = json_loads(line, 0, NULL), *seen = object_of(&record_noise_members, noise);
-    char *text = NULL;
-    if (json_is_object(o)) {
-        (void)(seen != NULL && json_object_set(o, "noise", seen));
-        text = json_dumps(o, JSON_COMPACT);
+    json_auto_t *o = json_loads(line, 0, NULL), *all = json_object();
+    json_auto_t *added = metrics_to_json(metrics);
+    json_auto_t *seen = noise == NULL ? NULL : object_of(&record_noise_members, noise);
+    if (!json_is_object(o)) {
+        return NULL;
     }
-    json_decref(seen);
-    json_decref(o);
-    return text;
+    (void)(seen != NULL && json_object_set(o, "noise", seen));    /* both are objects */
+    (void)json_object_update(all, json_object_get(o, "metrics")); /* nothing is no object */
+    (void)json_object_update(all, added);
+    if (json_object_size(all) > 0 && json_object_size(all) <= METRICS_MAX) {
+        (void)json_object_set(o, "metrics", all); /* both are objects */
+    }
+    return json_dumps(o, JSON_COMPACT);
 }
 
 static json_t *series_to_json(const int64_t *step_ns, size_t n, size_t max)

@@ -190,9 +190,9 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
  * not looked at. At most 4,096 bytes with the newline, always. */
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n);
-/* The line of a summary with another noise, without a line end. Owned. NULL: the
- * line is no JSON object. */
-char *record_replace_noise(const char *line, const struct noise *noise);
+/* The line of a summary with another noise, if it is not NULL, and with these metrics, if there is
+ * room for them, without a line end. Owned. NULL: the line is no JSON object. */
+char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics);
 
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
 char *record_environment_canonical(const json_t *environment);

@@ -47,8 +47,7 @@ static char *first_line(char *text_take)
     return text_take;
 }
 
-/* The first line of a file without its newline, owned; NULL if it cannot be read. */
-static char *read_line(const char *root, const char *path)
+char *host_read_line(const char *root, const char *path)
 {
     return first_line(read_text(root, path));
 }
@@ -80,7 +79,7 @@ static void set_text(json_t *o, const char *key, const char *value)
 static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
 {
     _cleanup_(freep) char *khz =
-        read_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+        host_read_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
     if (khz != NULL && parse_f64(khz, ret) == 0) {
         *ret /= 1000.0;
         return true;
@@ -103,7 +102,7 @@ static char *read_cache(const char *root, int index, const char *file)
 {
     _cleanup_(freep) char *path =
         xasprintf("/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
-    return read_line(root, path);
+    return host_read_line(root, path);
 }
 
 /* "L1d 48K, L1i 32K, L2 1024K, L3 32768K" of the first CPU. */
@@ -211,7 +210,7 @@ static void set_governor(json_t *o, const char *root)
         char path[96];
         (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor",
                        cpu);
-        _cleanup_(freep) char *name = read_line(root, path);
+        _cleanup_(freep) char *name = host_read_line(root, path);
         if (name == NULL && cpu > 0) {
             break;
         }
@@ -231,7 +230,7 @@ static void set_gpu_driver(json_t *o, const char *root)
     for (size_t i = 0; i < COUNT_OF(modules); i++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "/sys/module/%s/version", modules[i]);
-        _cleanup_(freep) char *version = read_line(root, path);
+        _cleanup_(freep) char *version = host_read_line(root, path);
         if (version != NULL) {
             _cleanup_(freep) char *text = xasprintf("%s %s", modules[i], version);
             set_text(o, "gpu_driver", text);
@@ -278,7 +277,7 @@ static void set_nics(json_t *o, const char *root)
         if (name[0] != '.' && !str_eq(name, "lo") && strncmp(name, "veth", 4) != 0 &&
             len < sizeof(all) - 64) {
             _cleanup_(freep) char *path = xasprintf("/sys/class/net/%s/speed", name);
-            _cleanup_(freep) char *mbit = read_line(root, path);
+            _cleanup_(freep) char *mbit = host_read_line(root, path);
             int64_t speed;
             const bool is_known = mbit != NULL && parse_i64_in(mbit, 1, INT32_MAX, &speed) == 0;
             (void)snprintf(all + len, sizeof(all) - len, "%s%.16s%s%.10s%s", len > 0 ? ", " : "",
@@ -300,7 +299,7 @@ json_t *host_environment(const char *root)
     struct utsname u;
     set_text(o, "kernel", uname(&u) == 0 ? u.release : NULL);
     _cleanup_(freep) char *clock =
-        read_line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        host_read_line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
     set_text(o, "clock_source", clock);
     set_governor(o, root);
     set_gpu_driver(o, root);
@@ -308,7 +307,7 @@ json_t *host_environment(const char *root)
     set_cpu(o, root);
     set_caches(o, root);
     set_nics(o, root);
-    _cleanup_(freep) char *nodes = read_line(root, "/sys/devices/system/node/online");
+    _cleanup_(freep) char *nodes = host_read_line(root, "/sys/devices/system/node/online");
     set_text(o, "numa_nodes", nodes);
     _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
     _cleanup_(freep) char *cpuset = find_line(status, "Cpus_allowed_list:", "\t ");

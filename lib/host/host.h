@@ -27,6 +27,8 @@ struct host_cpu_time host_cpu_time(const char *root);
 /* From one look to the next. Counters of the kernel may step back a little: then both are 0. */
 struct host_cpu_time host_cpu_between(const struct host_cpu_time *begin,
                                       const struct host_cpu_time *end);
+/* The first line of a file without its newline, owned; NULL if it cannot be read. */
+char *host_read_line(const char *root, const char *path);
 /* Memory that the cgroup allows; 0: no limit. */
 int64_t host_memory_limit_bytes(const char *root);
 /* Peak resident memory of this process. */

@@ -27,6 +27,7 @@
 #define FALL_ALPHA 0.05
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
+#define GPU_THROTTLED_MIN 0.01 /* of the readings in the measured time */
 
 const char *const warning_code_names[] = {
     [WARNING_REHEARSAL] = "Rehearsal",
@@ -49,6 +50,7 @@ const char *const warning_code_names[] = {
     [WARNING_MIXED_MODES] = "MixedModes",
     [WARNING_MIXED_BATCHES] = "MixedBatches",
     [WARNING_SPLIT_NODE] = "SplitNode",
+    [WARNING_GPU_THROTTLED] = "GpuThrottled",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -190,6 +192,41 @@ static void lint_throttled(struct result *r)
              "its time",
              n, n == 1 ? "replica was" : "replicas were", role_to_string(worst_id->role),
              worst_id->index, worst_id->attempt.point, worst_id->attempt.trial, 100 * worst);
+    }
+}
+
+/* Such a trial counts, but on a cooler day or another power limit it would be faster. */
+static void lint_gpu_throttled(struct result *r)
+{
+    static const char *const reasons[][2] = {{"power_cap_ratio", "a power limit"},
+                                             {"thermal_ratio", "its temperature"},
+                                             {"hw_slow_ratio", "a hardware slowdown"}};
+    const struct metrics *worst = NULL;
+    size_t n = 0;
+    uint32_t point = 0, trial = 0;
+    double most = 0;
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            const double share = metrics_get(&t->metrics, "throttled_ratio");
+            if (t->phase == TRIAL_SUCCEEDED && share >= GPU_THROTTLED_MIN && ++n && share > most) {
+                most = share;
+                worst = &t->metrics;
+                point = p->point->index;
+                trial = t->trial;
+            }
+        }
+    }
+    const char *const *reason = reasons[0];
+    for (size_t i = 1; worst != NULL && i < COUNT_OF(reasons); i++) {
+        const bool is_larger = metrics_get(worst, reasons[i][0]) > metrics_get(worst, reason[0]);
+        reason = is_larger ? reasons[i] : reason;
+    }
+    if (worst != NULL) {
+        warn(r, WARNING_GPU_THROTTLED,
+             "%zu trial%s on a GPU that was slowed; the worst is trial %u of point %u: %.0f%% of "
+             "its time, mostly by %s; %s in the figures",
+             n, n == 1 ? " ran" : "s ran", trial, point, 100 * most, reason[1],
+             n == 1 ? "it counts" : "they count");
     }
 }
 
@@ -612,6 +649,7 @@ void result_lint(struct result *r)
     lint_one_trial(r);
     lint_efficiency(r);
     lint_throttled(r);
+    lint_gpu_throttled(r);
     lint_hardware(r);
     lint_efficiency_unproven(r);
     lint_wide_spread(r);

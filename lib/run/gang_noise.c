@@ -34,7 +34,6 @@ void gang_noise_end(struct gang_noise *n, int cpu)
 {
     const struct host_cpu_time cpu_end = host_cpu_time("");
     const struct host_cpu_time t = host_cpu_between(&n->cpu_begin, &cpu_end);
-    n->has_ended = true;
     n->seen.busy_ns = t.busy_ns;
     n->seen.steal_ns = t.steal_ns;
     probe(cpu, &n->seen.after);

@@ -10,7 +10,7 @@
 #include "host/host.h"
 
 struct gang_noise { /* all zero: it has not begun */
-    bool has_begun, has_ended;
+    bool has_begun;
     struct host_cpu_time cpu_begin;
     struct noise seen;
 };

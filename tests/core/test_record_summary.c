@@ -181,7 +181,7 @@ TEST(worst_numbers_fit_the_termination_message)
             evaluations.list[j] = (struct evaluation){EVALUATION_MAX_MS, EVALUATION_PPM, 999999999};
         }
         s.evaluations = i % N_ROWS(counts) % 2 == 0 ? &evaluations : NULL;
-        for (int k = 0; writer == WORKER && k < METRICS_MAX; k++) {
+        for (int k = 0; writer == WORKER && k < METRICS_WRITTEN_MAX; k++) {
             char name[METRIC_NAME_MAX + 1];
             (void)snprintf(name, sizeof(name), "%0*d", METRIC_NAME_MAX, k);
             metrics_set(&s.metrics, name, -2.2250738585072014e-308);
@@ -210,7 +210,7 @@ TEST(worst_numbers_fit_the_termination_message)
 }
 
 /* A launcher puts what it saw into a summary; all else stays as the replica wrote it. */
-TEST(another_noise)
+TEST(what_a_launcher_saw)
 {
     const struct record_who who = {ROLE_TRAINER, 3, 1};
     const int64_t step_ns[] = {1000000, 2000000, 3000000};
@@ -221,11 +221,13 @@ TEST(another_noise)
                               .loss_last = 2.3e-7,
                               .noise = {.busy_ns = 9, .steal_ns = 1}};
     const struct noise noise = {{7, 0}, {8, 9}, 50, 5, .by_launcher = true};
+    struct metrics metrics = {0};
+    metrics_set(&metrics, "power_w", 561.5);
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     record_write_summary(&out, &who, &s, step_ns, 3);
     _cleanup_(record_done) struct record before, after;
     read_ok(out.data, out.len, &before);
-    _cleanup_(freep) char *line = record_replace_noise(buf_cstr(&out), &noise);
+    _cleanup_(freep) char *line = record_add_seen(buf_cstr(&out), &noise, &metrics);
     assert_non_null(line);
     assert_null(strchr(line, '\n'));
     read_ok(line, strlen(line), &after);
@@ -242,6 +244,23 @@ TEST(another_noise)
     assert_int_equal(after.summary.noise.busy_ns, 50);
     assert_int_equal(after.summary.noise.steal_ns, 5);
     assert_true(after.summary.noise.by_launcher);
-    assert_null(record_replace_noise("[1]", &noise));
-    assert_null(record_replace_noise("{\"a\":", &noise));
+    assert_true(metrics_get(&after.summary.metrics, "power_w") == 561.5);
+    metrics_set(&metrics, "clock_mhz", 1980);
+    metrics_set(&metrics, "power_w", 78);
+    _cleanup_(freep) char *again = record_add_seen(line, NULL, &metrics);
+    _cleanup_(record_done) struct record twice;
+    read_ok(again, strlen(again), &twice);
+    assert_true(twice.summary.noise.by_launcher);
+    assert_true(metrics_get(&twice.summary.metrics, "power_w") == 78);
+    assert_true(metrics_get(&twice.summary.metrics, "clock_mhz") == 1980);
+    for (int k = 0; k < METRICS_MAX; k++) {
+        char name[METRIC_NAME_MAX + 1];
+        (void)snprintf(name, sizeof(name), "own_%d_s", k);
+        metrics_set(&metrics, name, k);
+    }
+    _cleanup_(freep) char *too_many = record_add_seen(line, NULL, &metrics);
+    assert_string_equal(too_many, line);
+    assert_null(record_add_seen("[1]", &noise, &metrics));
+    assert_null(record_add_seen("{\"a\":", &noise, &metrics));
+    metrics_done(&metrics);
 }

@@ -68,6 +68,33 @@ class LogRules(cli.CliCase):
         self.assertEqual((summary["lossFirst"], summary["lossLast"]), (1.5, 3.5))
         self.assertEqual(summary["log"]["rule"], "inline")
 
+    def test_what_its_gpus_did(self):
+        """Two devices of a stand-in for NVML, which replay a recording and become too hot at the ninth reading."""
+        (self.folder / "libnvidia-ml.so.1").symlink_to(cli.os.environ["STAND_IN_NEW"])
+        log = self.folder / "readings"
+        self.env.update(LD_LIBRARY_PATH=str(self.folder), STAND_IN_NVML="throttle", STAND_IN_NVML_LOG=str(log))
+        reach = f'reach() {{ while [ "$(wc -l <{log} || echo 0)" -lt $1 ]; do sleep 0.05; done; }}; '
+        steps = reach + 'for i in 0 1 2 3 4; do reach $(((i + 1) * 5)); echo "step $i"; done'
+        result = self.run_script(steps, {"lines": [{"kind": "Step", "pattern": "step (?<step>)"}]}, trainers=(1,))
+        trial = result["points"][0]["trials"][0]
+        metrics, summary = trial["metrics"], trial["replicas"]["items"][0]["summary"]
+        self.assertEqual((metrics["memory_bytes"], metrics["ecc_errors"]), (6805127168, 0))
+        self.assertGreater(metrics["energy_j"], 0)
+        self.assertAlmostEqual(metrics["power_w"] * 2 * summary["durationNs"] / 1e9, metrics["energy_j"], places=3)
+        self.assertAlmostEqual(metrics["energy_sample_j"] * summary["samples"], metrics["energy_j"], places=3)
+        self.assertGreater(metrics["thermal_ratio"], 0.5)
+        self.assertEqual(result["warnings"][-1]["code"], "GpuThrottled")
+        table = self.ctl("results", self.run_name(), "--store", self.store).stdout
+        self.assertRegex(table, r"CLOCK_MHZ +ECC_ERRORS +ENERGY_J")
+        # Records say when the steps were, however late the summary is.
+        log.unlink()
+        head = '{\\"benchd\\":1,\\"role\\":\\"trainer\\",\\"index\\":0,\\"attempt\\":0,'
+        records = reach + ('b=$(date +%s%N); reach 13; t=$(($(date +%s%N) - b)); '
+                           f'echo "{head}\\"type\\":\\"step\\",\\"step\\":0,\\"t_ns\\":$t,\\"step_ns\\":$t,\\"samples\\":2}}"; reach 40; '
+                           f'echo "{head}\\"type\\":\\"summary\\",\\"samples\\":2,\\"duration_ns\\":$t,\\"steps\\":1}}"')
+        result = self.run_script(records, None, trainers=(1,), systems=[{"name": "mine", "profile": "benchworker"}])
+        self.assertLess(result["points"][0]["trials"][0]["metrics"]["thermal_ratio"], 0.6)
+
     def test_one_trainer_speaks_for_the_job(self):
         script = 'test "$BENCHD_INDEX" != 0 || echo "total images/sec: 1,088.76"'
         result = self.run_script(script, "tf-cnn-benchmarks")

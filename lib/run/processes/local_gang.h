@@ -17,7 +17,8 @@ struct local_gang {
     int arena_fd;
     int *reserved;           /* by member number: a bound socket; -1: released, or it has a link */
     struct gang_noise noise; /* of a spec that is_probed; kept by processes.c */
-    struct links *links;     /* owned; NULL: the loopback interface of this machine connects all */
+    bool is_sampled, has_ended; /* the same: its sampler has begun; what was seen is in a summary */
+    struct links *links; /* owned; NULL: the loopback interface of this machine connects all */
     /* Kept by processes.c: by member number, NULL where not created or removed again; borrowed. */
     struct process **members;
     uint32_t n_members; /* that are there */

@@ -33,12 +33,19 @@ static void keep_record(struct process *p, const struct record *record, const ch
         replace_take(&p->end.summary_line, xstrdup(line));
         p->summary_fault = summary_fault(&record->summary);
         p->noise = record->summary.noise;
+        p->measured_to_ns = clock_monotonic_ns();
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
         p->has_blamed = record_read_peer(record->error.peer, &p->blamed_role, &p->blamed_index);
         break;
     case RECORD_STEP:
+        if (!record->step.warmup) { /* the quickest on its way shows best when they began */
+            const int64_t from_ns = clock_monotonic_ns() - record->step.t_ns;
+            p->measured_from_ns = p->measured_from_ns == 0 || from_ns < p->measured_from_ns
+                                      ? from_ns
+                                      : p->measured_from_ns;
+        }
         break;
     }
 }
@@ -77,7 +84,8 @@ static void on_line(void *ctx, const char *line, size_t len)
 /* A step that its log rule has found. */
 static void on_step(void *ctx, const struct record *record)
 {
-    const struct process *p = ctx;
+    struct process *p = ctx;
+    p->measured_to_ns = record->step.warmup ? p->measured_to_ns : clock_monotonic_ns();
     if (p->launcher->on_record != NULL && !p->is_removed) {
         p->launcher->on_record(p->launcher->ctx, &p->id, record);
     }
@@ -266,6 +274,7 @@ static void finish(struct process *p, int status)
     capture_end(&p->capture);
     if (p->log != NULL) {
         log_reader_end(p->log, clock_monotonic_ns(), &p->end);
+        p->measured_to_ns = p->measured_to_ns == 0 ? clock_monotonic_ns() : p->measured_to_ns;
     }
     if (p->state == REPLICA_FAILED) {
         return; /* its output could not be watched, so it was killed */
@@ -358,17 +367,29 @@ void process_close(struct process *p)
     }
 }
 
-bool process_add_noise(struct process *p, const struct noise *seen)
+bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns,
+                      double *ret_throughput)
 {
-    if (p->end.summary_line == NULL) {
+    struct summary s;
+    if (summary_read_usable(p->end.summary_line, &p->id, &s, NULL) < 0) {
         return false;
     }
-    noise_add_seen(&p->noise, seen);
-    char *line = record_replace_noise(p->end.summary_line, &p->noise);
+    *ret_from_ns =
+        p->measured_from_ns != 0 ? p->measured_from_ns : p->measured_to_ns - s.duration_ns;
+    *ret_to_ns = *ret_from_ns + s.duration_ns;
+    *ret_throughput = summary_throughput(&s);
+    return true;
+}
+
+void process_add_seen(struct process *p, const struct noise *noise, const struct metrics *metrics)
+{
+    if (noise != NULL) {
+        noise_add_seen(&p->noise, noise);
+    }
+    char *line = record_add_seen(p->end.summary_line, noise == NULL ? NULL : &p->noise, metrics);
     if (line != NULL) {
         replace_take(&p->end.summary_line, line);
     }
-    return true;
 }
 
 void process_observe(const struct process *p, struct observed_replica *ret)

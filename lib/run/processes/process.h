@@ -56,9 +56,12 @@ struct process {
     struct log_reader_end end;               /* of records, too: `why` is the first damaged one */
     const char *summary_fault;               /* of the summary; static; NULL: none */
     struct noise noise;                      /* of the summary */
-    char *environment_json;                  /* owned, NULL: none */
-    char *placed_json;   /* the same with its node; owned, NULL until asked for */
-    char *error_message; /* of the last error record; owned, NULL: none */
+    /* When the measured steps began, by the first of their records, and when the last of their
+     * lines or else the summary came: monotonic; 0: no such record or line came. */
+    int64_t measured_from_ns, measured_to_ns;
+    char *environment_json; /* owned, NULL: none */
+    char *placed_json;      /* the same with its node; owned, NULL until asked for */
+    char *error_message;    /* of the last error record; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;
@@ -81,8 +84,12 @@ void process_wait(struct process *p, int64_t deadline_ns);
 /* Frees p when its handles have closed, at once if it has none. */
 void process_close(struct process *p);
 
-/* Puts what the launcher saw around the attempt into the process's summary. False: it has none. */
-bool process_add_noise(struct process *p, const struct noise *seen);
+/* When its measured steps were; false: it has no usable summary. */
+bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns,
+                      double *ret_throughput);
+/* Puts what the launcher saw during the attempt into the process's summary, which it has. `noise`
+ * NULL: it made no probes. */
+void process_add_seen(struct process *p, const struct noise *noise, const struct metrics *metrics);
 
 void process_observe(const struct process *p, struct observed_replica *ret);
 void process_output(struct process *p, struct replica_output *ret);

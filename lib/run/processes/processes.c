@@ -29,6 +29,7 @@
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
 #include "run/processes/process_env.h"
+#include "run/processes/sampler.h"
 
 #define DEFAULT_LOG_MAX_BYTES ((size_t)64 << 20)
 #define GANG_LOG_MAX_BYTES ((size_t)512 << 20) /* shared by the members of an attempt */
@@ -39,6 +40,7 @@ struct processes {
     struct launcher base;
     uv_loop_t *loop;
     uv_signal_t sigchld;
+    struct sampler *sampler;
     char *benchworker; /* owned */
     char node[HOST_NAME_MAX + 1];
     size_t log_max_bytes;
@@ -113,6 +115,11 @@ static void start_process(struct processes *l, struct process *p)
     if (g->spec.is_probed && !g->noise.has_begun) {
         gang_noise_begin(&g->noise, first_cpu(l));
     }
+    if (!g->is_sampled && !g->spec.is_emulated) {
+        g->is_sampled = true;
+        sampler_begin(l->sampler);
+    }
+    sampler_choose(l->sampler, process_env_get(p->envp, "CUDA_VISIBLE_DEVICES"));
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
@@ -308,17 +315,49 @@ static bool has_trained(const struct local_gang *g)
     return true;
 }
 
-/* The first summary of one that trains carries it: its node stands for all, as that of
- * trainer 0 of benchworker. */
-static void end_noise(const struct processes *l, struct local_gang *g)
+/* What the devices did in the measured steps of `p`, and for each sample of the job. */
+static void add_telemetry(const struct processes *l, const struct local_gang *g,
+                          const struct process *p, struct metrics *ret)
 {
-    if (!g->noise.has_begun || g->noise.has_ended || !has_trained(g)) {
+    int64_t from_ns, to_ns, from_other_ns, to_other_ns;
+    double throughput, job = 0;
+    if (!process_measured(p, &from_ns, &to_ns, &throughput)) {
         return;
     }
-    gang_noise_end(&g->noise, first_cpu(l));
+    sampler_end(l->sampler, from_ns, to_ns, ret);
+    for (uint32_t i = 0; i < member_count(g->spec.replicas); i++) {
+        const struct process *m = g->members[i];
+        const bool leads = m != NULL && role_leads(m->id.role, g->spec.replicas);
+        if (leads && process_measured(m, &from_other_ns, &to_other_ns, &throughput)) {
+            job = m->end.is_job ? throughput : job + throughput;
+        }
+    }
+    const double samples = job * (double)(to_ns - from_ns) / 1e9;
+    metrics_set(ret, "energy_sample_j", metrics_get(ret, "energy_j") / samples);
+    metrics_set(ret, "cpu_sample_j", metrics_get(ret, "cpu_energy_j") / samples);
+}
+
+/* The first summary of one that trains carries what this launcher saw: its node stands for all, as
+ * that of trainer 0 of benchworker. */
+static void end_attempt(const struct processes *l, struct local_gang *g)
+{
     const uint32_t *sizes = g->spec.replicas;
+    if (g->has_ended || !has_trained(g)) {
+        return;
+    }
+    g->has_ended = true;
     for (uint32_t i = member_number(sizes, ROLE_TRAINER, 0); i < member_count(sizes); i++) {
-        if (g->members[i] != NULL && process_add_noise(g->members[i], &g->noise.seen)) {
+        struct process *p = g->members[i];
+        if (p != NULL && p->end.summary_line != NULL) {
+            struct metrics metrics = {0};
+            add_telemetry(l, g, p, &metrics);
+            if (g->noise.has_begun) {
+                gang_noise_end(&g->noise, first_cpu(l));
+            }
+            if (g->noise.has_begun || metrics.list.len > 0) { /* else the line stays as it is */
+                process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
+            }
+            metrics_done(&metrics);
             return;
         }
     }
@@ -345,7 +384,7 @@ static void on_sigchld(uv_signal_t *handle, int signum)
     bool is_alive;
     bool is_changed = reap_members(l, &is_alive);
     vec_each (struct local_gang *, g, &l->gangs) {
-        end_noise(l, *g);
+        end_attempt(l, *g);
     }
     reap_dying(l);
     if (!is_alive && l->dying.len == 0) {
@@ -403,6 +442,7 @@ static void processes_free(struct launcher *launcher)
         process_close(*p);
     }
     explicit_bzero(l->secret, sizeof(l->secret));
+    sampler_close(l->sampler);
     uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
 }
 
@@ -446,6 +486,7 @@ int processes_new(const struct processes_params *params, struct launcher **ret, 
         uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
         return r;
     }
+    l->sampler = sampler_new(l->loop);
     *ret = &l->base;
     return 0;
 }

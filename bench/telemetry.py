@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""script/bench telemetry [--rounds N] [--steps N] [--call-us N]
+
+What readings of devices cost a run on CPUs: training by two workers, which keep two CPUs busy, with a stand-in for NVML of two GPUs
+(tests/host/stand_in_nvml.c) and without it, in turns. The cost is the CPU time that benchctl itself uses more, of all CPUs that it may use; the
+throughput of both is printed, and varies by more than that. --call-us: how long each call of the stand-in keeps a CPU.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import entry
+from figures import Bar, Spread, conclude
+
+STAND_IN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "host" / "stand_in_nvml.c"
+MOST_PERCENT = 0.5
+
+
+def run(folder, steps, env):
+    """CPU time of benchctl alone in a second of measured steps, samples a second by two workers, and whether power is known."""
+    command = [os.environ["BENCHCTL"], "run", "vgg16-allreduce-sweep", "--local", "--set", "workers=2", "--repeats", "1",
+               "--steps", str(steps), "--progress", "none", "-o", "json"]
+    with subprocess.Popen(command, env={**os.environ, **env, "XDG_DATA_HOME": folder}, stdout=subprocess.PIPE, text=True) as process:
+        points = json.loads(process.stdout.read())["points"]
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    measured_s = sum(p["trials"][0]["replicas"]["items"][0]["summary"]["durationNs"] for p in points) / 1e9
+    cpu_s = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    return cpu_s / measured_s, points[0]["throughput"]["value"], "power_w" in points[0]["trials"][0].get("metrics", {})
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(prog="script/bench telemetry", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, value in (("--rounds", 6), ("--steps", 200), ("--call-us", 0)):
+        parser.add_argument(name, type=int, default=value)
+    args = parser.parse_args(argv)
+    added, ratios = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", f"{folder}/libnvidia-ml.so.1", STAND_IN], check=True)
+        forms = {True: {"LD_LIBRARY_PATH": folder, "STAND_IN_NVML_CALL_US": str(args.call_us)}, False: {}}
+        for i in range(args.rounds):
+            got = {is_on: run(folder, args.steps, forms[is_on]) for is_on in sorted(forms, reverse=i % 2 == 1)}
+            if [got[is_on][2] for is_on in (True, False)] != [True, False]:
+                sys.exit("error: power is not known with the stand-in, or without it")
+            added.append(100 * (got[True][0] - got[False][0]) / len(os.sched_getaffinity(0)))
+            ratios.append(got[True][1] / got[False][1])
+            print(f"round {i}: {added[-1]:.3f}% of the CPUs, {ratios[-1]:.4f} of the throughput", flush=True)
+    print(f"throughput with readings over that without: {Spread.of(ratios).text(4)}, mean {statistics.mean(ratios):.4f}")
+    return conclude([Bar("percent of the CPUs that readings take", Spread.of(added), MOST_PERCENT, "<=")])
+
+
+if __name__ == "__main__":
+    entry.run(main)

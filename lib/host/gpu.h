@@ -1,0 +1,41 @@
+/* What the GPUs of this machine say of themselves, by libnvidia-ml.so.1 of NVIDIA's driver, which
+ * is loaded when it is asked for. Used by one thread at a time. */
+#pragma once
+
+#define GPU_LIBRARY "libnvidia-ml.so.1"
+
+/* By how much counters have risen together since they were first read. A rise that is not known,
+ * because a counter was not there or fell, is a gap: its two sides do not compare. */
+struct rise {
+    double sum;
+    unsigned gaps;
+};
+/* By how much one has risen since it was *last, which becomes `now`. NaN: unknown. */
+double rise_of(double *last, double now);
+void rise_add(struct rise *rise, double by);
+double rise_between(const struct rise *from, const struct rise *to); /* NaN: over a gap */
+double largest_of(double a, double b);                               /* NaN if one is */
+
+/* Why a device runs slower than it could. */
+enum gpu_slow { GPU_SLOW_POWER, GPU_SLOW_HEAT, GPU_SLOW_HARDWARE, GPU_SLOW_ANY, GPU_SLOW_COUNT };
+
+/* Of all chosen devices together. NaN: one of them does not say it. */
+struct gpu_reading {
+    unsigned n_devices;
+    struct rise energy_j, ecc_errors; /* sums */
+    double power_w;                   /* the mean; not read of a device that counts its energy */
+    double clock_mhz;                 /* of the streaming multiprocessors: the mean */
+    double slow[GPU_SLOW_COUNT];      /* devices that are slowed for this reason */
+    double memory_bytes;              /* in use, of the device with the most */
+};
+
+struct gpus;
+/* NULL: the library or one of its first calls is missing, or refuses, as without a device or with a
+ * driver of another version. */
+struct gpus *gpus_open(const char *library);
+void gpus_close(struct gpus *g); /* NULL is fine */
+/* Adds those that a program with this CUDA_VISIBLE_DEVICES uses, by their numbers, or "all". */
+void gpus_choose(struct gpus *g, const char *visible);
+void gpus_forget(struct gpus *g); /* no device is chosen */
+/* Memory and errors are read every tenth time. */
+void gpus_read(struct gpus *g, struct gpu_reading *ret);

@@ -1,0 +1,119 @@
+/* See sampler.h. */
+#include "run/processes/sampler.h"
+
+#include <stdbool.h>
+
+#include "base/clock.h"
+
+struct sampler {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    uv_work_t work;
+    bool is_busy;     /* the work is under way */
+    bool is_open;     /* the devices were looked for */
+    bool is_closed;   /* the timer is closed */
+    uv_mutex_t mutex; /* guards what follows; held during a reading */
+    struct gpus *gpus;
+    struct cpu_energy cpu;
+    struct telemetry telemetry;
+};
+
+static void free_if_unused(struct sampler *s)
+{
+    if (s->is_closed && !s->is_busy) {
+        telemetry_clear(&s->telemetry);
+        gpus_close(s->gpus);
+        cpu_energy_close(&s->cpu);
+        uv_mutex_destroy(&s->mutex);
+        free(s);
+    }
+}
+
+static void work(uv_work_t *work)
+{
+    struct sampler *s = work->data;
+    uv_mutex_lock(&s->mutex);
+    struct telemetry_reading r = {.t_ns = clock_monotonic_ns()};
+    if (s->gpus != NULL) {
+        gpus_read(s->gpus, &r.gpu);
+    }
+    cpu_energy_read(&s->cpu);
+    r.cpu_j = s->cpu.joules;
+    telemetry_add(&s->telemetry, &r);
+    uv_mutex_unlock(&s->mutex);
+}
+
+static void on_worked(uv_work_t *work, int status)
+{
+    struct sampler *s = work->data;
+    (void)status; /* it is never cancelled */
+    s->is_busy = false;
+    free_if_unused(s);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct sampler *s = timer->data;
+    if (!s->is_busy) { /* fails without a callback only */
+        s->is_busy = uv_queue_work(s->loop, &s->work, work, on_worked) == 0;
+    }
+}
+
+struct sampler *sampler_new(uv_loop_t *loop)
+{
+    struct sampler *s = xnew(struct sampler);
+    s->loop = loop;
+    s->timer.data = s->work.data = s;
+    (void)uv_timer_init(loop, &s->timer); /* always 0 */
+    (void)uv_mutex_init(&s->mutex);       /* fails without memory only */
+    uv_unref((uv_handle_t *)&s->timer);
+    return s;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct sampler *s = handle->data;
+    s->is_closed = true;
+    free_if_unused(s);
+}
+
+void sampler_close(struct sampler *s)
+{
+    uv_close((uv_handle_t *)&s->timer, on_closed);
+}
+
+void sampler_begin(struct sampler *s)
+{
+    uv_mutex_lock(&s->mutex);
+    if (!s->is_open) {
+        s->is_open = true;
+        s->gpus = gpus_open(GPU_LIBRARY);
+        cpu_energy_open("", &s->cpu);
+    }
+    telemetry_clear(&s->telemetry);
+    if (s->gpus != NULL) {
+        gpus_forget(s->gpus);
+    }
+    if (s->gpus != NULL || s->cpu.n_packages > 0) {
+        /* Cannot fail: the callback is not NULL, and the timer is not closing. */
+        (void)uv_timer_start(&s->timer, on_timer, 0, TELEMETRY_INTERVAL_MS);
+    }
+    uv_mutex_unlock(&s->mutex);
+}
+
+void sampler_choose(struct sampler *s, const char *visible)
+{
+    uv_mutex_lock(&s->mutex);
+    if (s->gpus != NULL) {
+        gpus_choose(s->gpus, visible == NULL ? "all" : visible);
+    }
+    uv_mutex_unlock(&s->mutex);
+}
+
+void sampler_end(struct sampler *s, int64_t from_ns, int64_t to_ns, struct metrics *ret)
+{
+    uv_mutex_lock(&s->mutex);
+    telemetry_figures(&s->telemetry, from_ns, to_ns, ret);
+    uv_mutex_unlock(&s->mutex);
+    (void)uv_timer_stop(&s->timer); /* always 0 */
+}
