@@ -81,7 +81,7 @@ int metrics_from_json(const json_t *object, size_t most, struct metrics *ret, st
     const char *name;
     json_t *value;
     if (!json_is_object(object) || json_object_size(object) > most) {
-        return err_set(err, EPROTO, "it is no object of at most %zu numbers", most);
+        return err_set(err, EPROTO, "it is not an object of at most %zu numbers", most);
     }
     json_object_foreach ((json_t *)object, name, value) {
         const size_t len = strlen(name);

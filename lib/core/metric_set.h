@@ -30,5 +30,5 @@ const char *metric_unit(const char *name);
 
 /* {"evaluation_s": 12.5}, owned; NULL without any. */
 json_t *metrics_to_json(const struct metrics *m);
-/* -EPROTO: it is no such object, or has more than `most`. */
+/* -EPROTO: it is something else, or has more than `most`. */
 int metrics_from_json(const json_t *object, size_t most, struct metrics *ret, struct err *err);

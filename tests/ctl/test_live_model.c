@@ -169,7 +169,7 @@ TEST(test_the_time_that_is_left)
     struct run_status queued = m.status;
     queued.phase = RUN_QUEUED;
     live_model_status(&m, &queued, 20000);
-    assert_true(live_model_eta_ms(&m, 20000, false) < 0); /* nobody knows how long it waits */
+    assert_true(live_model_eta_ms(&m, 20000, false) < 0); /* the wait has no known end */
     begin(&m, 0, 1, 50000);
     assert_int_equal(live_model_eta_ms(&m, 50000, false), 30000);
     assert_int_equal(live_model_eta_ms(&m, 54000, false), 26000); /* it runs for 4 s */

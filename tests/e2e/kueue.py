@@ -1,4 +1,4 @@
-"""Kueue beside a cluster, and JobSet and Kubeflow Trainer, whose kinds people run: the real programs, with their kinds and webhooks.
+"""Kueue next to a cluster, and JobSet and Kubeflow Trainer, whose kinds people run: the real programs, with their kinds and webhooks.
 
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster:
         kueue.start(cluster, "kueue", "jobset", "trainer")
