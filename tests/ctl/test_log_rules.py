@@ -83,7 +83,7 @@ class LogRules(cli.CliCase):
         self.assertAlmostEqual(metrics["power_w"] * 2 * summary["durationNs"] / 1e9, metrics["energy_j"], places=3)
         self.assertAlmostEqual(metrics["energy_sample_j"] * summary["samples"], metrics["energy_j"], places=3)
         self.assertGreater(metrics["thermal_ratio"], 0.5)
-        self.assertEqual(result["warnings"][-1]["code"], "GpuThrottled")
+        self.assertIn("GpuThrottled", [warning["code"] for warning in result["warnings"]])
         table = self.ctl("results", self.run_name(), "--store", self.store).stdout
         self.assertRegex(table, r"CLOCK_MHZ +ECC_ERRORS +ENERGY_J")
         # Records say when the steps were, however late the summary is.
