@@ -85,17 +85,17 @@ def trend(title, description, unit, grid, expr):
 
 
 COLUMNS = [  # refId, metric, title, unit
-    ("A", "bench_point_throughput_samples_per_second", "Throughput", RATE),
-    ("B", "bench_point_throughput_low_samples_per_second", "Throughput low", RATE),
-    ("C", "bench_point_throughput_high_samples_per_second", "Throughput high", RATE),
-    ("D", "bench_point_baseline_throughput_samples_per_second", "Baseline", RATE),
-    ("E", "bench_point_speedup_ratio", "Speedup", "none"),
-    ("F", "bench_point_speedup_low_ratio", "Speedup low", "none"),
-    ("G", "bench_point_speedup_high_ratio", "Speedup high", "none"),
-    ("H", "bench_point_efficiency_ratio", "Efficiency", "percentunit"),
-    ("I", "bench_point_efficiency_low_ratio", "Efficiency low", "percentunit"),
-    ("J", "bench_point_efficiency_high_ratio", "Efficiency high", "percentunit"),
-    ("K", "bench_point_trials_succeeded", "Trials", "none"),
+    ("A", "benchd_point_throughput_samples_per_second", "Throughput", RATE),
+    ("B", "benchd_point_throughput_low_samples_per_second", "Throughput low", RATE),
+    ("C", "benchd_point_throughput_high_samples_per_second", "Throughput high", RATE),
+    ("D", "benchd_point_baseline_throughput_samples_per_second", "Baseline", RATE),
+    ("E", "benchd_point_speedup_ratio", "Speedup", "none"),
+    ("F", "benchd_point_speedup_low_ratio", "Speedup low", "none"),
+    ("G", "benchd_point_speedup_high_ratio", "Speedup high", "none"),
+    ("H", "benchd_point_efficiency_ratio", "Efficiency", "percentunit"),
+    ("I", "benchd_point_efficiency_low_ratio", "Efficiency low", "percentunit"),
+    ("J", "benchd_point_efficiency_high_ratio", "Efficiency high", "percentunit"),
+    ("K", "benchd_point_trials_succeeded", "Trials", "none"),
 ]
 
 
@@ -131,7 +131,7 @@ def of_run(metric):
     return f'{metric}{{run="$run"}}'
 
 
-THROUGHPUT, SPEEDUP, EFFICIENCY = (last(f"bench_point_{name}") for name in (
+THROUGHPUT, SPEEDUP, EFFICIENCY = (last(f"benchd_point_{name}") for name in (
     "throughput_samples_per_second", "speedup_ratio", "efficiency_ratio"))
 
 def link(title, uid, variable="run"):
@@ -170,37 +170,37 @@ def table(title, description, grid, columns, hidden, order=(), overrides=()):
 
 PANELS = [
     stat("Phase", "Where the run stands; the last phase seen in the time shown.", "none", (0, 0, 6, 4),
-         last("bench_run_phase") + " == 1", "{{phase}}"),
+         last("benchd_run_phase") + " == 1", "{{phase}}"),
     stat("Kind of run", "A rehearsal needs more threads than there are CPUs, a simulated run was answered by fake pods: their numbers "
-         "compare inside the run only.", "none", (6, 0, 6, 4), last("bench_run_info"),
+         "compare inside the run only.", "none", (6, 0, 6, 4), last("benchd_run_info"),
          "{{benchmark}}, rehearsal {{rehearsal}}, simulated {{simulated}}"),
     stat("Trials done", "Share of the trials that are decided, those of the baseline and failed ones too.", "percentunit", (12, 0, 6, 4),
-         f'{last("bench_run_trials_done")} / {last("bench_run_trials")}'),
-    stat("Trials failed", "Trials that ended without a number for good.", "none", (18, 0, 6, 4), last("bench_run_trials_failed")),
+         f'{last("benchd_run_trials_done")} / {last("benchd_run_trials")}'),
+    stat("Trials failed", "Trials that ended without a number for good.", "none", (18, 0, 6, 4), last("benchd_run_trials_failed")),
     row("Results by sweep value", 4),
     trend("Throughput by $x", "Samples a second of the whole job, the median over trials; dotted: its 95% interval; dashed: the "
           "baseline it is compared with. A line for every combination of the other values.", RATE, (0, 5, 8, 10),
-          lines(value=THROUGHPUT, low=last("bench_point_throughput_low_samples_per_second"),
-                high=last("bench_point_throughput_high_samples_per_second"),
-                baseline=last("bench_point_baseline_throughput_samples_per_second"))),
+          lines(value=THROUGHPUT, low=last("benchd_point_throughput_low_samples_per_second"),
+                high=last("benchd_point_throughput_high_samples_per_second"),
+                baseline=last("benchd_point_baseline_throughput_samples_per_second"))),
     trend("Speedup by $x", "Throughput over that of the baseline; dotted: its 95% interval; dashed: the ideal, as many times as there "
           "are trainers for each one of the baseline.", "none", (8, 5, 8, 10),
-          lines(value=SPEEDUP, low=last("bench_point_speedup_low_ratio"), high=last("bench_point_speedup_high_ratio"),
+          lines(value=SPEEDUP, low=last("benchd_point_speedup_low_ratio"), high=last("benchd_point_speedup_high_ratio"),
                 ideal=f"{SPEEDUP} / {EFFICIENCY}")),
     trend("Efficiency by $x", "Speedup over the number of trainers, one of the baseline being 1; dotted: its 95% interval; dashed: the "
           "ideal.", "percentunit", (16, 5, 8, 10),
-          lines(value=EFFICIENCY, low=last("bench_point_efficiency_low_ratio"), high=last("bench_point_efficiency_high_ratio"),
+          lines(value=EFFICIENCY, low=last("benchd_point_efficiency_low_ratio"), high=last("benchd_point_efficiency_high_ratio"),
                 ideal=f"{EFFICIENCY} * 0 + 1")),
     points_table((0, 15, 24, 8)),
     row("Live", 23),
     time_series("Trials", "Trials decided so far, of all.", "none", (0, 24, 8, 8),
-                [over_time(of_run("bench_run_trials_done"), "A", "done"), over_time(of_run("bench_run_trials"), "B", "all"),
-                 over_time(of_run("bench_run_trials_failed"), "C", "failed")]),
+                [over_time(of_run("benchd_run_trials_done"), "A", "done"), over_time(of_run("benchd_run_trials"), "B", "all"),
+                 over_time(of_run("benchd_run_trials_failed"), "C", "failed")]),
     time_series("Step of the trial under way", "Measured steps that trainer 0 has made, of all; warm-up counts as none.", "none",
                 (8, 24, 8, 8),
-                [over_time(of_run("bench_trial_steps_done"), "A", "done"), over_time(of_run("bench_trial_steps"), "B", "all")], NOT_LIVE),
+                [over_time(of_run("benchd_trial_steps_done"), "A", "done"), over_time(of_run("benchd_trial_steps"), "B", "all")], NOT_LIVE),
     time_series("Trainer 0, samples/s of its last step", "One trainer alone, one step: a sign of life, not a result.", RATE,
-                (16, 24, 8, 8), [over_time(of_run("bench_trainer_step_samples_per_second"), "A", "trainer 0")], NOT_LIVE),
+                (16, 24, 8, 8), [over_time(of_run("benchd_trainer_step_samples_per_second"), "A", "trainer 0")], NOT_LIVE),
     row("benchd", 32),
     time_series("Requests to the API server", "Sent, sent again and given up, a second.", "reqps", (0, 33, 12, 7),
                 [over_time(f"rate(benchd_api_{name}_total[$__rate_interval])", ref, name)
@@ -230,9 +230,9 @@ HEALTH = [
     time_series("Runs by phase", "Runs that have not ended.", "none", (0, 5, 8, 8),
                 [over_time("sum by (phase) (benchd_runs)", "A", "{{phase}}")], NOT_SCRAPED),
     time_series("Runs that wait", "For how long, and why; a run that waits for its turn is not here.", "s", (8, 5, 8, 8),
-                [over_time("time() - bench_run_wait_start_timestamp_seconds", "A", "{{run}}: {{reason}}")], "No run waits."),
+                [over_time("time() - benchd_run_wait_start_timestamp_seconds", "A", "{{run}}: {{reason}}")], "No run waits."),
     time_series("Since a run got further", "Time since a trial ended or a step of trainer 0 was seen.", "s", (16, 5, 8, 8),
-                [over_time("time() - bench_run_advanced_timestamp_seconds", "A", "{{run}}")], "No run is driven."),
+                [over_time("time() - benchd_run_advanced_timestamp_seconds", "A", "{{run}}")], "No run is driven."),
     row("API server", 13),
     time_series("Answers by code", "A second; <error>: none came.", "reqps", (0, 14, 8, 8),
                 [over_time(f"sum by (code) (rate(rest_client_requests_total{JOB}[$__rate_interval])) > 0", "A", "{{code}}")],
@@ -261,18 +261,18 @@ OVERVIEW = [
     stat("Runs that run", "One run is driven at a time.", "none", (0, 0, 6, 4), 'sum(benchd_runs{phase="Running"})'),
     stat("Runs that wait for their turn", "Runs in the queue.", "none", (6, 0, 6, 4), 'sum(benchd_runs{phase="Queued"})'),
     stat("Runs that wait for something else", "A quota, nodes, an image: the dashboard of benchd's health says for what.", "none",
-         (12, 0, 6, 4), "count(bench_run_wait_start_timestamp_seconds) or vector(0)"),
+         (12, 0, 6, 4), "count(benchd_run_wait_start_timestamp_seconds) or vector(0)"),
     stat("Runs shown of all", "A scrape shows 16 runs at most: those that are driven, then the newest.", "percentunit", (18, 0, 6, 4),
-         "count(bench_run_info) / (count(bench_run_info) + max(benchd_runs_hidden))"),
+         "count(benchd_run_info) / (count(benchd_run_info) + max(benchd_runs_hidden))"),
     table("Runs", "The runs seen in the time shown, with their fastest point; samples/s of the whole job, the median over its trials.",
           (0, 4, 24, 10),
-          [("A", f'max by (run, benchmark, rehearsal, simulated) ({of_any("bench_run_info")})', "Seen", "none"),
-           ("B", f'max by (run) ({of_any("bench_run_trials_done")})', "Trials done", "none"),
-           ("C", f'max by (run) ({of_any("bench_run_trials")})', "Trials", "none"),
-           ("D", f'max by (run) ({of_any("bench_run_trials_failed")})', "Failed", "none"),
-           ("E", f'max by (run) ({of_any("bench_point_throughput_samples_per_second")})', "Fastest point", RATE),
-           ("F", f'max by (run) ({of_any("bench_point_speedup_ratio")})', "Largest speedup", "none"),
-           ("G", f'max by (run) ({of_any("bench_run_created_timestamp_seconds")}) * 1000', "Created", "dateTimeAsIso")],
+          [("A", f'max by (run, benchmark, rehearsal, simulated) ({of_any("benchd_run_info")})', "Seen", "none"),
+           ("B", f'max by (run) ({of_any("benchd_run_trials_done")})', "Trials done", "none"),
+           ("C", f'max by (run) ({of_any("benchd_run_trials")})', "Trials", "none"),
+           ("D", f'max by (run) ({of_any("benchd_run_trials_failed")})', "Failed", "none"),
+           ("E", f'max by (run) ({of_any("benchd_point_throughput_samples_per_second")})', "Fastest point", RATE),
+           ("F", f'max by (run) ({of_any("benchd_point_speedup_ratio")})', "Largest speedup", "none"),
+           ("G", f'max by (run) ({of_any("benchd_run_created_timestamp_seconds")}) * 1000', "Created", "dateTimeAsIso")],
           ("Value #A",), ("run", "benchmark", "rehearsal", "simulated"),
           [{"matcher": {"id": "byName", "options": "run"}, "properties": [{"id": "links", "value": [
               link("This run", "benchd-run"), link("Its scaling", "benchd-scaling"), link("Its nodes", "benchd-nodes")]}]},
@@ -290,11 +290,11 @@ OVERVIEW = [
 
 SCALING = [
     trend("Speedup by $x", "Throughput over that of the baseline; dotted: its 95% interval; dashed: the ideal.", "none", (0, 0, 12, 10),
-          lines(value=SPEEDUP, low=last("bench_point_speedup_low_ratio"), high=last("bench_point_speedup_high_ratio"),
+          lines(value=SPEEDUP, low=last("benchd_point_speedup_low_ratio"), high=last("benchd_point_speedup_high_ratio"),
                 ideal=f"{SPEEDUP} / {EFFICIENCY}")),
     trend("Efficiency by $x", "Speedup over the number of trainers; dotted: its 95% interval; dashed: the ideal.", "percentunit",
           (12, 0, 12, 10),
-          lines(value=EFFICIENCY, low=last("bench_point_efficiency_low_ratio"), high=last("bench_point_efficiency_high_ratio"),
+          lines(value=EFFICIENCY, low=last("benchd_point_efficiency_low_ratio"), high=last("benchd_point_efficiency_high_ratio"),
                 ideal=f"{EFFICIENCY} * 0 + 1")),
     matrix("Throughput, table by $x", "Samples/s of the whole job, the median over trials: a row for each value of x, a column for every combination "
            "of the others.", RATE, (0, 10, 24, 7), line(THROUGHPUT, "")),
@@ -319,33 +319,33 @@ def ratio(metric):
 
 COMPARE = [
     stat("Points of both", "Points of the candidate that the base has, too.", "none", (0, 0, 8, 4),
-         f'count({ratio("bench_point_throughput_samples_per_second")})'),
+         f'count({ratio("benchd_point_throughput_samples_per_second")})'),
     stat("Slowest point beside the base", "The smallest ratio of throughputs. Whether it is more than chance, benchctl compare tests: no panel does.",
-         "percentunit", (8, 0, 8, 4), f'min({ratio("bench_point_throughput_samples_per_second")})'),
+         "percentunit", (8, 0, 8, 4), f'min({ratio("benchd_point_throughput_samples_per_second")})'),
     stat("Fastest point beside the base", "The largest ratio of throughputs.", "percentunit", (16, 0, 8, 4),
-         f'max({ratio("bench_point_throughput_samples_per_second")})'),
+         f'max({ratio("benchd_point_throughput_samples_per_second")})'),
     table("Points of both runs", "Samples/s of the whole job and efficiency, base and candidate; the ratio is candidate over base. For tests of significance "
           "and what else differs: benchctl compare BASE CANDIDATE.", (0, 4, 24, 12),
-          [("A", of_side("bench_point_throughput_samples_per_second", "base"), "Base", RATE),
-           ("B", of_side("bench_point_throughput_samples_per_second", "candidate"), "Candidate", RATE),
-           ("C", ratio("bench_point_throughput_samples_per_second"), "Ratio", "percentunit"),
-           ("D", of_side("bench_point_efficiency_ratio", "base"), "Base efficiency", "percentunit"),
-           ("E", of_side("bench_point_efficiency_ratio", "candidate"), "Candidate efficiency", "percentunit")],
+          [("A", of_side("benchd_point_throughput_samples_per_second", "base"), "Base", RATE),
+           ("B", of_side("benchd_point_throughput_samples_per_second", "candidate"), "Candidate", RATE),
+           ("C", ratio("benchd_point_throughput_samples_per_second"), "Ratio", "percentunit"),
+           ("D", of_side("benchd_point_efficiency_ratio", "base"), "Base efficiency", "percentunit"),
+           ("E", of_side("benchd_point_efficiency_ratio", "candidate"), "Candidate efficiency", "percentunit")],
           (), ("system", *X_AXES, "other")),
 ]
 
 NODE_COLUMNS = [
-    ("A", "bench_node_replicas", "Replicas", "none"), ("B", "bench_node_points", "Points", "none"),
-    ("C", "bench_node_excess_ratio", "Time a step, more than others", "percentunit"),
-    ("D", "bench_node_slower_points", "Points at which it was slower", "none"),
-    ("E", "bench_node_throttled_ratio", "Throttled", "percentunit")]
+    ("A", "benchd_node_replicas", "Replicas", "none"), ("B", "benchd_node_points", "Points", "none"),
+    ("C", "benchd_node_excess_ratio", "Time a step, more than others", "percentunit"),
+    ("D", "benchd_node_slower_points", "Points at which it was slower", "none"),
+    ("E", "benchd_node_throttled_ratio", "Throttled", "percentunit")]
 NODES = [
     stat("Nodes", "That replicas of succeeded trials ran on. A scrape shows 60 at most, of a run all or none.", "none", (0, 0, 8, 4),
-         last("bench_run_nodes")),
+         last("benchd_run_nodes")),
     stat("Points with a straggler", "Points with a replica slower than the others of its role beyond their spread; benchctl describe names it.",
-         "none", (8, 0, 8, 4), last("bench_run_slow_replicas")),
+         "none", (8, 0, 8, 4), last("benchd_run_slow_replicas")),
     stat("Slowest node", "How much more time a step its replicas need than those of others; nothing where there is nothing to compare with.", "percentunit",
-         (16, 0, 8, 4), f'max({last("bench_node_excess_ratio")})'),
+         (16, 0, 8, 4), f'max({last("benchd_node_excess_ratio")})'),
     table("By node", "As benchctl results --by node prints it.", (0, 4, 24, 12),
           [(ref, last(metric), name, unit) for ref, metric, name, unit in NODE_COLUMNS],
           ("run", "benchmark", "instance", "job"), ("node",),
@@ -358,7 +358,7 @@ NODES = [
 
 def run_variable(name="run", label="Run"):
     return {"name": name, "type": "query", "label": label, "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
-            "query": {"query": "label_values(bench_run_info, run)", "refId": name}, "definition": "label_values(bench_run_info, run)"}
+            "query": {"query": "label_values(benchd_run_info, run)", "refId": name}, "definition": "label_values(benchd_run_info, run)"}
 
 
 def x_variable():
@@ -424,8 +424,8 @@ def dashboard():
         "templating": {"list": [
             {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1},
             {"name": "run", "type": "query", "label": "Run", "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
-             "query": {"query": "label_values(bench_run_info, run)", "refId": "run"},
-             "definition": "label_values(bench_run_info, run)"},
+             "query": {"query": "label_values(benchd_run_info, run)", "refId": "run"},
+             "definition": "label_values(benchd_run_info, run)"},
             {"name": "x", "type": "custom", "label": "x axis", "hide": 0, "query": ",".join(X_AXES),
              "current": {"selected": True, "text": X_AXES[0], "value": X_AXES[0]},
              "options": [{"selected": i == 0, "text": x, "value": x} for i, x in enumerate(X_AXES)]}]},

@@ -270,7 +270,7 @@ static double time_or_none(int64_t unix_ms)
 
 static void put_run_labels(struct writing *w)
 {
-    BEGIN(&w->e, EXPO_GAUGE, "bench_run_info", "Always 1; the labels describe the run.");
+    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_info", "Always 1; the labels describe the run.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct metrics_run *run = &w->runs[i];
         const struct expo_label labels[] = {
@@ -282,7 +282,7 @@ static void put_run_labels(struct writing *w)
         };
         expo_sample(&w->e, labels, COUNT_OF(labels), 1);
     }
-    BEGIN(&w->e, EXPO_GAUGE, "bench_run_phase",
+    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_phase",
           "1 for the phase that the run is in, 0 for all others.");
     for (size_t i = 0; i < w->n_runs; i++) {
         for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
@@ -297,7 +297,7 @@ static void put_run_labels(struct writing *w)
 
 static void put_waits(struct writing *w)
 {
-    BEGIN(&w->e, EXPO_GAUGE, "bench_run_wait_start_timestamp_seconds",
+    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_wait_start_timestamp_seconds",
           "Since when a run waits although it could go on, by reason.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_wait *wait = w->runs[i].wait;
@@ -312,29 +312,29 @@ static void put_waits(struct writing *w)
 
 static void put_run_figures(struct writing *w)
 {
-    GAUGE_OF_RUNS(w, run, "bench_run_points", "Swept points of a run.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_points", "Swept points of a run.",
                   run->frozen->is_known ? run->frozen->n_points : NAN);
-    GAUGE_OF_RUNS(w, run, "bench_run_points_shown",
+    GAUGE_OF_RUNS(w, run, "benchd_run_points_shown",
                   "Swept points of the run on this page: all or none.",
                   run->figures == NULL ? 0 : run->figures->n_points);
-    GAUGE_OF_RUNS(w, run, "bench_run_nodes",
+    GAUGE_OF_RUNS(w, run, "benchd_run_nodes",
                   "Nodes that replicas of succeeded trials ran on, shown or not.",
                   run->figures == NULL ? NAN : (double)run->figures->n_nodes);
-    GAUGE_OF_RUNS(w, run, "bench_run_slow_replicas",
+    GAUGE_OF_RUNS(w, run, "benchd_run_slow_replicas",
                   "Points with a replica that is slower than the "
                   "others of its role beyond their spread.",
                   run->figures == NULL ? NAN : run->figures->n_slow_replicas);
-    GAUGE_OF_RUNS(w, run, "bench_run_trials", "Trials of a run, including those of its baseline.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_trials", "Trials of a run, including those of its baseline.",
                   run->status->trials_total);
-    GAUGE_OF_RUNS(w, run, "bench_run_trials_done",
+    GAUGE_OF_RUNS(w, run, "benchd_run_trials_done",
                   "Trials that are decided, including failed ones.", run->status->trials_done);
-    GAUGE_OF_RUNS(w, run, "bench_run_trials_failed", "Trials that failed.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_trials_failed", "Trials that failed.",
                   run->status->trials_failed);
-    GAUGE_OF_RUNS(w, run, "bench_run_current_point", "Point of the current trial, from 0.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_current_point", "Point of the current trial, from 0.",
                   run->status->has_current ? run->status->current.point : NAN);
-    GAUGE_OF_RUNS(w, run, "bench_run_current_trial", "The current trial, from 0.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_current_trial", "The current trial, from 0.",
                   run->status->has_current ? run->status->current.trial : NAN);
-    GAUGE_OF_RUNS(w, run, "bench_run_current_attempt", "The current attempt, from 0.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_current_attempt", "The current attempt, from 0.",
                   run->status->has_current ? run->status->current.number : NAN);
 }
 
@@ -345,34 +345,34 @@ static double steps_done(const struct daemon_progress *p)
 
 static void put_steps(struct writing *w)
 {
-    GAUGE_OF_RUNS(w, run, "bench_trial_steps", "Measured steps of the current trial.",
+    GAUGE_OF_RUNS(w, run, "benchd_trial_steps", "Measured steps of the current trial.",
                   run->frozen->is_known && run->status->has_current ? (double)run->frozen->steps
                                                                     : NAN);
-    GAUGE_OF_RUNS(w, run, "bench_trial_steps_done", "Measured steps that trainer 0 has finished.",
+    GAUGE_OF_RUNS(w, run, "benchd_trial_steps_done", "Measured steps that trainer 0 has finished.",
                   steps_done(run->progress));
-    GAUGE_OF_RUNS(w, run, "bench_trainer_step_duration_seconds",
+    GAUGE_OF_RUNS(w, run, "benchd_trainer_step_duration_seconds",
                   "Duration of the last step of trainer 0.",
                   run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9);
-    GAUGE_OF_RUNS(w, run, "bench_trainer_step_samples_per_second",
+    GAUGE_OF_RUNS(w, run, "benchd_trainer_step_samples_per_second",
                   "Throughput of the last step of trainer 0 alone.",
                   run->progress == NULL || run->progress->step_ns <= 0
                       ? NAN
                       : run->progress->samples * 1e9 / (double)run->progress->step_ns);
-    GAUGE_OF_RUNS(w, run, "bench_trainer_step_loss", "Loss of the last step of trainer 0.",
+    GAUGE_OF_RUNS(w, run, "benchd_trainer_step_loss", "Loss of the last step of trainer 0.",
                   run->progress == NULL ? NAN : run->progress->loss);
 }
 
 static void put_each_run(struct writing *w)
 {
     put_run_labels(w);
-    GAUGE_OF_RUNS(w, run, "bench_run_created_timestamp_seconds", "When the run was frozen.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_created_timestamp_seconds", "When the run was frozen.",
                   time_or_none(run->frozen->created_unix_ms));
-    GAUGE_OF_RUNS(w, run, "bench_run_started_timestamp_seconds", "When its first trial began.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_started_timestamp_seconds", "When its first trial began.",
                   time_or_none(run->status->started_unix_ms));
-    GAUGE_OF_RUNS(w, run, "bench_run_ended_timestamp_seconds", "When it reached its final phase.",
+    GAUGE_OF_RUNS(w, run, "benchd_run_ended_timestamp_seconds", "When it reached its final phase.",
                   time_or_none(run->status->ended_unix_ms));
     put_waits(w);
-    GAUGE_OF_RUNS(w, run, "bench_run_advanced_timestamp_seconds",
+    GAUGE_OF_RUNS(w, run, "benchd_run_advanced_timestamp_seconds",
                   "When the active run last got further: a trial, or a step of trainer 0.",
                   time_or_none(run->advanced_unix_ms));
     put_run_figures(w);
@@ -431,27 +431,27 @@ static double high_of(const struct estimate *e)
 
 static void put_each_point(struct writing *w)
 {
-    GAUGE_OF_POINTS(w, point, "bench_point_throughput_samples_per_second",
+    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_samples_per_second",
                     "Throughput of a point, all trainers together: the median over its trials.",
                     value_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "bench_point_throughput_low_samples_per_second", LOW,
+    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_low_samples_per_second", LOW,
                     low_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "bench_point_throughput_high_samples_per_second", HIGH,
+    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_high_samples_per_second", HIGH,
                     high_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "bench_point_speedup_ratio", "Throughput divided by the baseline's.",
+    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_ratio", "Throughput divided by the baseline's.",
                     value_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "bench_point_speedup_low_ratio", LOW, low_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "bench_point_speedup_high_ratio", HIGH, high_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_ratio",
+    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_low_ratio", LOW, low_of(&point->speedup));
+    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_high_ratio", HIGH, high_of(&point->speedup));
+    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_ratio",
                     "Speedup divided by the number of trainers; the baseline's is 1.",
                     value_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_low_ratio", LOW, low_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "bench_point_efficiency_high_ratio", HIGH,
+    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_low_ratio", LOW, low_of(&point->efficiency));
+    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_high_ratio", HIGH,
                     high_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "bench_point_baseline_throughput_samples_per_second",
+    GAUGE_OF_POINTS(w, point, "benchd_point_baseline_throughput_samples_per_second",
                     "Throughput of the baseline that the point divides by.",
                     value_of(&point->baseline_throughput));
-    GAUGE_OF_POINTS(w, point, "bench_point_trials_succeeded",
+    GAUGE_OF_POINTS(w, point, "benchd_point_trials_succeeded",
                     "Trials from which the figures of a point are computed.", point->n_succeeded);
 }
 
@@ -477,18 +477,18 @@ static void put_node(struct expo *e, const char *run, const char *node, double v
 
 static void put_each_node(struct writing *w)
 {
-    GAUGE_OF_NODES(w, node, "bench_node_replicas",
+    GAUGE_OF_NODES(w, node, "benchd_node_replicas",
                    "Replicas of succeeded trials that ran on a node.", node->n_replicas);
-    GAUGE_OF_NODES(w, node, "bench_node_points", "Points with a replica on the node.",
+    GAUGE_OF_NODES(w, node, "benchd_node_points", "Points with a replica on the node.",
                    node->n_points);
-    GAUGE_OF_NODES(w, node, "bench_node_slower_points",
+    GAUGE_OF_NODES(w, node, "benchd_node_slower_points",
                    "Points at which the node's replicas were slower than others by 5% or more.",
                    node->n_slower);
     GAUGE_OF_NODES(
-        w, node, "bench_node_excess_ratio",
+        w, node, "benchd_node_excess_ratio",
         "How much more time a step the node's replicas need for their own work; 0.12 is 12%.",
         node->excess);
-    GAUGE_OF_NODES(w, node, "bench_node_throttled_ratio",
+    GAUGE_OF_NODES(w, node, "benchd_node_throttled_ratio",
                    "Share of its replicas' measured time in which a CPU limit stopped them.",
                    node->throttled);
 }

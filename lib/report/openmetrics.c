@@ -127,20 +127,20 @@ static void put_run(const struct writer *w)
     const int64_t ended = ended_of_run(r);
     _cleanup_(buf_done) struct buf mode = BUF_INIT;
     run_labels_put_mode(r, &mode);
-    begin(w->out, "bench_run_info", NULL, "Always 1; the labels describe the run.");
-    buf_puts(w->out, "bench_run_info");
+    begin(w->out, "benchd_run_info", NULL, "Always 1; the labels describe the run.");
+    buf_puts(w->out, "benchd_run_info");
     put_run_labels(w);
     put_label(w->out, ",baseline", baseline_kind_names[r->def->spec->baseline.kind]);
     put_label(w->out, ",rehearsal", r->def->rehearsal ? "true" : "false");
     put_label(w->out, ",simulated", r->simulated ? "true" : "false");
     put_label(w->out, ",mode", buf_cstr(&mode));
     put_value(w->out, 1, ended);
-    begin(w->out, "bench_run_created_timestamp_seconds", "seconds", "When the run was frozen.");
-    buf_puts(w->out, "bench_run_created_timestamp_seconds");
+    begin(w->out, "benchd_run_created_timestamp_seconds", "seconds", "When the run was frozen.");
+    buf_puts(w->out, "benchd_run_created_timestamp_seconds");
     put_label(w->out, "{run", r->def->name);
     put_value(w->out, (double)r->def->created_unix_ms / 1000, ended);
-    begin(w->out, "bench_run_points", NULL, "Swept points of a run.");
-    buf_puts(w->out, "bench_run_points");
+    begin(w->out, "benchd_run_points", NULL, "Swept points of a run.");
+    buf_puts(w->out, "benchd_run_points");
     put_label(w->out, "{run", r->def->name);
     put_value(w->out, r->def->matrix.n_swept, ended);
 }
@@ -150,21 +150,21 @@ static void put_run(const struct writer *w)
 #define LOW "Lower limit of its 95% interval."
 #define HIGH "Upper limit of its 95% interval."
 
-/* A figure of a point with its interval: "bench_point_speedup" + "", "_low", "_high" + "_ratio". */
+/* A figure of a point with its interval: "benchd_point_speedup" + "", "_low", "_high" + "_ratio". */
 static const struct family {
     const char *name, *help;
     size_t offset;    /* of the figure in a struct point_result */
     bool is_rate;     /* each unit has a family, in which the others have no sample */
     bool is_baseline; /* it is the baseline's, and has no limits */
 } families[] = {
-    {"bench_point_throughput",
+    {"benchd_point_throughput",
      "Throughput of a point, all trainers together: the median over its trials.",
      offsetof(struct point_result, throughput), true, false},
-    {"bench_point_speedup", "Throughput divided by the baseline's.",
+    {"benchd_point_speedup", "Throughput divided by the baseline's.",
      offsetof(struct point_result, speedup), false, false},
-    {"bench_point_efficiency", "Speedup divided by the number of trainers; the baseline's is 1.",
+    {"benchd_point_efficiency", "Speedup divided by the number of trainers; the baseline's is 1.",
      offsetof(struct point_result, efficiency), false, false},
-    {"bench_point_baseline_throughput", "Throughput of the baseline that the point divides by.",
+    {"benchd_point_baseline_throughput", "Throughput of the baseline that the point divides by.",
      offsetof(struct point_result, throughput), true, true},
 };
 
@@ -215,10 +215,10 @@ static void put_points(const struct writer *w)
     for (size_t i = 0; i < COUNT_OF(families); i++) {
         put_figure(w, &families[i]);
     }
-    begin(w->out, "bench_point_trials_succeeded", NULL,
+    begin(w->out, "benchd_point_trials_succeeded", NULL,
           "Trials from which the figures of a point are computed.");
     result_each_swept (p, w->r) {
-        buf_puts(w->out, "bench_point_trials_succeeded");
+        buf_puts(w->out, "benchd_point_trials_succeeded");
         put_point_labels(w, p->point);
         put_value(w->out, (double)p->n_succeeded, ended_of_point(p));
     }
@@ -228,7 +228,7 @@ static void put_points(const struct writer *w)
 
 static void put_trial_family(const struct writer *w, const struct rate *rate)
 {
-    _cleanup_(freep) char *name = xasprintf("bench_trial_throughput_%s", rate->name);
+    _cleanup_(freep) char *name = xasprintf("benchd_trial_throughput_%s", rate->name);
     bool has_begun = false;
     result_each_point (p, w->r) {
         point_each_trial (t, p) {

@@ -76,11 +76,11 @@ class Formats(cli.CliCase):
         for labels, value, _ in (match.groups() for match in samples):
             labels = dict(re.findall(r'(\w+)="([^"]*)"', labels))
             seen.setdefault(labels["__name__"], {})[labels.get("point"), labels.get("trial")] = float(value)
-        throughput = seen["bench_point_throughput_samples_per_second"]
+        throughput = seen["benchd_point_throughput_samples_per_second"]
         for point in self.result["points"]:
             self.assertTrue(is_close(throughput[str(point["point"]), None], point["throughput"]["value"]), (throughput, point))
         self.assertEqual(len(throughput), 4)
-        trials = seen["bench_trial_throughput_samples_per_second"]
+        trials = seen["benchd_trial_throughput_samples_per_second"]
         self.assertEqual(len(trials), 15)
         for point in self.points():
             for trial in point["trials"]:
@@ -89,7 +89,7 @@ class Formats(cli.CliCase):
 
     def test_families_are_documented(self):
         """Those of /metrics have its name and help; the others are on the page of exports."""
-        row = re.compile(r"^\| (bench_\w+) \| gauge \| (.*) \|$", re.M)
+        row = re.compile(r"^\| (benchd_\w+) \| gauge \| (.*) \|$", re.M)
         shared = dict(row.findall((cli.ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")))
         own = dict(row.findall((cli.ROOT / "docs" / "export.md").read_text(encoding="utf-8")))
         self.assertFalse(set(shared) & set(own))

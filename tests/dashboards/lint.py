@@ -9,7 +9,7 @@ NAME = re.compile(r"\b(?:bench|benchd|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 # Of Grafana's units; "suffix:" makes one of its own.
 UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")
-NEVER_OVER_TIME = re.compile(r"\bbench_point_")  # a result has no time
+NEVER_OVER_TIME = re.compile(r"\bbenchd_point_")  # a result has no time
 
 
 def cells(panel):

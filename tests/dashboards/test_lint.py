@@ -44,11 +44,11 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("a query's fixed datasource", lambda d: panels(d, "stat")[0]["targets"][0]["datasource"].update(uid="abc"),
      "datasource is no variable"),
     ("a variable that is not there", lambda d: panels(d, "stat")[0]["datasource"].update(uid="${sql}"), "no variable"),
-    ("an unknown metric", set_expr("bench_point_speed"), "there is no metric bench_point_speed"),
+    ("an unknown metric", set_expr("benchd_point_speed"), "there is no metric benchd_point_speed"),
     ("no metric", set_expr("vector(1)"), "names no metric"),
     ("a fixed window", set_expr("rate(benchd_api_requests_total[5m])"), r"rate\(\) over \[5m\]"),
     ("an inner fixed window", set_expr("sum(increase(benchd_api_requests_total{}[1h]))"), r"increase\(\) over \[1h\]"),
-    ("results over time", set_expr("bench_point_speedup_ratio"), "a result over time"),
+    ("results over time", set_expr("benchd_point_speedup_ratio"), "a result over time"),
     ("a range for one value", lambda d: panels(d, "stat")[0]["targets"][0].update(instant=False), "asks for a range"),
     ("overlap", lambda d: panels(d, "stat")[1]["gridPos"].update(x=3), "overlap at"),
     ("too wide", lambda d: panels(d, "stat")[3]["gridPos"].update(w=7), "outside the grid"),
@@ -64,8 +64,8 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
      "'Throughputs', which is no column"),
     ("a variable that no query has", lambda d: d["templating"]["list"][2].update(name="y"), "variable y is used nowhere"),
     ("a query's variable that is not there", lambda d: d["templating"]["list"][2].update(name="y"), "there is no variable x"),
-    ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(bench_x, run)"),
-     "variable run: there is no metric bench_x"),
+    ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(benchd_x, run)"),
+     "variable run: there is no metric benchd_x"),
 ]
 
 

@@ -411,8 +411,8 @@ class Queries(unittest.TestCase):
         self.check_panels({**self.checks(), **dict.fromkeys(live, self.check_nothing)})
 
     def test_the_runs_can_be_chosen(self):
-        """What label_values(bench_run_info, run) asks for."""
-        self.assertEqual(sorted(labels["run"] for labels, _ in self.prometheus.query("bench_run_info")),
+        """What label_values(benchd_run_info, run) asks for."""
+        self.assertEqual(sorted(labels["run"] for labels, _ in self.prometheus.query("benchd_run_info")),
                          sorted(document["run"] for document in self.documents))
 
     def test_a_scrape_is_whole(self):

@@ -145,8 +145,7 @@ TEST(test_heads_of_the_page)
         char name[100], help[200], kind[20], head[120];
         assert_int_equal(sscanf(at, "# HELP %99s %199[^\n]\n# TYPE %*s %19s", name, help, kind), 3);
         if (strspn(name, "abcdefghijklmnopqrstuvwxyz_") != strlen(name) ||
-            !(str_has_prefix(name, "bench_") || str_has_prefix(name, "benchd_") ||
-              str_has_prefix(name, "rest_client_")) ||
+            !(str_has_prefix(name, "benchd_") || str_has_prefix(name, "rest_client_")) ||
             str_has_suffix(name, "_total") != str_eq(kind, "counter") ||
             strpbrk(help, "\\\"") != NULL || !str_has_suffix(help, ".")) {
             fail_msg("family %zu: '%s' '%s'", n, name, help);
@@ -238,23 +237,23 @@ TEST(test_page)
     struct page p;
     write_page(&p, 1, (size_t[]){1});
     const char *page = buf_cstr(&p.out);
-    assert_has(page, "\nbench_run_phase{run=\"r0\",phase=\"Running\"} 1\n");
-    assert_has(page, "\nbench_run_phase{run=\"r0\",phase=\"Failed\"} 0\n");
-    assert_has(page, "\nbench_trial_steps_done{run=\"r0\"} 4\n");
-    assert_has(page, "\nbench_trainer_step_samples_per_second{run=\"r0\"} 32\n");
-    assert_has(page, "\nbench_run_started_timestamp_seconds{run=\"r0\"} 1\n");
-    assert_has(page, "\nbench_point_efficiency_low_ratio{run=\"r0\",benchmark=\"b\",system=\"s\","
+    assert_has(page, "\nbenchd_run_phase{run=\"r0\",phase=\"Running\"} 1\n");
+    assert_has(page, "\nbenchd_run_phase{run=\"r0\",phase=\"Failed\"} 0\n");
+    assert_has(page, "\nbenchd_trial_steps_done{run=\"r0\"} 4\n");
+    assert_has(page, "\nbenchd_trainer_step_samples_per_second{run=\"r0\"} 32\n");
+    assert_has(page, "\nbenchd_run_started_timestamp_seconds{run=\"r0\"} 1\n");
+    assert_has(page, "\nbenchd_point_efficiency_low_ratio{run=\"r0\",benchmark=\"b\",system=\"s\","
                      "point=\"0\",pservers=\"1\",trainers=\"2\",batch_size=\"16\",threads=\"1\","
                      "other=\"cpu=1\"} 1\n");
-    assert_has(page, "\nbench_run_wait_start_timestamp_seconds{run=\"r0\","
+    assert_has(page, "\nbenchd_run_wait_start_timestamp_seconds{run=\"r0\","
                      "reason=\"QuotaExceeded\"} 5.5\n");
-    assert_has(page, "\nbench_run_advanced_timestamp_seconds{run=\"r0\"} 7\n");
-    assert_has(page, "\nbench_run_nodes{run=\"r0\"} 1\n");
-    assert_has(page, "\nbench_run_slow_replicas{run=\"r0\"} 2\n");
-    assert_has(page, "\nbench_node_slower_points{run=\"r0\",node=\"n0\"} 1\n");
-    assert_has(page, "\nbench_node_excess_ratio{run=\"r0\",node=\"n0\"} 0.25\n");
-    assert_has_not(page, "\nbench_node_throttled_ratio{");          /* no replica says it */
-    assert_has_not(page, "\nbench_run_created_timestamp_seconds{"); /* no definition: no date */
+    assert_has(page, "\nbenchd_run_advanced_timestamp_seconds{run=\"r0\"} 7\n");
+    assert_has(page, "\nbenchd_run_nodes{run=\"r0\"} 1\n");
+    assert_has(page, "\nbenchd_run_slow_replicas{run=\"r0\"} 2\n");
+    assert_has(page, "\nbenchd_node_slower_points{run=\"r0\",node=\"n0\"} 1\n");
+    assert_has(page, "\nbenchd_node_excess_ratio{run=\"r0\",node=\"n0\"} 0.25\n");
+    assert_has_not(page, "\nbenchd_node_throttled_ratio{");          /* no replica says it */
+    assert_has_not(page, "\nbenchd_run_created_timestamp_seconds{"); /* no definition: no date */
     buf_done(&p.out);
 }
 
@@ -274,16 +273,16 @@ TEST(test_unknown_is_absent)
         .version = "1", .facts = &no_facts, .look_age_s = NAN, .runs = &run, .n_runs = 1};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);
-    assert_has(buf_cstr(&out), "\nbench_point_throughput_samples_per_second{");
+    assert_has(buf_cstr(&out), "\nbenchd_point_throughput_samples_per_second{");
     static const char *const absent[] = {
-        "\nbench_point_throughput_low_samples_per_second{",
-        "\nbench_point_speedup_ratio{",
-        "\nbench_run_ended_timestamp_seconds{",
-        "\nbench_trainer_step_loss{",
-        "\nbench_run_current_point{",
-        "\nbench_trial_steps_done{",
-        "\nbench_run_wait_start_timestamp_seconds{",
-        "\nbench_run_advanced_timestamp_seconds{",
+        "\nbenchd_point_throughput_low_samples_per_second{",
+        "\nbenchd_point_speedup_ratio{",
+        "\nbenchd_run_ended_timestamp_seconds{",
+        "\nbenchd_trainer_step_loss{",
+        "\nbenchd_run_current_point{",
+        "\nbenchd_trial_steps_done{",
+        "\nbenchd_run_wait_start_timestamp_seconds{",
+        "\nbenchd_run_advanced_timestamp_seconds{",
         "\nbenchd_loop_look_age_seconds",
         "\nbenchd_watch_restarts_total{",
         "\nrest_client_request_duration_seconds_bucket{",
@@ -308,7 +307,7 @@ TEST(test_limits)
     assert_has(page, line);
     assert_true(n < 3900);
     assert_has(page, "\nbenchd_runs_hidden 4\n");
-    assert_has(page, "\nbench_run_trials{run=\"r15\"} 4\n");
+    assert_has(page, "\nbenchd_run_trials{run=\"r15\"} 4\n");
     assert_has_not(page, "{run=\"r16\"");
     buf_done(&p.out);
 }
@@ -320,16 +319,16 @@ TEST(test_points_whole)
     write_page(&p, 4, (size_t[]){METRICS_MAX_POINTS - 2, 3, 2, METRICS_MAX_POINTS + 1});
     const char *page = buf_cstr(&p.out);
     assert_true(count_series(page) < 3900);
-    assert_has(page, "\nbench_run_points_shown{run=\"r0\"} 118\n");
-    assert_has(page, "\nbench_run_points_shown{run=\"r1\"} 0\n");
-    assert_has(page, "\nbench_run_points_shown{run=\"r2\"} 2\n");
+    assert_has(page, "\nbenchd_run_points_shown{run=\"r0\"} 118\n");
+    assert_has(page, "\nbenchd_run_points_shown{run=\"r1\"} 0\n");
+    assert_has(page, "\nbenchd_run_points_shown{run=\"r2\"} 2\n");
     /* r0 has more nodes than all may have: they are counted, and those of others are shown. */
-    assert_has(page, "\nbench_run_nodes{run=\"r0\"} 61\n");
+    assert_has(page, "\nbenchd_run_nodes{run=\"r0\"} 61\n");
     assert_has_not(page, "{run=\"r0\",node=");
-    assert_has(page, "\nbench_node_points{run=\"r2\",node=\"n1\"} 3\n");
-    assert_has(page, "\nbench_run_points_shown{run=\"r3\"} 0\n");
-    assert_has_not(page, "bench_point_speedup_ratio{run=\"r1\"");
-    assert_has(page, "bench_point_speedup_ratio{run=\"r2\"");
+    assert_has(page, "\nbenchd_node_points{run=\"r2\",node=\"n1\"} 3\n");
+    assert_has(page, "\nbenchd_run_points_shown{run=\"r3\"} 0\n");
+    assert_has_not(page, "benchd_point_speedup_ratio{run=\"r1\"");
+    assert_has(page, "benchd_point_speedup_ratio{run=\"r2\"");
     buf_done(&p.out);
 }
 

@@ -276,7 +276,7 @@ TEST(test_not_stored)
     json_decref(document);
     assert_null(strstr(get(rig, "/", 200), "<td>-</td>"));
     assert_non_null(strstr(get(rig, "/runs/new", 200), "no such Benchmark"));
-    assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"new\"} 0"));
+    assert_non_null(strstr(get(rig, "/metrics", 200), "benchd_run_trials{run=\"new\"} 0"));
 }
 
 TEST(test_run)
@@ -574,7 +574,7 @@ TEST(test_scrape_cache)
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
     static const char line[] =
-        "bench_point_throughput_samples_per_second{run=\"" RUN "\","
+        "benchd_point_throughput_samples_per_second{run=\"" RUN "\","
         "benchmark=\"demo\",system=\"benchworker\",point=\"0\","
         "pservers=\"1\",trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
     const char *page = get(rig, "/metrics", 200);
@@ -582,7 +582,7 @@ TEST(test_scrape_cache)
     if (at == NULL || fabs(strtod(at + strlen(line), NULL) - 51) > 1e-6) {
         fail_msg("expected %s51 in:\n%s", line, page);
     }
-    assert_non_null(strstr(page, "bench_trainer_step_samples_per_second{run=\"" RUN "\"} 16\n"));
+    assert_non_null(strstr(page, "benchd_trainer_step_samples_per_second{run=\"" RUN "\"} 16\n"));
     assert_int_equal(rig->site.cache.len, 1);
     const struct run_gauges *before = rig->site.cache.items[0].figures;
     (void)get(rig, "/metrics", 200);
@@ -609,8 +609,8 @@ TEST(test_namesakes)
                                                      .status = &old};
     make_live(rig, true);
     const char *page = get(rig, "/metrics", 200);
-    assert_non_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 9\n"));
-    assert_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 77"));
+    assert_non_null(strstr(page, "benchd_run_trials{run=\"" RUN "\"} 9\n"));
+    assert_null(strstr(page, "benchd_run_trials{run=\"" RUN "\"} 77"));
 }
 
 static int fail_list(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
@@ -642,6 +642,6 @@ TEST(test_store_fails)
     for (size_t i = 0; i < N_ROWS(urls); i++) {
         assert_non_null(strstr(get(rig, urls[i], 500), "store: disk I/O error"));
     }
-    assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"" RUN "\"} 9"));
+    assert_non_null(strstr(get(rig, "/metrics", 200), "benchd_run_trials{run=\"" RUN "\"} 9"));
     rig->site.store = good;
 }
