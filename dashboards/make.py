@@ -361,19 +361,29 @@ def run_variable(name="run", label="Run"):
             "query": {"query": "label_values(benchd_run_info, run)", "refId": name}, "definition": "label_values(benchd_run_info, run)"}
 
 
-def x_variable():
+def x_variable(chosen=1):
     return {"name": "x", "type": "custom", "label": "x axis", "hide": 0, "query": ",".join(X_AXES),
-            "current": {"selected": True, "text": X_AXES[1], "value": X_AXES[1]},
-            "options": [{"selected": i == 1, "text": x, "value": x} for i, x in enumerate(X_AXES)]}
+            "current": {"selected": True, "text": X_AXES[chosen], "value": X_AXES[chosen]},
+            "options": [{"selected": i == chosen, "text": x, "value": x} for i, x in enumerate(X_AXES)]}
 
 
-def other(title, name, description, panels, variables):
+def annotation(name, metric, color):
+    """A mark on every graph at the time that is the metric's value; a switch of the dashboard hides it."""
+    return {"name": name, "datasource": PROM, "enable": True, "iconColor": color, "expr": f"{metric} * 1000", "useValueForTime": "on",
+            "titleFormat": f"{{{{run}}}} {name.split()[-1]}", "step": "30s"}
+
+
+ANNOTATIONS = [annotation("Runs started", "benchd_run_started_timestamp_seconds", "green"),
+               annotation("Runs ended", "benchd_run_ended_timestamp_seconds", "blue")]
+
+
+def board(title, name, description, panels, variables, refresh="30s"):
     """A dashboard of the set: it links to the others, which keep time and variables."""
     for number, item in enumerate(panels, 1):
         item["id"] = number
     return {
         "title": title, "uid": name, "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True, "description": description,
-        "time": {"from": "now-6h", "to": "now"}, "refresh": "30s", "timezone": "", "graphTooltip": 1, "annotations": {"list": []},
+        "time": {"from": "now-6h", "to": "now"}, "refresh": refresh, "timezone": "", "graphTooltip": 1, "annotations": {"list": ANNOTATIONS},
         "links": [{"type": "dashboards", "title": "benchd", "tags": ["benchd"], "asDropdown": True, "includeVars": True, "keepTime": True,
                    "targetBlank": False, "icon": "", "tooltip": "", "url": ""}],
         "templating": {"list": [
@@ -383,54 +393,30 @@ def other(title, name, description, panels, variables):
 
 
 def overview():
-    return other("benchd: overview", "benchd-overview", "All runs, what they wait for, and their fastest points.", OVERVIEW, [])
+    return board("benchd: overview", "benchd-overview", "All runs, what they wait for, and their fastest points.", OVERVIEW, [])
 
 
 def scaling():
-    return other("benchd: scaling", "benchd-scaling", "Speedup and efficiency of a run as curves and as tables.", SCALING, [run_variable(), x_variable()])
+    return board("benchd: scaling", "benchd-scaling", "Speedup and efficiency of a run as curves and as tables.", SCALING, [run_variable(), x_variable()])
 
 
 def compare():
-    return other("benchd: two runs", "benchd-compare", "The points that two runs share, beside each other.", COMPARE,
+    return board("benchd: two runs", "benchd-compare", "The points that two runs share, beside each other.", COMPARE,
                  [run_variable("base", "Base"), run_variable("candidate", "Candidate")])
 
 
 def nodes():
-    return other("benchd: nodes and stragglers", "benchd-nodes", "Which nodes made a run slow.", NODES, [run_variable()])
+    return board("benchd: nodes and stragglers", "benchd-nodes", "Which nodes made a run slow.", NODES, [run_variable()])
 
 
 def health():
-    for number, item in enumerate(HEALTH, 1):
-        item["id"] = number
-    return {
-        "title": "benchd: health", "uid": "benchd-health", "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True,
-        "description": "Whether benchd itself is well: its queue, the API server as it sees it, its loop and its store.",
-        "time": {"from": "now-6h", "to": "now"}, "refresh": "30s", "timezone": "", "graphTooltip": 1,
-        "annotations": {"list": []}, "links": [],
-        "templating": {"list": [
-            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1}]},
-        "panels": HEALTH,
-    }
+    return board("benchd: health", "benchd-health", "Whether benchd itself is well: its queue, the API server as it sees it, its loop and its store.",
+                 HEALTH, [])
 
 
 def dashboard():
-    for number, item in enumerate(PANELS, 1):
-        item["id"] = number
-    return {
-        "title": "benchd: a run", "uid": "benchd-run", "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True,
-        "description": "Throughput, speedup and efficiency of one benchmark run by its sweep values, and how it goes on.",
-        "time": {"from": "now-6h", "to": "now"}, "refresh": "15s", "timezone": "", "graphTooltip": 1,
-        "annotations": {"list": []}, "links": [],
-        "templating": {"list": [
-            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1},
-            {"name": "run", "type": "query", "label": "Run", "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
-             "query": {"query": "label_values(benchd_run_info, run)", "refId": "run"},
-             "definition": "label_values(benchd_run_info, run)"},
-            {"name": "x", "type": "custom", "label": "x axis", "hide": 0, "query": ",".join(X_AXES),
-             "current": {"selected": True, "text": X_AXES[0], "value": X_AXES[0]},
-             "options": [{"selected": i == 0, "text": x, "value": x} for i, x in enumerate(X_AXES)]}]},
-        "panels": PANELS,
-    }
+    return board("benchd: a run", "benchd-run", "Throughput, speedup and efficiency of one benchmark run by its sweep values, and how it goes on.",
+                 PANELS, [run_variable(), x_variable(0)], "15s")
 
 
 DASHBOARDS = {"benchd-overview": overview, "benchd-run": dashboard, "benchd-scaling": scaling, "benchd-compare": compare,

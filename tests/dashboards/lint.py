@@ -5,7 +5,7 @@ import json
 import re
 
 GRID_WIDTH = 24
-NAME = re.compile(r"\b(?:bench|benchd|rest_client)_[a-z0-9_]+\b")
+NAME = re.compile(r"\b(?:benchd|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 # Of Grafana's units; "suffix:" makes one of its own.
 UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")
@@ -116,6 +116,9 @@ def lint(dashboard, metrics):
             findings += lint_datasource(f"variable {name}", variable.get("datasource"), sources)
             findings += [f"variable {name}: there is no metric {m}"
                          for m in NAME.findall(variable["definition"]) if m not in metrics]
+    for note in dashboard["annotations"]["list"]:
+        findings += lint_datasource(f"annotation {note['name']}", note["datasource"], sources)
+        findings += [f"annotation {note['name']}: there is no metric {m}" for m in NAME.findall(note["expr"]) if m not in metrics]
     taken, ids = {}, set()
     for panel in expand(dashboard["panels"]):
         findings += lint_panel(panel, sources, metrics)

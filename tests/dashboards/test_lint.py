@@ -64,6 +64,7 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
      "'Throughputs', which is no column"),
     ("a variable that no query has", lambda d: d["templating"]["list"][2].update(name="y"), "variable y is used nowhere"),
     ("a query's variable that is not there", lambda d: d["templating"]["list"][2].update(name="y"), "there is no variable x"),
+    ("an annotation of nothing", lambda d: d["annotations"]["list"][0].update(expr="benchd_x"), "annotation Runs started: there is no metric benchd_x"),
     ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(benchd_x, run)"),
      "variable run: there is no metric benchd_x"),
 ]

@@ -415,6 +415,12 @@ class Queries(unittest.TestCase):
         self.assertEqual(sorted(labels["run"] for labels, _ in self.prometheus.query("benchd_run_info")),
                          sorted(document["run"] for document in self.documents))
 
+    def test_runs_are_marked_where_they_began_and_ended(self):
+        for note in shared.load()["annotations"]["list"]:
+            marks = {labels["run"]: at for labels, at in self.prometheus.query(note["expr"])}
+            self.assertEqual(sorted(marks), sorted(document["run"] for document in self.documents), note["name"])
+            self.assertTrue(all(abs(at / 1000 - self.prometheus.at) < 86400 for at in marks.values()), (note["name"], marks))
+
     def test_a_scrape_is_whole(self):
         """Prometheus asks for OpenMetrics; it found as many series as the page says that it has."""
         (_, series), = self.prometheus.query("benchd_series")

@@ -64,10 +64,15 @@ def free_port():
                 pass
 
 
-def programs(*modules):
-    """{name: path} of the programs of these modules; builds them at the first call on a machine (minutes)."""
+def built(*modules):
+    """The folders of these modules, each with a bin; builds them at the first call on a machine (minutes)."""
     build = subprocess.run([HERE / "kubernetes" / "build.sh", *modules], stdout=subprocess.PIPE, check=True, text=True)
-    return {path.name: path for folder in build.stdout.split() for path in pathlib.Path(folder).iterdir()}
+    return [pathlib.Path(bin).parent for bin in build.stdout.split()]
+
+
+def programs(*modules):
+    """{name: path} of their programs."""
+    return {path.name: path for folder in built(*modules) for path in (folder / "bin").iterdir()}
 
 
 def becomes(is_done, seconds):

@@ -11,7 +11,7 @@ import tempfile
 
 import mkimage
 import tap
-from cluster import CONTROLLERS, Cluster, programs
+from cluster import CONTROLLERS, Cluster, built, programs
 
 sys.path.insert(0, str(tap.ROOT / "packaging"))
 import archive
@@ -33,6 +33,8 @@ WRONG = [
     ("--set=extraArgs=--debug", "extraArgs"),
     ("--set=crds.create=yes", "create"),
     ("--set-json=networkPolicy.readers=[{}]", "readers"),
+    ("--set=serviceMonitor.interval=often", "interval"),
+    ("--set=prometheusRule.runbook=", "runbook"),
 ]
 
 
@@ -123,6 +125,32 @@ def check_values(t, helm):
     t.equal([{"ports": [{"port": 8080, "protocol": "TCP"}], "from": json.loads(readers)}], limited, "who may read")
 
 
+def check_monitoring(t, helm, folder):
+    """Each switch; the operator's own kinds, Prometheus and the API server take the objects, and the rules are those of dashboards/."""
+    k = helm.cluster.kubectl
+    k("apply", "--server-side", "-f", built("prometheus-operator")[0] / "crd.yaml")
+    k("wait", "--for=condition=Established", "--timeout=60s", "crd", "servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com")
+    before = set(helm.objects())
+    for switch, name in (("serviceMonitor", "ServiceMonitor/benchd"), ("prometheusRule", "PrometheusRule/benchd"), ("dashboards", "ConfigMap/benchd-dashboards")):
+        items = helm.objects(f"--set={switch}.create=true", f"--set={switch}.labels.release=kps")
+        t.equal({name}, set(items) - before, f"{switch} adds one object")
+        t.equal("kps", items[name]["metadata"]["labels"]["release"], "with the labels by which it is found")
+        done = k("create", "--dry-run=server", "--validate=strict", "-n", "benchd", "-f", "-", stdin=json.dumps(items[name]), check=False)
+        t.ok(done.returncode == 0, f"the API server takes the {name}", done.stderr)
+        if switch == "dashboards":
+            t.equal({path.name: path.read_text() for path in (tap.ROOT / "dashboards").glob("*.json")}, items[name]["data"], "every dashboard")
+    rules = ("--set=prometheusRule.create=true", "--set=prometheusRule.job=lab/benchd,prometheusRule.runbook=https://wiki/alerts.md")
+    spec = helm.objects(*rules)["PrometheusRule/benchd"]["spec"]
+    (folder / "rules.yaml").write_text(json.dumps(spec))
+    done = helm.cluster.run("promtool", "check", "rules", str(folder / "rules.yaml"))
+    t.equal(0, done.returncode, "promtool check rules")
+    alerts = [rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule]
+    t.equal((tap.ROOT / "dashboards" / "alerts.yaml").read_text().count("- alert:"), len(alerts), "every alert")
+    t.equal([f"https://wiki/alerts.md#{rule['alert'].lower()}" for rule in alerts],
+            [rule["annotations"]["runbook_url"] for rule in alerts], "with a link that leads somewhere")
+    t.equal(0, len(re.findall('job[=:]."?benchd"', json.dumps(spec).replace("\\", ""))), "of the job that scrapes this one")
+
+
 def check_other_namespace(t, helm):
     done = helm("template", "two", CHART, "--namespace=lab")
     items = helm.cluster_objects(done.stdout)
@@ -189,6 +217,7 @@ def main():
         check_same_as_kustomize(t, helm)
         check_archive(t, helm, pathlib.Path(folder))
         check_values(t, helm)
+        check_monitoring(t, helm, pathlib.Path(folder))
         check_other_namespace(t, helm)
         check_life(t, helm, older_chart(pathlib.Path(folder)))
     return t.done()

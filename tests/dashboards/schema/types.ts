@@ -22,4 +22,7 @@ type Ours =
   | Omit<Plain<RowPanel>, 'panels'> & { type: 'row'; panels: [] };
 // A query variable's `definition` is what Grafana shows of it in lists; it writes it, and its types do not have it.
 type Variables = { list: (NonNullable<NonNullable<Plain<Dashboard>['templating']>['list']>[number] & { definition?: string })[] };
-export type OurDashboard = Omit<Plain<Dashboard>, 'panels' | 'templating'> & { panels: Ours[]; templating: Variables; uid: string; title: string };
+// What an annotation asks of Prometheus is the data source's own, which the types leave out.
+type Notes = { list: (NonNullable<NonNullable<Plain<Dashboard>['annotations']>['list']>[number] &
+  { expr: string; useValueForTime: 'on'; titleFormat: string; step: string })[] };
+export type OurDashboard = Omit<Plain<Dashboard>, 'panels' | 'templating' | 'annotations'> & { annotations: Notes; panels: Ours[]; templating: Variables; uid: string; title: string };

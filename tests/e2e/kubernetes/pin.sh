@@ -1,8 +1,8 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the eleven modules in this folder anew from versions.env. Run
+# pin.sh   Writes go.mod and go.sum of the twelve modules in this folder anew from versions.env. Run
 # by hand to change a version.
 #
-# They are eleven, because they ask for different versions of the same packages. The staging modules
+# They are twelve, because they ask for different versions of the same packages. The staging modules
 # of k8s.io/kubernetes stand in its own go.mod as v0.0.0 with local replacements, which a consumer
 # does not inherit: here each is replaced by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -14,7 +14,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,training-operator,benchstat,helm,krew}/go.sum
+rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,training-operator,benchstat,helm,krew,prometheus-operator}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -63,3 +63,7 @@ printf 'module helm-tools\n\n%s\n\ntool helm.sh/helm/v4/cmd/helm\n\nrequire helm
 printf 'module krew-tools\n\n%s\n\ntool sigs.k8s.io/krew/cmd/krew\n\nrequire sigs.k8s.io/krew v%s\n' \
     "$go_line" "$KREW_VERSION" > krew/go.mod
 (cd krew && go get -tool "sigs.k8s.io/krew/cmd/krew@v$KREW_VERSION")
+operator=github.com/prometheus-operator/prometheus-operator
+printf 'module prometheus-operator-peer\n\n%s\n\nrequire %s v%s\n' \
+    "$go_line" $operator "$PROMETHEUS_OPERATOR_VERSION" > prometheus-operator/go.mod
+(cd prometheus-operator && go mod download $operator)
