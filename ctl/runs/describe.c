@@ -124,7 +124,8 @@ static void format_definition(const struct describe_params *p, struct buf *out)
     const struct workload *w = &spec->workload;
     buf_puts(out, "\nDefinition:\n");
     line(p, out, "  Model:", "%s", w->model);
-    line(p, out, "  Dataset:", "%s%s%s", workload_dataset_name(w),
+    line(p, out, "  Dataset:", "%s%s%s",
+         spec_knows_data(spec) ? workload_dataset_name(w) : "unknown",
          w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
     format_exchanges(p, out);
     if (w->compute == COMPUTE_EMULATED) {

@@ -274,13 +274,22 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
     return true;
 }
 
+/* Its efficiency per pod or per CPU is another one. */
+static bool costs_more(const struct point_result *p)
+{
+    const struct figure *others[] = {&p->efficiency_per_pod, &p->efficiency_per_cpu};
+    const double value = p->efficiency.estimate.value;
+    return array_any(others, COUNT_OF(others), f,
+                     (*f)->estimate.known && fabs((*f)->estimate.value - value) > 1e-9 * value);
+}
+
 static bool resources(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     struct dot_chart *c = &ret->dots;
     *ret =
         (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_PERCENT, .reference = 1}};
-    if (l->own_baselines) {
-        return false;
+    if (l->own_baselines || (x_name(l) != NULL && !swept_any(l->result, p, costs_more(p)))) {
+        return false; /* the efficiency is a line already, and the others are the same number */
     }
     const char *role = size_word(l->result);
     bool has[3] = {false};

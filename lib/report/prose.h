@@ -4,7 +4,7 @@
 #include "report/layout.h"
 
 struct choice_line {
-    char *label;         /* "Verdict"; "" for a sentence without one; owned */
+    char *label;         /* "Scaling"; "" for a sentence without one; owned */
     char *text;          /* owned */
     bool is_caveat;      /* it limits what all figures say: "Too few CPUs" */
     const char *meaning; /* what a word in the text means; static; NULL: none needs it */
@@ -15,8 +15,8 @@ struct prose_verdict {
 
 /* ---- what a result speaks for: prose_verdict.c ---- */
 
-/* For the box of a page: what makes all figures something else (simulated, imported), the verdict,
- * how far it holds, then figures. */
+/* For the box of a page: what makes all figures something else (simulated, imported), how well the
+ * run scales, which point to choose, how far that holds, then figures. */
 void prose_verdict_init(struct prose_verdict *lines, const struct layout *l);
 /* Does a caveat say this warning? Then the page does not say it again. */
 bool prose_verdict_say(const struct warning *w);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "report/trial_seconds.h"
 #include "result/choice.h"
 #include "result/number.h"
@@ -120,7 +121,7 @@ static void add_verdict(struct prose_verdict *lines, const struct layout *l, con
     }
     put_baseline(l, c, n_others, &text);
     if (text.len > 0) {
-        add(lines, "Verdict", &text);
+        add(lines, "Choice", &text);
     }
 }
 
@@ -394,20 +395,21 @@ static const char model_meaning[] =
     "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
     "throughput with other numbers of replicas, and the number above which more do not pay off.";
 
-/* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one
- * that still scales. */
+/* The question of a run that scales something: how far each curve comes, and what it loses. */
 static void add_scaling(struct prose_verdict *lines, const struct layout *l)
 {
     _cleanup_(prose_verdict_done) struct prose_verdict scaling;
-    prose_scaling_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, SCALING_LINES_MAX);
+    prose_scaling_init(&scaling, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
+                       SCALING_LINES_MAX);
+    const bool has_model = vec_any(&l->result->curves.list, c, c->n_sizes >= SCALING_MIN_SIZES);
     for (size_t i = 0; i < scaling.list.len; i++) {
         const struct choice_line *line = &scaling.list.items[i];
         struct buf text = BUF_INIT;
         if (line->label[0] != '\0') {
-            buf_printf(&text, "%s: ", line->label);
+            buf_printf(&text, "%s, ", line->label);
         }
         buf_puts(&text, line->text);
-        add(lines, "Scaling", &text)->meaning = i == 0 ? model_meaning : NULL;
+        add(lines, "Scaling", &text)->meaning = i == 0 && has_model ? model_meaning : NULL;
     }
 }
 
@@ -488,10 +490,15 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
     _cleanup_(choice_done) struct choice c;
     choice_init(&c, l->result);
     struct buf text = BUF_INIT;
+    const bool is_choice = layout_has_systems_alone(l); /* of a system, and nothing is scaled */
     add_caveats(lines, l);
+    if (!is_choice) {
+        add_scaling(lines, l);
+        add_widest(lines, l, &c);
+    }
     if (c.units_differ) {
         buf_puts(&text, "unknown, because the points' throughputs have different units");
-        add(lines, "Verdict", &text);
+        add(lines, "Choice", &text);
         add_starved(lines, l, &c);
     } else if (c.fastest == NULL) {
         buf_puts(&text, "Nothing has been measured.");
@@ -508,9 +515,10 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
         add_repeats(lines, l->result->def, &c);
         add_shared(lines, l);
     }
-    add_widest(lines, l, &c);
+    if (is_choice) {
+        add_widest(lines, l, &c);
+    }
     add_unmeasured(lines, l);
-    add_scaling(lines, l);
 }
 
 void prose_verdict_done(struct prose_verdict *lines)

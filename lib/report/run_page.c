@@ -18,8 +18,11 @@ static void put_summary(struct sheet *s, const struct layout *l)
     const struct workload *workload = &l->result->def->spec->workload;
     buf_puts(&text, l->result->def->spec->description);
     sheet_put_line(s, &sheet_paragraph, &text);
-    buf_printf(&text, "Model %s, data %s; ", workload->model == NULL ? "unknown" : workload->model,
-               workload_dataset_name(workload));
+    buf_printf(&text, "Model %s", workload->model == NULL ? "unknown" : workload->model);
+    if (spec_knows_data(l->result->def->spec)) {
+        buf_printf(&text, ", data %s", workload_dataset_name(workload));
+    }
+    buf_puts(&text, "; ");
     layout_describe_run(l, &text);
     buf_putc(&text, '.');
     sheet_put_line(s, &sheet_soft, &text);
@@ -242,29 +245,39 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
 
 /* ---- charts ---- */
 
+static bool is_over_time(const struct chart *c)
+{
+    return c->kind == CHART_LINES && c->lines.x_is_time;
+}
+
 static void put_charts(struct sheet *s, const struct layout *l)
 {
+    VEC(struct chart) made = {0};
     struct chart chart;
-    bool is_open = false;
     for (size_t i = 0; charts_name(i) != NULL; i++) {
-        if (!charts_make(l, charts_name(i), &chart)) {
-            continue;
+        if (charts_make(l, charts_name(i), &chart)) {
+            *vec_push(&made) = chart;
         }
-        if (!is_open) {
-            is_open = true;
-            sheet_open(s, SHEET_PLAIN, "Scaling");
-            sheet_line(s, &sheet_soft, "%s", "");
-            sheet_span(s, SHEET_PLAIN,
-                       "Marks over a number of replicas come from medians of a point's trials, "
-                       "whiskers are their 95%% intervals; lines over time are those of the trial "
-                       "that is nearest to its point's median throughput.");
-            sheet_span(s, SHEET_ON_SCREEN, " Point at a mark to see its figures.");
-        }
-        sheet_figure(s, &chart);
     }
-    if (is_open) {
+    if (made.len > 0) {
+        sheet_open(s, SHEET_PLAIN, "Scaling");
+        sheet_line(s, &sheet_soft, "%s", "");
+        sheet_span(s, SHEET_PLAIN,
+                   "Marks over a number of replicas come from medians of a point's trials%s%s.",
+                   swept_any(l->result, p, p->throughput.estimate.has_interval)
+                       ? ", whiskers are their 95% intervals"
+                       : "",
+                   vec_any(&made, c, is_over_time(c))
+                       ? "; lines over time are those of the trial that is nearest to its point's "
+                         "median throughput"
+                       : "");
+        sheet_span(s, SHEET_ON_SCREEN, " Point at a mark to see its figures.");
+        vec_each (struct chart, c, &made) {
+            sheet_figure(s, c);
+        }
         sheet_close(s);
     }
+    vec_done(&made); /* the sheet has its items */
 }
 
 static void put_scaling(struct sheet *s, const struct layout *l)
@@ -305,7 +318,7 @@ static void put_grid(struct sheet *s, const struct layout *l)
         _cleanup_(buf_done) struct buf caption = BUF_INIT;
         layout_grid_caption(l, &caption);
         sheet_heading(s, buf_cstr(&caption));
-        sheet_line(s, &sheet_soft, "The stronger the colour, the higher the %s among these cells.",
+        sheet_line(s, &sheet_soft, "The colour grows in proportion to the %s.",
                    layout_shades_efficiency(l) ? "efficiency" : "throughput");
         sheet_table(s, NULL, grid, 1);
     }

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "logparse/rule.h"
+#include "spec/profile.h"
 
 const char *const sweep_kind_names[] = {"grid", "zip", "points"};
 const char *const dataset_kind_names[] = {"Synthetic", "Cifar10", "Idx"};
@@ -47,6 +48,11 @@ bool spec_shapes_links(const struct spec *spec)
         }
     }
     return any || vec_any(&spec->sweep.points, it, shapes_link(it));
+}
+
+bool spec_knows_data(const struct spec *spec)
+{
+    return spec->workload.dataset != DATASET_SYNTHETIC || spec_has_profile(spec, PROFILE_NATIVE);
 }
 
 bool spec_has_budget(const struct spec *spec)

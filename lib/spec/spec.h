@@ -250,6 +250,8 @@ bool spec_is_imported(const struct spec *spec);
 void spec_put_modes(const struct spec *spec, struct buf *out);
 bool spec_mixes_modes(const struct spec *spec);
 bool spec_has_budget(const struct spec *spec);
+/* Are its data known? Those of a program of somebody else only where the definition names them. */
+bool spec_knows_data(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */
 bool spec_shapes_links(const struct spec *spec);
 /* Does the system have replicas of the role? All have the same roles, but for a launcher. */

@@ -199,7 +199,7 @@ TEST(the_box_says_which_point_to_choose)
         fixture_build(&f, RUN_SUCCEEDED);
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         put_page(f.result, &out);
-        _cleanup_(freep) char *want = xasprintf("<dt>Verdict</dt>\n<dd>%s</dd>", rows[i].text);
+        _cleanup_(freep) char *want = xasprintf("<dt>Choice</dt>\n<dd>%s</dd>", rows[i].text);
         if (strstr(buf_cstr(&out), want) == NULL) {
             fail_msg("row %zu: expected '%s' in %.900s", i, want,
                      strstr(buf_cstr(&out), "<section class=\"verdict\""));
@@ -216,7 +216,7 @@ TEST(a_rehearsal_is_said_once)
     put_page(f.result, &out);
     char *script = strstr(buf_cstr(&out), "<script>");
     *script = '\0';
-    const char *verdict = strstr(buf_cstr(&out), "\n<dl>\n<dt>Verdict</dt>\n<dd>");
+    const char *verdict = strstr(buf_cstr(&out), "<dt>Choice</dt>\n<dd>");
     assert_non_null(verdict);
     const char *said = strstr(verdict, "</dd>\n<dt class=\"bad\">Too few CPUs</dt>\n<dd>2 of 3 "
                                        "points had more computing ");
