@@ -54,6 +54,10 @@ class Bench(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual([f"start bench/{name}.py link --help"], self.bench(name, "link", "--help"))
 
+    def test_a_gpu_machine_builds_nothing(self):
+        self.assertEqual(["packages build package", "build build -Dtests=disabled", "start bench/gpu.py pack"], self.bench("gpu", "pack"))
+        self.assertEqual(["start bench/gpu.py run --quick"], self.bench("gpu", "run", "--quick"))
+
     def test_each_name_of_the_help_starts_something(self):
         self.put("build/bench/interval_coverage", PROGRAM)
         names = {line.split()[1] for line in self.bench("--help") if line.startswith("  script/bench ")}
