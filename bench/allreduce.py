@@ -33,7 +33,7 @@ import entry
 import cores
 import peers
 import shaped
-from exchange import Failed, own_addresses, summaries_of, trace
+from exchange import Failed, own_addresses, secret, summaries_of, trace
 from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -106,15 +106,6 @@ def outputs(processes):
         if process.returncode != 0:
             raise Failed(f"{' '.join(process.args)[:300]}: exit code {process.returncode}\n  {err.strip()[-300:]}")
     return [out for out, _ in said]
-
-
-@contextlib.contextmanager
-def secret():
-    with tempfile.TemporaryDirectory() as folder:
-        key = os.path.join(folder, "key")
-        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
-            f.write(os.urandom(32))
-        yield folder, key
 
 
 def worker():

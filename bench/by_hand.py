@@ -4,16 +4,28 @@ The scripts are those of benchmarks/profiles. A rate is the samples of all proce
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import time
 
 import peers
-from ports import free_ports
 
 WARMUP_STEPS = 2
 LIMIT_S, POLL_S = 3600, 0.1
 TWO = 2
+
+
+def free_ports(count):
+    """TCP ports of 127.0.0.1 that are free now; the kernel gives none of them to another program while all are held."""
+    held = [socket.socket() for _ in range(count)]
+    try:
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in held]
+    finally:
+        for one in held:
+            one.close()
 
 
 def torch_variables(index, port):

@@ -4,14 +4,14 @@
 Parts (--part NAME, several are possible; default: core, native, equal):
   core    CPU time of one server for each byte of gradients: receive and add, and all it does; 2 and 8 trainers that only send
   native  two trainers and one or two servers that train at full speed, next to two copies that exchange nothing
-  equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, next to the same sleep alone
-  scale   20 to 100 emulated trainers of benchworker, 7.65 s a step, and 3 to 20 servers; takes half an hour a round
-          (--gang 100x20: only these)
+  equal   two emulated trainers of benchworker, which sleep instead of computing (450 and 1,600 ms a step), and one server, next to the sleep
+  scale   20 to 100 emulated trainers, 7.65 s a step, and 3 to 20 servers, on two cores: no living peer may be lost. It takes half an hour
+          a round (--gang 100x20: only these)
   link    a server and one or two trainers that compute nothing, over shaped links of 1 Gbit/s, next to iperf3 over the same; needs
           root and iperf3
 
 Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
-within a round. core and equal run bench/crowd.c, native and scale benchworker: real processes, and sums that are checked.
+within a round. core runs bench/crowd.c, the others benchworker: real processes, and sums that are checked.
 System calls and checksums are part of all CPU time. scale runs on two cores, so it prints next to each share what these two
 cores' CPU time alone would allow, and the peak memory: private and shared memory of all processes and the kernel's TCP.
 
@@ -31,13 +31,13 @@ import threading
 import time
 
 import entry
-from faults import CORES, Kernel, two_cores
 from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
 from shaped import run_exchange, run_iperf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 1800
-LOOK_S = 0.5
+LOOK_S = 0.25
+CORES = 2
 MEMORY_BAR_GIB = 12
 NATIVE = {32: (16, 0.78), 128: (6, 0.95)}    # batch: measured steps, the least share of two copies
 EQUAL = {450: 0.92, 1600: 0.98}              # ms of sleep: the least share
@@ -56,7 +56,7 @@ class Case:
     """One measurement of a round: two numbers say which."""
     part: str
     a: int  # trainers, batch or milliseconds
-    b: int  # servers; 0: no exchange. Of link: trainers; 0: iperf3
+    b: int  # servers; 0: no exchange (native). Of link: trainers; 0: iperf3
 
     @property
     def name(self):
@@ -66,7 +66,7 @@ class Case:
 CASES = {
     "core": [Case("core", 2, 1), Case("core", 8, 1)],
     "native": [Case("native", batch, servers) for batch in NATIVE for servers in (0, 1, 2)],
-    "equal": [Case("equal", ms, servers) for ms in EQUAL for servers in (0, 1)],
+    "equal": [Case("equal", ms, 1) for ms in EQUAL],
     "scale": [Case("scale", *pair) for pair in SCALE],
     "link": [Case("link", LINK_MBIT, trainers) for trainers in (0, 1, 2)],
 }
@@ -79,7 +79,7 @@ def parse(argv):
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
     parser.add_argument("--transport", choices=["Tcp", "SharedMemory"], default="Tcp",
-                        help="of core, native and equal: how trainers and servers exchange (default Tcp)")
+                        help="of core and native: how trainers and servers exchange (default Tcp)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
     parser.add_argument("--gang", action="append", choices=[f"{a}x{b}" for a, b in SCALE], metavar="TxS",
                         help="of scale, only T trainers and S servers")
@@ -98,57 +98,56 @@ class Failed(Exception):
     """A measurement that did not end well, with the last words of its processes."""
 
 
-class Memory(threading.Thread):
-    """The most that processes held at a time: private, and shared counted once."""
+def two_cores():
+    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:CORES]))
+    os.nice(10)
 
-    def __init__(self, is_ours):
+
+def tcp_bytes():
+    """The kernel's memory for TCP, of the whole machine."""
+    words = re.search(r"^TCP: .*\bmem (\d+)", pathlib.Path("/proc/net/sockstat").read_text(encoding="ascii"), re.M)
+    return int(words.group(1)) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Memory(threading.Thread):
+    """The most that processes held at a time: private, shared counted once, and the kernel's for TCP."""
+
+    def __init__(self, pids):
         super().__init__(daemon=True)
-        self.is_ours, self.peak_bytes, self.is_over = is_ours, 0, threading.Event()
+        self.pids, self.peak_bytes, self.is_over = pids, 0, threading.Event()
 
     def look(self):
         private, shared = 0, 0
-        for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        for pid in self.pids:
             try:
-                if not self.is_ours(int(status.parent.name)):
-                    continue
-                words = dict(line.split(":", 1) for line in status.read_text(encoding="ascii", errors="replace").splitlines())
-            except (OSError, ValueError):
+                status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+            except OSError:
                 continue  # it has ended
+            words = dict(line.split(":", 1) for line in status.splitlines())
             kib = {key: int(words.get(key, "0 kB").split()[0]) for key in ("RssAnon", "RssShmem")}
             private += kib["RssAnon"]
             shared = max(shared, kib["RssShmem"])
-        self.peak_bytes = max(self.peak_bytes, (private + shared) * 1024)
+        self.peak_bytes = max(self.peak_bytes, (private + shared) * 1024 + tcp_bytes())
 
     def run(self):
         while not self.is_over.wait(LOOK_S):
             self.look()
 
 
-def peak_bytes(memory, seen):
-    return memory.peak_bytes + seen["tcp_peak_bytes"]
-
-
-def run_crowd(trainers, servers, steps, compute_ms, transport="Tcp", limits=lambda: None):
+def run_crowd(trainers, steps, transport):
+    """CPU seconds of one server and its trainers."""
     crowd = os.environ.get("CROWD", str(ROOT / "build" / "bench" / "crowd"))
-    argv = [str(word) for word in (crowd, trainers, servers, steps, compute_ms, transport)]
-    kernel = Kernel()
-    kernel.start()
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=limits, start_new_session=True) as process:
-        memory = Memory(lambda pid: os.getsid(pid) == process.pid)
-        memory.start()
-        try:
-            out, err = process.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired as late:
-            os.killpg(process.pid, 9)  # its own session: the gang alone
-            process.communicate()
-            raise Failed(f"{' '.join(argv)}: not over after {LIMIT_S} s") from late
-        finally:
-            memory.is_over.set()
-            seen = kernel.end()
-    if process.returncode != 0:
-        raise Failed(f"{' '.join(argv)}: exit code {process.returncode}\n  {err.strip()[-300:]}")
-    return {**json.loads(out), **seen, "memory_peak_bytes": peak_bytes(memory, seen)}
+    with started([[crowd, trainers, steps, transport]], start_new_session=True) as processes:
+        return summaries_of(processes)[0]
+
+
+@contextlib.contextmanager
+def secret():
+    with tempfile.TemporaryDirectory() as folder:
+        key = os.path.join(folder, "key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(os.urandom(32))
+        yield folder, key
 
 
 def own_addresses(n):
@@ -173,12 +172,8 @@ def native_argvs(batch, servers, steps, key, transport):
 def run_native(batch, servers, steps, transport="Tcp"):
     """Samples a second of both trainers, and the CPU seconds of a step of all processes."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
-    with tempfile.TemporaryDirectory() as folder:
-        key = os.path.join(folder, "key")
-        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
-            f.write(os.urandom(32))
-        with started(native_argvs(batch, servers, steps, key, transport), env=clean) as processes:
-            summaries = summaries_of(processes)
+    with secret() as (_, key), started(native_argvs(batch, servers, steps, key, transport), env=clean) as processes:
+        summaries = summaries_of(processes)
     trainers = [s for s in summaries if s["role"] == "trainer"]
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in trainers),
             "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
@@ -239,38 +234,32 @@ def summaries_of(processes):
 def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
     """Trainers of benchworker that sleep, share one arena and check each slice that they get."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
-    arena, kernel = os.memfd_create("arena"), Kernel()
-    kernel.start()
-    with tempfile.TemporaryDirectory() as folder:
-        key = os.path.join(folder, "key")
-        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
-            f.write(os.urandom(32))
+    arena = os.memfd_create("arena")
+    with secret() as (_, key):
         argvs = emulated_argvs(trainers, servers, steps, step_ms, key, arena)
         try:
             with started(argvs, env=clean, preexec_fn=limits, pass_fds=(arena,)) as processes:
-                pids = {process.pid for process in processes}
-                memory = Memory(lambda pid: pid in pids)
+                memory = Memory([process.pid for process in processes])
                 memory.start()
                 try:
                     summaries = summaries_of(processes)
                 finally:
                     memory.is_over.set()
         finally:
-            seen = kernel.end()
             os.close(arena)
     cpu_s = {role: sum(s["cpu_ns"] for s in summaries if s["role"] == role) / 1e9 for role in ("pserver", "trainer")}
     longest = max(s["duration_ns"] for s in summaries if s["role"] == "trainer")
     return {"steps": steps, "compute_s": step_ms / 1000, "mean_step_s": longest / 1e9 / steps, "servers_cpu_s": cpu_s["pserver"],
-            "trainers_cpu_s": cpu_s["trainer"], **seen, "memory_peak_bytes": peak_bytes(memory, seen)}
+            "trainers_cpu_s": cpu_s["trainer"], "memory_peak_bytes": memory.peak_bytes}
 
 
 def measure(case, steps, transport):
     if case.part == "core":
-        return run_crowd(case.a, case.b, steps or 8, 0, transport)
+        return run_crowd(case.a, steps or 8, transport)
     if case.part == "native":
         return run_native(case.a, case.b, steps or NATIVE[case.a][0], transport)
     if case.part == "equal":
-        return run_crowd(2, case.b, steps or 8, case.a, transport)
+        return run_emulated(2, 1, steps or 8, case.a)
     if case.part == "link":
         return run_exchange(case.a, case.b, steps or 8) if case.b else run_iperf(case.a)
     return run_emulated(case.a, case.b, steps or 4, SCALE_MS, two_cores)
@@ -350,11 +339,11 @@ def report_native(args, done):
 def report_equal(args, done):
     lines, bars = [], []
     for ms, least in EQUAL.items():
-        alone, rounds = (rounds_of(args, done, Case("equal", ms, servers)) for servers in (0, 1))
-        shares = [b["mean_step_s"] / a["mean_step_s"] for a, b in zip(rounds, alone)]
-        lines.append([f"{ms} ms", *(spread([line["mean_step_s"] for line in some], 3) for some in (alone, rounds)), spread(shares)])
+        rounds = rounds_of(args, done, Case("equal", ms, 1))
+        shares = [line["compute_s"] / line["mean_step_s"] for line in rounds]
+        lines.append([f"{ms} ms", spread([line["mean_step_s"] for line in rounds], 3), spread(shares)])
         bars.append(Bar(f"equal compute of {ms} ms: share of the same without exchange", Spread.of(shares), least))
-    print(table(["two trainers, one server", "STEP ALONE s", "STEP s", "SHARE"], lines))
+    print(table(["two trainers, one server", "STEP s", "SHARE"], lines))
     return bars
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""script/bench faults --random: gangs in which one thing goes wrong at a random moment. Does one hang, is a healthy peer named, or a
+"""script/bench faults: gangs in which one thing goes wrong at a random moment. Does one hang, is a healthy peer named, or a
 wrong sum taken for a right one?
 
 Each trial is a gang of real processes with real connections and small arrays (bench/fault_trial.c): parameter servers and trainers,
@@ -45,9 +45,8 @@ KINDS = ("hangs", "wrong sums", "healthy peers named", "other ends", "late")
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(prog="script/bench faults --random", description=__doc__,
+    parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--random", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--trials", type=int, default=1000, metavar="N", help="how many (default 1000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is random (default 1)")
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="trials at a time (default 6; most of them wait)")

@@ -11,7 +11,6 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import tempfile
 
 import entry
@@ -34,6 +33,15 @@ def run(folder, steps, env):
     return cpu_s / measured_s, points[0]["throughput"]["value"], "power_w" in points[0]["trials"][0].get("metrics", {})
 
 
+def added_percent(folder, steps, on, off, number):
+    """By both in turns: CPU time that readings add, in percent of the CPUs, and the ratio of the throughputs. `on`, `off`: variables."""
+    forms = {True: on, False: off}
+    got = {is_on: run(folder, steps, forms[is_on]) for is_on in sorted(forms, reverse=number % 2 == 1)}
+    if [got[is_on][2] for is_on in (True, False)] != [True, False]:
+        raise OSError("power is not known with readings, or without them")
+    return 100 * (got[True][0] - got[False][0]) / len(os.sched_getaffinity(0)), got[True][1] / got[False][1]
+
+
 def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench telemetry", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("--rounds", 6), ("--steps", 200), ("--call-us", 0)):
@@ -42,13 +50,10 @@ def main(argv):
     added, ratios = [], []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", f"{folder}/libnvidia-ml.so.1", STAND_IN], check=True)
-        forms = {True: {"LD_LIBRARY_PATH": folder, "STAND_IN_NVML_CALL_US": str(args.call_us)}, False: {}}
+        on = {"LD_LIBRARY_PATH": folder, "STAND_IN_NVML_CALL_US": str(args.call_us)}
         for i in range(args.rounds):
-            got = {is_on: run(folder, args.steps, forms[is_on]) for is_on in sorted(forms, reverse=i % 2 == 1)}
-            if [got[is_on][2] for is_on in (True, False)] != [True, False]:
-                sys.exit("error: power is not known with the stand-in, or without it")
-            added.append(100 * (got[True][0] - got[False][0]) / len(os.sched_getaffinity(0)))
-            ratios.append(got[True][1] / got[False][1])
+            for values, value in zip((added, ratios), added_percent(folder, args.steps, on, {}, i)):
+                values.append(value)
             print(f"round {i}: {added[-1]:.3f}% of the CPUs, {ratios[-1]:.4f} of the throughput", flush=True)
     print(f"throughput with readings over that without: {Spread.of(ratios).text(4)}, mean {statistics.mean(ratios):.4f}")
     return conclude([Bar("percent of the CPUs that readings take", Spread.of(added), MOST_PERCENT, "<=")])

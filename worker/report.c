@@ -8,6 +8,7 @@
 #include "base/build_info.h"
 #include "base/mem.h"
 #include "config.h"
+#include "worker/comm/nccl/nccl_api.h"
 #include "worker/kernels/blas.h"
 
 #define RETRY_MS 10
@@ -57,6 +58,8 @@ static int put_line(struct report *r, struct buf *line, struct err *err)
 int report_start(struct report *r, const struct role_env *e, struct err *err)
 {
     json_auto_t *o = host_environment("");
+    const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL && e->n_trainers > 1;
+    _cleanup_(freep) char *nccl = is_nccl ? nccl_version_here() : NULL;
     const struct {
         const char *key;
         json_t *value;
@@ -72,7 +75,9 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"build_options", json_string(build_options())},
         {"model", json_string(e->model_name)},
         {"seed", json_integer(e->seed)},
+        {"flops_per_sample", json_integer((json_int_t)model_def_flops_per_sample(e->model))},
         {"compute", e->is_emulated ? json_string("Emulated") : NULL},
+        {"nccl", json_string(nccl)}, /* NULL: NULL */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)json_object_set_new(o, rows[i].key, rows[i].value); /* NULL is left out */

@@ -244,12 +244,12 @@ static void put_head(struct buf *out, const char *name)
     buf_puts(out, "\nspec:\n");
 }
 
-/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or
- * another program. Borrowed. */
+/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or another program. Of
+ * several options it takes the last one. Borrowed. */
 static const char *processes_each(const struct init_params *p)
 {
     static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
-    for (size_t i = 0; i < p->n_words; i++) {
+    for (size_t i = options_end(p); i-- > 0;) {
         for (size_t k = 0; k < COUNT_OF(names); k++) {
             if (!str_has_prefix(p->words[i], names[k])) {
                 continue;

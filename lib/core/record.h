@@ -113,6 +113,7 @@ struct summary_late {
 struct noise_probe {
     uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: not probed */
     uint64_t copy_bytes_per_s; /* 0: no copy was done in its time, the machine was that busy */
+    uint64_t flops_per_s;      /* of one core, in fp32; 0: unknown */
 };
 /* What else there was on the machine while the steps were measured, or while the attempt ran. */
 struct noise {

@@ -116,6 +116,7 @@ static const struct record_members late_members = MEMBERS(late, check_late);
 static const struct record_member probe[] = {
     {"spins_per_s", MEMBER_COUNT, true, AT(noise_probe, spins_per_s)},
     {"copy_bytes_per_s", MEMBER_COUNT, true, AT(noise_probe, copy_bytes_per_s)},
+    {"flops_per_s", MEMBER_COUNT, false, AT(noise_probe, flops_per_s), IF(noise_probe, flops_per_s)},
 };
 static const struct record_members probe_members = MEMBERS(probe, NULL);
 

@@ -15,6 +15,7 @@
 #define SPIN_PIECES 64
 #define SPIN_PIECES_LEAST 3 /* one may be interrupted: it is not the median then */
 #define SPINS (1u << 16)    /* a piece: 0.1 ms at 3 GHz, far below the time slice of a scheduler */
+#define FMA_BLOCKS 4000     /* a piece, too: 0.1 ms */
 #define COPY_PIECE_BYTES ((size_t)1 << 20)
 #define COPY_PASSES 3
 
@@ -42,26 +43,55 @@ static uint64_t median(struct pieces *p)
 
 /* Each multiplication waits for the one before, so neither memory nor the rest
  * of the core matters. */
-static uint64_t spin(uint64_t x)
+static double spin(void)
 {
+    uint64_t x = 1;
     for (uint32_t i = 0; i < SPINS; i++) {
         x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         __asm__ volatile("" : "+r"(x)); /* it is computed, step by step */
     }
-    return x;
+    return SPINS;
 }
 
-static uint64_t probe_clock(int64_t limit_ns)
+/* Twelve sums of zeros, so that none waits for itself. In assembler, because compilers keep them in
+ * registers in optimised builds only. */
+#define TWELVE_SUMS(registers)                                                                     \
+    __asm__ volatile(".irp i,0,1,2,3,4,5,6,7,8,9,10,11,12,13\n\t"                                  \
+                     "vpxor %%xmm\\i,%%xmm\\i,%%xmm\\i\n\t.endr\n\t.rept 8\n\t"                    \
+                     ".irp i,2,3,4,5,6,7,8,9,10,11,12,13\n\tvfmadd231ps %%" registers              \
+                     "0,%%" registers "1,%%" registers "\\i\n\t.endr\n\t.endr\n\tvzeroupper"       \
+                     :                                                                             \
+                     :                                                                             \
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",     \
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13")
+
+/* 0: unknown, of other CPUs than x86-64 with FMA. */
+static double multiply_add(void)
+{
+    int lanes = 0;
+#ifdef __x86_64__
+    lanes = __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("fma") ? 8 : 0;
+    for (int i = 0; lanes == 16 && i < FMA_BLOCKS; i++) {
+        TWELVE_SUMS("zmm");
+    }
+    for (int i = 0; lanes == 8 && i < FMA_BLOCKS; i++) {
+        TWELVE_SUMS("ymm");
+    }
+#endif
+    return 2.0 * 12 * 8 * FMA_BLOCKS * lanes;
+}
+
+/* What `piece` does in a second. */
+static uint64_t probe_core(double (*piece)(void), int64_t limit_ns)
 {
     struct pieces pieces = {.n = 0};
     const int64_t begin_ns = clock_monotonic_ns();
-    uint64_t x = 1;
     int64_t at_ns = begin_ns;
     for (size_t i = 0; i < SPIN_PIECES && (i < SPIN_PIECES_LEAST || at_ns - begin_ns < limit_ns);
          i++) {
-        x = spin(x);
+        const double done = piece();
         const int64_t now_ns = clock_monotonic_ns();
-        add_piece(&pieces, SPINS, now_ns - at_ns);
+        add_piece(&pieces, done, now_ns - at_ns);
         at_ns = now_ns;
     }
     return median(&pieces);
@@ -116,6 +146,7 @@ struct probe_limits probe_limits_of(const char *root)
 
 void probe_run(const struct probe_limits *limits, struct noise_probe *ret)
 {
-    ret->spins_per_s = probe_clock(limits->spin_ns);
+    ret->spins_per_s = probe_core(spin, limits->spin_ns);
     ret->copy_bytes_per_s = probe_copy(limits->copy_bytes, limits->copy_ns);
+    ret->flops_per_s = probe_core(multiply_add, limits->spin_ns / 4);
 }

@@ -1,6 +1,6 @@
-/* A short look at the machine before and after the measured steps: how fast the core's clock is and
- * how fast memory is copied while no replica of the gang computes. Used by role_trainer.c
- * (docs/numbers.md, "Noise of the machine"). */
+/* A short look at the machine before and after the measured steps: how fast the core's clock is,
+ * how fast memory is copied, and how fast one core multiplies and adds, while no replica of the
+ * gang computes. Used by role_trainer.c (docs/numbers.md, "Noise of the machine"). */
 #pragma once
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
  * stalled; but the clock has three at least, or the one that another process interrupted
  * could be all there is. */
 struct probe_limits {
-    int64_t spin_ns, copy_ns;
-    size_t copy_bytes; /* of both buffers together */
+    int64_t spin_ns, copy_ns; /* a quarter of spin_ns more for multiplying and adding */
+    size_t copy_bytes;        /* of both buffers together */
 };
 #define PROBE_SPIN_MAX_NS INT64_C(50000000)
 #define PROBE_COPY_MAX_NS INT64_C(150000000)

@@ -67,6 +67,18 @@ size_t model_def_n_params(const struct model_def *def)
     return n;
 }
 
+double model_def_flops_per_sample(const struct model_def *def)
+{
+    struct layer_shape shape = {0};
+    double flops = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
+        const struct layer_params p = layer_params(&def->layers[i], &shape);
+        flops += 2.0 * (double)p.weight * shape.ho * shape.wo * (i == 0 ? 2 : 3);
+    }
+    return flops;
+}
+
 uint32_t model_def_n_layers(const struct model_def *def)
 {
     return def->n_layers;

@@ -56,6 +56,10 @@ size_t layer_params_total(const struct layer_params *p);
 const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
 const char *model_def_names(void);                        /* comma-separated, for messages */
 size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
+/* Of training with one sample, a multiply-add counted as two. Forward takes one per weight and
+ * output pixel, backward two; the first layer computes no gradient of its input. BN, ReLU, dropout
+ * and pooling are not counted. Kernels may need fewer. */
+double model_def_flops_per_sample(const struct model_def *def);
 /* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
 uint32_t model_def_n_layers(const struct model_def *def);
 void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);

@@ -200,6 +200,23 @@ static const char *accelerator_of(const struct result *r)
     return name;
 }
 
+static bool has_metric(const struct result *r, const char *name)
+{
+    return swept_any(r, p, metric_of_point(p, name)->unit[0] != '\0');
+}
+
+static void note_cpu_flops(struct notes *notes, const struct result *r)
+{
+    const char *one = role_to_string(point_training_role(r->points[0].point));
+    notes_add(
+        notes, NOTE_INFO,
+        "TFLOPS of a %s: throughput x FLOPs of training with a sample / %ss. MFU: TFLOPS / "
+        "CPU_PEAK_TFLOPS, the threads x what one core multiplies and adds in fp32, measured "
+        "around the steps. benchworker needs fewer FLOPs than the plain algorithm (Winograd), "
+        "so its MFU may be above 100%%.",
+        one, one);
+}
+
 /* By which formula, and why no utilization follows. */
 static void note_flops(struct notes *notes, const struct result *r)
 {
@@ -208,7 +225,11 @@ static void note_flops(struct notes *notes, const struct result *r)
     const char *precision = w->precision == PRECISION_UNKNOWN ? "" : precision_names[w->precision];
     const double peak = flops_peak(device, w->precision);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    if (!swept_any(r, p, metric_of_point(p, "tflops")->unit[0] != '\0')) {
+    if (has_metric(r, FLOPS_CPU_PEAK)) {
+        note_cpu_flops(notes, r);
+        return;
+    }
+    if (!has_metric(r, "tflops")) {
         if (w->flops.per_sample > 0 || w->flops.parameters > 0) {
             notes_add(notes, NOTE_INFO,
                       "No TFLOPS: the devices are not known, or spec.workload.flops does not say "
@@ -231,7 +252,7 @@ static void note_flops(struct notes *notes, const struct result *r)
         notes_add(notes, NOTE_INFO,
                   "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
                   device);
-    } else if (swept_any(r, p, metric_of_point(p, "mfu")->unit[0] != '\0')) {
+    } else if (has_metric(r, "mfu")) {
         notes_add(notes, NOTE_INFO,
                   "MFU: TFLOPS / the dense %s peak of each point's device by its data sheet.",
                   precision);
@@ -242,6 +263,15 @@ static void note_flops(struct notes *notes, const struct result *r)
     } else {
         notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision,
                   device == NULL ? "the devices, or they differ" : device);
+    }
+}
+
+static void warn_of_mfu(struct notes *notes, const struct result *r)
+{
+    if (!has_metric(r, FLOPS_CPU_PEAK) &&
+        swept_any(r, p, metric_of_point(p, "mfu")->estimate.value > 1)) {
+        notes_add(notes, NOTE_WARNING,
+                  "MFU is above 100%%: the FLOPs, the precision or the number of devices is wrong");
     }
 }
 
@@ -517,6 +547,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l);
+    warn_of_mfu(notes, l->result);
     size_t n = 0;
     vec_each (struct warning, w, &l->result->warnings) {
         if (!l->is_page || (!prose_verdict_say(w) && n++ >= NOTES_IN_BOX)) {

@@ -23,6 +23,7 @@ static const struct {
     {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
+    {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"cpu_mhz", "CPU MHz"},
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* See replica_numbers.h. Everything of a summary but its series and the digest of its environment,
- * which no figure needs. */
+ * which no figure needs, and flops_per_s of its probes, which became a metric of the trial. */
 #include "result/replica_numbers.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "core/environment.h"
 #include "core/summary.h"
 #include "result/flops.h"
+#include "result/noise.h"
 #include "result/others_cpu.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
@@ -109,10 +110,10 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     ret->has_summary = true;
 }
 
-/* Each as the mean over the replicas that say it. Two names are for what benchd makes itself. */
+/* Each as the mean over the replicas that say it. Some names are for what benchd makes itself. */
 static void take_metrics(struct trial_result *t, enum role leading)
 {
-    static const char *const own[] = {"tflops", "mfu", NULL};
+    static const char *const own[] = {"tflops", "mfu", FLOPS_CPU_PEAK, NULL};
     struct metrics counts = {0};
     trial_each_replica (r, t) {
         for (size_t i = 0; r->row->id.role == leading && i < r->summary.metrics.list.len; i++) {
@@ -145,11 +146,39 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
     return name;
 }
 
+/* Of a replica that trains on CPUs: the peak is that of a core, as a probe measured it, times
+ * the threads. Only a program that says its threads has one, and none that is emulated. */
+static void put_cpu_utilization(struct trial_result *t, const struct trial_terms *terms,
+                                enum summary_unit unit)
+{
+    const struct replica_result *r = trial_prober(t);
+    if (r == NULL || terms->precision != PRECISION_FP32 ||
+        accelerator_of(t, terms->leading) != NULL ||
+        environment_text(r->environment, "compute") != NULL) {
+        return;
+    }
+    const struct noise *n = &r->summary.noise;
+    const double core = fmax((double)n->before.flops_per_s, (double)n->after.flops_per_s);
+    const double peak = core / 1e12 * environment_number(r->environment, "threads");
+    double flops = flops_of_unit(&terms->flops, unit);
+    if (isnan(flops) && unit == UNIT_SAMPLES) {
+        flops = environment_number(r->environment, "flops_per_sample");
+    }
+    const double tflops = t->throughput.estimate.value * flops / terms->n_leading / 1e12;
+    if (peak > 0 && !isnan(tflops)) {
+        metrics_set(&t->metrics, "tflops", tflops);
+        metrics_set(&t->metrics, "mfu", tflops / peak);
+        metrics_set(&t->metrics, FLOPS_CPU_PEAK, peak);
+    }
+}
+
 static void put_utilization(struct trial_result *t, const struct trial_terms *terms)
 {
     const int unit = str_index(t->throughput.unit, result_units, SUMMARY_UNIT_COUNT);
     const double flops = flops_of_unit(&terms->flops, (enum summary_unit)unit);
-    if (terms->devices > 0) { /* what is not known is NaN, and not set */
+    if (terms->devices == 0) {
+        put_cpu_utilization(t, terms, (enum summary_unit)unit);
+    } else { /* what is not known is NaN, and not set */
         const double tflops = t->throughput.estimate.value * flops / terms->devices / 1e12;
         const char *device = accelerator_of(t, terms->leading);
         metrics_set(&t->metrics, "tflops", tflops);

@@ -63,18 +63,20 @@ static char *point_key(const struct point *p)
     return buf_take(&key);
 }
 
+/* Requirements may leave few of many points. */
 static bool check_size(struct expansion *e)
 {
     size_t n = e->spec->systems.len;
     const struct sweep *sweep = &e->spec->sweep;
+    const size_t most = sweep->require.len > 0 ? MATRIX_MAX_COMBINATIONS : MATRIX_MAX_POINTS;
     if (sweep->kind == SWEEP_GRID) {
         vec_each (const struct axis, axis, &sweep->axes) {
-            n = n > MATRIX_MAX_POINTS ? n : n * axis->values.len;
+            n = n > most ? n : n * axis->values.len;
         }
     }
-    if (n > MATRIX_MAX_POINTS) {
+    if (n > most) {
         complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
-                 "the sweep has more than %d points", MATRIX_MAX_POINTS);
+                 "the sweep has more than %zu points", most);
         return false;
     }
     return true;

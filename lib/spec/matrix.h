@@ -38,6 +38,7 @@ struct matrix {
 };
 
 #define MATRIX_MAX_POINTS 10000
+#define MATRIX_MAX_COMBINATIONS 100000 /* of a sweep with requirements, before they are checked */
 
 /* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, zero trainers, a
  * replica count that is not a whole number in 0..SPEC_MAX_REPLICAS. */

@@ -139,6 +139,16 @@ static void read_count(struct reading *r, const struct place *role, const char *
     ret->value = read_int_or(r->diags, &place, "value", 1, most, 1);
 }
 
+/* A built-in name means something else: with workers, two workers would have four devices. */
+static void refuse_builtin_devices(struct reading *r, const struct place *role, const char *from)
+{
+    if (from != NULL && builtin_find(from) != NULL) {
+        struct place place = place_get(role, "devices");
+        reader_complain_key(r->diags, &place, "declare a parameter for it, or write {value: N}",
+                            "'%s' is not the number of accelerators of one replica", from);
+    }
+}
+
 /* What Kubernetes would take and benchd must not; see template_rules.h. */
 static void check_template_rules(struct reading *r, const struct place *template,
                                  const json_t *json)
@@ -205,6 +215,7 @@ void spec_read_roles(struct reading *r)
         }
         if (tree_get(role_place.node, "devices") != NULL) {
             read_count(r, &role_place, "devices", DEVICES_MAX, &role->devices);
+            refuse_builtin_devices(r, &role_place, role->devices.from);
         }
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""script/bench faults --random: what is drawn, what counts as right, trials that are kept; and 20 real ones."""
+"""script/bench faults: what is drawn, what counts as right, trials that are kept; and 20 real ones."""
 import contextlib
 import io
 import json

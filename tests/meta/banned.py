@@ -51,7 +51,6 @@ CALLS = {
         r"(?<![\w.>])(sleep|usleep|nanosleep|thrd_sleep)\s*\(", "wait for the event itself",
         {
             "tests/*fake*.c": "a fake program whose job is to take its time",
-            "bench/crowd.c": "its trainers sleep where they would compute",
             "bench/fault_gang.c": "its workers sleep where they would compute",
         }),
 }

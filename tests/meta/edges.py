@@ -75,6 +75,7 @@ EDGES = {
             "worker/kernels/dispatch.c": "BENCH_CPU_MASK lowers the instruction set",
             "worker/kernels/blas.c": "OPENBLAS_CORETYPE must be set before the library loads",
             "worker/comm/nccl/nccl_device.c": "launchers of ranks say the rank on this machine there",
+            "worker/comm/nccl/nccl_api.c": "NCCL reads there whether ranks may share a GPU",
         }),
     "random numbers": (
         r"(?<![\w.>])(rand|srand|rand_r|random|srandom|drand48|lrand48|mrand48|arc4random\w*|getrandom|"

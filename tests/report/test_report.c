@@ -44,6 +44,74 @@ TEST(texts)
     }
 }
 
+/* MFU of CPUs is by a peak that a probe measured, of devices by their data sheet. */
+TEST(utilization)
+{
+#define SAYS "\"flops_per_sample\":1e9,\"threads\":2"
+    static const struct {
+        const char *name, *environment;
+        uint32_t devices;
+        enum precision precision;
+        const char *has[3], *lacks;
+    } rows[] = {
+        {"a CPU",
+         "{" SAYS "}",
+         0,
+         PRECISION_FP32,
+         {" 0.4000 ", "10.0%", "MFU: TFLOPS / CPU_PEAK_TFLOPS, the threads x"},
+         "above 100%:"},
+        {"a CPU with fast kernels",
+         "{\"flops_per_sample\":2e10,\"threads\":2}",
+         0,
+         PRECISION_FP32,
+         {"200.0%"},
+         "above 100%:"},
+        {"emulated", "{" SAYS ",\"compute\":\"Emulated\"}", 0, PRECISION_FP32, {NULL}, "TFLOPS"},
+        {"a GPU that is not counted",
+         "{" SAYS ",\"accelerator\":\"NVIDIA H200\"}",
+         0,
+         PRECISION_FP32,
+         {NULL},
+         "TFLOPS"},
+        {"another precision", "{" SAYS "}", 0, PRECISION_BF16, {NULL}, "TFLOPS"},
+        {"unknown threads", "{\"flops_per_sample\":1e9}", 0, PRECISION_FP32, {NULL}, "TFLOPS"},
+        {"a GPU",
+         "{\"accelerator\":\"NVIDIA H200\"}",
+         1,
+         PRECISION_FP32,
+         {"MFU: TFLOPS / 67,", "MFU is above 100%:"},
+         "CPU_PEAK"},
+        {"no peak", "{\"accelerator\":\"a\"}", 1, PRECISION_FP32, {"No MFU: "}, "MFU: TFLOPS"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        _cleanup_(fixture_done) struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 2);
+        f.def->spec->workload.precision = rows[i].precision;
+        f.def->spec->workload.flops.per_sample = rows[i].devices > 0 ? 1e13 : 0;
+        f.def->matrix.points[0].devices = rows[i].devices;
+        const struct summary s = {
+            .samples = 80,
+            .duration_ns = 2000000000,
+            .steps = 8,
+            .noise = {.before = {1, 1, 200000000000}, .after = {1, 1, 100000000000}}};
+        fixture_say(fixture_throughput(&f, 0, 0, 1), 1, &s);
+        fixture_set_environment(&f, 0, 1, rows[i].environment);
+        fixture_build(&f, RUN_SUCCEEDED);
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_points, f.result, &out, SHEET_TEXT);
+        for (size_t k = 0; k < N_ROWS(rows[i].has) && rows[i].has[k] != NULL; k++) {
+            if (strstr(buf_cstr(&out), rows[i].has[k]) == NULL) {
+                fail_msg("'%s' is missing in:\n%s", rows[i].has[k], buf_cstr(&out));
+            }
+        }
+        if (strstr(buf_cstr(&out), rows[i].lacks) != NULL) {
+            fail_msg("'%s' is in:\n%s", rows[i].lacks, buf_cstr(&out));
+        }
+    }
+}
+
 TEST(texts_in_ascii_color_and_wide)
 {
     _cleanup_(fixture_done) struct fixture f;

@@ -111,7 +111,7 @@ STRUCT(summary_late, SUMMARY_LATE)
         0                                                                                          \
     }
 
-#define NOISE_PROBE(F) F(INT, spins_per_s) F(INT, copy_bytes_per_s)
+#define NOISE_PROBE(F) F(INT, spins_per_s) F(INT, copy_bytes_per_s) F(INT, flops_per_s)
 STRUCT(noise_probe, NOISE_PROBE)
 #define DUMP_noise_probe(name) INNER(noise_probe, name)
 #define ZERO_noise_probe                                                                           \

@@ -47,16 +47,16 @@ class Bench(unittest.TestCase):
         self.assertEqual("ninja -C build --quiet bench\n", self.said)
 
     def test_what_is_named_is_used(self):
-        self.assertEqual(["CROWD=a", "FAULT_TRIAL=b", "start bench/faults.py"], self.bench("faults", CROWD="a", FAULT_TRIAL="b"))
+        self.assertEqual(["FAULT_TRIAL=b", "start bench/random_faults.py"], self.bench("faults", FAULT_TRIAL="b"))
 
     def test_help_builds_nothing(self):
         for name in ("worker", "systems", "front", "allreduce"):
             with self.subTest(name):
                 self.assertEqual([f"start bench/{name}.py link --help"], self.bench(name, "link", "--help"))
 
-    def test_an_option_chooses_another_program(self):
-        self.assertEqual("start bench/random_faults.py --random", self.bench("faults", "--random")[-1])
-        self.assertEqual("start bench/faults.py", self.bench("faults")[-1])
+    def test_a_gpu_machine_builds_nothing(self):
+        self.assertEqual(["packages build package", "build build -Dtests=disabled", "start bench/gpu.py pack"], self.bench("gpu", "pack"))
+        self.assertEqual(["start bench/gpu.py run --quick"], self.bench("gpu", "run", "--quick"))
 
     def test_each_name_of_the_help_starts_something(self):
         self.put("build/bench/interval_coverage", PROGRAM)

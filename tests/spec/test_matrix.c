@@ -253,12 +253,19 @@ TEST(the_limit_counts_added_baselines)
         const char *name;
         int batch_sizes, threads, trainers_from, trainers_to; /* of two systems */
         const char *error;                                    /* NULL: accepted */
+        const char *require;
     } rows[] = {
         {"exactly the limit, each with a swept baseline", 50, 50, 1, 2, NULL},
         {"above it", 50, 50, 1, 3, "spec.sweep: the sweep has more than 10000 points"},
         {"exactly the limit with the baselines", 50, 50, 2, 2, NULL},
         {"above it with the baselines alone", 51, 50, 2, 2,
          "spec.sweep: the sweep and its baseline have more than 10000 points"},
+        {"above it before the requirements", 50, 50, 1, 20, NULL, "}, require: [trainers <= 2"},
+        {"above it after them", 50, 50, 1, 20,
+         "spec.sweep: the sweep and its baseline have more than 10000 points",
+         "}, require: [trainers <= 3"},
+        {"too much to check", 50, 50, 1, 21, "spec.sweep: the sweep has more than 100000 points",
+         "}, require: [trainers <= 2"},
     };
     const char *sweep = strstr(alone, "%s"), *replicas = strstr(sweep + 2, "%s");
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -269,8 +276,12 @@ TEST(the_limit_counts_added_baselines)
         put_axis(&text, "threads", 1, rows[i].threads);
         buf_puts(&text, ", ");
         put_axis(&text, "trainers", rows[i].trainers_from, rows[i].trainers_to);
-        buf_printf(&text, "%.*sfrom: trainers%s", (int)(replicas - sweep - 2), sweep + 2,
-                   replicas + 2);
+        const char *after = sweep + 2;
+        if (rows[i].require != NULL) {
+            buf_printf(&text, "%s]", rows[i].require);
+            after++; /* the grid has ended */
+        }
+        buf_printf(&text, "%.*sfrom: trainers%s", (int)(replicas - after), after, replicas + 2);
         _cleanup_(freep) char *errors = definition_errors(buf_cstr(&text), NULL);
         const char *expected = rows[i].error == NULL ? "" : rows[i].error;
         if ((errors[0] == '\0') != (rows[i].error == NULL) || strstr(errors, expected) == NULL) {

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """benchworker allreduce --backend nccl from outside, with stand-ins for NCCL's library and the driver's (stand_in_nccl.c,
-stand_in_cuda.c): its table, sums that are wrong, every failure as one line and exit 13, and who is named while NCCL waits. On
-a GPU none of this has run.
+stand_in_cuda.c): its table, sums that are wrong, every failure as one line and exit 13, and who is named while NCCL waits.
 
 test_allreduce_nccl.py FOLDER: the one with the stand-ins."""
 import json

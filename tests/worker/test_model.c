@@ -39,20 +39,6 @@ static struct model *new_model(const struct model_def *def, uint32_t batch, uint
     return m;
 }
 
-/* Multiply-adds counted as two. Forward takes one per weight and output pixel, backward two; the
- * first layer computes no gradient of its input. BN, ReLU, dropout and pooling are not counted. */
-static double flops_per_sample(const struct model_def *def)
-{
-    struct layer_shape shape = {0};
-    double flops = 0;
-    for (uint32_t i = 0; i < def->n_layers; i++) {
-        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
-        struct layer_params p = layer_params(&def->layers[i], &shape);
-        flops += 2.0 * (double)p.weight * shape.ho * shape.wo * (i == 0 ? 2 : 3);
-    }
-    return flops;
-}
-
 TEST(shape)
 {
     const struct model_def *def = model_def_find(VGG);
@@ -62,7 +48,8 @@ TEST(shape)
     assert_int_equal(model_def_n_params(def), 15254602);
     /* 313,196,544 multiply-adds in the convolutions, 529,408 behind; three times, but once less for
      * the first layer's 1,769,472. */
-    assert_true(flops_per_sample(def) == 2.0 * (3.0 * (313196544.0 + 529408.0) - 1769472.0));
+    assert_true(model_def_flops_per_sample(def) ==
+                2.0 * (3.0 * (313196544.0 + 529408.0) - 1769472.0));
     /* After conv i of each stack of facts: .3 0 / .4 0 / .4 .4 0 three times; head .5 and .5. */
     static const double drops[] = {.3, 0, .4, 0, .4, .4, 0, .4, .4, 0, .4, .4, 0};
     for (uint32_t i = 0, conv = 0; i < def->n_layers; i++) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Workers that exchange through NCCL, with stand-ins for NCCL's library and the driver's (stand_in_nccl.c, stand_in_cuda.c):
 they end with the parameters of a ring, every failure is one line and exit 13, a killed peer is named although
-the other one waits in the library, and a call that does not end is ended. On a GPU none of this has run.
+the other one waits in the library, and a call that does not end is ended.
 
 test_nccl.py FOLDER: the one with the stand-ins."""
 import os
@@ -47,7 +47,7 @@ def started(n, args, **variables):
 def ends(n, transport, **variables):
     with Env(**{"LD_LIBRARY_PATH": FOLDER, **variables}), Ring(n, [*STEPS, "--transport", transport]) as ring:
         end = ring.end()
-        return end, {name: [r for r in ring[name].records if r["type"] == "summary"] for name in end}
+        return end, {name: {r["type"]: r for r in ring[name].records} for name in end}
 
 
 def check_sums(tap):
@@ -55,12 +55,14 @@ def check_sums(tap):
     ring, _ = ends(2, "Tcp")
     want = ring["worker/0"][2]
     for n in (2, 3):
-        end, summaries = ends(n, "Nccl")
+        end, records = ends(n, "Nccl", **({"NCCL_MULTI_RANK_GPU_ENABLE": "1"} if n == 3 else {}))
         want = want if n == 2 else end["worker/0"][2]
         for name, (code, error, stderr) in end.items():
             tap.equal((0, None, want), (code, error, stderr), f"{n} workers: {name} has the parameters of all")
-            summary = summaries[name][-1] if summaries[name] else {}
+            start, summary = (records[name].get(type_, {}) for type_ in ("start", "summary"))
             tap.equal("Nccl", summary.get("transport"), f"{n} workers: {name} says so")
+            tap.equal("2.21.5" + (", ranks may share a GPU" if n == 3 else ""), start.get("environment", {}).get("nccl"),
+                      f"{n} workers: {name} says which")
             sent = 2 * 2 * (n - 1) / n * 4 * 15254602  # in two measured steps: gradients, then parameters
             tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{n} workers: bytes of {name}",
                    f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")

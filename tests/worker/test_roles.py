@@ -225,7 +225,7 @@ def alone(tap):
     environment = records[0]["environment"]
     tap.equal([], [k for k in ("host cpu_model cpu_mhz caches cpuset cgroup_cpu_limit cgroup_memory_limit "
                                "kernel clock_source cpu_governor gpu_driver blas blas_core cpu_features denormals threads build source "
-                               "compiler build_options model seed").split()
+                               "compiler build_options model seed flops_per_sample").split()
                    if k not in environment], "alone: the environment is whole")
     tap.equal([(0, True), (0, False), (1, False), (2, False)],
               [(r["step"], r.get("warmup", False)) for r in records[1:5]], "alone: steps and warm-up")

@@ -1,5 +1,5 @@
-"""All-reduce of torch.distributed over gloo, as DistributedDataParallel calls it, in the table of nccl-tests. train.py starts it for
-the model `fp32-sum`.
+"""All-reduce of torch.distributed, as DistributedDataParallel calls it, in the table of nccl-tests: over NCCL where PyTorch sees a GPU, else
+over gloo. train.py starts it for the model `fp32-sum`.
 
 train.py --minbytes=N --maxbytes=N
 
@@ -14,18 +14,19 @@ import sys
 import time
 
 import benchd_replica as benchd
+import devices
 
 FLOAT = 4
 
 
-def mean_us(dist, torch, call, warmup, iters):
+def mean_us(dist, torch, device, call, warmup, iters):
     for _ in range(warmup):
         call()
     dist.barrier()
     begin = time.monotonic()
     for _ in range(iters):
         call()
-    took = torch.tensor([time.monotonic() - begin], dtype=torch.float64)
+    took = torch.tensor([time.monotonic() - begin], dtype=torch.float64, device=device)
     dist.all_reduce(took)
     return took.item() / dist.get_world_size() / iters * 1e6
 
@@ -35,33 +36,35 @@ def count_wrong(dist, torch, data):
     ranks = dist.get_world_size()
     data.fill_(dist.get_rank() + 1)
     dist.all_reduce(data)
-    wrong = torch.tensor([int((data != ranks * (ranks + 1) / 2).sum())], dtype=torch.int64)
+    wrong = torch.tensor([int((data != ranks * (ranks + 1) / 2).sum())], dtype=torch.int64, device=data.device)
     dist.all_reduce(wrong)
     return wrong.item()
 
 
-def measure(dist, torch, size, warmup, iters):
+def measure(dist, torch, device, size, warmup, iters):
     """[(microseconds, GB/s, bus GB/s, wrong numbers)] out of place and in place."""
-    own, data = torch.ones(size // FLOAT), torch.ones(size // FLOAT)
-
-    def out_of_place():
-        data.copy_(own)
-        dist.all_reduce(data)
+    own, data = torch.ones(size // FLOAT, device=device), torch.ones(size // FLOAT, device=device)
 
     def in_place():
         dist.all_reduce(data)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # a call on a GPU returns before its sum is there
+
+    def out_of_place():
+        data.copy_(own)
+        in_place()
 
     ranks, figures = dist.get_world_size(), []
     for call in (out_of_place, in_place):
         data.zero_()  # sums of sums stay numbers
-        us = mean_us(dist, torch, call, warmup, iters)
+        us = mean_us(dist, torch, device, call, warmup, iters)
         rate = size / us / 1e3
         figures.append((us, rate, rate * 2 * (ranks - 1) / ranks, count_wrong(dist, torch, data)))
     return figures
 
 
-def print_head(torch, ranks, replica):
-    print(f"# torch.distributed {torch.__version__} allreduce: {ranks} ranks, backend gloo\n"
+def print_head(torch, dist, replica):
+    print(f"# torch.distributed {torch.__version__} allreduce: {dist.get_world_size()} ranks, backend {dist.get_backend()}\n"
           f"# calls of a size: {replica.warmup_steps} to warm up, {replica.steps} measured\n#\n"
           f"# {'out-of-place':>82}  {'in-place':>32}")
     for left, right in ((("size", "count", "type", "redop", "root"), ("time", "algbw", "busbw", "#wrong")),
@@ -82,12 +85,13 @@ def main():
     import torch
     import torch.distributed as dist
     torch.set_num_threads(replica.threads)
-    dist.init_process_group("gloo")
+    device = devices.choose(torch)
+    devices.connect(torch, device)
     rates, n_wrong, size = [], 0, args.minbytes
     if replica.index == 0:
-        print_head(torch, dist.get_world_size(), replica)
+        print_head(torch, dist, replica)
     while size <= args.maxbytes:
-        both = measure(dist, torch, size, replica.warmup_steps, replica.steps)
+        both = measure(dist, torch, device, size, replica.warmup_steps, replica.steps)
         if replica.index == 0:
             cells = "".join(f"  {us:8.2f}  {rate:6.3f}  {bus:6.3f}  {wrong:6}" for us, rate, bus, wrong in both)
             print(f"{size:12}  {size // FLOAT:12}  {'float':>8}  {'sum':>6}  {-1:6}{cells}", flush=True)

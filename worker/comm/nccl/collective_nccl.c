@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@
  * and who has waited for a late rank for 50 ms sleeps for 1 ms between them. */
 #define SPIN_NS INT64_C(50000)
 #define NAP_FROM_NS INT64_C(50000000)
-#define WAY_MAX 32
 
 struct nccl_ranks {
     struct collective base;
@@ -35,7 +33,7 @@ struct nccl_ranks {
     nccl_comm comm;    /* NULL: not connected */
     /* NCCL may be at work on the arrays, or on connecting, until the process ends */
     bool has_failed;
-    char way[WAY_MAX]; /* "NCCL 2.21.5" */
+    char *way; /* "NCCL 2.21.5", owned */
     int64_t limit_ns, peer_ns, beat_ns;
     int64_t blamed_ns; /* since when NCCL has reported an error; 0: it has not */
 };
@@ -236,6 +234,7 @@ static void call_free(struct collective *c)
         nccl_device_free_array(&x->gpu, x->to);
         nccl_device_close(&x->gpu);
     }
+    free(x->way);
     free(x);
 }
 
@@ -336,23 +335,13 @@ static int share_id(struct nccl_ranks *x, struct nccl_id *id, struct err *err)
     return r;
 }
 
-/* 22105 is 2.21.5; before 2.9 it was 2804. */
-static int name_version(struct nccl_ranks *x, struct err *err)
-{
-    int version = 0;
-    const int r = nccl_check(&x->gpu.api, x->gpu.api.get_version(&version), "ncclGetVersion", err);
-    const int major = version < 10000 ? 1000 : 10000;
-    (void)snprintf(x->way, sizeof(x->way), "NCCL %d.%d.%d", version / major, version % major / 100,
-                   version % 100); /* fits */
-    return r;
-}
-
 /* What each rank does alone. The others have been met, and hear of a failure. */
 static int prepare(struct nccl_ranks *x, struct nccl_id *id, struct err *err)
 {
     const size_t bytes = x->n_max * sizeof(float);
-    int r = name_version(x, err);
-    r = r < 0 ? r : nccl_device_begin(&x->gpu, err);
+    _cleanup_(freep) char *version = nccl_version_here();
+    x->way = xasprintf("NCCL %s", version == NULL ? "unknown" : version);
+    int r = nccl_device_begin(&x->gpu, err);
     r = r < 0 ? r : nccl_device_new_array(&x->gpu, bytes, &x->from, err);
     r = r < 0 ? r : nccl_device_new_array(&x->gpu, bytes, &x->to, err);
     return r < 0 || x->rank != 0

@@ -2,6 +2,10 @@
 #include "worker/comm/nccl/nccl_api.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
 
 #define NCCL_LIBRARY "libnccl.so.2"
 #define NCCL_HINT "it is part of NCCL; LD_LIBRARY_PATH may name its folder"
@@ -88,6 +92,20 @@ void nccl_api_unload(struct nccl_api *api)
         (void)dlclose(api->cuda);
     }
     *api = (struct nccl_api){0};
+}
+
+char *nccl_version_here(void)
+{
+    struct nccl_api api;
+    int version = 0; /* 22105 is 2.21.5; before 2.9 it was 2804 */
+    const bool is_known = nccl_api_load(&api, NULL) >= 0 && api.get_version(&version) == 0;
+    nccl_api_unload(&api);
+    const int major = version < 10000 ? 1000 : 10000;
+    const char *shares = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return !is_known
+               ? NULL
+               : xasprintf("%d.%d.%d%s", version / major, version % major / 100, version % 100,
+                           str_eq_or_null(shares, "1") ? ", ranks may share a GPU" : "");
 }
 
 int nccl_check(const struct nccl_api *api, int result, const char *what, struct err *err)

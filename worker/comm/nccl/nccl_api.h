@@ -71,6 +71,9 @@ struct nccl_api {
 /* -ELIBACC with the loader's own words: a library or one of its functions is missing. */
 int nccl_api_load(struct nccl_api *api, struct err *err);
 void nccl_api_unload(struct nccl_api *api);
+/* Of the library found here: "2.21.5". ", ranks may share a GPU" follows if
+ * NCCL_MULTI_RANK_GPU_ENABLE is 1: then figures say nothing about links. Owned; NULL: unknown. */
+char *nccl_version_here(void);
 /* Turn a result that is not 0 into -EIO and a text. */
 int nccl_check(const struct nccl_api *api, int result, const char *what, struct err *err);
 int cuda_check(const struct nccl_api *api, int result, const char *what, struct err *err);
