@@ -444,6 +444,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .denied_wait_ms = d->options->lease_ms * 4 / 5,
                                   .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,
+                                  .prometheus = d->options->prometheus,
                                   .has_policies = d->options->has_policies,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,

@@ -20,6 +20,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t undelete_ms;          /* after its object was deleted */
     struct retention_policy keep; /* of finished runs */
     const char *replica_account;  /* NULL: the default one */
+    const char *prometheus;       /* URL; NULL: none */
     bool has_policies;            /* NetworkPolicies, one a run */
     bool needs_read_key;
     bool has_json_logs;

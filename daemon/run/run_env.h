@@ -25,6 +25,7 @@ struct run_env {
     bool are_objects_known;      /* the store knows which of its runs have objects */
     int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
     const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
+    const char *prometheus;      /* URL; NULL: none */
     bool has_policies;           /* each run gets a NetworkPolicy */
     bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */
 

@@ -580,6 +580,8 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         .signal = m->state.signal,
         .failure = failure_of(m),
         .is_simulated = m->state.is_simulated,
+        .pod = m->name,
+        .measured_to_unix_ms = m->log.measured_to_ns / 1000000,
     };
     ret->log = pod_logs_text(m, &ret->log_len);
     return 0;
