@@ -39,6 +39,13 @@ static void guess_eta(struct run *run)
 static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct run *run = ctx;
+    struct node_labels *labels = run->env->node_labels;
+    if (labels != NULL && labels->is_denied && !labels->is_reported) {
+        labels->is_reported = true;
+        log_event(LOG_LEVEL_INFO,
+                  "no right to get nodes, so where replicas run is known by name alone", "fix",
+                  "manifests/node-reader.yaml", NULL);
+    }
     run->env->counters->attempts[row->outcome]++;
     run->parking.n_times = 0;
     run->progress.is_known = false;
@@ -115,6 +122,7 @@ static struct launcher *make_launcher(const struct run *run,
         .setup_wait_ms = env->setup_wait_ms,
         .denied_wait_ms = env->denied_wait_ms,
         .counters = env->pod_counters,
+        .node_labels = env->node_labels,
         .wait = wait,
         .seed = (uint64_t)clock_monotonic_ns(),
     });

@@ -23,7 +23,8 @@ static const struct {
     {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
-    {"global_batch_size", "batch of the job"}, {"cpu_mhz", "CPU MHz"},
+    {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
+    {"zone", "zone"}, {"node_labels", "node labels"}, {"cpu_mhz", "CPU MHz"},
 };
 /* clang-format on */
 

@@ -49,7 +49,7 @@ def start_registry(cluster):
 
 
 def start_prometheus(node):
-    """In the node's network, where it scrapes the kubelet."""
+    """In the node's network, where it scrapes the kubelet; benchd may read nodes, which are known by a label."""
     folder = node.cluster.dir / "prometheus"
     folder.mkdir()
     (folder / "prometheus.yml").write_text("scrape_configs:\n" + "".join(
@@ -57,10 +57,12 @@ def start_prometheus(node):
         for name, path in (("kubelet", "/metrics"), ("cadvisor", "/metrics/cadvisor"))))
     node.cluster.start("prometheus", "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
                        f"--web.listen-address={node.ip}:{PROMETHEUS_PORT}")
+    node.cluster.kubectl("apply", "-f", tap.ROOT / "manifests" / "node-reader.yaml")
+    node.cluster.kubectl("label", "node", node.name, "node.kubernetes.io/instance-type=here")
 
 
 def check_metrics(t, user):
-    """Numbers of the kubelet, of the measured steps of a pod that trains."""
+    """Numbers of the kubelet, of the measured steps of a pod that trains; and where it ran."""
     memory = 'container_memory_working_set_bytes{namespace="$(NAMESPACE)",pod=~"$(PODS)",container="main"}[$(WINDOW)]'
     result, _ = user.run(definition("watched", steps=40, metrics=[
         {"name": "containers", "query": 'max(max_over_time(kubelet_running_containers{container_state="running"}[$(WINDOW)]))'},
@@ -73,6 +75,7 @@ def check_metrics(t, user):
     t.ok(1 << 20 < numbers.get("memory_bytes", 0) <= 512 << 20, "memory of one of the pods, within its limit", numbers)
     told = user.ctl("describe", result["run"]).stdout
     t.match(r"MetricUnknown +since point 0, trial 0: wrong: Prometheus\s+says: ", told, "what Prometheus says of a wrong query")
+    t.match(r"(?m)^  instance_type: +here$", told, "where it ran")
     user.delete(result["run"])
 
 
