@@ -412,6 +412,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->identity = xstrdup(params->identity);
     d->store = params->store;
     d->retention.policy = d->options->keep;
+    d->node_labels = d->options->node_labels;
     d->view = params->view;
     d->meter = params->meter;
     memcpy(d->key, params->key, KEY_SIZE);
@@ -444,6 +445,8 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .denied_wait_ms = d->options->lease_ms * 4 / 5,
                                   .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,
+                                  .prometheus = d->options->prometheus,
+                                  .node_labels = &d->node_labels,
                                   .has_policies = d->options->has_policies,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,

@@ -29,6 +29,7 @@ struct loop_meter;
 struct daemon {
     uv_loop_t *loop;
     const struct options *options;
+    struct node_labels node_labels;
     char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
     struct store *store;
     struct daemon_view *view;       /* what other threads see; borrowed */

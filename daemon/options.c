@@ -27,6 +27,8 @@ static const struct arg_opt opts[] = {
     {"setup-wait", 0, "SECONDS", "Fail a pod whose volumes, sandbox or network its node cannot set up after this time; default: 300"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"network-policy", 0, NULL, "Create a NetworkPolicy per run: its replicas reach each other and DNS, nothing else"},
+    {"prometheus", 0, "URL", "Where the metrics of definitions (spec.metrics) are asked for, such as http://prometheus.monitoring:9090"},
+    {"node-label", 0, "KEY", "Store this label of the nodes that replicas run on, too (up to 15 times; needs manifests/node-reader.yaml)"},
     {"undelete-for", 0, "AGE", "Erase the results of a run this long after its object was deleted, such as 12h or 7d; default: 7d"},
     {"keep", 0, "AGE", "Erase the results of runs that ended longer ago than this, such as 90d; default: never"},
     {"keep-runs", 0, "N", "Erase the oldest finished runs when the store has more than N; default: no limit"},
@@ -112,10 +114,17 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .address = args_get(a, "address", NULL),
         .lease_name = args_get(a, "lease-name", "benchd"),
         .replica_account = args_get(a, "replica-account", NULL),
+        .prometheus = args_get(a, "prometheus", NULL),
         .has_policies = args_has(a, "network-policy"),
         .needs_read_key = args_has(a, "read-key"),
         .is_debug = args_has(a, "debug"),
     };
+    for (size_t i = 0; i + 1 < NODE_LABELS_MAX; i++) {
+        ret->node_labels.more[i] = args_get_nth(a, "node-label", i);
+    }
+    if (args_get_nth(a, "node-label", NODE_LABELS_MAX - 1) != NULL) {
+        return err_set(err, EINVAL, "--node-label: at most %d keys", NODE_LABELS_MAX - 1);
+    }
     const char *format = args_get(a, "log-format", "logfmt");
     ret->has_json_logs = str_eq(format, "json");
     if (!ret->has_json_logs && !str_eq(format, "logfmt")) {

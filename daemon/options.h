@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "decide/policy_retention.h"
+#include "run/pods/pod_nodes.h"
 
 struct options {                           /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
@@ -17,10 +18,12 @@ struct options {                           /* texts are borrowed from argv */
     const char *lease_name;
     int64_t lease_ms; /* without a renewal; then another benchd may take it */
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
-    int64_t undelete_ms;          /* after its object was deleted */
-    struct retention_policy keep; /* of finished runs */
-    const char *replica_account;  /* NULL: the default one */
-    bool has_policies;            /* NetworkPolicies, one a run */
+    int64_t undelete_ms;            /* after its object was deleted */
+    struct retention_policy keep;   /* of finished runs */
+    const char *replica_account;    /* NULL: the default one */
+    const char *prometheus;         /* URL; NULL: none */
+    struct node_labels node_labels; /* to be stored of nodes */
+    bool has_policies;              /* NetworkPolicies, one a run */
     bool needs_read_key;
     bool has_json_logs;
     bool is_debug;

@@ -1,6 +1,10 @@
 /* Instead of cluster*.c where the program is built without Kubernetes (-Dkube=disabled). */
 #include "ctl/cluster/cluster.h"
+
+#include <errno.h>
+
 #include "ctl/doctor/doctor.h"
+#include "run/prometheus.h"
 
 enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
 {
@@ -13,4 +17,13 @@ void doctor_cluster(const struct cli *cli, struct checks *c)
 {
     (void)cli;
     checks_skip(c, "kubeconfig", "this benchctl was built without support for Kubernetes");
+}
+
+int prometheus_new(struct uv_loop_s *loop, const char *url, struct launcher *launcher,
+                   const char *ns, struct prometheus **ret, struct err *err)
+{
+    (void)loop, (void)launcher, (void)ns, (void)ret;
+    return url == NULL
+               ? 0
+               : err_set(err, ENOTSUP, "--prometheus: this benchctl was built without libcurl");
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "run/driver.h"
 #include "run/processes/processes.h"
+#include "run/prometheus.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -21,7 +22,8 @@ struct drive {
     uv_timer_t timeout;
     uv_timer_t enough; /* runs out at once: a record comes while its replica is being read */
     struct launcher *launcher;
-    struct driver *driver; /* NULL before and after its time */
+    struct driver *driver;         /* NULL before and after its time */
+    struct prometheus *prometheus; /* NULL: none */
     struct progress *progress;
     enum drive_end end;
 };
@@ -149,6 +151,7 @@ static int run_driver(struct drive *d, struct err *err)
         .store = d->params->store,
         .clock = wall_clock_real,
         .where = d->params->where,
+        .prometheus = d->prometheus,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .ctx = d},
         /* A resumed run has no live replicas, so it starts like a new one after the trials that
@@ -189,7 +192,9 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
     struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};
     r = processes_new(&processes, &d->launcher, err);
     if (r >= 0) {
-        r = run_driver(d, err);
+        r = prometheus_new(&d->loop, params->prometheus, d->launcher, NULL, &d->prometheus, err);
+        r = r < 0 ? r : run_driver(d, err);
+        prometheus_free(d->prometheus);
         d->launcher->ops->free(d->launcher);
     }
     progress_end(d->progress);

@@ -17,9 +17,10 @@ struct drive_params {                /* all borrowed */
     struct progress_params progress; /* its definition is what runs; its loop is not read */
     struct store *store;             /* holds the run, claimed */
     const char *benchworker;
-    const char *where;     /* "--local": options of commands that a message names */
-    int64_t timeout_ms;    /* 0: none */
-    struct try_seen *seen; /* sees the run, and ends it once it knows enough; NULL: none */
+    const char *where;      /* "--local": options of commands that a message names */
+    int64_t timeout_ms;     /* 0: none */
+    const char *prometheus; /* URL; NULL: none */
+    struct try_seen *seen;  /* sees the run, and ends it once it knows enough; NULL: none */
 };
 
 /* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */

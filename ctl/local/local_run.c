@@ -147,6 +147,7 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
         .benchworker = how->worker,
         .where = where,
         .timeout_ms = how->opts.timeout_ms,
+        .prometheus = args_get(&cli->args, "prometheus", NULL),
     };
     local_store_note_others(cli, s, run->row.uid);
     struct err err = {0};

@@ -1,4 +1,6 @@
 /* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
+#include <string.h>
+
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -6,10 +8,18 @@
 /* Errors that need no answer from the cluster come first. */
 static enum exit_code check_line(const struct cli *cli)
 {
+    const bool is_local = cli->is_local || cli->store != NULL;
+    const char *url = args_get(&cli->args, "prometheus", NULL);
+    if (url != NULL && (!is_local || strncmp(url, "http", 4) != 0)) {
+        return cli_error(EXIT_USAGE,
+                         is_local ? "for example --prometheus http://127.0.0.1:9090"
+                                  : "start benchd with --prometheus; benchctl does not ask",
+                         "--prometheus '%s': expected a URL, in a local run", url);
+    }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
     }
-    if (!cli->is_local && cli->store == NULL) {
+    if (!is_local) {
         return cli_error(EXIT_USAGE,
                          "add --local; in a cluster benchd resumes runs by itself, and benchctl "
                          "attach RUN follows one",
@@ -30,6 +40,8 @@ static const struct arg_opt opts[] = {
     DEFINITION_OPTS,
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"prometheus", 0, "URL",
+     "Where spec.metrics are asked for in a local run, such as http://127.0.0.1:9090"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
 };
 

@@ -14,6 +14,7 @@
 #include "decide/policy_wait.h"
 #include "base/rfc3339.h"
 #include "run/driver.h"
+#include "run/prometheus.h"
 
 bool run_is_final(const struct run *run)
 {
@@ -114,6 +115,7 @@ static void leave(struct run *run)
     case LIFE_DONE:
         driver_free(run->at.driven.driver);
         run->at.driven.launcher->ops->free(run->at.driven.launcher);
+        prometheus_free(run->at.driven.prometheus);
         run->progress.is_known = false;
         break;
     case LIFE_WAITING:

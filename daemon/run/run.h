@@ -40,6 +40,7 @@ union run_at {
     struct {                         /* DRIVEN, DONE */
         struct launcher *launcher;
         struct driver *driver;
+        struct prometheus *prometheus; /* NULL: none */
     } driven;
 };
 

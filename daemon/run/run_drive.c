@@ -9,6 +9,7 @@
 #include "daemon/cluster/key.h"
 #include "decide/policy_wait.h"
 #include "run/driver.h"
+#include "run/prometheus.h"
 
 /* ---- what the driver reports ---- */
 
@@ -38,6 +39,13 @@ static void guess_eta(struct run *run)
 static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct run *run = ctx;
+    struct node_labels *labels = run->env->node_labels;
+    if (labels != NULL && labels->is_denied && !labels->is_reported) {
+        labels->is_reported = true;
+        log_event(LOG_LEVEL_INFO,
+                  "no right to get nodes, so where replicas run is known by name alone", "fix",
+                  "manifests/node-reader.yaml", NULL);
+    }
     run->env->counters->attempts[row->outcome]++;
     run->parking.n_times = 0;
     run->progress.is_known = false;
@@ -114,6 +122,7 @@ static struct launcher *make_launcher(const struct run *run,
         .setup_wait_ms = env->setup_wait_ms,
         .denied_wait_ms = env->denied_wait_ms,
         .counters = env->pod_counters,
+        .node_labels = env->node_labels,
         .wait = wait,
         .seed = (uint64_t)clock_monotonic_ns(),
     });
@@ -136,6 +145,9 @@ int run_start(struct run *run, struct err *err)
     struct launcher *launcher = make_launcher(run, secret, has_launcher ? &ssh : NULL);
     explicit_bzero(secret, sizeof(secret));
     explicit_bzero(&ssh, sizeof(ssh));
+    struct prometheus *prometheus = NULL;
+    r = prometheus_new(run->env->loop, run->env->prometheus, launcher, run->env->ns, &prometheus,
+                       err);
     /* clang-format off */
     const struct driver_params params = {
         .loop = run->env->loop,
@@ -146,18 +158,21 @@ int run_start(struct run *run, struct err *err)
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .done = on_done, .ctx = run},
         .status = run->status,
+        .prometheus = prometheus,
         .waits_for_space = true,
     };
     /* clang-format on */
     struct driver *driver;
-    r = driver_new(&params, &driver, err);
+    r = r < 0 ? r : driver_new(&params, &driver, err);
     if (r < 0) {
         launcher->ops->free(launcher);
+        prometheus_free(prometheus);
         return r;
     }
     run_enter(run, LIFE_ON_STARTED);
     run->at.driven.launcher = launcher;
     run->at.driven.driver = driver;
+    run->at.driven.prometheus = prometheus;
     run->advanced_unix_ms = clock_steady_unix_ms();
     log_event(LOG_LEVEL_INFO, "driving a run", "run", run->name, "addressing",
               run_naming(run, run->def) == POD_BY_DNS ? "Dns" : "Ip", NULL);

@@ -22,11 +22,13 @@ struct run_env {
     int64_t wait_ms;          /* of pods_limit_wait(), where the run does not say */
     int64_t image_wait_ms, setup_wait_ms, denied_wait_ms; /* as of struct pods_params */
     bool is_store_full;                                   /* nothing can be accepted or driven */
-    bool are_objects_known;      /* the store knows which of its runs have objects */
-    int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
-    const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
-    bool has_policies;           /* each run gets a NetworkPolicy */
-    bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */
+    bool are_objects_known;          /* the store knows which of its runs have objects */
+    int64_t undelete_ms;             /* the results of a run whose object is gone stay so long */
+    const char *replica_account;     /* ServiceAccount of replicas; NULL: the default one */
+    const char *prometheus;          /* URL; NULL: none */
+    struct node_labels *node_labels; /* to be stored of nodes */
+    bool has_policies;               /* each run gets a NetworkPolicy */
+    bool has_dns;                    /* addressing Auto: do names of the cluster resolve here? */
 
     struct event_recorder *events;
     struct pods_counters *pod_counters;

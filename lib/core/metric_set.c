@@ -8,6 +8,13 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 
+bool metric_name_is_valid(const char *name)
+{
+    const size_t len = strlen(name);
+    return len > 0 && len <= METRIC_NAME_MAX &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+}
+
 static void metric_done(struct metric_value *m)
 {
     free(m->name);
@@ -84,9 +91,7 @@ int metrics_from_json(const json_t *object, size_t most, struct metrics *ret, st
         return err_set(err, EPROTO, "it is not an object of at most %zu numbers", most);
     }
     json_object_foreach ((json_t *)object, name, value) {
-        const size_t len = strlen(name);
-        if (len == 0 || len > METRIC_NAME_MAX ||
-            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != len) {
+        if (!metric_name_is_valid(name)) {
             return err_set(err, EPROTO, "a name is not 1 to %d of a-z, 0-9 and '_'",
                            METRIC_NAME_MAX);
         }

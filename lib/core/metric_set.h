@@ -3,14 +3,19 @@
  * there. Pure. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/err.h"
 #include "base/vec.h"
 
 #define METRICS_WRITTEN_MAX 6 /* by a replica: its summary has no room for more */
-#define METRICS_MAX 20        /* with those of its launcher */
+#define METRICS_ASKED_MAX 8   /* of Prometheus, for a trial (spec/spec.h) */
+#define METRICS_MAX 28        /* with these and those of its launcher */
 #define METRIC_NAME_MAX 16
+
+bool metric_name_is_valid(const char *name);
 
 struct metric_value {
     char *name; /* owned; a-z, 0-9 and '_' */

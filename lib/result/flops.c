@@ -79,8 +79,8 @@ static bool has_word(const char *name, const char *word)
 double flops_peak(const char *name, enum precision precision)
 {
     if (name == NULL || precision == PRECISION_UNKNOWN || has_word(name, "mig") ||
-        strstr(name, " and ") != NULL) {
-        return NAN; /* a slice of a device, or several kinds */
+        has_word(name, "shared") || strstr(name, " and ") != NULL) {
+        return NAN; /* a slice of a device, one shared in turns, or several kinds */
     }
     for (size_t i = 0; i < COUNT_OF(peaks); i++) {
         const char *second = peaks[i].words[1];

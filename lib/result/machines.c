@@ -24,7 +24,8 @@ static const struct {
     {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
-    {"global_batch_size", "batch of the job"}, {"cpu_mhz", "CPU MHz"},
+    {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
+    {"zone", "zone"}, {"node_labels", "node labels"}, {"cpu_mhz", "CPU MHz"},
 };
 /* clang-format on */
 

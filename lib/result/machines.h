@@ -10,13 +10,13 @@
 
 #include "base/texts.h"
 
-#define MACHINE_KEYS_COMPARED 21 /* not the clock of the CPU, which may change by itself */
+#define MACHINE_KEYS_COMPARED 24 /* not the clock of the CPU, which may change by itself */
 enum {
     MACHINE_CPU,
     MACHINE_CACHES,
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
-    MACHINE_CPU_MHZ,
+    MACHINE_CPU_MHZ = 24,
     MACHINE_KEY_COUNT
 };
 struct machines {

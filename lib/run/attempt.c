@@ -13,6 +13,13 @@ static int by_role_and_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+void attempt_add_name(struct buf *names, const char *name)
+{
+    if (name != NULL) {
+        buf_printf(names, "%s%s", names->len > 0 ? "|" : "", name);
+    }
+}
+
 /* -ENOENT is not an error here: the replica was failed_create, or it has just vanished. */
 static int collect_one(struct launcher *launcher, const struct observed_replica *seen,
                        struct attempt_output *out, struct err *err)
@@ -35,6 +42,10 @@ static int collect_one(struct launcher *launcher, const struct observed_replica 
         .log_bytes = output.log_len,
     };
     out->row.simulated = out->row.simulated || output.is_simulated;
+    attempt_add_name(&out->pods, output.pod);
+    if (out->measured_to_unix_ms == 0) {
+        out->measured_to_unix_ms = output.measured_to_unix_ms;
+    }
     if (output.log_len > 0) {
         *vec_push(&out->logs) = (struct replica_log){seen->id, output.log, output.log_len};
     }
@@ -85,4 +96,5 @@ void attempt_output_done(struct attempt_output *output)
         free(output->owns_logs ? (void *)log->data : NULL);
     }
     vec_done(&output->logs);
+    buf_done(&output->pods);
 }

@@ -2,6 +2,7 @@
  * Used by reconcile_pass.c. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "decide/observed.h"
@@ -13,6 +14,8 @@ struct attempt_output {
     struct attempt_row row;       /* owned; the caller sets its times */
     VEC(struct replica_log) logs; /* data borrowed from the launcher, unless */
     bool owns_logs;
+    struct buf pods;             /* their names: "a|b|c" */
+    int64_t measured_to_unix_ms; /* of the first replica that says it; 0: none does */
 };
 
 /* `action` is a SAVE_RESULT. Collects the attempt's replicas by role and index. A replica that has
@@ -23,4 +26,6 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
                     struct err *err);
 /* Outcome and error of a SAVE_RESULT. */
 void attempt_set_verdict(struct attempt_row *row, const struct action *action);
+/* Adds a name to alternatives of a regular expression; NULL adds nothing. */
+void attempt_add_name(struct buf *names, const char *name);
 void attempt_output_done(struct attempt_output *output);

@@ -29,8 +29,9 @@ struct driver_params {
     struct store *store;       /* borrowed; holds the run, and it is claimed */
     struct wall_clock clock;
     struct driver_events events;
-    struct run_status status; /* as stored: all zero for a new run */
-    bool waits_for_space;     /* on a full disk; else it gives up */
-    const char *where;        /* borrowed; as observed.where: how benchctl finds the run */
-    int64_t resync_ms;        /* a pass runs so often even if nothing is heard; 0: 60 s */
+    struct run_status status;      /* as stored: all zero for a new run */
+    struct prometheus *prometheus; /* borrowed; NULL: spec.metrics are unknown */
+    bool waits_for_space;          /* on a full disk; else it gives up */
+    const char *where;             /* borrowed; as observed.where: how benchctl finds the run */
+    int64_t resync_ms;             /* a pass runs so often even if nothing is heard; 0: 60 s */
 };

@@ -27,6 +27,9 @@ struct replica_output {
     int exit_code, signal;
     const char *failure; /* one line for a person; NULL: none */
     bool is_simulated;   /* no container ran: the node is simulated */
+    const char *pod;     /* its name; NULL: a process */
+    /* When the last measured step of one that trains ended; 0: not known. */
+    int64_t measured_to_unix_ms;
 };
 
 /* The members of one attempt. */

@@ -15,6 +15,7 @@
 #include "decide/reconcile.h"
 #include "run/attempt.h"
 #include "run/attempt_packer.h"
+#include "run/prometheus.h"
 #include "spec/profile.h"
 
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
@@ -131,6 +132,7 @@ void reconcile_pass_done(struct reconcile_pass *p)
         free(s->message);
     }
     vec_done(&p->failed_create);
+    free(p->unknown_metrics);
 }
 
 static int64_t now_unix_ms(const struct reconcile_pass *p)
@@ -303,6 +305,8 @@ static int save_packed(struct reconcile_pass *p, const struct action *action, st
     return r;
 }
 
+static int add_metrics(struct reconcile_pass *p, struct attempt_output *output, struct err *err);
+
 static int save(struct reconcile_pass *p, const struct action *action,
                 const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
@@ -315,6 +319,11 @@ static int save(struct reconcile_pass *p, const struct action *action,
         return r;
     }
     set_times(&output.row, seen, n_seen, now_unix_ms(p));
+    r = add_metrics(p, &output, err);
+    if (r < 0) {
+        attempt_output_done(&output);
+        return r;
+    }
     if (p->packer != NULL) {
         const struct trial_terms terms = run_def_terms(p->params.def, output.row.id.point);
         attempt_packer_start(p->packer, &output, &terms);
@@ -379,6 +388,34 @@ static int emit(struct reconcile_pass *p, const struct action *a, struct err *er
         p->params.events.event(p->params.events.ctx, row.type, row.reason, row.note);
     }
     return 0;
+}
+
+/* -EAGAIN: Prometheus has not answered. What stays unknown is an event, once for the same cause. */
+static int add_metrics(struct reconcile_pass *p, struct attempt_output *output, struct err *err)
+{
+    _cleanup_(buf_done) struct buf why = BUF_INIT;
+    struct prometheus *prometheus = p->params.prometheus;
+    int r = 0;
+    if (p->params.def->spec->metrics.len == 0 || output->row.outcome != ATTEMPT_SUCCEEDED) {
+        return 0;
+    }
+    if (prometheus == NULL) {
+        buf_puts(&why, "no Prometheus is known; add --prometheus URL");
+    } else {
+        r = prometheus->add(prometheus, p->params.def, output, &why);
+    }
+    if (r < 0 || why.len == 0 ||
+        (p->unknown_metrics != NULL && str_eq(p->unknown_metrics, buf_cstr(&why)))) {
+        return r;
+    }
+    const struct attempt_id *id = &output->row.id;
+    struct action event = {.kind = ACTION_EMIT_EVENT, .event.type = EVENT_WARNING};
+    text_put(event.event.reason, sizeof(event.event.reason), "MetricUnknown");
+    text_put(event.event.note, sizeof(event.event.note), "since point %u, trial %u: %s", id->point,
+             id->trial, buf_cstr(&why));
+    free(p->unknown_metrics);
+    p->unknown_metrics = buf_take(&why);
+    return emit(p, &event, err);
 }
 
 /* What applying a plan has led to. */

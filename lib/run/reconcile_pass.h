@@ -33,6 +33,7 @@ struct reconcile_pass {
     struct attempt_history history;
     int64_t full_unix_ms; /* the store's disk was full at the last pass, then; 0: it was not */
     VEC(struct failed_create) failed_create;
+    char *unknown_metrics; /* owned: why some were unknown, as the last event says; NULL: none */
 };
 
 /* Reads the run's rows from the store. */

@@ -127,6 +127,12 @@ void trace_done(struct trace *trace)
     vec_done(&trace->layers);
 }
 
+static void metric_query_done(struct metric_query *metric)
+{
+    free(metric->name);
+    free(metric->query);
+}
+
 void spec_free(struct spec *spec)
 {
     if (spec == NULL) {
@@ -152,6 +158,7 @@ void spec_free(struct spec *spec)
         params_done(&threshold->where);
     }
     vec_done(&spec->thresholds);
+    vec_done_each(&spec->metrics, metric_query_done);
     json_decref(spec->definition);
     free(spec);
 }

@@ -174,6 +174,13 @@ struct threshold {
 /* The only level there is: every interval is made for it. */
 #define THRESHOLD_CONFIDENCE 0.95
 
+/* A number that Prometheus is asked for when the measured steps of a trial are over. */
+struct metric_query {
+    char *name;  /* as of core/metric_set.h */
+    char *query; /* PromQL; it names $(WINDOW), so that it reads samples of these steps alone */
+};
+#define METRIC_WINDOW "$(WINDOW)"
+
 /* Ends the repeats of a point early (stop_rule.h). */
 struct stop_rule {
     bool is_set;             /* then min_repeats < repeats */
@@ -231,6 +238,7 @@ struct spec {
     struct stop_rule stop;
     enum order_kind order;
     VEC(struct threshold) thresholds;
+    VEC(struct metric_query) metrics;
     struct budget budget;
     struct failure_policy failure_policy;
     struct run_policy run_policy;

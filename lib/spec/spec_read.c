@@ -5,7 +5,12 @@
  * Fields and values of later versions are known by name and refused as unsupported; nothing in a
  * definition is ignored. */
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "core/metric_set.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
@@ -256,6 +261,30 @@ static void read_thresholds(struct reading *r)
     }
 }
 
+static void read_metric(struct reading *r, const struct place *place)
+{
+    struct spec *spec = r->spec;
+    const struct place name_place = place_get(place, "name"), text = place_get(place, "query");
+    const char *name = NULL, *query = NULL;
+    if (!read_map(r->diags, place, FIELDS("*name", "*query")) ||
+        !read_text(r->diags, &name_place, TEXT_MAX, &name) ||
+        !read_text(r->diags, &text, PATH_TEXT_MAX, &query)) {
+        return;
+    }
+    if (!metric_name_is_valid(name)) {
+        reader_complain(r->diags, &name_place, "for example, write sm_active_ratio",
+                        "'%s' is not 1 to %d of a-z, 0-9 and '_'", name, METRIC_NAME_MAX);
+    } else if (vec_any(&spec->metrics, it, str_eq(it->name, name))) {
+        reader_complain(r->diags, &name_place, "remove one", "duplicate metric '%s'", name);
+    } else if (strstr(query, METRIC_WINDOW) == NULL) {
+        reader_complain(
+            r->diags, &text, "for example, write avg(avg_over_time(NAME[" METRIC_WINDOW "]))",
+            "without " METRIC_WINDOW " it reads samples from before the measured steps");
+    } else {
+        *vec_push(&spec->metrics) = (struct metric_query){xstrdup(name), xstrdup(query)};
+    }
+}
+
 static void read_policies(struct reading *r)
 {
     struct spec *spec = r->spec;
@@ -311,8 +340,9 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
                         .is_new = overrides->is_new || overrides->profiles != NULL};
     if (!read_map(diags, &r.at,
                   FIELDS("description", "rules", "*systems", "*workload", "*sweep", "parameters",
-                         "baseline", "*roles", "measure", "repeats", "thresholds", "failurePolicy",
-                         "runPolicy", "local", "addressing", "budget", "!suspend", "!cancel"))) {
+                         "baseline", "*roles", "measure", "repeats", "thresholds", "metrics",
+                         "failurePolicy", "runPolicy", "local", "addressing", "budget", "!suspend",
+                         "!cancel"))) {
         return;
     }
     spec->description = xstrdup(read_text_or(diags, &r.at, "description", TEXT_MAX, ""));
@@ -327,6 +357,9 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     read_measure(&r);
     spec_read_repeats(&r);
     read_thresholds(&r);
+    read_items (item, diags, &r.at, "metrics", METRICS_ASKED_MAX) {
+        read_metric(&r, &item);
+    }
     spec_read_budget(&r);
     read_policies(&r);
     spec_check(&r);

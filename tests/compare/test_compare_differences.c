@@ -104,6 +104,10 @@ TEST(provenance)
          "CPU governor: unknown -> powersave"},
         {"\"gpu_driver\":\"nvidia 535\"", "\"gpu_driver\":\"nvidia 550\"",
          "GPU driver: nvidia 535 -> nvidia 550"},
+        {"\"instance_type\":\"p4d\"", "\"instance_type\":\"p5\"", "instance type: p4d -> p5"},
+        {"\"zone\":\"a\"", "\"host\":\"h\"", "zone: a -> unknown"},
+        {"\"node_labels\":{\"rack\":\"r1\"}", "\"node_labels\":{\"rack\":\"r2\"}",
+         "node labels: {\"rack\":\"r1\"} -> {\"rack\":\"r2\"}"},
     };
     static const double x[] = {40, 70, 120, 200};
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -44,6 +44,7 @@ static const char servers[] =
     "  measure: {steps: 1, timeToAccuracy: {accuracy: 0.5}, accuracyAfterTime: {seconds: 1}}\n"
     "  repeats: {min: 3, max: 5, stopWhen: {relativeHalfWidth: 0.1}}\n"
     "  thresholds: [{metric: throughput, min: 1}]\n"
+    "  metrics: [{name: m, query: 'x[$(WINDOW)]'}]\n"
     "  budget: {cpuHours: 1, cost: {max: 1, perCpuHour: 1}}\n"
     "  failurePolicy: {maxFailedTrials: 1}\n"
     "  runPolicy: {backoffLimit: 1}\n"

@@ -19,6 +19,11 @@ from user import NS, User, definition
 KILLS, REPEATS = (10, 3) if "--long" in sys.argv[1:] else (3, 1)
 START_S = 180
 REGISTRY = "127.0.0.1:5000"   # has no image
+PROMETHEUS_PORT = 9090
+SCRAPE = """\
+- {{job_name: {name}, scrape_interval: 1s, scrape_timeout: 1s, scheme: https, metrics_path: {path}, static_configs: [{{targets: ["{ip}:10250"]}}],
+   tls_config: {{insecure_skip_verify: true, cert_file: {pki}/apiserver-kubelet.crt, key_file: {pki}/apiserver-kubelet.key}}}}
+"""
 PATIENCE = ["--node-wait", "3", "--image-wait", "3", "--setup-wait", "45"]   # else a day, 120 s and 300 s
 
 PERMANENT = [
@@ -43,9 +48,41 @@ def start_registry(cluster):
     cluster.start("registry", sys.executable, "-m", "http.server", port, "--bind", host, "--directory", empty)
 
 
+def start_prometheus(node):
+    """In the node's network, where it scrapes the kubelet; benchd may read nodes, which are known by a label."""
+    folder = node.cluster.dir / "prometheus"
+    folder.mkdir()
+    (folder / "prometheus.yml").write_text("scrape_configs:\n" + "".join(
+        SCRAPE.format(name=name, path=path, ip=node.ip, pki=node.cluster.dir / "pki")
+        for name, path in (("kubelet", "/metrics"), ("cadvisor", "/metrics/cadvisor"))))
+    node.cluster.start("prometheus", "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                       f"--web.listen-address={node.ip}:{PROMETHEUS_PORT}")
+    node.cluster.kubectl("apply", "-f", tap.ROOT / "manifests" / "node-reader.yaml")
+    node.cluster.kubectl("label", "node", node.name, "node.kubernetes.io/instance-type=here")
+
+
+def check_metrics(t, user):
+    """Numbers of the kubelet, of the measured steps of a pod that trains; and where it ran."""
+    memory = 'container_memory_working_set_bytes{namespace="$(NAMESPACE)",pod=~"$(PODS)",container="main"}[$(WINDOW)]'
+    result, _ = user.run(definition("watched", steps=40, metrics=[
+        {"name": "containers", "query": 'max(max_over_time(kubelet_running_containers{container_state="running"}[$(WINDOW)]))'},
+        {"name": "memory_bytes", "query": f"max(max_over_time({memory}))"},
+        {"name": "wrong", "query": "sum(x[$(WINDOW)])"}]))
+    trial = result["points"][0]["trials"][0]
+    numbers = trial.get("metrics", {})
+    t.equal({"containers", "memory_bytes"}, set(numbers), "the metrics that are known")
+    t.ok(numbers.get("containers", 0) >= 3, "containers that ran: benchd, a server, a trainer", numbers)
+    t.ok(1 << 20 < numbers.get("memory_bytes", 0) <= 512 << 20, "memory of one of the pods, within its limit", numbers)
+    told = user.ctl("describe", result["run"]).stdout
+    t.match(r"MetricUnknown +since point 0, trial 0: wrong: Prometheus\s+says: ", told, "what Prometheus says of a wrong query")
+    t.match(r"(?m)^  instance_type: +here$", told, "where it ran")
+    user.delete(result["run"])
+
+
 def shorten_waits(user):
     """As a user changes the options of benchd: in its Deployment."""
-    patch = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": word} for word in PATIENCE]
+    options = [*PATIENCE, "--prometheus", f"http://{user.node.ip}:{PROMETHEUS_PORT}"]
+    patch = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": word} for word in options]
     user.k("patch", "deployment", "benchd", "-n", NS, "--type=json", "-p", json.dumps(patch))
     done = user.k("rollout", "status", "deployment/benchd", "-n", NS, f"--timeout={START_S}s", check=False)
     user.t.equal((0, ""), (done.returncode, done.stderr), "benchd with other options")
@@ -154,7 +191,9 @@ def main():
         node.install()
         user = User(t, node)
         start_registry(node.cluster)
+        start_prometheus(node)
         shorten_waits(user)
+        check_metrics(t, user)
         check_permanent(t, user)
         check_not_set_up(t, user)
         check_killed(t, user)

@@ -107,8 +107,11 @@ def check_marked(t, ctl, name):
 def check_gpus(t, cluster, ctl):
     """Pods that ask for GPUs: what they take is planned, counted and priced, and pods that split a node are named."""
     kwok.make_nodes(cluster, 1, name="gpu", **{"nvidia.com/gpu": "8"})
+    cluster.kubectl("label", "node", "gpu-0", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3", "topology.kubernetes.io/zone=z1",
+                    "nvidia.com/cuda.driver-version.full=535.104.05", "node.kubernetes.io/instance-type=p5.48xlarge", "rack=r7")
     spec = definition(addressing="Dns", repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1, 4], "tp": [1, 2]}, "require": [
         "devices % tp == 0"]}, parameters=[{"name": "tp", "targets": [{"roles": ["trainer"], "env": ["TP"]}]}])
+    spec["workload"] = {**spec["workload"], "flops": {"perSample": 9.3e10}, "precision": "fp32"}
     roles = json.loads(json.dumps(spec["roles"]))   # its two templates are one
     roles["trainer"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
     path = cluster.dir / "gpus.json"
@@ -124,6 +127,13 @@ def check_gpus(t, cluster, ctl):
     pod_nodes = {replica["placement"]["node"] for p in result["points"] for trial in p["trials"]
                  for replica in trial["replicas"]["items"] if replica["role"] == "trainer"}
     t.equal({"gpu-0"}, pod_nodes, "run: on the node that has some")
+    for p in result["points"]:   # 67 TFLOP/s in fp32: the data sheet's of the GPU that the label names
+        expected = p["throughput"]["value"] * 9.3e10 / p["devices"] / 67e12
+        t.ok(abs(p["metrics"]["mfu"]["value"] / expected - 1) < 1e-9, "run: MFU by the label of its node", (expected, p["metrics"]))
+    told = ctl("describe", result["run"]).stdout
+    for fact in ("accelerator: +NVIDIA-H100-80GB-HBM3", "gpu_driver: +nvidia 535.104.05", "instance_type: +p5.48xlarge", "zone: +z1",
+                 'node_labels: +{"rack":"r7"}'):
+        t.match(rf"(?m)^  {fact}$", told, "describe: where it ran")
     text = ctl("results", result["run"]).stdout
     t.match("efficiency E = S x devices of the baseline / devices", re.sub(r"\s+", " ", text), "results: by devices")
     t.match("node 'gpu-0' had several pods of one device each", re.sub(r"\s+", " ", text), "results: a node that is split")
@@ -163,7 +173,7 @@ def main():
         cluster.kubectl("apply", "-f", CRD)
         cluster.wait_for_kinds()
         kwok.make_nodes(cluster, NODES)
-        with Benchd(cluster) as daemon:
+        with Benchd(cluster, "--node-label", "rack") as daemon:
             ctl = Benchctl(t, cluster)
             check(t, cluster, daemon, ctl)
             check_marked(t, ctl, "full")

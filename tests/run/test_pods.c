@@ -364,3 +364,77 @@ TEST(a_new_launcher_takes_over)
     assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */
     assert_int_equal(fake_kube_n_open(), 0);
 }
+
+static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call **ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < 3; i++) {
+        json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string("n1"));
+        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+    }
+    for (size_t i = 0; fake_kube_open(i) != NULL; i++) {
+        if (strcmp(fake_kube_open(i)->req.path, "/api/v1/nodes/n1") == 0) {
+            *ret = fake_kube_open(i);
+            n++;
+        }
+    }
+    return n;
+}
+
+TEST(labels_of_a_node_are_read_once)
+{
+    static const struct {
+        const char *name, *labels; /* NULL: benchd may not read nodes */
+        uint32_t devices;
+        const char *expected; /* of a trainer that says an accelerator of its own, and no driver */
+    } rows[] = {
+        {"all",
+         "\"node.kubernetes.io/instance-type\":\"p5\",\"topology.kubernetes.io/zone\":\"z\","
+         "\"nvidia.com/gpu.product\":\"X\",\"nvidia.com/cuda.driver-version.full\":\"535.1\","
+         "\"rack\":\"r7\",\"other\":\"x\"",
+         2,
+         "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia 535.1\",\"instance_type\":\"p5\","
+         "\"node_labels\":{\"rack\":\"r7\"},\"zone\":\"z\"}"},
+        {"the older labels of a driver",
+         "\"nvidia.com/cuda.driver.major\":\"470\",\"nvidia.com/cuda.driver.minor\":\"82\","
+         "\"nvidia.com/cuda.driver.rev\":\"01\"",
+         2, "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia 470.82.01\"}"},
+        {"a pod without a GPU on a node with one",
+         "\"topology.kubernetes.io/zone\":\"z\",\"nvidia.com/cuda.driver-version.full\":\"5\"", 0,
+         "{\"accelerator\":\"own\",\"gpu_driver\":null,\"zone\":\"z\"}"},
+        {"none", "\"a\":\"b\"", 2, "{\"accelerator\":\"own\",\"gpu_driver\":null}"},
+        {"no right", NULL, 2, "{\"accelerator\":\"own\",\"gpu_driver\":null}"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        _cleanup_(world_close) struct world w;
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
+        struct node_labels labels = {.more = {"rack", "absent"}};
+        struct kube_call *call = NULL;
+        world_open_pods(&w, pods);
+        struct pods *l = (struct pods *)w.launcher;
+        l->params.node_labels = &labels;
+        w.def->matrix.points[0].devices = rows[i].devices;
+        assert_int_equal(ask_for_nodes(&w, pods, &call), 1);
+        assert_true(pod_nodes_is_asking(l, l->members.items[1]));
+        if (rows[i].labels == NULL) {
+            fake_kube.http_code = 403;
+            answer(
+                &w, call, -EACCES,
+                "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"nodes is forbidden: "
+                "User \\\"u\\\" cannot get resource \\\"nodes\\\"\"}");
+        } else {
+            _cleanup_(freep) char *node =
+                xasprintf("{\"kind\":\"Node\",\"metadata\":{\"labels\":{%s}}}", rows[i].labels);
+            answer(&w, call, 0, node);
+        }
+        assert_int_equal(ask_for_nodes(&w, pods, &call), 0); /* not again */
+        assert_int_equal(labels.is_denied, rows[i].labels == NULL);
+        assert_false(pod_nodes_is_asking(l, l->members.items[1]));
+        char *environment = xstrdup("{\"accelerator\":\"own\",\"gpu_driver\":null}");
+        pod_nodes_add(l, l->members.items[1], &environment);
+        if (strcmp(environment, rows[i].expected) != 0) {
+            fail_msg("%s: expected %s, got %s", rows[i].name, rows[i].expected, environment);
+        }
+        free(environment);
+    }
+}

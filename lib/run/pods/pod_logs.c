@@ -21,10 +21,28 @@
 #define FETCH_MAX_BYTES ((uint64_t)32 << 20)
 #define FETCH_TIMEOUT_NS (120 * INT64_C(1000000000))
 
+/* Before the first line of the container there may be some of the kubelet without a time. */
+static int64_t line_ns(const struct pod_member *m)
+{
+    const int64_t ns = kube_follow_line_ns(m->log.follow);
+    return ns > 0 ? ns : 0;
+}
+
+/* A record of a log that is followed. */
+static void report_record(struct pod_member *m, const struct record *record)
+{
+    const struct launcher *l = &m->owner->base;
+    if (record->type == RECORD_STEP && !record->step.warmup) {
+        m->log.measured_to_ns = line_ns(m);
+    }
+    if (l->on_record != NULL) {
+        l->on_record(l->ctx, &m->id, record);
+    }
+}
+
 static void on_line(void *ctx, const char *line, size_t len)
 {
     struct pod_member *m = ctx;
-    struct pods *l = m->owner;
     struct record record;
     if (m->log.reader != NULL || line[0] != '{' || record_read(line, len, &record, NULL) <= 0) {
         return;
@@ -36,8 +54,8 @@ static void on_line(void *ctx, const char *line, size_t len)
         free(m->environment_json);
         m->environment_json = record_environment_canonical(record.start.environment);
     }
-    if (is_its && m->log.step == POD_LOG_FOLLOWING && l->base.on_record != NULL) {
-        l->base.on_record(l->base.ctx, &m->id, &record);
+    if (is_its && m->log.step == POD_LOG_FOLLOWING) {
+        report_record(m, &record);
     }
     record_done(&record);
 }
@@ -54,11 +72,7 @@ static size_t max_bytes(const struct pods *l)
 /* A step that the log rule has found. */
 static void on_step(void *ctx, const struct record *record)
 {
-    const struct pod_member *m = ctx;
-    const struct launcher *l = &m->owner->base;
-    if (l->on_record != NULL) {
-        l->on_record(l->ctx, &m->id, record);
-    }
+    report_record(ctx, record);
 }
 
 static void drop_end(struct pod_log *log)
@@ -66,13 +80,6 @@ static void drop_end(struct pod_log *log)
     free(log->end.summary_line);
     free(log->end.why);
     log->end = (struct log_reader_end){0};
-}
-
-/* Before the first line of the container there may be some of the kubelet without a time. */
-static int64_t line_ns(const struct pod_member *m)
-{
-    const int64_t ns = kube_follow_line_ns(m->log.follow);
-    return ns > 0 ? ns : 0;
 }
 
 /* Half a log may be half a result if none exists. */

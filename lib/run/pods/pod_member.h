@@ -144,6 +144,7 @@ struct pod_log {
     uint64_t n_fetched;      /* bytes, while FETCHING */
     uint32_t n_restarts;     /* of the container, as noted in the capture */
     int64_t output_unix_ms;  /* while FOLLOWING: the last line, or the begin */
+    int64_t measured_to_ns;  /* the time of the line of the last measured step; 0: not seen */
     struct capture *capture; /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
     /* in addition to a capture, owned; NULL: the replica writes records */
     struct log_reader *reader;

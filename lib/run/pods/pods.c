@@ -412,6 +412,7 @@ static void on_tick(void *ctx)
     drop_gone(l);
     pod_slices_tick(&l->slices, now_ns);
     pod_setup_tick(l, now_ns);
+    pod_nodes_tick(l);
     struct run_wait wait = {0};
     create_pods(l, &wait, now_ns);
     pod_words_wait(l, &wait);
@@ -567,12 +568,13 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
                        id->index);
     }
     int r = pod_logs_collect(m);
-    if (r < 0) {
-        return r;
+    if (r < 0 || pod_nodes_is_asking(l, m)) {
+        return r < 0 ? r : -EAGAIN;
     }
     pod_logs_explain(m);
     free(m->collected_json);
     m->collected_json = pod_state_environment(&m->state, m->environment_json);
+    pod_nodes_add(l, m, &m->collected_json);
     *ret = (struct replica_output){
         .summary_line = summary_of(m),
         .environment_json = m->collected_json,
@@ -580,6 +582,8 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         .signal = m->state.signal,
         .failure = failure_of(m),
         .is_simulated = m->state.is_simulated,
+        .pod = m->name,
+        .measured_to_unix_ms = m->log.measured_to_ns / 1000000,
     };
     ret->log = pod_logs_text(m, &ret->log_len);
     return 0;
@@ -627,6 +631,7 @@ static void pods_free(struct launcher *launcher)
     pod_gates_done(&l->gates);
     pod_slices_done(&l->slices);
     pod_setup_done(&l->setup);
+    pod_nodes_done(&l->nodes);
     pod_tick_close(&l->tick, on_tick_closed);
 }
 

@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "pod/body.h"
 #include "run/launcher.h"
+#include "run/pods/pod_nodes.h"
 
 struct pods_counters {
     uint64_t created, deleted, failed; /* failed: the server refused the pod for good */
@@ -35,8 +36,9 @@ struct pods_params {
     int64_t image_wait_ms;       /* then a pod whose image cannot be pulled, or whose
                                   container cannot be created, fails; 0: 2 min */
     int64_t setup_wait_ms;       /* then a pod that its node cannot set up fails; 0: 5 min */
-    struct pods_counters *counters; /* borrowed; added to */
-    struct run_wait wait;           /* what an earlier process said that the run waits for */
+    struct pods_counters *counters;  /* borrowed; added to */
+    struct node_labels *node_labels; /* borrowed; NULL: nodes are not read */
+    struct run_wait wait;            /* what an earlier process said that the run waits for */
     uint64_t seed;
     int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */
 };

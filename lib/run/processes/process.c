@@ -422,7 +422,13 @@ void process_output(struct process *p, struct replica_output *ret)
         p->environment_json = record_environment_canonical(o);
     }
     replace_take(&p->placed_json, placement_add(p->environment_json, p->node, NULL));
+    int64_t from_ns, to_ns;
+    double throughput;
+    const bool has_measured =
+        p->measured_to_ns != 0 && process_measured(p, &from_ns, &to_ns, &throughput);
     *ret = (struct replica_output){
+        .measured_to_unix_ms =
+            has_measured ? clock_steady_unix_ms() - (clock_monotonic_ns() - to_ns) / 1000000 : 0,
         .summary_line = p->end.summary_line,
         .environment_json = p->placed_json,
         .exit_code = p->exit_code,

@@ -1,0 +1,158 @@
+/* See pod_nodes.h. */
+#include "run/pods/pod_nodes.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "core/environment.h"
+#include "core/fact_texts.h"
+#include "core/record.h"
+#include "kube/json.h"
+#include "run/pods/pods_internal.h"
+
+static struct pod_node *find(const struct pods *l, const struct pod_member *m)
+{
+    return vec_find_item(&l->nodes.list, it,
+                         attempt_id_eq(&it->attempt, &m->id.attempt) &&
+                             str_eq_or_null(it->name, m->state.node));
+}
+
+static void put(json_t *facts, const char *key, const char *prefix, const char *value)
+{
+    if (*value != '\0') {
+        json_object_set_new(facts, key, json_sprintf("%s%s", prefix, value));
+    }
+}
+
+/* GPU feature discovery writes both forms of the driver's version; older ones only the second. */
+static void put_driver(json_t *facts, const json_t *labels)
+{
+    const char *full = fact_text(labels, "nvidia.com/cuda.driver-version.full");
+    const char *major = fact_text(labels, "nvidia.com/cuda.driver.major");
+    _cleanup_(freep) char *parts =
+        xasprintf("%s.%s.%s", major, fact_text(labels, "nvidia.com/cuda.driver.minor"),
+                  fact_text(labels, "nvidia.com/cuda.driver.rev"));
+    put(facts, "gpu_driver", "nvidia ", *full != '\0' ? full : *major != '\0' ? parts : "");
+}
+
+static json_t *read_labels(const json_t *labels, const struct node_labels *wanted)
+{
+    json_t *facts = json_object();
+    json_auto_t *more = json_object();
+    put(facts, "instance_type", "", fact_text(labels, "node.kubernetes.io/instance-type"));
+    put(facts, "zone", "", fact_text(labels, "topology.kubernetes.io/zone"));
+    put(facts, "accelerator", "", fact_text(labels, "nvidia.com/gpu.product"));
+    put_driver(facts, labels);
+    for (const char *const *key = wanted->more; *key != NULL; key++) {
+        put(more, *key, "", fact_text(labels, *key));
+    }
+    if (json_object_size(more) > 0) {
+        json_object_set(facts, "node_labels", more);
+    }
+    return facts;
+}
+
+static void on_node(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)err; /* what cannot be read is unknown */
+    struct pod_node *n = ctx;
+    struct node_labels *wanted = n->owner->params.node_labels;
+    json_t *node = NULL;
+    n->call = NULL;
+    if (r == 0 && kube_json_load(res->body, res->body_len, &node, NULL) == 0) {
+        n->facts =
+            read_labels(json_object_get(json_object_get(node, "metadata"), "labels"), wanted);
+        json_decref(node);
+    }
+    wanted->is_denied |= kube_lacks_right(res);
+    vec_each (struct pod_member *, it, &n->owner->members) {
+        (*it)->has_news |= attempt_id_eq(&(*it)->id.attempt, &n->attempt);
+    }
+    pod_tick_soon(&n->owner->tick);
+}
+
+static void node_free(struct pod_node *n)
+{
+    kube_call_cancel(n->call);
+    json_decref(n->facts);
+    free(n->name);
+    free(n);
+}
+
+static void drop_unused(struct pods *l)
+{
+    for (size_t i = l->nodes.list.len; i-- > 0;) {
+        struct pod_node *n = l->nodes.list.items[i];
+        if (!vec_any(&l->members, it, attempt_id_eq(&(*it)->id.attempt, &n->attempt))) {
+            node_free(n);
+            l->nodes.list.items[i] = l->nodes.list.items[--l->nodes.list.len];
+        }
+    }
+}
+
+void pod_nodes_tick(struct pods *l)
+{
+    static const struct kube_call_options options = {.max_tries = 2,
+                                                     .timeout_ns = 5 * INT64_C(1000000000)};
+    drop_unused(l);
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->state.node != NULL && find(l, m) == NULL &&
+            l->params.node_labels != NULL && !l->params.node_labels->is_denied) {
+            struct pod_node *n = xnew(struct pod_node);
+            _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", m->state.node);
+            struct kube_request req;
+            kube_request_raw(path, "get the node", &req);
+            *n = (struct pod_node){.owner = l, .attempt = m->id.attempt};
+            n->name = xstrdup(m->state.node);
+            n->call = kube_call(l->params.client, &req, &options, on_node, n);
+            *vec_push(&l->nodes.list) = n;
+        }
+    }
+}
+
+bool pod_nodes_is_asking(const struct pods *l, const struct pod_member *m)
+{
+    const struct pod_node *n = find(l, m);
+    return n != NULL && n->call != NULL;
+}
+
+/* Does the replica have whole GPUs of its node? */
+static bool has_gpus(const struct matrix *matrix, const struct replica_id *id)
+{
+    const struct point *p = &matrix->points[id->attempt.point];
+    return id->attempt.point < matrix->n_points && p->devices > 0 && !p->has_slices &&
+           role_leads(id->role, p->replicas);
+}
+
+void pod_nodes_add(const struct pods *l, const struct pod_member *m, char **environment_json)
+{
+    const struct pod_node *n = find(l, m);
+    json_auto_t *all = environment_parse(*environment_json);
+    if (n == NULL || n->facts == NULL || all == NULL) {
+        return;
+    }
+    json_auto_t *facts = json_copy(n->facts);
+    if (!has_gpus(&l->params.def->matrix, &m->id)) { /* others use those of the node */
+        (void)json_object_del(facts, "accelerator"); /* it may not be there */
+        (void)json_object_del(facts, "gpu_driver");
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach (facts, key, value) {
+        const json_t *own = json_object_get(all, key);
+        if (own == NULL || json_is_null(own)) {
+            (void)json_object_set(all, key, value); /* fails without memory only */
+        }
+    }
+    free(*environment_json);
+    *environment_json = record_environment_canonical(all);
+}
+
+void pod_nodes_done(struct pod_nodes *n)
+{
+    vec_each (struct pod_node *, it, &n->list) {
+        node_free(*it);
+    }
+    vec_done(&n->list);
+}
