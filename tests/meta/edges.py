@@ -14,6 +14,7 @@ EDGES = {
             "lib/kube/transport.c": "the multi handles on the loop",
             "lib/kube/transfer.c": "one request on an easy handle",
             "lib/kube/client_server.c": "the parser of URLs",
+            "lib/bucket/s3.c": "one request that blocks, in another thread than the loop's",
         }),
     "libuv": (
         r"\buv_\w+\s*\(",
