@@ -169,6 +169,8 @@ static int open_all(struct program *p, struct err *err)
     const struct web_params web = {.view = p->view,
                                    .store_url = p->options.store,
                                    .listen = p->options.listen,
+                                   .tls_cert = p->options.tls_cert,
+                                   .tls_key = p->options.tls_key,
                                    .read_key = read_key};
     r = web_new(&web, &p->web, err);
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
@@ -178,9 +180,10 @@ static int open_all(struct program *p, struct err *err)
 static void start(struct program *p)
 {
     const bool is_inside = p->options.kubeconfig == NULL;
-    _cleanup_(freep) char *url = xasprintf("http://%s", web_address(p->web));
+    const bool is_tls = p->options.tls_cert != NULL;
+    _cleanup_(freep) char *url = xasprintf("http%s://%s", is_tls ? "s" : "", web_address(p->web));
     daemon_start(p->daemon, p->options.address != NULL ? p->options.address
-                            : is_inside                ? "service"
+                            : is_inside                ? is_tls ? KUBE_TLS_SERVICE : "service"
                                                        : url);
 }
 
@@ -234,11 +237,11 @@ int main(int argc, char **argv)
     }
     log_set_format(p->options.has_json_logs ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT);
     log_set_level(p->options.is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    /* Enough for one name lookup; and for an archive that is slow. The default is four. */
+    (void)setenv("UV_THREADPOOL_SIZE", p->options.archive == NULL ? "1" : "2", 0);
     r = uv_loop_init(&p->loop);
     if (r < 0) {
         free(p);
-    /* Enough for one name lookup; and for an archive that is slow. The default is four. */
-    (void)setenv("UV_THREADPOOL_SIZE", p->options.archive == NULL ? "1" : "2", 0);
         (void)err_set_errno(&err, -r, "event loop");
         return complain(EXIT_LOCAL_RESOURCE, &err);
     }

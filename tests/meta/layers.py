@@ -40,7 +40,7 @@ RULES = {
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
     "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),
-    "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/", "zstd.h"], ANY),
+    "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "gnutls/", "openssl/", "zstd.h"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
@@ -63,7 +63,7 @@ GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",
-               "libpq-fe.h", "microhttpd.h", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
+               "libpq-fe.h", "microhttpd.h", "gnutls/", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
                "archive.h")
 
 
