@@ -33,6 +33,7 @@ WRONG = [
     ("--set=extraArgs=--debug", "extraArgs"),
     ("--set=crds.create=yes", "create"),
     ("--set-json=networkPolicy.readers=[{}]", "readers"),
+    ("--set=archive.url=http://x", "url"),
 ]
 
 
@@ -99,6 +100,13 @@ def check_archive(t, helm, folder):
     t.equal(helm.objects(), helm.objects(chart=path), "the chart's archive gives the same objects as its folder")
 
 
+def find(tree, key):
+    """What has this key, anywhere."""
+    if isinstance(tree, dict):
+        return [value for name, value in tree.items() if name == key] + [found for value in tree.values() for found in find(value, key)]
+    return [found for value in tree for found in find(value, key)] if isinstance(tree, list) else []
+
+
 def check_values(t, helm):
     def pod(*options):
         return helm.objects(*options)["Deployment/benchd"]["spec"]["template"]["spec"]
@@ -112,6 +120,17 @@ def check_values(t, helm):
             "nodeSelector, tolerations and resources")
     claim = helm.objects("--set=storage.className=fast,storage.size=5Gi")["PersistentVolumeClaim/benchd"]["spec"]
     t.equal(("fast", {"storage": "5Gi"}), (claim["storageClassName"], claim["resources"]["requests"]), "storage")
+
+    plain = pod()
+    t.equal(set(), {str(probe) for probe in find(plain, "httpGet") if "scheme" in probe}, "probes speak HTTP")
+    tls = pod("--set=tls.secretName=cert")
+    t.equal((3, {"HTTPS"}), (len(find(tls, "httpGet")), {probe["scheme"] for probe in find(tls, "httpGet")}), "tls: and HTTPS")
+    volume = next(row for row in tls["volumes"] if row.get("secret"))
+    mount = next(row for row in tls["containers"][0]["volumeMounts"] if row["name"] == volume["name"])
+    t.equal(("cert", ["--tls-cert", f"{mount['mountPath']}/tls.crt", "--tls-key", f"{mount['mountPath']}/tls.key"]),
+            (volume["secret"]["secretName"], tls["containers"][0]["args"][-4:]), "tls: the files of the Secret")
+    kept = pod("--set=archive.url=s3://b/p,archive.secretName=aws")["containers"][0]
+    t.equal((["--archive", "s3://b/p"], [{"secretRef": {"name": "aws"}}]), (kept["args"][-2:], kept["envFrom"]), "archive")
 
     without = helm.objects("--set=networkPolicy.create=false,admissionPolicy.create=false,crds.create=false")
     t.equal(set(), {name for name in without if re.match("NetworkPolicy|Validating|CustomResource", name)}, "what is not created")
