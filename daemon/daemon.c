@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "daemon/archiver.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
@@ -301,6 +302,7 @@ static void on_timer(uv_timer_t *timer)
     struct daemon *d = timer->data;
     look_up_name(d);
     tick(d);
+    archiver_look(d->archiver);
     trim_memory(d);
     publish_view(d);
 }
@@ -429,6 +431,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                               .on_notice = on_notice};
     int r = kube_client_new(&client, &d->client, err);
     if (r < 0) {
+        bucket_free(params->archive);
         release(d);
         return r;
     }
@@ -454,6 +457,9 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .wake = wake,
                                   .show = show,
                                   .ctx = d};
+    if (params->archive != NULL) {
+        d->archiver = archiver_new(params->archive, params->new_mark, &d->run_env, &d->queue);
+    }
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;
     *ret = d;
@@ -524,6 +530,7 @@ void daemon_free(struct daemon *d)
         (void)uv_cancel(
             (uv_req_t *)&d->dns_request); /* fails if it is in progress: then on_name frees */
     }
+    archiver_free(d->archiver);
     run_queue_done(&d->queue);
     eraser_done(&d->eraser);
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "bucket/bucket.h"
 #include "daemon/options.h"
 #include "kube/config_types.h"
 #include "store/store.h"
@@ -18,6 +19,8 @@ struct daemon_params {
     const char *ns;                 /* copied */
     const char *identity;           /* for the Lease, copied */
     struct store *store;            /* borrowed */
+    struct bucket *archive;         /* taken by daemon_new; NULL: none */
+    const char *new_mark;           /* see archiver.h */
     struct daemon_view *view;       /* borrowed; the daemon publishes into it */
     const struct loop_meter *meter; /* of the loop; borrowed */
     const unsigned char *key;       /* KEY_SIZE bytes, copied */

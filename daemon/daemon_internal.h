@@ -23,6 +23,7 @@
 #include "daemon/space.h"
 #include "daemon/cluster/watches.h"
 
+struct archiver;
 struct elector;
 struct loop_meter;
 
@@ -54,9 +55,10 @@ struct daemon {
     struct space space;
     struct eraser eraser;
     struct retention retention;
-    int64_t purge_ns; /* nothing is erased before that */
-    int64_t trim_ns;  /* memory goes back to the system not before that */
-    int64_t shown_ns; /* when a step was published last */
+    struct archiver *archiver; /* NULL: no --archive */
+    int64_t purge_ns;          /* nothing is erased before that */
+    int64_t trim_ns;           /* memory goes back to the system not before that */
+    int64_t shown_ns;          /* when a step was published last */
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */

@@ -1,5 +1,7 @@
 /* benchd. Start reading at daemon.c (what it does when something changes) and run.h (the life of a
  * run). Edge file: signals, environment. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include "daemon/web/web.h"
 #include "host/host.h"
 #include "kube/config.h"
+#include "kube/lease.h"
 
 struct program {
     uv_loop_t loop;
@@ -81,11 +84,27 @@ static int load_key(struct program *p, struct err *err)
     return key_load(p->options.key_file != NULL ? p->options.key_file : beside, p->key, err);
 }
 
+/* A store that is new is filled from the archive. The mark comes before the file: whenever the
+ * process is killed, the next one fills it. */
+static int mark_new_store(const char *file, const char *new_mark, struct err *err)
+{
+    if (access(file, F_OK) == 0) {
+        return 0;
+    }
+    const int fd = open(new_mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0 && errno != ENOENT) { /* store_open says what is wrong with the folder */
+        return err_set_errno(err, errno, "%s", new_mark);
+    }
+    (void)close(fd); /* nothing was written */
+    return 0;
+}
+
 /* Creates the folder of the default store only: one that the user named may be a typo. */
-static int open_store(struct program *p, struct err *err)
+static int open_store(struct program *p, const char *new_mark, struct err *err)
 {
     const struct options *o = &p->options;
     int r = o->is_store_given ? 0 : store_make_folder(o->store, err);
+    r = r < 0 || o->archive == NULL ? r : mark_new_store(store_file(p), new_mark, err);
     r = r < 0 ? r : store_open(o->store, true, &p->store, err);
     if (r == -ENXIO) {
         const struct err missing = *err;
@@ -100,7 +119,13 @@ static int open_all(struct program *p, struct err *err)
     if (load_config(p, err) < 0) {
         return EXIT_USAGE;
     }
-    int r = open_store(p, err);
+    _cleanup_(freep) char *new_mark = xasprintf("%s.new", store_file(p));
+    _cleanup_(bucket_freep) struct bucket *archive = NULL;
+    if (p->options.archive != NULL && bucket_open(p->options.archive, getenv, &archive, err) < 0) {
+        (void)err_wrap(err, -EINVAL, "--archive");
+        return EXIT_USAGE;
+    }
+    int r = open_store(p, new_mark, err);
     if (r < 0) {
         return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
     }
@@ -128,6 +153,8 @@ static int open_all(struct program *p, struct err *err)
                                            .ns = ns != NULL ? ns : "benchd",
                                            .identity = identity,
                                            .store = p->store,
+                                           .archive = take_ptr(archive),
+                                           .new_mark = new_mark,
                                            .view = p->view,
                                            .meter = &p->meter,
                                            .key = p->key,
@@ -142,6 +169,8 @@ static int open_all(struct program *p, struct err *err)
     const struct web_params web = {.view = p->view,
                                    .store_url = p->options.store,
                                    .listen = p->options.listen,
+                                   .tls_cert = p->options.tls_cert,
+                                   .tls_key = p->options.tls_key,
                                    .read_key = read_key};
     r = web_new(&web, &p->web, err);
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
@@ -151,9 +180,10 @@ static int open_all(struct program *p, struct err *err)
 static void start(struct program *p)
 {
     const bool is_inside = p->options.kubeconfig == NULL;
-    _cleanup_(freep) char *url = xasprintf("http://%s", web_address(p->web));
+    const bool is_tls = p->options.tls_cert != NULL;
+    _cleanup_(freep) char *url = xasprintf("http%s://%s", is_tls ? "s" : "", web_address(p->web));
     daemon_start(p->daemon, p->options.address != NULL ? p->options.address
-                            : is_inside                ? "service"
+                            : is_inside                ? is_tls ? KUBE_TLS_SERVICE : "service"
                                                        : url);
 }
 
@@ -198,8 +228,6 @@ static int run(struct program *p)
 int main(int argc, char **argv)
 {
     memory_set_up();
-    (void)setenv("UV_THREADPOOL_SIZE", "1",
-                 0); /* enough for one name lookup; the default is four */
     struct program *p = xnew(struct program);
     struct err err;
     int r = options_parse(argc, argv, &p->options, &err);
@@ -209,6 +237,8 @@ int main(int argc, char **argv)
     }
     log_set_format(p->options.has_json_logs ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT);
     log_set_level(p->options.is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    /* Enough for one name lookup; and for an archive that is slow. The default is four. */
+    (void)setenv("UV_THREADPOOL_SIZE", p->options.archive == NULL ? "1" : "2", 0);
     r = uv_loop_init(&p->loop);
     if (r < 0) {
         free(p);

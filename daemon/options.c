@@ -17,8 +17,11 @@ static const struct arg_opt opts[] = {
     {"context", 0, "NAME", "Context of the kubeconfig; default: its current one"},
     {"namespace", 'n', "NAME", "Namespace of the runs and their pods; default: the context's, else benchd"},
     {"store", 0, "URL", "Where to keep results; default: sqlite:/var/lib/benchd/results.db"},
+    {"archive", 0, "URL", "Keep each finished run in s3://BUCKET/PREFIX or a folder, too, and fill a new store from there"},
     {"key-file", 0, "FILE", "32 random bytes, from which run keys are derived; default: benchd.key next to the store"},
     {"listen", 0, "HOST:PORT", "Address of the HTTP server; default: 127.0.0.1:8080"},
+    {"tls-cert", 0, "FILE", "Serve https with this PEM certificate; read again when it changes"},
+    {"tls-key", 0, "FILE", "The key of --tls-cert"},
     {"address", 0, "WHERE", "Where benchctl finds benchd: a URL, or 'service' (the default in a cluster)"},
     {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
     {"lease-duration", 0, "SECONDS", "Another benchd takes the Lease after this time without a renewal; this one ends after two thirds of it; default: 15"},
@@ -109,8 +112,11 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .ns = args_get(a, "namespace", NULL),
         .store = args_get(a, "store", "sqlite:/var/lib/benchd/results.db"),
         .is_store_given = args_has(a, "store"),
+        .archive = args_get(a, "archive", NULL),
         .key_file = args_get(a, "key-file", NULL),
         .listen = args_get(a, "listen", "127.0.0.1:8080"),
+        .tls_cert = args_get(a, "tls-cert", NULL),
+        .tls_key = args_get(a, "tls-key", NULL),
         .address = args_get(a, "address", NULL),
         .lease_name = args_get(a, "lease-name", "benchd"),
         .replica_account = args_get(a, "replica-account", NULL),
@@ -129,6 +135,10 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     ret->has_json_logs = str_eq(format, "json");
     if (!ret->has_json_logs && !str_eq(format, "logfmt")) {
         return err_set(err, EINVAL, "--log-format '%s': expected logfmt or json", format);
+    }
+    if ((ret->tls_cert == NULL) != (ret->tls_key == NULL)) {
+        return err_set(err, EINVAL, "--tls-cert and --tls-key belong together; --tls-%s is missing",
+                       ret->tls_cert == NULL ? "cert" : "key");
     }
     if (a->n_words > 0) {
         return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);

@@ -12,8 +12,10 @@ struct options {                           /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
     const char *store;                     /* "sqlite:FILE" */
     bool is_store_given;                   /* else it is the default place */
+    const char *archive;                   /* where finished runs are kept, too; NULL: nowhere */
     const char *key_file;                  /* NULL: benchd.key next to the store */
     const char *listen;                    /* "host:port" */
+    const char *tls_cert, *tls_key;        /* files; NULL: plain HTTP */
     const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
     const char *lease_name;
     int64_t lease_ms; /* without a renewal; then another benchd may take it */

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/cli/terminal_size.h"
 #include "ctl/cli/usage.h"
 #include "doc/json_path.h"

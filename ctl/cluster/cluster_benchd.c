@@ -26,6 +26,11 @@ static enum exit_code no_benchd(const struct cluster *c, const struct err *why)
                      why->msg);
 }
 
+bool cluster_is_service(const char *address)
+{
+    return str_eq(address, "service") || str_eq(address, KUBE_TLS_SERVICE);
+}
+
 /* For an address that is a URL: the API server's credentials are not sent there. */
 static int connect_directly(struct cluster *c, struct err *err)
 {
@@ -82,7 +87,7 @@ int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err)
     }
     *ret_is_dead = false;
     c->address = take_ptr(address);
-    if (!str_eq(c->address, "service") && connect_directly(c, err) < 0) {
+    if (!cluster_is_service(c->address) && connect_directly(c, err) < 0) {
         free(take_ptr(c->address)); /* else the next call would use it */
         return err_wrap(err, -EHOSTUNREACH, "benchd's address");
     }
@@ -122,7 +127,7 @@ bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
     struct kube_client *before = take_ptr(c->direct);
     free(take_ptr(c->address));
     c->address = take_ptr(address);
-    if (!str_eq(c->address, "service") && connect_directly(c, NULL) < 0) {
+    if (!cluster_is_service(c->address) && connect_directly(c, NULL) < 0) {
         c->direct = before; /* not a URL: keep the old address */
         return false;
     }
@@ -137,7 +142,8 @@ void cluster_api_request(struct cluster *c, const char *rest, struct kube_client
     if (c->direct != NULL) {
         kube_request_raw(path, "ask benchd", ret);
     } else {
-        kube_request_service_proxy(c->ns, SERVICE, PORT, path, ret);
+        const bool is_tls = str_eq(c->address, KUBE_TLS_SERVICE);
+        kube_request_service_proxy(c->ns, is_tls ? "https:" SERVICE : SERVICE, PORT, path, ret);
     }
     if (c->read_key != NULL) {
         ret->header = xasprintf(READ_KEY_HEADER ": %s", c->read_key);

@@ -160,7 +160,7 @@ static void check_benchd(struct cluster *c, struct checks *checks)
                   &err);
     } else {
         checks_ok(checks, "benchd", "it runs in '%s' and answers by %s", c->ns,
-                  str_eq(c->address, "service") ? "its Service" : c->address);
+                  cluster_is_service(c->address) ? "its Service" : c->address);
     }
 }
 

@@ -23,7 +23,7 @@ struct cluster {
     struct kube_client *client;
     struct kube_client *direct; /* to benchd itself, if its address is a URL; else NULL */
     char *ns;
-    char *address;  /* of benchd: "service" or a URL; NULL: its Lease was not read yet */
+    char *address;  /* of benchd, as its Lease has it; NULL: that was not read yet */
     char *read_key; /* as the Lease has it; NULL: benchd wants none */
 };
 
@@ -74,6 +74,8 @@ enum exit_code cluster_error(int r, const struct err *err);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 
+/* The address is that of its Service, with or without TLS; else it is a URL. */
+bool cluster_is_service(const char *address);
 /* Reads benchd's address from its Lease, once. 0, or -Exxx; *ret_is_dead: the API server says that
  * no benchd is alive. */
 int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "spec/devices.h"
 #include "spec/name.h"
 

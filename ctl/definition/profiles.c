@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/cli.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/runs/find.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/cli/python.h"

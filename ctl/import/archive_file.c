@@ -3,13 +3,15 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "ctl/import/archive_run.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
+#include "bucket/bucket.h"
+#include "load/archive_run.h"
 #include "ctl/runs/find.h"
 
 #define PREFIX "sha256:"
@@ -28,19 +30,33 @@ bool archive_file_looks_like_one(const char *path)
     return is_one;
 }
 
+/* A file, or what a URL leads to. */
+static int read_bytes(const char *path, struct buf *ret, struct err *err)
+{
+    if (!bucket_is_url(path)) {
+        return file_read(path, ARCHIVE_MAX_BYTES, ret, err);
+    }
+    const char *name = file_last_part(path);
+    _cleanup_(freep) char *parent = xstrndup(path, (size_t)(name - path));
+    _cleanup_(bucket_freep) struct bucket *b = NULL;
+    const int r = bucket_open(parent, getenv, &b, err);
+    return r < 0 ? r : bucket_get(b, name, ARCHIVE_MAX_BYTES, ret, err);
+}
+
 enum exit_code archive_file_open(const char *path, struct archive *ret, struct loaded_run *ret_run)
 {
     struct buf file = BUF_INIT;
     struct archive a = {0};
     struct loaded_run run = {0};
     struct err err = {0};
-    int r = file_read(path, ARCHIVE_MAX_BYTES, &file, &err);
+    int r = read_bytes(path, &file, &err);
     if (r < 0) {
         _cleanup_(freep) char *fix =
             file_fix(r, path, "write an archive with: benchctl export RUN");
-        return cli_error(r == -ENOENT  ? EXIT_NOT_FOUND
-                         : r == -E2BIG ? EXIT_ARCHIVE
-                                       : EXIT_LOCAL_RESOURCE,
+        return cli_error(r == -ENOENT   ? EXIT_NOT_FOUND
+                         : r == -EINVAL ? EXIT_USAGE
+                         : r == -E2BIG  ? EXIT_ARCHIVE
+                                        : EXIT_LOCAL_RESOURCE,
                          fix, "%s", err.msg);
     }
     r = archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err);

@@ -2,67 +2,28 @@
 #include "ctl/import/import.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "bucket/bucket.h"
 #include "core/json_field.h"
 #include "ctl/import/archive_file.h"
-#include "ctl/import/archive_run.h"
-#include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
+#include "load/archive_store.h"
 #include "report/json_text.h"
 
-static int put_attempt(struct store *s, const struct archive *a, const struct loaded_run *run,
-                       const struct attempt_row *row, size_t *at, struct err *err)
+static enum exit_code put_failed(int r, const struct err *err)
 {
-    const struct trial_terms terms = run_def_terms(run->def, row->id.point);
-    VEC(struct replica_log) logs = {0};
-    vec_each (const struct replica_row, replica, &row->replicas) {
-        const struct buf *text = archive_run_next_log(a, &replica->id, at);
-        if (text != NULL) {
-            *vec_push(&logs) = (struct replica_log){replica->id, text->data, text->len};
-        }
-    }
-    const int r =
-        s->ops->save_attempt(s, run->row.uid, row, &terms, logs.items, logs.len, NULL, err);
-    vec_done(&logs);
-    return r;
-}
-
-static int put_rest(struct store *s, const struct archive *a, const struct loaded_run *run,
-                    struct err *err)
-{
-    const char *uid = run->row.uid;
-    size_t at = 0;
-    int r = 0;
-    for (size_t i = 0; i < run->n_rows && r >= 0; i++) {
-        r = put_attempt(s, a, run, &run->rows[i], &at, err);
-    }
-    for (size_t i = 0; i < run->n_events && r >= 0; i++) {
-        r = s->ops->add_event(s, uid, &run->events[i], err);
-    }
-    return r < 0 ? r : s->ops->put_status(s, uid, &run->row.status, err);
-}
-
-/* The run is ours alone until it is whole: until then no other process resumes it. */
-static int put(struct store *s, const struct archive *a, const struct loaded_run *run,
-               struct err *err)
-{
-    struct run_row row = run->row; /* borrows */
-    row.status = import_store_unfinished(run->row.status.trials_total);
-    int r = s->ops->put_run(s, &row, err);
-    if (r < 0) {
-        return r;
-    }
-    r = s->ops->claim_run(s, row.uid, err);
-    r = r < 0 ? r : put_rest(s, a, run, err);
-    if (r < 0) {
-        (void)s->ops->delete_run(s, row.uid, NULL); /* what was wrong is in err */
-    }
-    s->ops->release_run(s, row.uid);
-    return r;
+    return r == -EEXIST
+               ? cli_error(EXIT_USAGE,
+                           "delete that run first, or choose another file with --store sqlite:FILE",
+                           "%s", err->msg)
+               : cli_error(local_store_exit_code(r), NULL, "%s", err->msg);
 }
 
 static enum exit_code store_run(const struct cli *cli, const struct archive *a,
@@ -74,13 +35,8 @@ static enum exit_code store_run(const struct cli *cli, const struct archive *a,
     if (code != EXIT_OK) {
         return code;
     }
-    const int r = put(s, a, run, &err);
-    if (r == -EEXIST) {
-        return cli_error(EXIT_USAGE,
-                         "delete that run first, or choose another file with --store sqlite:FILE",
-                         "%s", err.msg);
-    }
-    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
+    const int r = archive_store_put(s, a, run, &err);
+    return r < 0 ? put_failed(r, &err) : EXIT_OK;
 }
 
 /* ---- --dry-run ---- */
@@ -138,18 +94,83 @@ static enum exit_code show_archive(const struct cli *cli, const struct archive *
     return show_text(cli, &out);
 }
 
+/* ---- all archives of a folder ---- */
+
+static bool is_place_of_many(const char *path)
+{
+    struct stat st;
+    return bucket_is_url(path) ? !str_has_suffix(path, ARCHIVE_ENDING)
+                               : stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A run that is stored already is no error: the import may be typed again. */
+static enum exit_code import_next(const struct cli *cli, struct store *s, const char *path)
+{
+    _cleanup_(archive_done) struct archive a = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    struct err err = {0};
+    struct run_brief brief;
+    const enum exit_code code = archive_file_open(path, &a, &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (s->ops->get_brief(s, run.row.uid, &brief, NULL) >= 0) {
+        cli_note(cli, "run/%s is already stored", run.row.name);
+        return EXIT_OK;
+    }
+    const int r = archive_store_put(s, &a, &run, &err);
+    if (r < 0) {
+        return put_failed(r, &err);
+    }
+    cli_note(cli, "run/%s imported", run.row.name);
+    return EXIT_OK;
+}
+
+/* One that cannot be imported does not stop the others; the first error is the exit code. */
+static enum exit_code import_all(const struct cli *cli, const char *url)
+{
+    _cleanup_(bucket_freep) struct bucket *b = NULL;
+    _cleanup_(store_closep) struct store *s = NULL;
+    _cleanup_(texts_done) struct texts names = {0};
+    struct err err = {0};
+    if (cli->args.n_words > 1 || cli->output[0] != '\0') {
+        return cli_error(EXIT_USAGE, "name one of its archives", "%s is a place of many archives",
+                         url);
+    }
+    int r = bucket_open(url, getenv, &b, &err);
+    r = r < 0 ? r : bucket_list(b, ARCHIVE_ENDING, &names, &err);
+    if (r < 0 || names.list.len == 0) {
+        return cli_error(r == -EINVAL ? EXIT_USAGE
+                         : r < 0      ? EXIT_LOCAL_RESOURCE
+                                      : EXIT_NOT_FOUND,
+                         NULL, "%s", r < 0 ? err.msg : "there are no archives");
+    }
+    qsort(names.list.items, names.list.len, sizeof(char *), texts_compare);
+    enum exit_code all = local_store_open(cli, true, &s);
+    for (size_t i = 0; i < names.list.len && s != NULL; i++) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s", url, names.list.items[i]);
+        const enum exit_code code = import_next(cli, s, path);
+        all = all == EXIT_OK ? code : all;
+    }
+    return all;
+}
+
 /* ---- the verb ---- */
 
 bool archive_import_is_meant(const struct cli *cli)
 {
-    return args_has(&cli->args, "dry-run") ||
+    const char *word = cli->args.words[0];
+    return args_has(&cli->args, "dry-run") || bucket_is_url(word) ||
            (cli->args.n_words <= 2 && !args_has(&cli->args, "rules") &&
-            archive_file_looks_like_one(cli->args.words[0]));
+            (archive_file_looks_like_one(word) || is_place_of_many(word)));
 }
 
 enum exit_code archive_import(const struct cli *cli)
 {
     const char *path = cli->args.words[0];
+    if (!args_has(&cli->args, "dry-run") && is_place_of_many(path)) {
+        return import_all(cli, path);
+    }
     const bool is_dry_run = args_has(&cli->args, "dry-run");
     _cleanup_(archive_done) struct archive a = {0};
     _cleanup_(loaded_run_done) struct loaded_run run = {0};

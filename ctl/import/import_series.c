@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "spec/spec.h"
 
 #define LOGS "/*/results/*/*/result_[0-9]*.txt"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "config.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
 
 #define TEXT_SIZE 200

@@ -141,22 +141,16 @@ enum exit_code local_store_find_run(const struct cli *cli, struct store *s, cons
 enum exit_code local_store_load_run(const struct cli *cli, struct store *s, const char *what,
                                     struct loaded_run *ret)
 {
-    struct loaded_run run = {0};
-    enum exit_code code = local_store_find_run(cli, s, what, &run.row);
+    struct run_row row = {0};
+    enum exit_code code = local_store_find_run(cli, s, what, &row);
     if (code != EXIT_OK) {
         return code;
     }
     struct err err = {0};
-    int r = store_load_run_def(&run.row, &run.def, &err);
-    r = r < 0 ? r : s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
-    r = r < 0 ? r : s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
-    if (r < 0) {
-        loaded_run_done(&run);
+    if (loaded_run_read(s, &row, ret, &err) < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    run.result = result_build(run.def, run.row.status.phase, run.rows, run.n_rows);
-    run.is_interrupted = local_store_is_interrupted(s, &run.row);
-    *ret = run;
+    ret->is_interrupted = local_store_is_interrupted(s, &ret->row);
     return EXIT_OK;
 }
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "ctl/cli/cli.h"
-#include "ctl/runs/loaded_run.h"
+#include "ctl/runs/run_word.h"
+#include "load/run_result.h"
 #include "result/result.h"
 #include "store/store.h"
 

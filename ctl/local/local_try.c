@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/cli/human.h"
 #include "ctl/local/local_store.h"

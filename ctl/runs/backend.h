@@ -5,7 +5,8 @@
 
 #include "ctl/cli/cli.h"
 #include "ctl/runs/listing.h"
-#include "ctl/runs/loaded_run.h"
+#include "ctl/runs/run_word.h"
+#include "load/run_result.h"
 #include "result/result.h"
 
 /* What is listed. All zero: every run in the store or in the namespace. */

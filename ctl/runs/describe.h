@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "ctl/runs/loaded_run.h"
+#include "ctl/runs/run_word.h"
 
 struct describe_params { /* all borrowed */
     /* Without a result its `object` is described, if there is one. */

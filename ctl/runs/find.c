@@ -14,7 +14,7 @@
 #include "base/vec_walk.h"
 #include "config.h"
 #include "doc/tree.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
 
 void definition_file_done(struct definition_file *f)

@@ -2,12 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config.h"
-#include "ctl/import/archive_run.h"
-#include "ctl/cli/whole_file.h"
+#include "load/archive_run.h"
+#include "base/whole_file.h"
 #include "ctl/verbs/verbs.h"
-
-#define ENDING ".benchd.tar.zst"
 
 /* A run that goes on would be another one a moment later. */
 static enum exit_code check_over(const struct cli *cli, const struct loaded_run *run)
@@ -33,8 +30,7 @@ static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, 
             if (code == EXIT_OK && replica->log_bytes > 0) {
                 code = b->ops->get_log(b, run, &replica->id, &text);
             }
-            n_lost += replica->log_bytes > 0 && text.len == 0;
-            archive_run_add_log(a, &replica->id, &text);
+            n_lost += !archive_run_add_log(a, &replica->id, &text, false) && replica->log_bytes > 0;
         }
     }
     if (code == EXIT_OK && n_lost > 0) {
@@ -48,7 +44,7 @@ static enum exit_code write_file(const struct cli *cli, struct archive *a)
 {
     _cleanup_(buf_done) struct buf file = BUF_INIT, line = BUF_INIT;
     struct err err = {0};
-    _cleanup_(freep) char *usual = xasprintf("%s" ENDING, a->run);
+    _cleanup_(freep) char *usual = xasprintf("%s" ARCHIVE_ENDING, a->run);
     const char *path = args_get(&cli->args, "file", usual);
     enum exit_code code = EXIT_OK;
     int r = archive_write(a, &file, &err);
@@ -75,7 +71,7 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = backend_open(cli, &b);
     code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
     code = code == EXIT_OK ? check_over(cli, &run) : code;
-    if (code == EXIT_OK && archive_run_new(&run, "benchctl " BENCHD_VERSION, &a, &err) < 0) {
+    if (code == EXIT_OK && archive_run_new(&run, &a, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
@@ -85,7 +81,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"file", 'f', "FILE", "Write this file; default: RUN" ENDING},
+    {"file", 'f', "FILE", "Write this file; default: RUN" ARCHIVE_ENDING},
     {"no-logs", 0, NULL, "Leave out the output of the replicas"},
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "config.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/reference_sets.h"
 #include "ctl/runs/show.h"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/import/archive_file.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/runs/history.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/import/reproduce.h"

@@ -11,7 +11,7 @@
 #include "base/vec_walk.h"
 #include "core/emulation_limits.h"
 #include "ctl/definition/definition.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
 #include "ctl/verbs/verbs.h"

@@ -99,7 +99,8 @@ static int load_stored(struct run *run, struct err *err)
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
     }
-    if (brief.deleted_unix_ms != 0 && (r = bring_back(run, err)) < 0) {
+    const bool is_from_archive = !brief.has_object && !brief.verdict.is_judged;
+    if ((brief.deleted_unix_ms != 0 || is_from_archive) && (r = bring_back(run, err)) < 0) {
         return r;
     }
     if (run_phase_is_final(brief.status.phase)) {

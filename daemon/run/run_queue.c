@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"
 #include "daemon/run/run_accept.h"
@@ -333,6 +334,15 @@ void run_queue_wake(struct run_queue *q, const struct run_env *env, char *const 
             wake_one(q, env, q->resting.items[at]);
         }
     }
+}
+
+void run_queue_restored(struct run_queue *q, const struct run_env *env, const char *uid)
+{
+    struct run **place = vec_find(&q->runs, it, str_eq((*it)->uid, uid));
+    if (place != NULL && (*place)->life == LIFE_PAST) {
+        put_to_rest(q, (size_t)(place - q->runs.items));
+    }
+    run_queue_wake(q, env, (char *const *)&uid, 1);
 }
 
 static void wake_expired(struct run_queue *q, const struct run_env *env)

@@ -60,5 +60,7 @@ bool run_queue_publish(struct run_queue *q);
 void run_queue_add_ended(struct run_queue *q, const struct bmr_facts *facts);
 /* Takes up again those of these runs that rest. */
 void run_queue_wake(struct run_queue *q, const struct run_env *env, char *const *uids, size_t n);
+/* The store has the results of this run again, of which an object may say that it is over. */
+void run_queue_restored(struct run_queue *q, const struct run_env *env, const char *uid);
 /* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
 void run_queue_rest(struct run_queue *q, const struct run_env *env);

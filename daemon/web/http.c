@@ -36,6 +36,7 @@
 #include "daemon/web/live_events.h"
 #include "daemon/web/render.h"
 #include "daemon/web/stream.h"
+#include "daemon/web/tls.h"
 
 #define CONNECTIONS 512
 #define CONNECTIONS_OF_ONE 384 /* the rest is for probes and scrapes */
@@ -64,6 +65,7 @@ struct source {
 struct web {
     const struct daemon_view *view;
     char *read_key; /* owned; NULL: not needed */
+    bool is_tls;
     struct source readers, scrapes;
     uv_thread_t thread;
     atomic_bool is_stopping;
@@ -456,12 +458,15 @@ static void run(void *ctx)
 /* Takes the descriptor. MHD does not say whether a failed start closed it, so it is left open. */
 static int start_mhd(struct web *w, int fd_take, struct err *err)
 {
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback()},
+                                   {MHD_OPTION_END, 0, NULL}};
     w->mhd = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, w,
-        MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (w->is_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
+        on_request, w, MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_OF_ONE,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_ARRAY, w->is_tls ? tls : tls + 1, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         w->mhd == NULL ? NULL : MHD_get_daemon_info(w->mhd, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == NULL) {
@@ -538,7 +543,9 @@ int web_new(const struct web_params *params, struct web **ret, struct err *err)
     struct web *w = xnew(struct web);
     w->view = params->view;
     w->read_key = xstrdup_or_null(params->read_key);
-    int r = listen_open(params->listen, w->address, err);
+    w->is_tls = params->tls_cert != NULL;
+    int r = w->is_tls ? tls_use_files(params->tls_cert, params->tls_key, err) : 0;
+    r = r < 0 ? r : listen_open(params->listen, w->address, err);
     r = r < 0 ? r : start_threads(w, params, r, err);
     if (r < 0) {
         free(w->read_key);

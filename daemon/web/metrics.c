@@ -96,6 +96,12 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
 
 static void put_objects(struct expo *e, const struct daemon_counters *c)
 {
+    PUT(e, EXPO_COUNTER, "benchd_archive_puts_total", "Runs put into the archive.", c->archived);
+    PUT(e, EXPO_COUNTER, "benchd_archive_restores_total", "Runs restored from the archive.",
+        c->restored);
+    PUT(e, EXPO_COUNTER, "benchd_archive_failures_total",
+        "Failures of the archive, each of which is tried again or leaves a run out.",
+        c->archive_failures);
     PUT(e, EXPO_COUNTER, "benchd_pods_created_total", "Pods created.", c->pods_created);
     PUT(e, EXPO_COUNTER, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
     PUT(e, EXPO_COUNTER, "benchd_pod_failures_total", "Pods that the API server refused for good.",

@@ -20,6 +20,7 @@ struct web_params {
     const char *store_url;          /* of a store that is open; two more connections are made */
     const char *listen;             /* "host:port"; port 0 picks one */
     const char *read_key; /* the header WEB_READ_KEY of requests that read runs; NULL: not needed */
+    const char *tls_cert, *tls_key; /* files, for https; NULL: http */
 };
 struct web;
 /* -EADDRINUSE, -EINVAL, ... with the address in the text. */

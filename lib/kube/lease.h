@@ -22,12 +22,15 @@
 #include "kube/request.h"
 #include "kube/status.h"
 
+/* An address: the Service, which speaks https. */
+#define KUBE_TLS_SERVICE "https:service"
 #define KUBE_LEASE_MAX_S 3600 /* longer durations in a record are ignored */
 
 struct kube_lease_params {
     const char *ns, *name;
     const char *identity;      /* no other living process has it */
-    const char *address;       /* annotation benchd.io/address: "service" or a URL; NULL: none */
+    const char *address;       /* annotation benchd.io/address: "service", KUBE_TLS_SERVICE or a
+                                  URL; NULL: none */
     const char *read_key;      /* annotation benchd.io/read-key, in hexadecimal; NULL: none */
     int64_t duration_ns;       /* 0: 15 s; at most KUBE_LEASE_MAX_S */
     int64_t renew_deadline_ns; /* 0: two thirds of it */

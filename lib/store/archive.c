@@ -23,6 +23,7 @@
 #define ARCHIVE_FORMAT "benchd.io/archive"
 /* Fixed: the same run is the same bytes. */
 #define LEVEL 9
+#define CHUNK_BYTES ((size_t)1 << 16)
 
 void archive_done(struct archive *a)
 {
@@ -34,13 +35,6 @@ void archive_done(struct archive *a)
     free(a->program);
     free(a->run);
     *a = (struct archive){0};
-}
-
-void archive_add_take(struct archive *a, const char *name, struct buf *data_take)
-{
-    assert(archive_name_is_good(name));
-    *vec_push(&a->members) = (struct archive_member){xstrdup(name), *data_take};
-    *data_take = BUF_INIT;
 }
 
 const struct buf *archive_find(const struct archive *a, const char *name)
@@ -89,26 +83,37 @@ static int sha256_of(const void *data, size_t len, char ret[static ARCHIVE_SHA25
 
 /* ---- writing ---- */
 
-/* As text, with its final newline. */
-static int make_manifest(const struct archive *a, struct buf *out, struct err *err)
+static struct archive_member *add(struct archive *a, const char *name, const struct buf *data)
 {
-    json_t *members = json_array();
-    int r = 0;
-    vec_each (const struct archive_member, m, &a->members) {
-        char sha256[ARCHIVE_SHA256_SIZE];
-        r = r < 0 ? r : sha256_of(buf_cstr(&m->data), m->data.len, sha256, err);
-        if (r >= 0) {
-            (void)json_array_append_new(members,
-                                        json_pack("{s:s, s:I, s:s}", "name", m->name, "bytes",
-                                                  (json_int_t)m->data.len, "sha256", sha256));
-        }
-    }
+    assert(archive_name_is_good(name));
+    struct archive_member *m = vec_push(&a->members);
+    *m = (struct archive_member){.name = xstrdup(name), .len = data->len};
+    (void)sha256_of(buf_cstr(data), data->len, m->sha256, NULL); /* archive_write reports it */
+    return m;
+}
+
+void archive_add_take(struct archive *a, const char *name, struct buf *data_take)
+{
+    add(a, name, data_take)->data = *data_take;
+    *data_take = BUF_INIT;
+}
+
+void archive_add_later(struct archive *a, const char *name, const struct buf *data)
+{
+    (void)add(a, name, data);
+}
+
+/* As text, with its final newline. */
+static void make_manifest(const struct archive *a, struct buf *out)
+{
+    json_t *members = JSON_ARRAY_OF(vec_each (const struct archive_member, m, &a->members),
+                                    json_pack("{s:s, s:I, s:s}", "name", m->name, "bytes",
+                                              (json_int_t)m->len, "sha256", m->sha256));
     json_auto_t *manifest =
         json_pack("{s:s, s:i, s:s, s:s, s:o}", "format", ARCHIVE_FORMAT, "version", ARCHIVE_VERSION,
                   "program", a->program, "run", a->run, "members", members);
     _cleanup_(freep) char *text = json_dumps(manifest, JSON_INDENT(1));
     buf_printf(out, "%s\n", text);
-    return r;
 }
 
 /* -E2BIG: the member of that name may not have so many bytes. */
@@ -122,47 +127,84 @@ static int check_size(const char *name, size_t len, struct err *err)
                : err_set(err, E2BIG, "member '%s' has %zu bytes, more than %zu", name, len, most);
 }
 
-static int compress(const struct buf *tar, struct buf *out, struct err *err)
+/* Compresses a piece of the tar, which is empty afterwards. */
+static int compress(ZSTD_CCtx *ctx, struct buf *piece, ZSTD_EndDirective end, struct buf *out,
+                    struct err *err)
 {
-    const size_t cap = ZSTD_compressBound(tar->len);
-    _cleanup_(freep) char *packed = xmalloc(cap);
-    ZSTD_CCtx *ctx = ZSTD_createCCtx();
-    size_t n = ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL);
-    n = ZSTD_isError(n) ? n : ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
-    n = ZSTD_isError(n) ? n : ZSTD_compress2(ctx, packed, cap, tar->data, tar->len);
-    ZSTD_freeCCtx(ctx);
-    if (ZSTD_isError(n)) {
-        return err_set(err, ENOTRECOVERABLE, "compress: %s", ZSTD_getErrorName(n));
-    }
-    buf_append(out, packed, n);
+    _cleanup_(freep) char *chunk = xmalloc(CHUNK_BYTES);
+    ZSTD_inBuffer in = {buf_cstr(piece), piece->len, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer packed = {chunk, CHUNK_BYTES, 0};
+        left = ZSTD_compressStream2(ctx, &packed, &in, end);
+        if (ZSTD_isError(left)) {
+            return err_set(err, ENOTRECOVERABLE, "compress: %s", ZSTD_getErrorName(left));
+        }
+        buf_append(out, chunk, packed.pos);
+    } while (in.pos < in.size || (end == ZSTD_e_end && left > 0));
+    buf_clear(piece);
     return 0;
+}
+
+/* All settings are valid. */
+static ZSTD_CCtx *new_compressor(size_t tar_len)
+{
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+    (void)ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL);
+    (void)ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+    (void)ZSTD_CCtx_setPledgedSrcSize(ctx, tar_len);
+    return ctx;
+}
+
+static int put_member(const struct archive *a, size_t i, struct buf *tar, struct err *err)
+{
+    const struct archive_member *m = &a->members.items[i];
+    _cleanup_(buf_done) struct buf again = BUF_INIT;
+    const bool is_here = m->data.len == m->len;
+    const int r = is_here ? 0 : a->read(a->ctx, i, &again, err);
+    if (r >= 0 && !is_here && again.len != m->len) {
+        return err_set(err, EBADMSG, "member '%s' had %zu bytes, now %zu", m->name, m->len,
+                       again.len);
+    }
+    tar_put(tar, m->name, is_here ? m->data.data : again.data, r < 0 ? 0 : m->len);
+    return r;
+}
+
+static int write_members(const struct archive *a, const struct buf *manifest, struct buf *out,
+                         struct err *err)
+{
+    _cleanup_(buf_done) struct buf tar = BUF_INIT;
+    ZSTD_CCtx *ctx = new_compressor(tar_size(manifest->len) + 2 * TAR_BLOCK +
+                                    vec_sum(&a->members, m, tar_size(m->len)));
+    tar_put(&tar, ARCHIVE_MANIFEST, manifest->data, manifest->len);
+    int r = compress(ctx, &tar, ZSTD_e_continue, out, err);
+    for (size_t i = 0; i < a->members.len && r >= 0; i++) {
+        r = put_member(a, i, &tar, err);
+        r = r < 0 ? r : compress(ctx, &tar, ZSTD_e_continue, out, err);
+    }
+    tar_put_end(&tar);
+    r = r < 0 ? r : compress(ctx, &tar, ZSTD_e_end, out, err);
+    ZSTD_freeCCtx(ctx);
+    return r;
 }
 
 int archive_write(struct archive *a, struct buf *out, struct err *err)
 {
-    const size_t bytes = vec_sum(&a->members, m, m->data.len);
+    const size_t bytes = vec_sum(&a->members, m, m->len);
     if (bytes > ARCHIVE_MAX_BYTES || a->members.len > ARCHIVE_MAX_MEMBERS) {
         return err_set(err, E2BIG,
                        "%zu bytes in %zu members are more than an archive may have (%zu in %d)",
                        bytes, a->members.len, ARCHIVE_MAX_BYTES, ARCHIVE_MAX_MEMBERS);
     }
-    _cleanup_(buf_done) struct buf manifest = BUF_INIT, tar = BUF_INIT;
+    _cleanup_(buf_done) struct buf manifest = BUF_INIT;
     int r = 0;
     vec_each (const struct archive_member, m, &a->members) {
-        r = r < 0 ? r : check_size(m->name, m->data.len, err);
+        r = r < 0 ? r : check_size(m->name, m->len, err);
     }
-    r = r < 0 ? r : make_manifest(a, &manifest, err);
+    make_manifest(a, &manifest);
     r = r < 0 ? r : check_size(ARCHIVE_MANIFEST, manifest.len, err);
-    if (r >= 0) {
-        tar_put(&tar, ARCHIVE_MANIFEST, manifest.data, manifest.len);
-        vec_each (const struct archive_member, m, &a->members) {
-            tar_put(&tar, m->name, m->data.data, m->data.len);
-        }
-        tar_put_end(&tar);
-        r = compress(&tar, out, err);
-    }
     r = r < 0 ? r : sha256_of(manifest.data, manifest.len, a->digest, err);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : write_members(a, &manifest, out, err);
 }
 
 /* ---- reading ---- */

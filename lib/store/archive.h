@@ -2,7 +2,7 @@
  * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its
  * SHA-256 is the digest of the archive. There is one tar for each list of members, and the reader
  * takes no other: the same members are the same bytes, and nothing can hide between them. Pure but
- * for memory; ctl/import/archive_run.c says which members a run has. */
+ * for memory; lib/load/archive_run.c says which members a run has. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include "base/vec.h"
 
 #define ARCHIVE_VERSION 1
+#define ARCHIVE_ENDING ".benchd.tar.zst" /* of a file's name */
 #define ARCHIVE_MANIFEST "manifest.json"
 /* Of all members together, unpacked: what reader and writer keep in memory. */
 #define ARCHIVE_MAX_BYTES ((size_t)1 << 30)
@@ -27,18 +28,27 @@
 
 struct archive_member {
     char *name;      /* owned */
-    struct buf data; /* owned */
+    struct buf data; /* owned; empty if archive.read has it */
+    /* Of one that is to be written: */
+    size_t len;
+    char sha256[ARCHIVE_SHA256_SIZE];
 };
 struct archive {
     char *program;                      /* the program that wrote it: "benchctl 0.1.0"; owned */
     char *run;                          /* name of the run, as the manifest says; owned */
     VEC(struct archive_member) members; /* without the manifest, in their order */
     char digest[ARCHIVE_SHA256_SIZE]; /* SHA-256 of the manifest, in hex; "" before archive_write */
+    /* The data of the i-th member once more, for archive_write: logs together may need more memory
+     * than there is. NULL: all members have their data. */
+    int (*read)(void *ctx, size_t i, struct buf *ret, struct err *err);
+    void *ctx;
 };
 void archive_done(struct archive *a);
 
 /* Takes the data. The name is one that archive_name_is_good accepts, and new. */
 void archive_add_take(struct archive *a, const char *name, struct buf *data_take);
+/* The same without keeping the data: a->read has it, too. */
+void archive_add_later(struct archive *a, const char *name, const struct buf *data);
 /* NULL if none exists. Borrowed. */
 const struct buf *archive_find(const struct archive *a, const char *name);
 /* Letters, digits, "._-" and "/" between words; no word begins with ".", so no

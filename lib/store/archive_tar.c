@@ -60,6 +60,11 @@ void tar_put(struct buf *out, const char *name, const void *data, size_t len)
     buf_append(out, zeros, padding_of(len));
 }
 
+size_t tar_size(size_t len)
+{
+    return TAR_BLOCK + len + padding_of(len);
+}
+
 void tar_put_end(struct buf *out)
 {
     buf_append(out, zeros, TAR_BLOCK);

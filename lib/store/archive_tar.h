@@ -11,6 +11,8 @@
 
 /* One file with its header and padding. */
 void tar_put(struct buf *out, const char *name, const void *data, size_t len);
+/* How many bytes that appends. */
+size_t tar_size(size_t len);
 /* The two empty blocks. */
 void tar_put_end(struct buf *out);
 

@@ -233,6 +233,9 @@ int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct
 
 int sql_begin(struct sqlite_store *s, struct err *err)
 {
+    if (s->is_outer) {
+        return 0;
+    }
     /* IMMEDIATE takes the write lock here, where waiting for it is safe; a transaction that begins
      * as a reader could fail half-way when another process writes first. */
     int r = sql_exec(s, "BEGIN IMMEDIATE", err);
@@ -242,6 +245,9 @@ int sql_begin(struct sqlite_store *s, struct err *err)
 
 int sql_end(struct sqlite_store *s, int r, struct err *err)
 {
+    if (s->is_outer) {
+        return r;
+    }
     if (r >= 0) {
         int committed = sql_exec(s, "COMMIT", err);
         if (committed >= 0) {
@@ -256,4 +262,19 @@ int sql_end(struct sqlite_store *s, int r, struct err *err)
     }
     s->is_writing = false;
     return r;
+}
+
+int sql_begin_all(struct store *base, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    const int r = sql_begin(s, err);
+    s->is_outer = r >= 0;
+    return r;
+}
+
+int sql_end_all(struct store *base, int r, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    s->is_outer = false;
+    return sql_end(s, r, err);
 }

@@ -49,6 +49,7 @@ struct sqlite_store {
     char *path; /* absolute, owned */
     VEC(struct claim) claims;
     bool is_writing;       /* from sql_begin to sql_end */
+    bool is_outer;         /* from sql_begin_all to sql_end_all: those two do nothing */
     bool is_full;          /* no write has succeeded since one found the disk full */
     int64_t reserve_bytes; /* 0: none is kept */
     bool is_wait_shared;   /* wait_left_ms is that of all calls together */
@@ -105,6 +106,9 @@ int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct
 int sql_begin(struct sqlite_store *s, struct err *err);
 /* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */
 int sql_end(struct sqlite_store *s, int r, struct err *err);
+/* begin_write and end_write of store.h. */
+int sql_begin_all(struct store *base, struct err *err);
+int sql_end_all(struct store *base, int r, struct err *err);
 
 static inline void sql_finalizep(sqlite3_stmt **stmt)
 {

@@ -194,6 +194,12 @@ struct store_ops {
     /* Asks without claiming: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
+    /* What is written between these two is there as a whole or not at all, whatever happens. Other
+     * processes that write wait for so long. `r` below 0: nothing of it is kept, and end_write
+     * returns `r`. */
+    int (*begin_write)(struct store *s, struct err *err);
+    int (*end_write)(struct store *s, int r, struct err *err);
+
     /* From now on all calls together wait at most this long for other processes that write,
      * then they fail with -EBUSY; a next call of this sets the time anew. Without it each
      * call waits for 10 s. */

@@ -170,6 +170,9 @@ class FakeCluster:
             if "leases" in parts:
                 return self.answer_lease()
             if "proxy" in parts:
+                scheme = self.address.removesuffix("service") if self.address.endswith("service") else ""
+                if urllib.parse.unquote(parts[parts.index("services") + 1]) != f"{scheme}benchd:8080":
+                    return 503, "error trying to reach service: benchd speaks another protocol"
                 return self.answer_benchd("/".join(parts[parts.index("proxy") + 1:]), url.query)
             if url.path.startswith("/api/v1/runs"):
                 return self.answer_benchd(url.path[1:], url.query)

@@ -32,7 +32,7 @@ class Reading(ClusterCase):
         name = self.serve_local_run()
         before = self.ctl("results", name, "-o", "json").stdout
         self.fake.read_key = "00ff"
-        for self.fake.address in ("service", self.fake.url):
+        for self.fake.address in ("service", "https:service", self.fake.url):
             self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
             self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
         self.fake.read_key = "no hexadecimal digits"

@@ -2,14 +2,13 @@
 import hashlib
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import venv
 
 import mkimage
+import pinned
 import tap
 from cluster import programs
 
@@ -17,7 +16,6 @@ sys.path.insert(0, str(tap.ROOT / "packaging"))
 import linked
 
 URL = "https://releases.example/benchd"
-PINS = pathlib.Path(__file__).with_name("cyclonedx-requirements.txt")
 VALIDATE = """
 import sys
 from cyclonedx.schema import SchemaVersion
@@ -119,24 +117,9 @@ def check_sbom(t, out):
             t.equal(mkimage.manifest_digest(out / component["name"]), said, f"{component['name']}: the digest of its manifest")
 
 
-def schema_python():
-    """A Python that knows the schema of CycloneDX; made once on a machine."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "benchd"
-    folder = cache / f"cyclonedx-{digest(PINS)[:16]}"
-    if not folder.exists():
-        work = pathlib.Path(f"{folder}.{os.getpid()}.work")
-        venv.create(work, with_pip=False, clear=True)
-        subprocess.run([sys.executable, "-m", "pip", "--python", work / "bin/python3", "install", "--quiet", "--no-deps", "-r", PINS], check=True)
-        try:
-            work.rename(folder)
-        except OSError:   # another one was faster
-            shutil.rmtree(work)
-    return folder / "bin" / "python3"
-
-
 def check_schema(t, out):
     def findings(text):
-        done = subprocess.run([schema_python(), "-c", VALIDATE], input=text, capture_output=True, text=True, check=True)
+        done = subprocess.run([pinned.python("cyclonedx"), "-c", VALIDATE], input=text, capture_output=True, text=True, check=True)
         return done.stdout
     text = (out / "sbom.cdx.json").read_text()
     t.equal("", findings(text), "sbom.cdx.json is as the schema of CycloneDX 1.6 wants it")

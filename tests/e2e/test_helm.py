@@ -35,6 +35,7 @@ WRONG = [
     ("--set-json=networkPolicy.readers=[{}]", "readers"),
     ("--set=serviceMonitor.interval=often", "interval"),
     ("--set=prometheusRule.runbook=", "runbook"),
+    ("--set=archive.url=http://x", "url"),
 ]
 
 
@@ -101,6 +102,13 @@ def check_archive(t, helm, folder):
     t.equal(helm.objects(), helm.objects(chart=path), "the chart's archive gives the same objects as its folder")
 
 
+def find(tree, key):
+    """What has this key, anywhere."""
+    if isinstance(tree, dict):
+        return [value for name, value in tree.items() if name == key] + [found for value in tree.values() for found in find(value, key)]
+    return [found for value in tree for found in find(value, key)] if isinstance(tree, list) else []
+
+
 def check_values(t, helm):
     def pod(*options):
         return helm.objects(*options)["Deployment/benchd"]["spec"]["template"]["spec"]
@@ -114,6 +122,17 @@ def check_values(t, helm):
             "nodeSelector, tolerations and resources")
     claim = helm.objects("--set=storage.className=fast,storage.size=5Gi")["PersistentVolumeClaim/benchd"]["spec"]
     t.equal(("fast", {"storage": "5Gi"}), (claim["storageClassName"], claim["resources"]["requests"]), "storage")
+
+    plain = pod()
+    t.equal(set(), {str(probe) for probe in find(plain, "httpGet") if "scheme" in probe}, "probes speak HTTP")
+    tls = pod("--set=tls.secretName=cert")
+    t.equal((3, {"HTTPS"}), (len(find(tls, "httpGet")), {probe["scheme"] for probe in find(tls, "httpGet")}), "tls: and HTTPS")
+    volume = next(row for row in tls["volumes"] if row.get("secret"))
+    mount = next(row for row in tls["containers"][0]["volumeMounts"] if row["name"] == volume["name"])
+    t.equal(("cert", ["--tls-cert", f"{mount['mountPath']}/tls.crt", "--tls-key", f"{mount['mountPath']}/tls.key"]),
+            (volume["secret"]["secretName"], tls["containers"][0]["args"][-4:]), "tls: the files of the Secret")
+    kept = pod("--set=archive.url=s3://b/p,archive.secretName=aws")["containers"][0]
+    t.equal((["--archive", "s3://b/p"], [{"secretRef": {"name": "aws"}}]), (kept["args"][-2:], kept["envFrom"]), "archive")
 
     without = helm.objects("--set=networkPolicy.create=false,admissionPolicy.create=false,crds.create=false")
     t.equal(set(), {name for name in without if re.match("NetworkPolicy|Validating|CustomResource", name)}, "what is not created")
@@ -139,6 +158,8 @@ def check_monitoring(t, helm, folder):
         t.ok(done.returncode == 0, f"the API server takes the {name}", done.stderr)
         if switch == "dashboards":
             t.equal({path.name: path.read_text() for path in (tap.ROOT / "dashboards").glob("*.json")}, items[name]["data"], "every dashboard")
+    secure = helm.objects("--set=serviceMonitor.create=true,tls.secretName=cert")["ServiceMonitor/benchd"]["spec"]["endpoints"][0]
+    t.equal(("https", {"secret": {"name": "cert", "key": "ca.crt"}}), (secure["scheme"], secure["tlsConfig"]["ca"]), "over https with its authority")
     rules = ("--set=prometheusRule.create=true", "--set=prometheusRule.job=lab/benchd,prometheusRule.runbook=https://wiki/alerts.md")
     spec = helm.objects(*rules)["PrometheusRule/benchd"]["spec"]
     (folder / "rules.yaml").write_text(json.dumps(spec))

@@ -1,5 +1,7 @@
 /* Results of stored runs, from figures and from rows (load/run_result.h). */
 #include "tests/test.h"
+#include "load/archive_run.h"
+#include "load/archive_store.h"
 #include "load/run_result.h"
 
 #include <errno.h>
@@ -188,4 +190,30 @@ TEST(a_huge_run_is_read)
     load_both(&s, 0);
     exec(&s, "UPDATE attempt SET figures = NULL");
     load_both(&s, 0);
+}
+
+/* A run of one store becomes the same run of another one, once. */
+TEST(an_archive_of_a_run)
+{
+    _cleanup_(stored_done) struct stored s = {0};
+    char folder[64], url[96];
+    init(&s);
+    struct store *other = store_in_folder(folder, url);
+    _cleanup_(buf_done) struct buf file = BUF_INIT, again = BUF_INIT;
+    _cleanup_(archive_done) struct archive a = {0};
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    struct err err = {0};
+    const char *uid = s.f.def->uid;
+    assert_int_equal(archive_store_pack(s.store, "none", &file, NULL), -ENOENT);
+    assert_int_equal(archive_store_pack(s.store, uid, &file, &err), 0);
+    assert_int_equal(archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err), 0);
+    assert_int_equal(archive_run_load(&a, &run, &err), 0);
+    assert_int_equal(archive_run_check(&a, &run, &err), 0);
+    assert_int_equal(archive_store_put(other, &a, &run, &err), 0);
+    assert_int_equal(archive_store_put(other, &a, &run, &err), -EEXIST);
+    assert_int_equal(archive_store_pack(other, uid, &again, &err), 0);
+    assert_int_equal(again.len, file.len);
+    assert_memory_equal(again.data, file.data, file.len);
+    store_close(other);
+    store_folder_remove(folder);
 }

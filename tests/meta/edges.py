@@ -14,6 +14,7 @@ EDGES = {
             "lib/kube/transport.c": "the multi handles on the loop",
             "lib/kube/transfer.c": "one request on an easy handle",
             "lib/kube/client_server.c": "the parser of URLs",
+            "lib/bucket/s3.c": "one request that blocks, in another thread than the loop's",
         }),
     "libuv": (
         r"\buv_\w+\s*\(",
@@ -56,6 +57,7 @@ EDGES = {
             "ctl/*/*.c": "dates for people, a run's creation",
             "daemon/web/health.c": "how long ago the loop turned",
             "daemon/web/render.c": "how long a request may take",
+            "daemon/web/tls.c": "files are looked at once in a while",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
             "daemon/[cr]*/*.c": "the Lease, time-outs, dates of statuses and events",

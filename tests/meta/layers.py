@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "network", "stats", "spec", "decide", "result", "compare", "predict", "pod", "kube", "store", "report", "load", "run"]
+LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "network", "stats", "spec", "decide", "result", "compare", "predict", "pod", "kube", "bucket", "store", "report", "load", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -33,13 +33,14 @@ RULES = {
     "predict": (["base", "core", "exchange", "network", "stats", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h"], ANY),
+    "bucket": (["base", "bucket"], ["curl/", "openssl/"], ANY),
     "store": (["base", "core", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "reference", "stats", "spec", "result", "compare", "report"], ["jansson.h"], LIBC_PURE),
-    "load": (["base", "core", "result", "store", "load"], [], ANY),
+    "load": (["base", "core", "result", "report", "store", "load"], ["jansson.h"], ANY),
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
     "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),
-    "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/", "zstd.h"], ANY),
+    "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "gnutls/", "openssl/", "zstd.h"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
@@ -56,13 +57,13 @@ PURE = {"core", "doc", "logparse", "reference", "exchange", "network", "stats", 
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}
-GENERATED_USERS = {"ctl", "daemon", "worker", "report"}
+GENERATED_USERS = {"ctl", "daemon", "worker", "report", "load"}
 # What each build makes anew is included by one file.
 GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",
-               "libpq-fe.h", "microhttpd.h", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
+               "libpq-fe.h", "microhttpd.h", "gnutls/", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
                "archive.h")
 
 

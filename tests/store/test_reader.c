@@ -90,6 +90,32 @@ static bool says(void *ctx)
     return *(const bool *)ctx;
 }
 
+/* Many writes as one: others see all of them or none. */
+TEST(test_writes_together)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    struct store *reader = NULL;
+    bool must_stop = false;
+    fixture_init(&f);
+    _cleanup_(store_closep) struct store *s = fixture_open(&f);
+    assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, NULL), 0);
+    for (int r = -EIO; r <= 0; r += EIO) {
+        _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
+        struct attempt_row row = make_attempt(0, 0, 0);
+        struct run_brief brief;
+        assert_int_equal(s->ops->begin_write(s, NULL), 0);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, NULL), 0);
+        assert_int_equal(reader->ops->get_brief(reader, UID, &brief, NULL), -ENOENT);
+        assert_int_equal(s->ops->end_write(s, r, NULL), r);
+        assert_int_equal(reader->ops->get_brief(reader, UID, &brief, NULL), r < 0 ? -ENOENT : 0);
+        attempt_row_done(&row);
+    }
+    assert_int_equal(s->ops->put_status(s, UID, &(struct run_status){.phase = RUN_FAILED}, NULL),
+                     0);
+    store_close(reader);
+}
+
 /* A second connection: it sees what is committed, one state between begin_read and end_read, and
  * ends a read when it is told to. */
 TEST(test_a_reader)

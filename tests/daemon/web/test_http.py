@@ -6,7 +6,10 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import socket
+import ssl
+import subprocess
 import sys
 import time
 
@@ -275,6 +278,51 @@ class Http(serve.ServedCase):
             serve.cli.wait_for("the server is at rest", self.is_at_rest)
             if select.select([late], [], [], 0)[0]:
                 self.assertEqual(late.recv(1), b"", "closed as idle, if the machine is slow, and never answered")
+
+    def certificate(self, name):
+        """A new pair of files in place of the last one, as kubelet puts them there; the client's trust in it."""
+        files = [self.folder / f"{name}.{end}" for end in ("crt", "key")]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+        for file, place in zip(files, ("TLS_CERT", "TLS_KEY")):
+            os.environ[place] = str(self.folder / place)
+            shutil.copy(file, f"{os.environ[place]}.new")
+            os.rename(f"{os.environ[place]}.new", os.environ[place])
+        return ssl.create_default_context(cafile=files[0])
+
+    def ask_tls(self, context):
+        with contextlib.closing(http.client.HTTPSConnection(self.server.host, self.server.port, context=context, timeout=20)) as c:
+            c.request("GET", f"/api/v1/runs/{self.name}")
+            return c.getresponse().status
+
+    def test_tls(self):
+        self.addCleanup(lambda: (os.environ.pop("TLS_CERT"), os.environ.pop("TLS_KEY")))
+        first = self.certificate("first")
+        self.server = serve.Server(self.store)
+        self.addCleanup(self.server.end)
+        self.assertEqual(self.ask_tls(first), 200)
+        self.assertEqual(self.raw(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), "", "without TLS the connection is closed at once")
+        with self.connect_to(self.server) as idle, contextlib.closing(http.client.HTTPSConnection(self.server.address, context=first)) as kept:
+            kept.request("GET", "/healthz")
+            self.assertEqual(kept.getresponse().read(), b"ok\n")
+            second = self.certificate("second")
+
+            def is_new():
+                with contextlib.suppress(ssl.SSLCertVerificationError):
+                    return self.ask_tls(second) == 200
+            serve.cli.wait_for("the new certificate is served", is_new)
+            self.assertLess(len(idle.makefile("rb").read()), 100, "one that says nothing is closed, as without TLS")
+        for name, damage in (("TLS_KEY", b"no key"), ("TLS_CERT", pathlib.Path(self.folder / "first.crt").read_bytes())):
+            good = pathlib.Path(os.environ[name]).read_bytes()
+            pathlib.Path(os.environ[name]).write_bytes(damage)
+            process = subprocess.run([os.environ["WEB_SERVER"], self.store], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            self.assertRegex(process.stderr, "certificate '.*' with key '.*': ", name)
+            pathlib.Path(os.environ[name]).write_bytes(good)
+        self.assertEqual(self.ask_tls(second), 200, "what cannot be used changes nothing")
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            self.assertEqual(set(pool.map(self.ask_tls, [second] * 200)), {200})
+        self.assertEqual(self.server.end()[0], 0)
+        self.server.judge_loop(self)
 
     def test_ends_while_clients_are_there(self):
         with self.connect() as idle, self.connect() as half:

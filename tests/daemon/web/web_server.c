@@ -258,7 +258,12 @@ static int serve(struct served *s, const char *store_url, struct err *err)
     (void)uv_loop_init(&loop);
     s->view = daemon_view_new();
     fake_daemon_publish(&s->daemon, s->view);
-    const struct web_params params = {s->view, store_url, "127.0.0.1:0", getenv("READ_KEY")};
+    const struct web_params params = {.view = s->view,
+                                      .store_url = store_url,
+                                      .listen = "127.0.0.1:0",
+                                      .tls_cert = getenv("TLS_CERT"),
+                                      .tls_key = getenv("TLS_KEY"),
+                                      .read_key = getenv("READ_KEY")};
     int r = web_new(&params, &serving.web, err);
     if (r >= 0) {
         printf("%s\n", web_address(serving.web));

@@ -1,31 +1,10 @@
-/* A run with everything that is known about it, from the store or from benchd, and how users name
- * runs. */
+/* How users name runs, and whether there is something to show of one. */
 #pragma once
-
-#include <stdbool.h>
-
-#include <jansson.h>
 
 #include "base/exit_code.h"
 #include "ctl/cli/cli.h"
-#include "load/run_result.h"
-#include "result/result.h"
-#include "store/store.h"
+#include "load/loaded_run.h"
 
-struct loaded_run { /* all owned */
-    struct run_row row;
-    struct run_def *def;
-    struct attempt_row *rows;
-    size_t n_rows;
-    struct event_row *events;
-    size_t n_events;
-    struct result *result; /* NULL, like def: the run was not accepted (yet) */
-    bool is_interrupted;   /* it has not ended, but no process is running it */
-    json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
-};
-void loaded_run_done(struct loaded_run *run);
-/* What a RunDocument has: all but the definition and the result. *ret is written always. */
-int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err);
 /* EXIT_OK if there are results to show (with a note if the run has not finished), or prints the
  * error. */
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);

@@ -1,5 +1,5 @@
 /* See archive_run.h. */
-#include "ctl/import/archive_run.h"
+#include "load/archive_run.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "config.h"
 #include "report/sheets.h"
 #include "result/result_build.h"
 #include "store/run_document.h"
@@ -93,24 +94,29 @@ static char *log_name(const struct replica_id *id)
                      id->attempt.number, role_to_string(id->role), id->index);
 }
 
-void archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take)
+bool archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take,
+                         bool is_read_again)
 {
-    if (log_take->len > 0) {
-        _cleanup_(freep) char *name = log_name(id);
+    const bool is_there = log_take->len > 0;
+    _cleanup_(freep) char *name = log_name(id);
+    if (is_there && is_read_again) {
+        archive_add_later(a, name, log_take);
+    } else if (is_there) {
         archive_add_take(a, name, log_take);
     }
     buf_done(log_take);
+    return is_there;
 }
 
-int archive_run_new(const struct loaded_run *run, const char *program, struct archive *ret,
-                    struct err *err)
+int archive_run_new(const struct loaded_run *run, struct archive *ret, struct err *err)
 {
     json_t *document =
         run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
     if (document == NULL) {
         return err_set(err, EBADMSG, "run '%s': its stored definition is not JSON", run->row.name);
     }
-    struct archive a = {.program = xstrdup(program), .run = xstrdup(run->row.name)};
+    struct archive a = {.program = xstrdup("benchctl " BENCHD_VERSION),
+                        .run = xstrdup(run->row.name)};
     struct buf text = BUF_INIT;
     put_json(document, &text);
     archive_add_take(&a, RECORDS, &text);

@@ -1,5 +1,5 @@
 /* See whole_file.h. */
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -51,6 +51,7 @@ int file_replace(const char *link, const struct buf *data)
     (void)umask(mask);
     int r = write_all(fd, data);
     r = r == 0 && fchmod(fd, 0666 & ~mask) < 0 ? -errno : r;
+    r = r == 0 && fsync(fd) < 0 ? -errno : r; /* before the name leads to it */
     r = close(fd) < 0 && r == 0 ? -errno : r;
     r = r == 0 && rename(aside, path) < 0 ? -errno : r;
     if (r < 0) {

@@ -1,6 +1,6 @@
 /* Which run a word on the command line means. */
 #include "tests/test.h"
-#include "ctl/runs/loaded_run.h"
+#include "ctl/runs/run_word.h"
 
 TEST(test_a_word_means_one_run)
 {

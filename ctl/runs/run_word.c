@@ -1,40 +1,11 @@
-/* See loaded_run.h. */
-#include "ctl/runs/loaded_run.h"
+/* See run_word.h. */
+#include "ctl/runs/run_word.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "result/result_build.h"
-#include "store/run_document.h"
-
-void loaded_run_done(struct loaded_run *run)
-{
-    if (run->result != NULL) {
-        result_free(run->result);
-    }
-    free_each(run->rows, run->n_rows, attempt_row_done);
-    free_each(run->events, run->n_events, event_row_done);
-    run_def_free(run->def);
-    run_row_done(&run->row);
-    json_decref(run->object);
-    *run = (struct loaded_run){0};
-}
-
-int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err)
-{
-    struct run_document d = {0};
-    const int r = run_document_from_json(document, &d, err);
-    *ret = (struct loaded_run){
-        .row = d.row,
-        .rows = d.attempts,
-        .n_rows = d.n_attempts,
-        .events = d.events,
-        .n_events = d.n_events,
-    };
-    return r;
-}
 
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run)
 {

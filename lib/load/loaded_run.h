@@ -1,0 +1,27 @@
+/* A run with everything that is known about it, from the store or from benchd. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "result/result.h"
+#include "store/store.h"
+
+struct loaded_run { /* all owned */
+    struct run_row row;
+    struct run_def *def;
+    struct attempt_row *rows;
+    size_t n_rows;
+    struct event_row *events;
+    size_t n_events;
+    struct result *result; /* NULL, like def: the run was not accepted (yet) */
+    bool is_interrupted;   /* it has not ended, but no process is running it */
+    json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
+};
+void loaded_run_done(struct loaded_run *run);
+/* What a RunDocument has: all but the definition and the result. *ret is written always. */
+int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err);
+/* All that the store has of the run; takes the row, which has a definition. -EBADMSG: damaged. */
+int loaded_run_read(struct store *s, struct run_row *row_take, struct loaded_run *ret,
+                    struct err *err);
