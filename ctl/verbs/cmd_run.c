@@ -31,6 +31,7 @@ static const struct arg_opt opts[] = {
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+    EXPLAIN_OPT,
 };
 
 const struct verb verb_run = {
