@@ -105,6 +105,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_init = {
     .name = "init",
+    .group = "Start",
     .args = "[option...] -- COMMAND...",
     .summary = "Print a definition that measures a command of yours",
     .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"
