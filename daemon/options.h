@@ -19,6 +19,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
     int64_t undelete_ms;          /* after its object was deleted */
     struct retention_policy keep; /* of finished runs */
+    const char *queue;            /* of runs that name none; NULL: none */
     const char *replica_account;  /* NULL: the default one */
     bool has_policies;            /* NetworkPolicies, one a run */
     bool needs_read_key;

@@ -6,10 +6,15 @@
 /* Errors that need no answer from the cluster come first. */
 static enum exit_code check_line(const struct cli *cli)
 {
+    const bool is_local = cli->is_local || cli->store != NULL;
+    if (is_local && (args_has(&cli->args, "queue") || args_has(&cli->args, "priority"))) {
+        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
+                         "--queue and --priority are for runs in a cluster");
+    }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
     }
-    if (!cli->is_local && cli->store == NULL) {
+    if (!is_local) {
         return cli_error(EXIT_USAGE,
                          "add --local; in a cluster benchd resumes runs by itself, and benchctl "
                          "attach RUN follows one",
@@ -28,6 +33,9 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     DEFINITION_OPTS,
+    {"queue", 0, "QUEUE",
+     "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
+    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
