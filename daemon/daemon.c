@@ -22,6 +22,7 @@
 #include "daemon/memory.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_remove.h"
+#include "decide/policy_wait.h"
 
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: the limit of all calls from one look to the next,
@@ -79,6 +80,23 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
 
 /* ---- watches ---- */
 
+static void on_workload(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    (void)change; /* a launcher reads them all, and so does the sweep */
+    (void)object;
+    struct daemon *d = ctx;
+    struct run *active = run_queue_active(&d->queue);
+    if (active != NULL) {
+        pod_queue_notice(active->at.driven.launcher);
+    }
+    wake(d);
+}
+
+static void watch_workloads(struct daemon *d)
+{
+    workload_watch_start(&d->workloads, d->client, d->ns, on_workload, wake, d);
+}
+
 static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     struct daemon *d = ctx;
@@ -104,6 +122,9 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     }
     if (change == KUBE_CHANGE_REMOVED) {
         run->asked.is_gone = true;
+    }
+    if (facts->has_queue) {
+        watch_workloads(d);
     }
     wake(d);
 }
@@ -249,6 +270,27 @@ static void look_at_space(struct daemon *d)
     }
 }
 
+static bool is_run_over(const void *ctx, const char *uid)
+{
+    const struct daemon *d = ctx;
+    const struct run *run = run_queue_find(&d->queue, uid);
+    return run == NULL ||
+           (!run_is_driven(run) && (run_is_final(run) || (run->life == LIFE_ACCEPTED &&
+                                                          !wait_is_under_way(&run->status))));
+}
+
+/* Before the runs are looked at: what they know of Workloads is of now. */
+static void look_at_workloads(struct daemon *d)
+{
+    const struct run *active = run_queue_active(&d->queue);
+    if (active != NULL && active->def->scheduling.queue != NULL) {
+        watch_workloads(d); /* the queue may be that of an earlier benchd */
+    }
+    if (workload_watch_look(&d->workloads) && active != NULL) {
+        pod_queue_notice(active->at.driven.launcher);
+    }
+}
+
 static void tick(struct daemon *d)
 {
     struct err err = {0};
@@ -258,6 +300,7 @@ static void tick(struct daemon *d)
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
     d->queue.turn_cpu_ns = d->meter->cpu_ns;
+    look_at_workloads(d);
     int r = load_open_runs(d, &err);
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
         return;
@@ -272,6 +315,7 @@ static void tick(struct daemon *d)
     }
     if (r >= 0 && !is_first_look && d->run_env.are_objects_known) {
         eraser_work(&d->eraser, &d->run_env, &d->queue);
+        workload_watch_sweep(&d->workloads, clock_monotonic_ns(), is_run_over, d);
         purge(d);
     }
     look_at_space(d);
@@ -325,6 +369,9 @@ static void start_watches(struct daemon *d)
     d->run_env.benchmarks = watches_cache(&d->watches, WATCH_BENCHMARKS);
     d->run_env.runs = watches_cache(&d->watches, WATCH_RUNS);
     d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
+    if (d->options->queue != NULL) {
+        watch_workloads(d);
+    }
 }
 
 static void on_lease(void *ctx)
@@ -442,6 +489,8 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .store_url = d->options->store,
                                   .ns = d->ns,
                                   .key = d->key,
+                                  .workloads = &d->workloads.known,
+                                  .queue = d->options->queue,
                                   .wait_ms = d->options->wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
                                   .setup_wait_ms = d->options->setup_wait_ms,
@@ -536,6 +585,7 @@ void daemon_free(struct daemon *d)
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
     elector_free(d->elector);
     watches_stop(&d->watches);
+    workload_watch_stop(&d->workloads);
     kube_client_free(d->client);
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

@@ -22,6 +22,7 @@
 #include "daemon/run/run_queue.h"
 #include "daemon/space.h"
 #include "daemon/cluster/watches.h"
+#include "daemon/cluster/workload_watch.h"
 
 struct archiver;
 struct elector;
@@ -37,6 +38,7 @@ struct daemon {
     const struct loop_meter *meter; /* of the loop; borrowed */
     struct kube_client *client;
     struct watches watches;
+    struct workload_watch workloads;
     struct elector *elector;
     struct event_recorder events;
     struct api_health health;

@@ -22,6 +22,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
     int64_t undelete_ms;            /* after its object was deleted */
     struct retention_policy keep;   /* of finished runs */
+    const char *queue;              /* of runs that name none; NULL: none */
     const char *replica_account;    /* NULL: the default one */
     const char *prometheus;         /* URL; NULL: none */
     struct node_labels node_labels; /* to be stored of nodes */

@@ -9,6 +9,7 @@
 #include "core/fact_texts.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
+#include "kube/json.h"
 #include "pod/body.h"
 
 #define DNS_NS "kube-system"
@@ -296,6 +297,34 @@ static void check_quota(struct cluster *c, struct checks *checks)
     }
 }
 
+/* The queues that runs of this namespace may name. */
+static void check_queues(struct cluster *c, struct checks *checks)
+{
+    static const struct kube_resource queues = {"kueue.x-k8s.io", "v1beta2", "localqueues",
+                                                "queue"};
+    struct err err = {0};
+    json_auto_t *list = NULL;
+    const int r = cluster_get_list(c, &queues, c->ns, NULL, &list, &err);
+    _cleanup_(buf_done) struct buf all = BUF_INIT, stopped = BUF_INIT;
+    size_t i;
+    const json_t *queue;
+    json_array_foreach (json_object_get(list, "items"), i, queue) {
+        const json_t *active = fact_find(path(queue, "status", "conditions"), "type", "Active");
+        const bool is_active = str_eq(fact_text(active, "status"), "True");
+        struct buf *out = is_active ? &all : &stopped;
+        buf_printf(out, "%s%s%s%s", out->len == 0 ? "" : ", ", kube_json_metadata(queue, "name"),
+                   is_active ? "" : ": ", is_active ? "" : fact_text(active, "message"));
+    }
+    if (r < 0) {
+        checks_skip(checks, "queues", "%s", r == -ENOENT ? "the cluster has no Kueue" : err.msg);
+    } else if (stopped.len > 0) {
+        checks_warn(checks, "queues", "see kubectl describe localqueue,clusterqueue",
+                    "not active in '%s': %s", c->ns, buf_cstr(&stopped));
+    } else {
+        checks_ok(checks, "queues", "%s", all.len > 0 ? buf_cstr(&all) : "no LocalQueue of Kueue");
+    }
+}
+
 void doctor_cluster(const struct cli *cli, struct checks *checks)
 {
     struct cluster_problem p;
@@ -317,6 +346,7 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
         check_images(c, checks);
         check_dns(c, checks);
         check_quota(c, checks);
+        check_queues(c, checks);
     }
     backend_free(&c->backend);
 }

@@ -211,6 +211,8 @@ static enum exit_code create_run(struct cluster *c, const struct cluster_source 
         .benchmark = s->def->spec->name,
         .definition = is_inline ? s->def->spec->definition : NULL,
         .overrides = overrides,
+        .queue = args_get(&c->backend.cli->args, "queue", NULL),
+        .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
     };
     return cluster_create_run(c, &params, ret_name);
 }

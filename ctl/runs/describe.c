@@ -80,6 +80,11 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     if (p->run->result == NULL) {
         return;
     }
+    _cleanup_(buf_done) struct buf scheduling = BUF_INIT;
+    scheduling_put(&p->run->result->def->scheduling, &scheduling);
+    if (scheduling.len > 0) {
+        line(p, out, "Scheduling:", "%s", buf_cstr(&scheduling));
+    }
     if (row->cpus > 0) {
         line(p, out, "CPUs:", "%lld", (long long)row->cpus);
     }

@@ -98,6 +98,11 @@ json_t *object_make_run(const struct object_run_params *p)
         spec = json_pack("{s:{s:s}, s:O*}", "benchmarkRef", "name", p->benchmark, "overrides",
                          json_object_size(p->overrides) > 0 ? p->overrides : NULL);
     }
+    if (p->queue != NULL || p->priority_class != NULL) {
+        (void)json_object_set_new(
+            spec, "scheduling",
+            json_pack("{s:s*, s:s*}", "queueName", p->queue, "priorityClass", p->priority_class));
+    }
     return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
                      "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
                      "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,

@@ -22,6 +22,7 @@ struct object_run_params { /* borrowed */
         *request; /* a new uuid, which distinguishes our object from another of the same name */
     const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
     const json_t *overrides;  /* with a reference only; NULL or empty: none */
+    const char *queue, *priority_class; /* spec.scheduling; NULL: not said */
 };
 json_t *object_make_run(const struct object_run_params *params);
 /* Was it made by the request with this id? */

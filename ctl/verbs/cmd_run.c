@@ -16,6 +16,10 @@ static enum exit_code check_line(const struct cli *cli)
                                   : "start benchd with --prometheus; benchctl does not ask",
                          "--prometheus '%s': expected a URL, in a local run", url);
     }
+    if (is_local && (args_has(&cli->args, "queue") || args_has(&cli->args, "priority"))) {
+        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
+                         "--queue and --priority are for runs in a cluster");
+    }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
     }
@@ -38,6 +42,9 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     DEFINITION_OPTS,
+    {"queue", 0, "QUEUE",
+     "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
+    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",

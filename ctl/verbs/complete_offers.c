@@ -376,11 +376,11 @@ static const struct source {
 };
 
 /* What only the person knows. */
-static const char *const free_values[] = {"A",          "AGE",     "AMOUNT/UNIT", "AMOUNT/gpu-hour",
-                                          "AXIS=A/B",   "CONTEXT", "DIGEST",      "DURATION",
-                                          "I",          "IMAGE",   "LABELS",      "N",
-                                          "NAME=VALUE", "NS",      "RATE",        "RATIO",
-                                          "T",          "TEXT",    "US",          NULL};
+static const char *const free_values[] = {
+    "A",      "AGE",      "AMOUNT/UNIT", "AMOUNT/gpu-hour", "AXIS=A/B", "CLASS", "CONTEXT",
+    "DIGEST", "DURATION", "I",           "IMAGE",           "LABELS",   "N",     "NAME=VALUE",
+    "NS",     "QUEUE",    "RATE",        "RATIO",           "T",        "TEXT",  "US",
+    NULL};
 
 static const struct source *find_source(const char *value_name)
 {

@@ -123,8 +123,9 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     f->erase_run = fact_put(t, erase_run(metadata, status));
     f->benchmark = fact_put(t, benchmark);
     f->definition_name = fact_put(t, definition_name(metadata, benchmark));
-    f->wait_s =
-        json_integer_value(json_object_get(json_object_get(spec, "scheduling"), "waitSeconds"));
+    const json_t *scheduling = json_object_get(spec, "scheduling");
+    f->wait_s = json_integer_value(json_object_get(scheduling, "waitSeconds"));
+    f->has_queue = *fact_text(scheduling, "queueName") != '\0';
     /* What a settled object asked for has been done. */
     f->cancel = json_is_true(json_object_get(spec, "cancel")) && !f->is_settled;
     f->suspend = json_is_true(json_object_get(spec, "suspend")) && !f->is_settled;
@@ -160,13 +161,17 @@ void *bmr_facts_decode(json_t *bmr)
     struct bmr_conditions conditions;
     read_object(&f, bmr, &texts); /* to count them */
     const json_t *definition = definition_of(bmr, &f.is_frozen);
-    const json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
+    const json_t *spec = json_object_get(bmr, "spec");
     const json_t *list = json_object_get(json_object_get(bmr, "status"), "conditions");
     _cleanup_(freep) char *definition_json = f.is_settled ? NULL : json_of(definition);
-    _cleanup_(freep) char *overrides_json = f.is_settled ? NULL : json_of(overrides);
+    _cleanup_(freep) char *overrides_json =
+        f.is_settled ? NULL : json_of(json_object_get(spec, "overrides"));
+    _cleanup_(freep) char *scheduling_json =
+        f.is_settled ? NULL : json_of(json_object_get(spec, "scheduling"));
     const bool has_conditions = !f.is_settled && list != NULL;
     (void)fact_put(&texts, definition_json);
     (void)fact_put(&texts, overrides_json);
+    (void)fact_put(&texts, scheduling_json);
     f.ttl_s = ttl_of(definition);
 
     char *block = xmalloc(sizeof(f) + has_conditions * sizeof(conditions) + texts.len);
@@ -179,6 +184,7 @@ void *bmr_facts_decode(json_t *bmr)
     read_object(&f, bmr, &texts);
     f.definition = fact_put(&texts, definition_json);
     f.overrides = fact_put(&texts, overrides_json);
+    f.scheduling = fact_put(&texts, scheduling_json);
     return memcpy(block, &f, sizeof(f));
 }
 

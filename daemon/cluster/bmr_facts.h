@@ -56,6 +56,7 @@ struct bmr_facts {
                                   * benchd.io/benchmark, else the run's own */
     bool cancel, suspend;        /* false if it is settled */
     int64_t wait_s;              /* scheduling.waitSeconds; 0: not said */
+    bool has_queue;              /* scheduling.queueName is there */
 
     /* status */
     enum run_phase phase; /* RUN_PENDING if it has none */
@@ -71,6 +72,7 @@ struct bmr_facts {
 
     /* NULL if absent, and of a settled object: nothing reads them then, and they are most of it */
     const char *definition, *overrides;      /* JSON; overrides: spec.overrides */
+    const char *scheduling;                  /* JSON: spec.scheduling */
     const struct bmr_conditions *conditions; /* status.conditions */
 };
 

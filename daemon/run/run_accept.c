@@ -144,7 +144,12 @@ static int put(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
     const struct run_def *def = run->def;
-    _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+    json_auto_t *document = json_copy(def->spec->definition);
+    json_t *scheduling = scheduling_to_json(&def->scheduling);
+    if (scheduling != NULL) {
+        (void)json_object_set_new(document, "scheduling", scheduling); /* grows in memory only */
+    }
+    _cleanup_(freep) char *definition = json_dumps(document, JSON_COMPACT);
     struct run_row row = {
         .uid = def->uid,
         .name = def->name,
@@ -319,6 +324,21 @@ static void cancel_unaccepted(struct run *run)
     end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
 }
 
+/* A queue gives the place of a whole attempt, and by Ip its trainers are made only when its servers
+ * run: they would hold the place of all. */
+static int set_scheduling(const struct run *run, const struct bmr_facts *facts, struct run_def *def,
+                          struct err *err)
+{
+    int r = scheduling_read(facts->scheduling, run->env->queue, &def->scheduling, err);
+    if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
+        r = err_set(err, EINVAL,
+                    "spec.addressing: Ip starts the servers first, and queue '%s' admits all pods "
+                    "of a trial together; write addressing: Dns, or scheduling.gang: None",
+                    def->scheduling.queue);
+    }
+    return r;
+}
+
 /* What the object and its Benchmark define, once the object holds what runs. NULL: not yet. */
 static struct run_def *define(struct run *run, const struct bmr_facts *facts, const char *benchmark)
 {
@@ -341,8 +361,12 @@ static struct run_def *define(struct run *run, const struct bmr_facts *facts, co
         return NULL;
     }
     struct run_def *def = NULL;
-    if (freeze(run, spec, &def, &why) < 0) {
+    r = freeze(run, spec, &def, &why);
+    r = r < 0 ? r : set_scheduling(run, facts, def, &why);
+    if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
+        run_def_free(def);
+        return NULL;
     }
     return def;
 }

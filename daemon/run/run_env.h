@@ -18,6 +18,8 @@ struct run_env {
     const char *store_url; /* of the same; for a thread's own connection */
     const char *ns;
     const struct kube_cache *benchmarks, *runs, *pods; /* of the watches; NULL before their start */
+    const struct pod_workloads *workloads;             /* of their watch */
+    const char *queue;                                 /* of runs that name none; NULL: none */
     const unsigned char *key; /* KEY_SIZE bytes; runs' secrets are derived from it */
     int64_t wait_ms;          /* of pods_limit_wait(), where the run does not say */
     int64_t image_wait_ms, setup_wait_ms, denied_wait_ms; /* as of struct pods_params */

@@ -24,6 +24,12 @@ const struct kube_resource kube_benchmarks = {"benchd.io", "v1alpha1", "benchmar
 const struct kube_resource kube_benchmark_runs = {"benchd.io", "v1alpha1", "benchmarkruns",
                                                   "benchmark run"};
 
+#define KUEUE "kueue.x-k8s.io", "v1beta2"
+const struct kube_resource kube_workloads = {KUEUE, "workloads", "workload"};
+const struct kube_resource kube_resource_flavors = {KUEUE, "resourceflavors", "resource flavor"};
+const struct kube_resource kube_workload_priorities = {KUEUE, "workloadpriorityclasses",
+                                                       "workload priority class"};
+
 const char *const kube_method_names[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
 void kube_request_done(struct kube_request *req)

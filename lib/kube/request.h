@@ -36,7 +36,7 @@ struct kube_request {
 };
 void kube_request_done(struct kube_request *req);
 
-/* A kind of namespaced object. */
+/* A kind of object: namespaced, or requested without a namespace. */
 struct kube_resource {
     const char *group; /* "": core */
     const char *version, *plural;
@@ -44,7 +44,7 @@ struct kube_resource {
 };
 extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_core_events,
     kube_events, kube_leases, kube_network_policies, kube_endpoint_slices, kube_benchmarks,
-    kube_benchmark_runs;
+    kube_benchmark_runs, kube_workloads, kube_resource_flavors, kube_workload_priorities;
 
 /* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
  * run's results at once. */

@@ -96,13 +96,18 @@ static void set_run_labels(const struct run_def *def, json_t *labels)
     set_text(labels, POD_LABEL_RUN, def->name);
 }
 
+void pod_set_attempt_labels(const struct attempt_id *id, json_t *labels)
+{
+    set_number(labels, "benchd.io/point", id->point);
+    set_number(labels, "benchd.io/trial", id->trial);
+    set_number(labels, "benchd.io/attempt", id->number);
+}
+
 static void set_labels(const struct run_def *def, const struct replica_id *id, json_t *labels)
 {
     set_run_labels(def, labels);
+    pod_set_attempt_labels(&id->attempt, labels);
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
-    set_number(labels, "benchd.io/point", id->attempt.point);
-    set_number(labels, "benchd.io/trial", id->attempt.trial);
-    set_number(labels, "benchd.io/attempt", id->attempt.number);
     set_text(labels, "benchd.io/role", role_to_string(id->role));
     set_number(labels, "benchd.io/replica-index", id->index);
 }
@@ -249,6 +254,36 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
                                           SECRET_MODE));
 }
 
+/* `everywhere`: the namespaces; NULL: the pod's own. */
+static void add_affinity(json_t *spec, const char *kind, const char *topology_key, json_t *selector,
+                         json_t *everywhere)
+{
+    json_t *affinity = child(child(spec, "affinity", JSON_OBJECT), kind, JSON_OBJECT);
+    (void)json_array_append_new(child(affinity, "requiredDuringSchedulingIgnoredDuringExecution",
+                                      JSON_ARRAY), /* as above */
+                                json_pack("{s:s, s:o, s:o*}", "topologyKey", topology_key,
+                                          "labelSelector", selector, "namespaceSelector",
+                                          everywhere));
+}
+
+static void set_placement(const struct run_def *def, const struct attempt_id *id, json_t *spec)
+{
+    const struct scheduling *s = &def->scheduling;
+    if (s->topology_key != NULL) {
+        json_t *labels = json_pack("{s:s}", POD_LABEL_RUN, def->name);
+        pod_set_attempt_labels(id, labels);
+        add_affinity(spec, "podAffinity", s->topology_key,
+                     json_pack("{s:o}", "matchLabels", labels), NULL);
+    }
+    if (s->exclusive_nodes) {
+        add_affinity(spec, "podAntiAffinity", "kubernetes.io/hostname",
+                     json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:[s]}]}", "matchExpressions", "key",
+                               POD_LABEL_RUN, "operator", "Exists", "key", POD_LABEL_RUN,
+                               "operator", "NotIn", "values", def->name),
+                     json_object());
+    }
+}
+
 /* Can pods of this role run the system? */
 static int check_role(const struct spec *spec, const struct system *system, enum role role,
                       struct err *err)
@@ -374,6 +409,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     set_owner(def, metadata);
     json_t *spec = child(pod, "spec", JSON_OBJECT);
     set_spec(def, id, naming, spec);
+    set_placement(def, &id->attempt, spec);
     set_container(template_container(pod), &replica, point->replicas[ROLE_LAUNCHER] > 0);
     replica_spec_done(&replica);
     *ret = pod;
@@ -417,9 +453,8 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
     set_env_value(template_container(pod), "BENCHD_INDEX", index);
 }
 
-/* apiVersion, kind and metadata of an object other than the pods. */
-static json_t *new_object(const struct run_def *def, const char *api_version, const char *kind,
-                          const char *name)
+json_t *pod_new_object(const struct run_def *def, const char *api_version, const char *kind,
+                       const char *name)
 {
     json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", api_version, "kind", kind,
                                "metadata", "name", name);
@@ -432,7 +467,7 @@ static json_t *new_object(const struct run_def *def, const char *api_version, co
 json_t *pod_service_body(const struct run_def *def)
 {
     _cleanup_(freep) char *name = service_name(def);
-    json_t *object = new_object(def, "v1", "Service", name);
+    json_t *object = pod_new_object(def, "v1", "Service", name);
     set(object, "spec",
         json_pack("{s:s, s:[{s:s, s:i}]}", "clusterIP", "None", "ports", "name", "exchange", "port",
                   POD_PORT));
@@ -443,7 +478,7 @@ json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6)
 {
     _cleanup_(freep) char *service = service_name(def);
     _cleanup_(freep) char *name = xasprintf("%s-%u%s", service, number, is_ipv6 ? "-v6" : "");
-    json_t *object = new_object(def, "discovery.k8s.io/v1", "EndpointSlice", name);
+    json_t *object = pod_new_object(def, "discovery.k8s.io/v1", "EndpointSlice", name);
     json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
     set_text(labels, "kubernetes.io/service-name", service);
     set_text(labels, "endpointslice.kubernetes.io/managed-by", "benchd.io");
@@ -465,7 +500,7 @@ void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip)
 json_t *pod_policy_body(const struct run_def *def)
 {
     _cleanup_(freep) char *name = service_name(def);
-    json_t *object = new_object(def, "networking.k8s.io/v1", "NetworkPolicy", name);
+    json_t *object = pod_new_object(def, "networking.k8s.io/v1", "NetworkPolicy", name);
     json_t *run = json_pack("{s:{s:s, s:s}}", "matchLabels", POD_MANAGED_BY, "benchd",
                             POD_LABEL_RUN, def->name);
     json_t *dns =
@@ -489,7 +524,7 @@ json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, 
                         const struct ssh_key *ssh)
 {
     _cleanup_(freep) char *name = secret_name(def);
-    json_t *object = new_object(def, "v1", "Secret", name);
+    json_t *object = pod_new_object(def, "v1", "Secret", name);
     set_text(object, "type", "Opaque");
     set(object, "immutable", json_true());
     json_t *data = child(object, "data", JSON_OBJECT);

@@ -30,6 +30,11 @@ struct ssh_key; /* pod/ssh_key.h */
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
+/* The labels that say which attempt an object is of. */
+void pod_set_attempt_labels(const struct attempt_id *id, json_t *labels);
+/* apiVersion, kind and metadata of an object of the run other than its pods. Owned. */
+json_t *pod_new_object(const struct run_def *def, const char *api_version, const char *kind,
+                       const char *name);
 /* Is an object the run's own, by its owner's uid? */
 bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. *ret

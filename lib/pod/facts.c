@@ -55,13 +55,18 @@ static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
     return true;
 }
 
+bool pod_read_attempt(const json_t *labels, struct attempt_id *ret)
+{
+    return label_number(labels, "benchd.io/point", &ret->point) &&
+           label_number(labels, "benchd.io/trial", &ret->trial) &&
+           label_number(labels, "benchd.io/attempt", &ret->number);
+}
+
 static bool read_id(const json_t *labels, struct replica_id *ret)
 {
     const int role = role_from_string(fact_text(labels, "benchd.io/role"));
     ret->role = role < 0 ? ret->role : (enum role)role;
-    return role >= 0 && label_number(labels, "benchd.io/point", &ret->attempt.point) &&
-           label_number(labels, "benchd.io/trial", &ret->attempt.trial) &&
-           label_number(labels, "benchd.io/attempt", &ret->attempt.number) &&
+    return role >= 0 && pod_read_attempt(labels, &ret->attempt) &&
            label_number(labels, "benchd.io/replica-index", &ret->index);
 }
 

@@ -70,6 +70,9 @@ struct pod_facts {
  * the cache of kube/ takes it, for which both are void * and not const. */
 void *pod_facts_decode(json_t *pod);
 
+/* Which attempt its labels name; false: none. */
+bool pod_read_attempt(const json_t *labels, struct attempt_id *ret);
+
 #define POD_SECRET_VOLUME "benchd-key" /* no template may have one of this name */
 /* The replica's container in a pod's spec: the one with the run's key or the variables of
  * the contract, wherever a webhook has put it; the first where none has them. Borrowed;

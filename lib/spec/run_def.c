@@ -39,6 +39,7 @@ void run_def_free(struct run_def *def)
     free(def->name);
     free(def->uid);
     spec_free(def->spec);
+    scheduling_done(&def->scheduling);
     matrix_done(&def->matrix);
     free(def->slots);
     free(def);

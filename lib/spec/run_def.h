@@ -6,6 +6,7 @@
 
 #include "spec/matrix.h"
 #include "spec/order.h"
+#include "spec/scheduling.h"
 #include "spec/spec.h"
 
 struct run_def {
@@ -14,7 +15,8 @@ struct run_def {
     int64_t created_unix_ms;
     int64_t cpus;   /* CPUs given to the run; 0: unknown (cluster) */
     bool rehearsal; /* some point needs more busy threads than `cpus`, or trainers are emulated */
-    struct spec *spec; /* owned */
+    struct spec *spec;            /* owned */
+    struct scheduling scheduling; /* owned; of a run in a cluster */
     struct matrix matrix;
     struct slot *slots; /* order of trials, owned */
     uint32_t n_slots;

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include <jansson.h>
+
+#include "base/mem.h"
+
 #include "spec/spec_load.h"
 
 /* The definition was valid when it was frozen, so one problem is enough. */
@@ -14,11 +18,28 @@ static int cannot_read(const struct run_row *row, const struct diags *diags, str
                    d == NULL ? "no reason given" : d->message);
 }
 
+/* What was stored with the definition, apart from it: {"scheduling": ...}. Both owned. */
+static char *take_apart(const char *json, char **ret_scheduling)
+{
+    json_auto_t *document =
+        strstr(json, "\"scheduling\"") == NULL ? NULL : json_loads(json, JSON_ALLOW_NUL, NULL);
+    *ret_scheduling = json_dumps(json_object_get(document, "scheduling"), JSON_COMPACT);
+    (void)json_object_del(document, "scheduling"); /* it may have none */
+    return document == NULL ? xstrdup(json) : json_dumps(document, JSON_COMPACT);
+}
+
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
 {
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
-    int r = spec_load(row->definition_json, strlen(row->definition_json), NULL, &spec, &diags);
+    struct scheduling scheduling;
+    _cleanup_(freep) char *scheduling_json = NULL;
+    _cleanup_(freep) char *definition = take_apart(row->definition_json, &scheduling_json);
+    int r = scheduling_read(scheduling_json, NULL, &scheduling, err);
+    if (r < 0) {
+        return err_wrap(err, r, "run '%s'", row->name);
+    }
+    r = spec_load(definition, strlen(definition), NULL, &spec, &diags);
     if (r >= 0) {
         struct run_def_params params = {
             .name = row->name,
@@ -29,7 +50,9 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
         r = run_def_new(spec, &params, ret, &diags); /* takes the spec */
     }
     if (r < 0) {
-        r = cannot_read(row, &diags, err);
+        scheduling_done(&scheduling);
+        return cannot_read(row, &diags, err);
     }
+    (*ret)->scheduling = scheduling;
     return r;
 }

@@ -17,7 +17,7 @@
 /* A run as stored: what was frozen, and its status as last written. All strings owned. */
 struct run_row {
     char *uid, *name, *benchmark;
-    char *definition_json; /* spec->definition as text */
+    char *definition_json; /* spec->definition as text, in a cluster with its scheduling */
     char *object_ns; /* namespace of the object that it belongs to; NULL: none, or it expired */
     int64_t created_unix_ms;
     int64_t cpus;

@@ -254,9 +254,11 @@ class Running(RunCase):
     def test_a_benchmark_of_the_cluster(self):
         self.put_tiny()
         self.play(self.document)
-        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--steps", "5", "--repeats", "4", "-o", "json")
+        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--steps", "5", "--repeats", "4", "--queue", "team",
+                        "--priority", "low", "-o", "json")
         (run,) = self.created()
-        self.assertEqual(run["spec"], {"benchmarkRef": {"name": "tiny"}, "overrides": {
+        self.assertEqual(run["spec"], {"benchmarkRef": {"name": "tiny"}, "scheduling": {
+            "queueName": "team", "priorityClass": "low"}, "overrides": {
             "sweep": {"grid": {"pservers": [1, 2]}}, "measure": {"steps": 5}, "repeats": {"min": 4}}})
         self.assertRegex(run["metadata"]["name"], r"^tiny-[a-z0-9]{5}$")
         result = json.loads(done.stdout)

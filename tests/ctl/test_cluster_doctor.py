@@ -21,6 +21,11 @@ def quota(**used):
                                   "used": {"pods": "3", "requests.cpu": "500m", "requests.memory": "1Gi", **used}}}]}
 
 
+def queues(**active):
+    return {"items": [{"metadata": {"name": name}, "status": {"conditions": [
+        {"type": "Active", "status": str(not why), "message": why}]}} for name, why in active.items()]}
+
+
 class Doctor(ClusterCase):
     WELL = [
         ("GET", r"^/version$", 200, {"gitVersion": "v1.30.1"}),
@@ -28,6 +33,7 @@ class Doctor(ClusterCase):
         ("POST", REVIEWS, 201, {"status": {"allowed": True}}),
         ("GET", SLICES, 200, dns(True, None, False)),
         ("GET", f"/api/v1/namespaces/{NS}/resourcequotas", 200, quota()),
+        ("GET", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NS}/localqueues", 200, queues(a="", b="")),
         ("GET", r"proxy/api/v1/runs$", 200, {"items": []}),
     ]
 
@@ -43,12 +49,13 @@ class Doctor(ClusterCase):
     def test_a_cluster_that_works(self):
         checks = self.checks()
         found = {name: check["found"] for name, check in checks.items()}
-        self.assertEqual(list(checks)[7:], ["kubeconfig", "server", "kinds", "rights", "benchd", "images", "dns", "quota"])
+        self.assertEqual(list(checks)[7:], ["kubeconfig", "server", "kinds", "rights", "benchd", "images", "dns", "quota", "queues"])
         self.assertEqual([name for name in list(checks)[7:] if checks[name]["result"] != "ok"], [])
         self.assertEqual(found["kubeconfig"], f"context 'test', namespace '{NS}'")
         self.assertEqual(found["server"], f"{self.fake.url} is Kubernetes v1.30.1")
         self.assertEqual(found["dns"], "2 pods of 'kube-dns' are ready")
         self.assertEqual(found["quota"], "pods 3 of 10, requests.cpu 500m of 4, requests.memory 1Gi of 8Gi")
+        self.assertEqual(found["queues"], "a, b")
         asked = [body["spec"]["resourceAttributes"] for _, body in self.sent("POST", REVIEWS)]
         self.assertIn({"namespace": NS, "group": "", "resource": "services", "subresource": "proxy", "verb": "get"}, asked)
         self.assertEqual({method for method, path, _ in self.fake.requests if REVIEWS not in path}, {"GET"})   # it changes nothing
@@ -82,6 +89,10 @@ class Doctor(ClusterCase):
              "used up in 'bench': requests.cpu 4000m of 4", "larger ResourceQuota"),
             (put("GET", "resourcequotas", 200, {"items": []}), "quota", "ok", 0, "no ResourceQuota", None),
             (put("GET", "resourcequotas", *FORBIDDEN), "quota", "skip", 0, "you may not ask", None),
+            (put("GET", "localqueues", 200, queues(a="", b="no ClusterQueue")), "queues", "warn", 0,
+             "not active in 'bench': b: no ClusterQueue", "kubectl describe"),
+            (put("GET", "localqueues", 200, {"items": []}), "queues", "ok", 0, "no LocalQueue", None),
+            (put("GET", "localqueues", 404, "404 page not found"), "queues", "skip", 0, "the cluster has no Kueue", None),
         ]
         for change, name, result, code, found, fix in rows:
             with self.subTest(check=name, found=found):

@@ -577,6 +577,65 @@ TEST(addressing_is_decided_once)
     }
 }
 
+/* As it is when the run is accepted, whatever becomes of the object or of benchd's option. */
+TEST(scheduling_is_decided_once)
+{
+    static const struct {
+        const char *scheduling, *of_benchd, *queue, *text, *refusal; /* NULL: accepted */
+    } rows[] = {
+        {"{}", NULL, NULL, "", NULL},
+        {"{\"queueName\":\"a\",\"priorityClass\":\"low\",\"topology\":{\"key\":\"zone\"},"
+         "\"exclusiveNodes\":true,\"waitSeconds\":7}",
+         "b", "a",
+         "queue 'a', priority class 'low', all pods of an attempt where nodes have one value of "
+         "'zone', exclusive nodes",
+         NULL},
+        {"{\"waitSeconds\":7}", "b", "b", "queue 'b'", NULL},
+        {"{\"gang\":\"None\"}", "b", NULL, "", NULL},
+        {"{\"gang\":\"None\",\"queueName\":\"a\"}", NULL, NULL, NULL, "gang None has no queue"},
+        {"{\"gang\":\"Kueue\"}", NULL, NULL, NULL, "gang Kueue needs a queue"},
+        {"{\"priorityClass\":\"low\"}", NULL, NULL, NULL, "priorityClass is that of a queue"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(world_freep) struct world *w = world_new();
+        w->env.has_dns = true;
+        w->env.queue = rows[i].of_benchd;
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+        json_t *spec = json_object_get(bmr, "spec");
+        json_object_set_new(spec, "scheduling", parse(rows[i].scheduling));
+        for (int again = 0; again < 2; again++) {
+            _cleanup_(run_freep) struct run *run = new_run(w, bmr);
+            if (rows[i].refusal != NULL) {
+                assert_int_equal(take(run, bmr, NULL), 0);
+                assert_non_null(strstr(run->refusal.text, rows[i].refusal));
+                break;
+            }
+            assert_int_equal(take_good(run, bmr, NULL), 1);
+            const struct scheduling *s = &run->def->scheduling;
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            scheduling_put(s, &text);
+            assert_string_equal(buf_cstr(&text), rows[i].text);
+            assert_string_equal(s->queue == NULL ? "" : s->queue,
+                                rows[i].queue == NULL ? "" : rows[i].queue);
+            json_object_set_new(spec, "scheduling", parse("{\"queueName\":\"other\"}"));
+            w->env.queue = "another";
+        }
+    }
+}
+
+/* By address its servers would hold the place of all. */
+TEST(a_queue_needs_names)
+{
+    _cleanup_(world_freep) struct world *w = world_new();
+    _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
+    w->env.queue = "team";
+    w->env.has_dns = false;
+    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_string_equal(run->refusal.reason, "InvalidDefinition");
+    assert_non_null(strstr(run->refusal.text, "write addressing: Dns, or scheduling.gang: None"));
+}
+
 /* A broken webhook: the run waits for it, and says so. */
 TEST(templates_without_an_answer_are_told)
 {

@@ -17,7 +17,7 @@ import threading
 import time
 
 from gangs import attempt, size_of
-from rest import MERGE, NS, Api
+from rest import MERGE, Api
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"   # summary and log of one trainer and one pserver, batch 64, 100 steps, on one machine
@@ -70,8 +70,9 @@ class GangEnds:
     """Ends the pods of each gang that has run as a whole for run_s, its trainers first, as `with`. It asks again and again, so it goes
     on after an API server that was away."""
 
-    def __init__(self, cluster, summaries=True, run_s=1):
+    def __init__(self, cluster, summaries=True, run_s=1, namespace="benchd"):
         self.run_s = run_s
+        self._pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.is_held = threading.Event()   # set: no pod ends
         self._summaries = {role: json.loads(summary(role)) for role in ROLES} if summaries else {}
         self._api, self._whole, self._is_over = Api(cluster), {}, threading.Event()
@@ -88,7 +89,7 @@ class GangEnds:
     def _serve(self):
         while not self._is_over.wait(0.2):
             with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-                self._look((self._api.get(f"{NS}/pods") or {"items": []})["items"])
+                self._look((self._api.get(self._pods_path) or {"items": []})["items"])
 
     def _look(self, pods):
         gangs = {}
@@ -116,7 +117,7 @@ class GangEnds:
         status = {"phase": "Succeeded", "containerStatuses": [
             {**container, "ready": False, "started": False, "state": {"terminated": ended}}]}
         # With the uid: a pod of that name that came later is not meant.
-        self._api("PATCH", f"{NS}/pods/{meta['name']}/status", {"metadata": {"uid": meta["uid"]}, "status": status}, MERGE)
+        self._api("PATCH", f"{self._pods_path}/{meta['name']}/status", {"metadata": {"uid": meta["uid"]}, "status": status}, MERGE)
 
 
 def make_nodes(cluster, count, cpu="32", memory="128Gi", pods="110", name="fake", **more):

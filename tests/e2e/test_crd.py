@@ -98,7 +98,10 @@ def check_run_shape(t, k, definition):
     ref = {"name": "vgg16-pserver-sweep"}
     overrides = {"sweep": {"grid": {"pservers": [1, 2]}}, "measure": {"steps": 8}, "repeats": {"min": 2}}
     for name, spec in (("by-reference", {"benchmarkRef": ref, "overrides": overrides}),
-                       ("plain", {"benchmarkRef": ref}), ("inline", {"definition": definition})):
+                       ("plain", {"benchmarkRef": ref}),
+                       ("scheduled", {"benchmarkRef": ref, "scheduling": {
+                           "queueName": "team-a", "gang": "Kueue", "priorityClass": "low", "exclusiveNodes": True, "waitSeconds": 60,
+                           "topology": {"key": "topology.kubernetes.io/zone", "mode": "Required"}}}), ("inline", {"definition": definition})):
         done = create(k, run(name, **spec))
         t.equal((0, ""), (done.returncode, done.stderr), f"run {name} is taken")
     wrong = {
@@ -111,6 +114,9 @@ def check_run_shape(t, k, definition):
         "overrides-two-kinds": ({"benchmarkRef": ref, "overrides": {"sweep": {"grid": {"trainers": [1]},
                                                                               "zip": {"trainers": [1]}}}},
                                 r"spec\.overrides\.sweep.*at most one of grid, zip and points"),
+        **{f"scheduling-{i}": ({"benchmarkRef": ref, "scheduling": scheduling}, message) for i, (scheduling, message) in enumerate((
+            ({"queueName": "A_B"}, r"spec\.scheduling\.queueName.*should match"), ({"gang": "PodGroup"}, r"gang.*supported values"),
+            ({"topology": {}}, r"topology\.key.*Required"), ({"waitSeconds": 0}, "waitSeconds.*greater than or equal to 1")))},
         "r" * 33: ({"benchmarkRef": ref}, r"metadata\.name must be 1 to 32"),
         "1st": ({"benchmarkRef": ref}, r"metadata\.name must be 1 to 32"),
     }

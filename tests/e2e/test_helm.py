@@ -139,6 +139,14 @@ def check_values(t, helm):
     args = without["Deployment/benchd"]["spec"]["template"]["spec"]["containers"][0]["args"]
     t.ok("--network-policy" not in args, "nor does benchd create policies then", args)
 
+    kueue = helm.cluster_objects((MANIFESTS / "kueue.yaml").read_text())
+    shown = helm.objects("--set=kueue.create=true")
+    for item in shown.values():
+        if item["metadata"]["name"] == "benchd-kueue" and "Cluster" not in item["kind"]:
+            del item["metadata"]["namespace"]   # that of the release
+    t.equal(kueue, {name: shown.get(name) for name in kueue}, "kueue.create gives the objects of manifests/kueue.yaml")
+    t.equal(set(kueue), set(shown) - set(helm.objects()), "and no other")
+
     readers = '[{"ipBlock":{"cidr":"192.0.2.1/32"}},{"namespaceSelector":{"matchLabels":{"benchd.io/reader":"true"}}}]'
     limited = helm.objects(f"--set-json=networkPolicy.readers={readers}")["NetworkPolicy/benchd"]["spec"]["ingress"]
     t.equal([{"ports": [{"port": 8080, "protocol": "TCP"}], "from": json.loads(readers)}], limited, "who may read")

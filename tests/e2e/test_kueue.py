@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Kueue, JobSet and Trainer on simulated nodes, without benchd: what they say of gangs whose Workloads are made by hand, as benchd would
-make them, and of a Job and a TrainJob that wait in the same queue."""
+"""Kueue, JobSet and Trainer on simulated nodes: what they say of gangs whose Workloads are made by hand, as benchd makes them, and of a
+Job and a TrainJob that wait in the same queue; then benchd, whose runs wait in that queue."""
+import contextlib
 import sys
 
 import kueue
 import kwok
 import tap
-from benchd import definition
+from benchd import Benchd, definition
 from cluster import CONTROLLERS, Cluster, becomes, wait_until
 from rest import MERGE, NS, RUNS, Api
 
@@ -160,6 +161,155 @@ def check_jobs(t, q, run):
     }, ("Failed", "^Failed: "))
 
 
+# ---- benchd ----
+
+OTHERS = ("team-b", "team-c")   # namespaces of other benchds
+TOO_LARGE = {"cpu": "20"}
+
+
+def runs_of(namespace):
+    return RUNS.replace("benchd/benchmarkruns", f"{namespace}/benchmarkruns")
+
+
+def post_run(q, name, scheduling=None, namespace="benchd", more=None, **changes):
+    """A run of one trial: a server and two trainers of 10 CPUs."""
+    template = {"spec": pod_spec(more)}
+    roles = {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}
+    spec = definition(roles=roles, sweep={"grid": {"pservers": [1], "trainers": [2]}}, baseline={"kind": "Point", "where": {"trainers": 2}},
+                      repeats={"min": 1}, **{"addressing": "Dns", **changes})
+    q.post(runs_of(namespace), {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
+                                "spec": {"definition": spec, "scheduling": scheduling or {"queueName": QUEUE, "priorityClass": "low"}}})
+    return f"{runs_of(namespace)}/{name}"
+
+
+def phase(q, path):
+    return (q.api.get(path) or {}).get("status", {}).get("phase")
+
+
+def until_phase(q, path, *phases):
+    wait_until(lambda: phase(q, path) in phases, WAIT_S, f"{path} is {phases}, not {(q.api.get(path) or {}).get('status')}")
+
+
+def check_competition(t, q):
+    """Three runs of three teams, and a quota for one gang: all succeed, one after another."""
+    paths = [post_run(q, "rival", namespace=namespace) for namespace in ("benchd", *OTHERS)]
+    waits = set()
+
+    def look():
+        waits.update((path, condition[1]) for path in paths if (condition := q.conditions(path).get("Waiting")) and condition[0] == "True")
+        return {phase(q, path) for path in paths} == {"Succeeded"}
+    wait_until(look, 2 * WAIT_S, "all three have succeeded")
+    t.ok(len({path for path, words in waits if "has not admitted it" in words and words.startswith("Queued: ")}) >= 1,
+         "a run that waits for the others says what Kueue says", waits)
+    t.ok(becomes(q.is_empty, WAIT_S), "three runs, a quota of one gang: all succeed, nothing is left")
+
+
+def check_preemption(t, q, daemon, ends):
+    run = q.api.get(post_run(q, "preempted"))
+    ends.is_held.set()
+    pods = q.pods(3)
+    t.equal([FLAVOR] * 3 + [None] * 3, [pod["spec"].get("nodeSelector") for pod in pods] + [pod["metadata"].get("finalizers") for pod in pods],
+            "pods of the flavor's nodes, without a finalizer")
+    q.post(WORKLOADS, workload("urgent", run, ("high", 100)))
+    q.until(f"{WORKLOADS}/urgent", "Admitted")
+    t.equal([], [pod for pod in q.api.get(f"{NS}/pods")["items"] if "deletionTimestamp" not in pod["metadata"]],
+            "its pods are gone before others get the quota")
+    until_phase(q, f"{RUNS}/preempted", "Queued")
+    q.remove(f"{WORKLOADS}/urgent")
+    q.pods(3)
+    ends.is_held.clear()
+    until_phase(q, f"{RUNS}/preempted", "Succeeded")
+    result = daemon.results("preempted")
+    (trial,) = result["points"][0]["trials"]
+    t.equal(("Succeeded", 1), (trial["phase"], trial["attempt"]), "preempted in mid-trial: the next attempt counts")
+    t.equal({"queue_s", "admission_s", "start_spread_s"}, set(trial["metrics"]), "the trial says how it came to run")
+    words = daemon.ctl("describe", "preempted").stdout
+    t.match("Trials: +1 of 1 done, 0 failed, 1 preempted", words, "describe counts the preemption")
+    t.match("Scheduling: +queue 'team', priority class 'low'", words, "and says how the run was scheduled")
+    t.match("AttemptPreempted.*Preempted to accommodate a workload", " ".join(words.split()), "with Kueue's words")
+    t.ok(becomes(q.is_empty, WAIT_S), "preemption: nothing is left")
+
+
+def ours(q):
+    """The Workloads and pods of benchd."""
+    return [item["metadata"]["name"] for path in (WORKLOADS, f"{NS}/pods") for item in q.api.get(path)["items"]
+            if item["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "benchd"]
+
+
+def check_queued(t, q, daemon, run):
+    """Whatever ends a run that is queued, nothing of it is left; and a benchd that is killed finds its place again."""
+    q.post(WORKLOADS, workload("blocker", run))
+    q.until(f"{WORKLOADS}/blocker", "Admitted")
+
+    def queued(name):
+        path = post_run(q, name)
+        until_phase(q, path, "Queued")
+        wait_until(lambda: "20 more needed" in q.conditions(path)["Waiting"][1], WAIT_S, "Kueue's words")
+        return path
+    for wish in ({"suspend": True}, {"cancel": True}):
+        path = queued(next(iter(wish)))
+        q.api("PATCH", path, {"spec": wish}, MERGE)
+        until_phase(q, path, "Suspended", "Cancelled")
+        t.equal([], ours(q), f"{wish}: no Workload, no pod")
+        q.remove(path)
+    path = queued("killed-and-cancelled")
+    daemon.kill()
+    q.api("PATCH", path, {"spec": {"cancel": True}}, MERGE)
+    daemon.start()
+    until_phase(q, path, "Cancelled")
+    t.equal([], ours(q), "kill -9, then a cancellation: no Workload, no pod")
+    path = queued("deleted")
+    q.remove(path)
+    t.ok(becomes(lambda: ours(q) == [], WAIT_S), "a deletion: no Workload, no pod", ours(q))
+    path = queued("killed")
+    before = [(item["metadata"]["name"], item["metadata"]["uid"]) for item in q.api.get(WORKLOADS)["items"]]
+    daemon.kill()
+    daemon.start()
+    until_phase(q, path, "Queued")
+    q.remove(f"{WORKLOADS}/blocker")
+    wait_until(lambda: q.api.get(f"{NS}/pods")["items"], WAIT_S, "it has pods")
+    t.ok({item["metadata"]["uid"] for item in q.api.get(WORKLOADS)["items"]} < {uid for _, uid in before},
+         "kill -9 while queued: it keeps its place", before)
+    until_phase(q, path, "Succeeded")
+    t.ok(becomes(q.is_empty, WAIT_S), "queued runs: nothing is left")
+
+
+def check_refusals(t, q):
+    for name, changes, words in (
+            ("by-ip", {"addressing": "Ip"}, "InvalidDefinition: spec.addressing: Ip starts the servers first"),
+            ("too-large", {"more": TOO_LARGE}, "NoTrialSucceeded: .* insufficient quota for cpu in flavor team"),
+            ("no-class", {"scheduling": {"queueName": QUEUE, "priorityClass": "none"}}, 'NoTrialSucceeded: .*"none" not found')):
+        path = post_run(q, name, **changes)
+        until_phase(q, path, "Failed")
+        t.match(words, q.conditions(path)["Failed"][1], f"{name}: refused, with the reason")
+    t.ok(becomes(q.is_empty, WAIT_S), "refused runs: nothing is left")
+
+
+def check_benchd(t, q, cluster):
+    q.remove(f"{RUNS}/r")
+    for name, value in (("low", 10), ("high", 100)):
+        q.post(f"{KUEUE}/workloadpriorityclasses", {"apiVersion": kueue.VERSION, "kind": "WorkloadPriorityClass",
+                                                    "metadata": {"name": name}, "value": value})
+    for namespace in OTHERS:
+        cluster.kubectl("create", "namespace", namespace)
+        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", namespace, "--timeout=60s")
+        q.post(f"{KUEUE}/namespaces/{namespace}/localqueues", {
+            "apiVersion": kueue.VERSION, "kind": "LocalQueue", "metadata": {"name": QUEUE}, "spec": {"clusterQueue": QUEUE}})
+    with contextlib.ExitStack() as stack:
+        daemon = stack.enter_context(Benchd(cluster))
+        ends = stack.enter_context(kwok.GangEnds(cluster, run_s=4))   # a wait of less than 5 s is not told
+        others = contextlib.ExitStack()
+        for namespace in OTHERS:
+            others.enter_context(Benchd(cluster, "--namespace", namespace, name=namespace))
+            others.enter_context(kwok.GangEnds(cluster, namespace=namespace, run_s=4))
+        with others:
+            check_competition(t, q)
+        ends.run_s = 1
+        check_preemption(t, q, daemon, ends)
+        check_queued(t, q, daemon, q.api.get(f"{RUNS}/preempted"))
+        check_refusals(t, q)
+
+
 def main():
     tap.skip_if(kueue.missing())
     t = tap.Tap()
@@ -174,6 +324,7 @@ def main():
                             "spec": {"definition": definition()}})
         check_workloads(t, q, run)
         check_jobs(t, q, run)
+        check_benchd(t, q, cluster)
     return t.done()
 
 

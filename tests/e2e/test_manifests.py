@@ -38,6 +38,12 @@ ALLOWED = [
     ("leases.coordination.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "benchd", "get update"),
 ]
+# What manifests/kueue.yaml adds.
+KUEUE = [
+    ("workloads.kueue.x-k8s.io", "", "list watch create delete"),
+    ("resourceflavors.kueue.x-k8s.io", "", "get"),
+    ("workloadpriorityclasses.kueue.x-k8s.io", "", "get"),
+]
 # What would be worth having for somebody who got hold of its token: (namespace, resource, name, verbs).
 FORBIDDEN = [
     ("benchd", "secrets", "", "get list watch update patch delete deletecollection"),
@@ -233,16 +239,23 @@ def check_rights(t, api):
                 f"may not {verbs} {resource}{name and ' ' + name} in {namespace or 'the cluster'}")
 
 
-def check_no_other_right(t, k):
+def check_no_other_right(t, k, allowed=ALLOWED):
     """The server's own list of rights holds the table above and what every account has, and nothing else."""
     row = re.compile(r"^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$")
     rows = [row.match(line).groups() for line in
             k("auth", "can-i", "--list", f"--as={ACCOUNT}", "--namespace=benchd").stdout.splitlines()[1:]]
     own = {(resource, name, frozenset(verbs.split())) for resource, urls, name, verbs in rows
            if not urls and not resource.startswith("selfsubject")}
-    t.equal({(resource, name, frozenset(verbs.split())) for resource, name, verbs in ALLOWED}, own,
+    t.equal({(resource, name, frozenset(verbs.split())) for resource, name, verbs in allowed}, own,
             "and has no other right")
     t.equal({"get"}, {verbs for _, urls, _, verbs in rows if urls}, "paths that are no resource: to read")
+
+
+def check_kueue(t, k):
+    done = k("apply", "--validate=strict", "-n", "benchd", "-f", MANIFESTS / "kueue.yaml", check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "kubectl apply -f manifests/kueue.yaml")
+    check_no_other_right(t, k, ALLOWED + KUEUE)
+    k("delete", "-n", "benchd", "-f", MANIFESTS / "kueue.yaml")
 
 
 def check_uninstall(t, k):
@@ -268,6 +281,7 @@ def main():
         check_admission(t, k, cluster, template)
         check_rights(t, Api(cluster))
         check_no_other_right(t, k)
+        check_kueue(t, k)
         check_uninstall(t, k)
     return t.done()
 

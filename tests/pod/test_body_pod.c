@@ -1,5 +1,6 @@
 /* The pod of a replica: what benchd sets, who it is, where others find it. */
 #include "tests/test.h"
+#include "base/mem.h"
 #include "pod/body.h"
 
 #include "body_fixture.h"
@@ -55,6 +56,23 @@ TEST(pod_by_dns)
     assert_string_equal(env_of(pod, "BENCHD_TRAINER_ADDRS"), "p0t1a2-trainer-0.s:7164");
     assert_string_equal(env_of(pod, "BENCHD_SECRET_FILE"), "/var/run/benchd/key");
     assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/dev/termination-log");
+}
+
+/* Where a run asks for a place of its own. */
+TEST(placement)
+{
+    _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
+    def->scheduling = (struct scheduling){.topology_key = xstrdup("zone"), .exclusive_nodes = true};
+    _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
+#define REQUIRED "/requiredDuringSchedulingIgnoredDuringExecution"
+    expect(pod, "spec/affinity/podAffinity" REQUIRED,
+           "[{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{\"benchd.io/run\":"
+           "\"sample-1\",\"benchd.io/point\":\"0\",\"benchd.io/trial\":\"1\",\"benchd.io/attempt\":"
+           "\"2\"}}}]");
+    expect(pod, "spec/affinity/podAntiAffinity" REQUIRED,
+           "[{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{\"matchExpressions\":[{"
+           "\"key\":\"benchd.io/run\",\"operator\":\"Exists\"},{\"key\":\"benchd.io/run\","
+           "\"operator\":\"NotIn\",\"values\":[\"sample-1\"]}]},\"namespaceSelector\":{}}]");
 }
 
 TEST(pod_by_ip)

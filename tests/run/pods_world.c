@@ -18,7 +18,8 @@ static struct kube_call *gate_call(void)
 {
     for (size_t i = 0; i < fake_kube_n_open(); i++) {
         struct kube_call *call = fake_kube_open(i);
-        if (call->req.method == KUBE_POST && strstr(call->req.path, "/pods") == NULL) {
+        if (call->req.method == KUBE_POST && strstr(call->req.path, "/pods") == NULL &&
+            strstr(call->req.path, "/workloads") == NULL) {
             return call;
         }
     }
@@ -68,6 +69,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .cache = &w->cache,
         .ns = "ns",
         .def = w->def,
+        .workloads = &w->workloads,
         .naming = naming,
         .account = "replicas",
         .has_policy = w->has_policy,
@@ -99,6 +101,9 @@ void world_open_with_log(struct world *w, enum pod_naming naming, const char *lo
                                                     .repeats = 1,
                                                     .log = log});
     kube_cache_init(&w->cache, &(struct kube_cache_params){.decode = pod_facts_decode});
+    kube_cache_init(&w->workload_cache,
+                    &(struct kube_cache_params){.decode = workload_facts_decode});
+    w->workloads = (struct pod_workloads){.cache = &w->workload_cache, .is_known = true};
     make_launcher(w, naming);
 }
 
@@ -109,6 +114,7 @@ void world_close(struct world *w)
     assert_int_equal(uv_loop_close(&w->loop), 0);
     assert_int_equal(fake_kube_n_open(), 0); /* nothing is left open */
     kube_cache_done(&w->cache);
+    kube_cache_done(&w->workload_cache);
     run_def_free(w->def);
     fake_kube_reset();
 }

@@ -12,7 +12,8 @@
 struct world {
     uv_loop_t loop;
     struct run_def *def;
-    struct kube_cache cache;
+    struct kube_cache cache, workload_cache;
+    struct pod_workloads workloads; /* of that, and known */
     struct pods_counters counters;
     struct launcher *launcher;
     unsigned n_changes, n_records;

@@ -44,7 +44,8 @@ static void live(void)
             sim_broken("nothing happens any more, and %s", why);
         }
         promise_after_step();
-        const bool is_settled = sim.now_ns >= sim.faults_end_ns && promise_is_settled(&why);
+        const bool is_settled =
+            sim.now_ns >= sim.faults_end_ns && promise_is_settled(&why) && queue_is_settled(&why);
         settled_ns = !is_settled ? 0 : settled_ns == 0 ? sim.now_ns : settled_ns;
         if (sim.outcome->n_steps > STEPS_MAX || sim.now_ns > sim.faults_end_ns + patience_ns()) {
             sim_broken("after %d s and %" PRIu64 " steps %s",
@@ -63,6 +64,7 @@ static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, con
     server_begin();
     user_begin(plan);
     meddler_begin();
+    queue_begin();
     fault_begin(plan);
     soon_begin();
     readers_begin();

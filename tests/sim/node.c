@@ -517,6 +517,7 @@ struct sim_pod *node_new_pod(struct sim_object *o)
                env_number(o->json, "BENCHD_INDEX")},
     };
     *vec_push(&pods) = p;
+    queue_pod_created(p);
     promise_pod_created(p);
     if (fault_is_on(FAULT_NODE_LOST, NULL)) {
         promise_excuse(p->run_uid, &p->id.attempt, "node-lost");

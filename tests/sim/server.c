@@ -1,4 +1,4 @@
-/* The API server: objects of seven kinds in one namespace. Models versions (one counter for all, as
+/* The API server: objects of nine kinds in one namespace. Models versions (one counter for all, as
  * etcd has), optimistic locking, uid preconditions, watches from a version on, bookmarks, 410 after
  * a compaction, graceful deletion of pods, foreground deletion, and the garbage collector. */
 #include "sim.h"
@@ -14,10 +14,11 @@
 #include "base/rfc3339.h"
 
 static const char *const plurals[KIND_COUNT] = {
-    [KIND_PODS] = "pods",          [KIND_SERVICES] = "services",
-    [KIND_SECRETS] = "secrets",    [KIND_BENCHMARKS] = "benchmarks",
-    [KIND_RUNS] = "benchmarkruns", [KIND_LEASES] = "leases",
-    [KIND_EVENTS] = "events",      [KIND_SLICES] = "endpointslices",
+    [KIND_PODS] = "pods",           [KIND_SERVICES] = "services",
+    [KIND_SECRETS] = "secrets",     [KIND_BENCHMARKS] = "benchmarks",
+    [KIND_RUNS] = "benchmarkruns",  [KIND_LEASES] = "leases",
+    [KIND_EVENTS] = "events",       [KIND_SLICES] = "endpointslices",
+    [KIND_WORKLOADS] = "workloads",
 };
 
 static struct {
@@ -214,8 +215,9 @@ static int64_t grace_of(const struct sim_object *pod)
     return grace == NULL ? 30 : json_integer_value(grace);
 }
 
-static const enum sim_kind dependents[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS, KIND_SLICES};
-#define N_DEPENDENTS 4
+static const enum sim_kind dependents[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS, KIND_SLICES,
+                                           KIND_WORKLOADS};
+#define N_DEPENDENTS 5
 
 static void set_free(const char *uid)
 {
@@ -369,6 +371,9 @@ void server_restore(bool is_bumped)
             struct sim_object *o = server.objects[k].items[i - 1];
             if (!is_in_backup(o)) {
                 user_lose_object(o->uid);
+                if (k == KIND_WORKLOADS) {
+                    queue_workload_lost(o);
+                }
                 server_remove(o);
             }
         }
@@ -615,6 +620,8 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
             promise_object_expires(o->uid);
         } else if (o->kind == KIND_PODS) {
             promise_pod_deleted(o->pod);
+        } else if (o->kind == KIND_WORKLOADS) {
+            queue_workload_deleted(o);
         }
         if (o->kind == KIND_PODS && grace != NULL) {
             delete_pod(o, json_integer_value(grace));
@@ -649,6 +656,10 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
                   struct sim_answer *ret)
 {
     struct target t;
+    if (strstr(req->path, "/resourceflavors/") != NULL) { /* it has no namespace */
+        queue_serve_flavor(ret);
+        return;
+    }
     if (!read_target(req->path, &t)) {
         sim_broken("a request that is not for objects of the namespace: %s", req->path);
     }

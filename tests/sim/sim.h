@@ -11,6 +11,7 @@
  *   sim_watch.c    its watches
  *   node.c         scheduler, kubelets and containers: pods run, print records and end
  *   place.c        what keeps a pod from a node, or takes it away
+ *   queue.c        Kueue: a quota, admission, eviction
  *   rows.c         what a row of an attempt must say
  *   logs.c         what containers print, how it is read, and what a stored log must be
  *   sim_process.c  benchd's processes: start, crash, freeze, end, start again
@@ -156,6 +157,7 @@ enum sim_kind {
     KIND_RUNS,
     KIND_LEASES,
     KIND_EVENTS,
+    KIND_WORKLOADS,
     KIND_COUNT
 };
 struct sim_pod;
@@ -431,6 +433,11 @@ static inline bool sim_loses_nodes(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 12;
 }
+/* Its runs wait in a queue, which has room for one gang. */
+static inline bool sim_has_queue(uint64_t seed)
+{
+    return seed > 40 && seed % 16 == 0;
+}
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);
@@ -582,6 +589,20 @@ bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx));
 json_t *place_conditions(const struct sim_pod *p); /* owned */
 /* Some pod of the attempt first had no place so long ago. */
 bool place_was_missing(const char *run_uid, const struct attempt_id *id, int64_t least_ns);
+
+/* --- queue.c --- */
+
+void queue_begin(void);
+/* Takes the place of its gang back; false: it has none of a queue. */
+bool queue_preempts(const struct sim_pod *p);
+void queue_serve_flavor(struct sim_answer *ret);
+void queue_pod_created(const struct sim_pod *p);
+/* By benchd. */
+void queue_workload_deleted(const struct sim_object *o);
+/* Not by benchd. */
+void queue_workload_lost(const struct sim_object *o);
+/* As promise_is_settled(). */
+bool queue_is_settled(const char **ret_why);
 
 /* --- rows.c --- */
 

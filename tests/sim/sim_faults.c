@@ -153,6 +153,10 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
         ret->list[ret->n++] = any_fault(&state, FAULT_DISK_BUSY, LAST_S);
     } else if (sim_is_impatient(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_FULL, LAST_SOON_S);
+    } else if (sim_has_queue(seed)) {
+        ret->list[ret->n] = any_fault(&state, FAULT_PREEMPT, LAST_SOON_S);
+        ret->list[ret->n++].n = 2;
+        ret->list[ret->n++] = any_fault(&state, FAULT_GATE, LAST_S);
     } else if (sim_loses_nodes(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
@@ -290,7 +294,9 @@ static void happen_to_pod(const struct fault *f)
         }
         break;
     case FAULT_PREEMPT:
-        node_preempt(p, f->n == 2);
+        if (f->n != 2 || !queue_preempts(p)) {
+            node_preempt(p, f->n == 2);
+        }
         break;
     case FAULT_DELETE_POD:
         server_delete(p->object, CASCADE_BACKGROUND);

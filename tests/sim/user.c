@@ -30,7 +30,8 @@ static char *definition(struct sim_run *r)
     const unsigned n_points = 1 + sim_below(DRAW_USER, 2);
     const unsigned n_trials = 1 + sim_below(DRAW_USER, 2);
     const char *policy = policies[sim_below(DRAW_USER, 4)];
-    const char *naming = addressing[sim_below(DRAW_USER, 3)];
+    const unsigned by = sim_below(DRAW_USER, 3);
+    const char *naming = sim_has_queue(sim.seed) ? "Dns" : addressing[by];
     _cleanup_(freep) char *ttl =
         r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", SIM_TTL_S) : xstrdup("");
     const bool is_other = sim.seed > 40 && sim.seed % 8 == 5 && !sim.is_slow;
@@ -103,6 +104,9 @@ static void create(void *ctx)
     }
     if (sim_is_impatient(sim.seed)) {
         json_object_set_new(asked, "scheduling", json_pack("{s:i}", "waitSeconds", SIM_WAIT_S));
+    }
+    if (sim_has_queue(sim.seed)) {
+        json_object_set_new(asked, "scheduling", json_pack("{s:s}", "queueName", "team"));
     }
     const struct sim_object *o = server_create(
         KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",

@@ -249,6 +249,7 @@ void pod_member_free(struct pod_member *m)
     free(m->sought_uid);
     free(m->environment_json);
     free(m->collected_json);
+    free(m->collected_summary);
     pod_trouble_clear(&m->trouble);
     free(m);
 }
@@ -449,6 +450,17 @@ void pod_member_refused(struct pod_member *m, const char *message, int64_t now_n
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns)
 {
     refused(m, FAILURE_NO_ROOM, message, now_ns);
+}
+
+void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, const char *message,
+                             int64_t now_ns)
+{
+    refused(m, failure, message, now_ns);
+}
+
+void pod_member_preempted(struct pod_member *m, const char *message)
+{
+    end(m, REPLICA_FAILED, FAILURE_PREEMPTED, message);
 }
 
 void pod_member_seen(struct pod_member *m, const char *uid, const struct pod_facts *pod,

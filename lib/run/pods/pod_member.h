@@ -174,7 +174,8 @@ struct pod_member {
     int64_t made_unix_ms, running_unix_ms, ended_unix_ms;
     int64_t created_unix_ms; /* its pod, by the API server's clock; 0: not seen yet */
     enum pod_remains remains;
-    char *environment_json; /* of the start record; owned, NULL: none */
+    char *environment_json;  /* of the start record; owned, NULL: none */
+    char *collected_summary; /* with what its attempt's start adds; owned, NULL: nothing */
     char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
     struct pod_log log;
 };
@@ -230,6 +231,11 @@ void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t no
 /* Like pod_member_refused, but what it lacks is room: others may end, and the
  * attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
+/* Like pod_member_refused, but by its queue, and with this class. */
+void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, const char *message,
+                             int64_t now_ns);
+/* Its queue has taken its place back. */
+void pod_member_preempted(struct pod_member *m, const char *message);
 /* It has waited for room for longer than its run wants. */
 void pod_member_wait_over(struct pod_member *m, int64_t wait_ms);
 

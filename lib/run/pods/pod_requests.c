@@ -252,6 +252,7 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
         return NULL;
     }
     pod_body_set_account(*body, l->params.account);
+    pod_queue_dress(l, m->id.role, *body);
     return *body;
 }
 

@@ -38,7 +38,7 @@ static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
         text_put(ret->text, sizeof(ret->text), "pod '%s': %s", refused->name,
                  refused->trouble.words);
     }
-    return refused != NULL;
+    return refused != NULL || pod_queue_wait(l, ret);
 }
 
 /* The first of the members that are as `is_meant` says, in its own words; none: nothing. */

@@ -12,6 +12,7 @@
 #include "run/pods/pod_leftovers.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
+#include "run/pods/pod_starts.h"
 #include "run/pods/pod_words.h"
 #include "run/pods/pods_internal.h"
 
@@ -285,7 +286,7 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     if (no_room_backoff_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
         return;
     }
-    const size_t n = count_postable(l, now_ns);
+    const size_t n = pod_queue_admits(l, ret_wait, now_ns) ? count_postable(l, now_ns) : 0;
     if (n == 0) {
         return;
     }
@@ -318,7 +319,8 @@ static void look_for_room(struct pods *l, int64_t now_ns)
         struct pod_member *m = *it;
         const bool is_refused = member_life_is_refused(m->life);
         const bool is_wanted = m->life < MEMBER_DYING_POSTING;
-        const bool is_preempted = m->state.failure == FAILURE_PREEMPTED;
+        const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
+                                  !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
         if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
             no_room_backoff_lacks(&l->room, &m->id.attempt,
                                   is_preempted ? "Preempted"
@@ -406,9 +408,10 @@ static void on_tick(void *ctx)
             pod_logs_tick(*it);
         }
     }
+    bool has_news = pod_queue_tick(l, now_ns);
     look_for_room(l, now_ns);
     pod_requests_send_due(l, now_ns);
-    bool has_news = take_news(l);
+    has_news = take_news(l) || has_news;
     drop_gone(l);
     pod_slices_tick(&l->slices, now_ns);
     pod_setup_tick(l, now_ns);
@@ -418,7 +421,7 @@ static void on_tick(void *ctx)
     pod_words_wait(l, &wait);
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
-    if (l->members.len == 0) {
+    if (l->members.len == 0 && !pod_queue_is_leaving(l)) {
         pod_tick_stop(&l->tick); /* nothing depends on time now */
     }
     report(l, has_news);
@@ -459,6 +462,7 @@ static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
         l->has_gang = true;
         l->is_probed = false;
         pod_gates_shut(&l->gates);
+        pod_queue_reset(&l->queue);
         if (l->params.naming == POD_BY_DNS) {
             make_addresses(l);
         }
@@ -523,6 +527,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
     struct pods *l = (struct pods *)launcher;
     struct observed_replica *list = NULL;
     size_t n = 0;
+    l->queue.is_driven = true;
     if (l->members.len > 0) {
         list = xreallocarray(NULL, l->members.len, sizeof(*list));
     }
@@ -575,8 +580,10 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     free(m->collected_json);
     m->collected_json = pod_state_environment(&m->state, m->environment_json);
     pod_nodes_add(l, m, &m->collected_json);
+    free(m->collected_summary);
+    m->collected_summary = pod_starts_add(l, m, summary_of(m));
     *ret = (struct replica_output){
-        .summary_line = summary_of(m),
+        .summary_line = m->collected_summary != NULL ? m->collected_summary : summary_of(m),
         .environment_json = m->collected_json,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,
@@ -597,7 +604,7 @@ static char *pods_take_log(struct launcher *launcher, const struct replica_id *i
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    return vec_any(&l->members, it, pod_member_is_removing(*it));
+    return vec_any(&l->members, it, pod_member_is_removing(*it)) || pod_queue_is_leaving(l);
 }
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
@@ -629,6 +636,7 @@ static void pods_free(struct launcher *launcher)
     }
     l->members.len = 0;
     pod_gates_done(&l->gates);
+    pod_queue_done(&l->queue);
     pod_slices_done(&l->slices);
     pod_setup_done(&l->setup);
     pod_nodes_done(&l->nodes);
@@ -689,7 +697,7 @@ struct launcher *pods_new(const struct pods_params *params)
             adopt(l, &id, *it);
         }
     }
-    if (l->members.len > 0) {
+    if (l->members.len > 0 || params->def->scheduling.queue != NULL) {
         pod_tick_soon(&l->tick);
     }
     return &l->base;

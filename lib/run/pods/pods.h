@@ -15,6 +15,7 @@
 #include "pod/body.h"
 #include "run/launcher.h"
 #include "run/pods/pod_nodes.h"
+#include "run/pods/pod_queue.h"
 
 struct pods_counters {
     uint64_t created, deleted, failed; /* failed: the server refused the pod for good */
@@ -25,7 +26,8 @@ struct pods_params {
     struct kube_client *client;
     const struct kube_cache *cache; /* POD_SELECTOR in `ns`, complete, of pod_facts; lives longer */
     const char *ns;
-    const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
+    const struct run_def *def;             /* borrowed; its uid is that of the BenchmarkRun */
+    const struct pod_workloads *workloads; /* lives longer; not read for a run without a queue */
     enum pod_naming naming;
     const char *account;         /* ServiceAccount of the pods, borrowed; NULL: the default one */
     bool has_policy;             /* a NetworkPolicy that keeps its pods among themselves */

@@ -12,6 +12,7 @@
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
+ *   pod_queue.c       the place in a queue
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
  * is of, so that no measurement shares its CPUs with the remains of another. */
@@ -22,6 +23,7 @@
 #include "run/pods/pod_gates.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_nodes.h"
+#include "run/pods/pod_queue.h"
 #include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_setup.h"
 #include "run/pods/pod_slices.h"
@@ -46,6 +48,7 @@ struct pods {
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
+    struct pod_queue queue;       /* of the gang */
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

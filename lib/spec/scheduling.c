@@ -1,0 +1,83 @@
+/* See scheduling.h. */
+#include "spec/scheduling.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/fact_texts.h"
+
+void scheduling_done(struct scheduling *s)
+{
+    free(s->queue);
+    free(s->priority_class);
+    free(s->topology_key);
+    *s = (struct scheduling){0};
+}
+
+static char *text_of(const json_t *object, const char *key, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return xstrdup_or_null(text != NULL ? text : fallback);
+}
+
+int scheduling_read(const char *json, const char *queue, struct scheduling *ret, struct err *err)
+{
+    json_auto_t *object = json == NULL ? NULL : json_loads(json, 0, NULL);
+    const char *gang = fact_text(object, "gang");
+    const bool has_none = str_eq(gang, "None");
+    struct scheduling s = {
+        .queue = has_none ? NULL : text_of(object, "queueName", queue),
+        .priority_class = text_of(object, "priorityClass", NULL),
+        .topology_key = text_of(json_object_get(object, "topology"), "key", NULL),
+        .exclusive_nodes = json_is_true(json_object_get(object, "exclusiveNodes")),
+    };
+    int r = 0;
+    if (has_none && json_object_get(object, "queueName") != NULL) {
+        r = err_set(err, EINVAL, "scheduling: gang None has no queue; remove queueName or gang");
+    } else if (str_eq(gang, "Kueue") && s.queue == NULL) {
+        r = err_set(err, EINVAL,
+                    "scheduling: gang Kueue needs a queue; write queueName, or start benchd with "
+                    "--queue");
+    } else if (s.priority_class != NULL && s.queue == NULL) {
+        r = err_set(err, EINVAL,
+                    "scheduling.priorityClass is that of a queue; write queueName, or "
+                    "priorityClassName into the templates");
+    }
+    if (r < 0) {
+        scheduling_done(&s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+json_t *scheduling_to_json(const struct scheduling *s)
+{
+    json_t *object = json_pack(
+        "{s:s*, s:s*, s:o*, s:o*}", "queueName", s->queue, "priorityClass", s->priority_class,
+        "topology", s->topology_key == NULL ? NULL : json_pack("{s:s}", "key", s->topology_key),
+        "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL);
+    if (json_object_size(object) == 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static void put(struct buf *out, const char *what, const char *name)
+{
+    if (name != NULL) {
+        buf_printf(out, "%s%s '%s'", out->len == 0 ? "" : ", ", what, name);
+    }
+}
+
+void scheduling_put(const struct scheduling *s, struct buf *out)
+{
+    put(out, "queue", s->queue);
+    put(out, "priority class", s->priority_class);
+    put(out, "all pods of an attempt where nodes have one value of", s->topology_key);
+    if (s->exclusive_nodes) {
+        buf_printf(out, "%sexclusive nodes", out->len == 0 ? "" : ", ");
+    }
+}
