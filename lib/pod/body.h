@@ -30,6 +30,10 @@ struct ssh_key; /* pod/ssh_key.h */
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
+/* metadata.ownerReferences, and the labels of run and attempt, of whatever an attempt makes. */
+void pod_set_owner(const struct run_def *def, json_t *metadata);
+void pod_set_attempt_labels(const struct run_def *def, const struct attempt_id *attempt,
+                            json_t *labels);
 /* Is an object the run's own, by its owner's uid? */
 bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. *ret

@@ -11,7 +11,7 @@
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
- *   pod_setup.c       why a node does not set up a pod
+ *   pod_setup.c       why a node does not set up a pod        pod_jobs.c    job objects
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
  * is of, so that no measurement shares its CPUs with the remains of another. */
@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "run/pods/pod_answer.h"
 #include "run/pods/pod_gates.h"
+#include "run/pods/pod_jobs.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_setup.h"
@@ -44,6 +45,7 @@ struct pods {
     struct no_room_backoff room;
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
+    struct pod_jobs jobs;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };
