@@ -120,8 +120,7 @@ static struct shape shape_of(const char *profile)
 
 /* ---- text ---- */
 
-/* A text that YAML could take for something else is quoted as in JSON, which is YAML too. */
-static void put_scalar(struct buf *out, const char *text)
+void init_put_scalar(struct buf *out, const char *text)
 {
     static const char *const keywords[] = {"y",    "n",     "yes",  "no",  "on", "off",
                                            "true", "false", "null", "nan", "inf"};
@@ -192,7 +191,7 @@ static void put_command(struct buf *out, const struct init_params *p)
         const size_t left_out = i > 0 && i < end ? rendezvous_words(p, i) : 0;
         if (left_out == 0) {
             buf_puts(out, i == 0 ? "" : ", ");
-            put_scalar(out, p->words[i]);
+            init_put_scalar(out, p->words[i]);
         }
         i += left_out == 0 ? 1 : left_out;
     }
@@ -240,7 +239,7 @@ static void put_head(struct buf *out, const char *name)
         "kind: Benchmark\n"
         "metadata:\n");
     buf_puts(out, "  name: ");
-    put_scalar(out, name);
+    init_put_scalar(out, name);
     buf_puts(out, "\nspec:\n");
 }
 
@@ -283,13 +282,13 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
 {
     const struct shape shape = shape_of(p->profile);
     buf_puts(out, "  systems:  # each is a row of the table\n  - name: ");
-    put_scalar(out, name);
+    init_put_scalar(out, name);
     buf_putc(out, '\n');
     buf_printf(out, "    profile: %s  # how processes find each other%s%s\n", p->profile,
                p->why == NULL ? "" : "; guessed: ", p->why == NULL ? "" : p->why);
     if (p->image != NULL) {
         buf_puts(out, "    image: ");
-        put_scalar(out, p->image);
+        init_put_scalar(out, p->image);
         buf_puts(out, "  # for pods; --local starts the command on this machine\n");
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
@@ -310,7 +309,7 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
 {
     const bool has_servers = shape_of(p->profile).has_servers;
     buf_puts(out, "  workload:\n    model: ");
-    put_scalar(out, name);
+    init_put_scalar(out, name);
     buf_puts(out, "  # a name for the tables\n");
     buf_printf(out,
                "    batchSize: 32  # samples a step of each %s; must be what the program uses\n",

@@ -14,6 +14,9 @@ const char *init_guess_profile(const char *const *words, size_t n_words, const c
 /* The word of the command that is a Python file; NULL: none is. */
 const char *init_script(const char *const *words, size_t n_words);
 
+/* A text that YAML could take for something else is quoted as in JSON, which is YAML too. */
+void init_put_scalar(struct buf *out, const char *text);
+
 struct init_params {
     const char *name; /* of the benchmark; NULL: made of the command */
     const char *profile;

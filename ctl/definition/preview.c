@@ -11,6 +11,7 @@
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
+#include "pod/job_body.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -249,8 +250,12 @@ static void first_replicas(const struct run_def *def, struct texts *ret)
     _cleanup_(plan_done) struct plan plan = {0};
     reconcile(&observed, &plan);
     vec_each (const struct action, action, &plan.actions) {
-        if (action->kind == ACTION_CREATE_REPLICA) {
+        const bool is_first = ret->list.len == 0;
+        if (action->kind == ACTION_CREATE_REPLICA &&
+            job_of_point(def, action->replica.attempt.point) == NULL) {
             *vec_push(&ret->list) = replica_name(def->name, &action->replica);
+        } else if (action->kind == ACTION_CREATE_REPLICA && is_first) {
+            *vec_push(&ret->list) = job_name(def, &action->replica.attempt);
         }
     }
     attempt_history_done(&none);

@@ -1,9 +1,12 @@
-/* benchctl init -- COMMAND...: prints a definition that measures a command. */
+/* benchctl init -- COMMAND..., init -f MANIFEST: prints a definition that measures a command, or a
+ * job object. */
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/cli/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/init_file.h"
+#include "ctl/definition/init_job.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/verbs/verbs.h"
 #include "spec/name.h"
@@ -71,12 +74,48 @@ static enum exit_code check_text(const struct profiles *profiles, const struct b
                  : EXIT_OK;
 }
 
+static enum exit_code of_manifest(const struct cli *cli, const struct profiles *profiles,
+                                  const char *path)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(diags_done) struct diags diags = {0};
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    struct node *manifest = NULL;
+    struct err err;
+    if (cli->args.n_words > 0 || args_has(&cli->args, "profile") || args_has(&cli->args, "image")) {
+        return cli_error(EXIT_USAGE, "leave out the command, --profile and --image",
+                         "the manifest of -f says what runs");
+    }
+    if (definition_read(path, &file, &err) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "%s", err.msg);
+    }
+    if (tree_parse(file.text, file.len, &TREE_LIMITS_DEFAULT, &manifest, &diags) < 0) {
+        return cli_print_diags(&diags, file.path, file.text);
+    }
+    const struct init_job_params params = {.path = file_last_part(path),
+                                           .name = args_get(&cli->args, "name", NULL),
+                                           .manifest = manifest,
+                                           .profiles = profiles};
+    const int r = init_job_format(&params, &out, &err);
+    tree_free(manifest);
+    enum exit_code code =
+        r < 0 ? cli_error(EXIT_USAGE, "write systems[].job yourself: docs/job-objects.md", "%s",
+                          err.msg)
+              : check_text(profiles, &out);
+    return code == EXIT_OK ? cli_print(&out) : code;
+}
+
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(profiles_done) struct profiles profiles = {0};
     enum exit_code code = profiles_open(&profiles);
-    if (code != EXIT_OK) {
-        return code;
+    const char *manifest = args_get(&cli->args, "file", NULL);
+    if (code == EXIT_OK && manifest == NULL && cli->args.n_words == 0) {
+        code = cli_error(EXIT_USAGE, "benchctl init -- COMMAND..., or init -f MANIFEST",
+                         "'init' needs a command or -f");
+    }
+    if (code != EXIT_OK || manifest != NULL) {
+        return code != EXIT_OK ? code : of_manifest(cli, &profiles, manifest);
     }
     struct init_params params = {.name = args_get(&cli->args, "name", NULL),
                                  .image = args_get(&cli->args, "image", NULL),
@@ -98,6 +137,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
+    {"file", 'f', "MANIFEST", "Measure the job object of this file, such as a TrainJob"},
     {"profile", 0, "PROFILE", "How processes find each other, such as torchrun or jax"},
     {"image", 0, "IMAGE", "Container image of the command, for runs in a cluster"},
     {"name", 0, "TEXT", "Name of the benchmark; default: that of the script"},
@@ -106,18 +146,21 @@ static const struct arg_opt opts[] = {
 const struct verb verb_init = {
     .name = "init",
     .group = "Start",
-    .args = "[option...] -- COMMAND...",
-    .summary = "Print a definition that measures a command of yours",
+    .args = "[option...] (-f MANIFEST | -- COMMAND...)",
+    .summary = "Print a definition that measures a command or a job of yours",
     .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"
                 "  benchctl init -- torchrun train.py --epochs 1 | benchctl try -f - --local\n"
-                "  benchctl init --name lr -- ./train 0.1 > lr.yaml\n",
+                "  benchctl init --name lr -- ./train 0.1 > lr.yaml\n"
+                "  benchctl init -f trainjob.yaml > ddp.yaml\n",
     .details = "The definition has comments that say what to change. Without --profile it is\n"
                "guessed from the command and, if the script is a file here, from its text; a\n"
                "comment gives the reason. A Python file as command is started with python3.\n"
                "\n"
+               "-f takes the manifest of a Job, JobSet, TrainJob, MPIJob or RayJob, and sweeps\n"
+               "the number of its workers.\n"
+               "\n"
                "Exit codes: 2 no such profile, or one that cannot run a command.",
     VERB_OPTS(opts),
-    .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
 };

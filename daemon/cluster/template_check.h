@@ -1,6 +1,6 @@
 /* Shows a run's pod templates to the API server before anything is made of the run: one pod of each
- * role, as a dry run. What schema, admission or Pod Security refuse then ends the run with the
- * server's words, and not trial by trial.
+ * role, and one object of each system that is a job object, as dry runs. What schema, admission or
+ * Pod Security refuse then ends the run with the server's words, and not trial by trial.
  *
  * Only a refusal of the pod itself counts as one of the template. Anything else (an
  * exhausted quota, a missing right, a pod's name) may have changed when the pods are made,

@@ -10,11 +10,37 @@
 #define MAX_DIGITS 9 /* of an index */
 
 struct step {
-    enum { STEP_MEMBER, STEP_ITEM, STEP_ALL } kind;
-    const char *name; /* of STEP_MEMBER, in the template */
+    enum { STEP_MEMBER, STEP_ITEM, STEP_ALL, STEP_FILTER } kind;
+    const char *name; /* of STEP_MEMBER, STEP_FILTER, in the template */
     size_t len;
+    const char *value; /* of STEP_FILTER: the text that the member has */
+    size_t value_len;
     size_t index; /* of STEP_ITEM */
 };
+
+/* "?(@.type=="Complete")]". As of read_step. */
+static const char *read_filter(const char **at, struct step *ret)
+{
+    static const char begin[] = "?(@.", middle[] = "==\"", end[] = "\")]";
+    ret->kind = STEP_FILTER;
+    if (!str_has_prefix(*at, begin)) {
+        return "a filter such as [?(@.type==\"Ready\")]";
+    }
+    ret->name = *at + strlen(begin);
+    ret->len = strcspn(ret->name, ".[]{}()?*,:@$\\'\" =!<>");
+    *at = ret->name + ret->len;
+    if (ret->len == 0 || !str_has_prefix(*at, middle)) {
+        return ret->len == 0 ? "a name" : "'==\"' and a text";
+    }
+    ret->value = *at + strlen(middle);
+    ret->value_len = strcspn(ret->value, "\"\\{}");
+    *at = ret->value + ret->value_len;
+    if (!str_has_prefix(*at, end)) {
+        return "'\")]'";
+    }
+    *at += strlen(end);
+    return NULL;
+}
 
 /* Moves *at past the step. NULL, or what is expected where *at is then. */
 static const char *read_step(const char **at, struct step *ret)
@@ -31,6 +57,9 @@ static const char *read_step(const char **at, struct step *ret)
         return "'.', '[' or the end of the path";
     }
     ++*at;
+    if (**at == '?') {
+        return read_filter(at, ret);
+    }
     const size_t n = strspn(*at, "0123456789");
     if (n == 0 ? **at != '*' : n > MAX_DIGITS) {
         return "an index of at most 9 digits, or '*'";
@@ -61,7 +90,7 @@ static int refuse(const char *template, const char *at, const char *expected, st
 {
     static const struct {
         const char *text, *what;
-    } others[] = {{"?", "a filter"},
+    } others[] = {{"?", "this filter"},
                   {":", "a slice"},
                   {",", "a list of names or indexes"},
                   {"-", "an index from the end"},
@@ -121,6 +150,14 @@ static void put_value(const json_t *value, struct buf *out)
     buf_puts(out, text);
 }
 
+static bool is_picked(const struct step *step, const json_t *item)
+{
+    const char *text = json_string_value(
+        step->kind == STEP_ALL ? NULL : json_object_getn(item, step->name, step->len));
+    return step->kind == STEP_ALL || (text != NULL && strlen(text) == step->value_len &&
+                                      memcmp(text, step->value, step->value_len) == 0);
+}
+
 /* What the steps from `at` on say of a value; NULL says nothing. */
 static void print_value(const char *at, char end, const json_t *value, bool *is_first,
                         struct buf *out)
@@ -144,11 +181,15 @@ static void print_value(const char *at, char end, const json_t *value, bool *is_
         print_value(at, end, json_array_get(value, step.index), is_first, out);
     } else {
         for (size_t i = 0; i < json_array_size(value); i++) {
-            print_value(at, end, json_array_get(value, i), is_first, out);
+            if (is_picked(&step, json_array_get(value, i))) {
+                print_value(at, end, json_array_get(value, i), is_first, out);
+            }
         }
         /* Only read: the macro has no const form. */
         json_object_foreach ((json_t *)value, key, member) {
-            print_value(at, end, member, is_first, out);
+            if (step.kind == STEP_ALL) {
+                print_value(at, end, member, is_first, out);
+            }
         }
     }
 }
@@ -170,4 +211,24 @@ void json_path_print(const char *template, const json_t *document, struct buf *o
             template = strchr(template, '}') + 1;
         }
     }
+}
+
+int json_condition_check(const char *condition, struct err *err)
+{
+    const char *close = strrchr(condition, '}');
+    if (condition[0] != '{' || close == NULL || close[1] != '=' || close[2] == '\0' ||
+        strchr(condition + 1, '{') != NULL) {
+        return err_set(err, EINVAL,
+                       "expected {.path}=VALUE, as kubectl wait --for=jsonpath has it");
+    }
+    return json_path_check(condition, err);
+}
+
+bool json_condition_holds(const char *condition, const json_t *document)
+{
+    const char *value = strrchr(condition, '}') + 1; /* it was checked */
+    _cleanup_(freep) char *path = xstrndup(condition, (size_t)(value - condition));
+    _cleanup_(buf_done) struct buf found = BUF_INIT;
+    json_path_print(path, document, &found);
+    return str_eq(buf_cstr(&found), value + 1);
 }

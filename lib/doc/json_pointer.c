@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/str.h"
 
 /* One step of a pointer with ~1 and ~0 undone. Owned. */
 static char *step_dup(const char *step, size_t len)
@@ -35,6 +36,11 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
                    ? 0
                    : err_set(err, EINVAL, "item %s cannot be set", step);
     }
+    if (json_is_array(at) && str_eq(step, "-")) {
+        return json_array_append_new(at, value_take) == 0
+                   ? 0
+                   : err_set(err, EINVAL, "the list takes no item");
+    }
     json_decref(value_take);
     if (json_is_array(at) && json_array_size(at) == 0) {
         return err_set(err, EINVAL, "the list is empty");
@@ -46,8 +52,9 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
     return err_set(err, EINVAL, "'%s' would be inside a value that is not a map or a list", step);
 }
 
-/* The child by that step; a missing one, or null, becomes a map. NULL if it cannot exist (*err). */
-static json_t *enter_step(json_t *at, const char *step, struct err *err)
+/* The child by that step; a missing one, or null, becomes a map, or a list if it shall get an item.
+ * NULL if it cannot exist (*err). */
+static json_t *enter_step(json_t *at, const char *step, bool gets_item, struct err *err)
 {
     json_t *child = NULL;
     uint64_t index;
@@ -59,30 +66,69 @@ static json_t *enter_step(json_t *at, const char *step, struct err *err)
     if (child != NULL && !json_is_null(child)) {
         return child;
     }
-    child = json_object();
+    child = gets_item ? json_array() : json_object();
     return set_step(at, step, child, err) < 0 ? NULL : child;
+}
+
+/* Walks to what has the last step, which is *ret_last then (owned). NULL: as above. */
+static json_t *enter_parent(json_t *root, const char *pointer, char **ret_last, struct err *err)
+{
+    json_t *at = root;
+    if (pointer[0] != '/') {
+        (void)err_set(err, EINVAL, "'%s' does not start with '/'", pointer);
+        return NULL;
+    }
+    for (const char *rest = pointer + 1;;) {
+        const size_t len = strcspn(rest, "/");
+        char *step = step_dup(rest, len);
+        if (rest[len] == '\0') {
+            *ret_last = step;
+            return at;
+        }
+        rest += len + 1;
+        at = enter_step(at, step, rest[0] == '-' && (rest[1] == '/' || rest[1] == '\0'), err);
+        free(step);
+        if (at == NULL) {
+            (void)err_wrap(err, -EINVAL, "path '%s'", pointer);
+            return NULL;
+        }
+    }
 }
 
 int json_pointer_set_new(json_t *root, const char *pointer, json_t *value_take, struct err *err)
 {
-    if (pointer[0] != '/') {
+    _cleanup_(freep) char *last = NULL;
+    json_t *at = enter_parent(root, pointer, &last, err);
+    if (at == NULL) {
         json_decref(value_take);
-        return err_set(err, EINVAL, "'%s' does not start with '/'", pointer);
+        return -EINVAL;
     }
-    json_t *at = root;
-    const char *rest = pointer + 1;
-    for (;;) {
-        size_t len = strcspn(rest, "/");
-        _cleanup_(freep) char *step = step_dup(rest, len);
-        if (rest[len] == '\0') {
-            int r = set_step(at, step, value_take, err);
-            return r < 0 ? err_wrap(err, r, "path '%s'", pointer) : 0;
-        }
-        at = enter_step(at, step, err);
-        if (at == NULL) {
-            json_decref(value_take);
-            return err_wrap(err, -EINVAL, "path '%s'", pointer);
-        }
-        rest += len + 1;
+    const int r = set_step(at, last, value_take, err);
+    return r < 0 ? err_wrap(err, r, "path '%s'", pointer) : 0;
+}
+
+json_t *json_pointer_enter(json_t *root, const char *pointer, struct err *err)
+{
+    _cleanup_(freep) char *last = NULL;
+    json_t *at = enter_parent(root, pointer, &last, err);
+    json_t *child = at == NULL ? NULL : enter_step(at, last, false, err);
+    if (child != NULL && !json_is_object(child)) {
+        (void)err_set(err, EINVAL, "path '%s': not a map", pointer);
+        return NULL;
     }
+    return child;
+}
+
+const json_t *json_pointer_get(const json_t *root, const char *pointer)
+{
+    const json_t *at = root;
+    for (const char *rest = pointer; at != NULL && *rest == '/';) {
+        const size_t len = strcspn(rest + 1, "/");
+        _cleanup_(freep) char *step = step_dup(rest + 1, len);
+        uint64_t index;
+        at = json_is_array(at) && parse_u64(step, &index) == 0 ? json_array_get(at, index)
+                                                               : json_object_get(at, step);
+        rest += 1 + len;
+    }
+    return at;
 }

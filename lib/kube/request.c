@@ -2,11 +2,13 @@
 #include "kube/request.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #define JSON_TYPE "application/json"
 
@@ -172,18 +174,31 @@ void kube_request_update(const struct kube_resource *res, const char *ns, const 
     set_body(ret, JSON_TYPE, object);
 }
 
-void kube_request_delete(const struct kube_resource *res, const char *ns, const char *name,
-                         const char *uid, int64_t grace_s, struct kube_request *ret)
+static void request_delete(const struct kube_resource *res, const char *ns, const char *name,
+                           const char *uid, int64_t grace_s, const char *propagation,
+                           struct kube_request *ret)
 {
     struct buf path = BUF_INIT;
     put_path(&path, res, ns, name);
     set(ret, KUBE_DELETE, &path, xasprintf("delete %s '%s'", res->noun, name));
     json_auto_t *options =
         json_pack("{s:s, s:s, s:s, s:o*, s:o*}", "kind", "DeleteOptions", "apiVersion", "v1",
-                  "propagationPolicy", "Background", "preconditions",
+                  "propagationPolicy", propagation, "preconditions",
                   uid == NULL ? NULL : json_pack("{s:s}", "uid", uid), "gracePeriodSeconds",
                   grace_s < 0 ? NULL : json_integer(grace_s));
     set_body(ret, JSON_TYPE, options);
+}
+
+void kube_request_delete(const struct kube_resource *res, const char *ns, const char *name,
+                         const char *uid, int64_t grace_s, struct kube_request *ret)
+{
+    request_delete(res, ns, name, uid, grace_s, "Background", ret);
+}
+
+void kube_request_delete_tree(const struct kube_resource *res, const char *ns, const char *name,
+                              const char *uid, struct kube_request *ret)
+{
+    request_delete(res, ns, name, uid, -1, "Foreground", ret);
 }
 
 void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
@@ -251,4 +266,38 @@ void kube_request_raw(const char *path, const char *what, struct kube_request *r
     struct buf url = BUF_INIT;
     buf_puts(&url, path);
     set(ret, KUBE_GET, &url, xstrdup(what));
+}
+
+static char *plural_of(const char *kind)
+{
+    const size_t len = strlen(kind);
+    if (str_has_suffix(kind, "y")) {
+        return xasprintf("%.*sies", (int)(len - 1), kind);
+    }
+    return xasprintf("%s%s", kind, str_has_suffix(kind, "s") ? "es" : "s");
+}
+
+void kube_resource_of(const json_t *object, struct kube_resource *ret)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const char *version = json_string_value(json_object_get(object, "apiVersion"));
+    const char *slash = strchr(version, '/');
+    char *plural = plural_of(kind);
+    for (char *c = plural; *c != '\0'; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+    *ret = (struct kube_resource){
+        .group = xstrndup(version, slash == NULL ? 0 : (size_t)(slash - version)),
+        .version = xstrdup(slash == NULL ? version : slash + 1),
+        .plural = plural,
+        .noun = xstrdup(kind),
+    };
+}
+
+void kube_resource_done(struct kube_resource *res)
+{
+    free((char *)res->group);
+    free((char *)res->version);
+    free((char *)res->plural);
+    free((char *)res->noun);
 }

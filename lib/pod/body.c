@@ -79,7 +79,7 @@ static json_t *child(json_t *object, const char *key, json_type type)
     return found;
 }
 
-static void set_owner(const struct run_def *def, json_t *metadata)
+void pod_set_owner(const struct run_def *def, json_t *metadata)
 {
     set(metadata, "ownerReferences",
         json_pack("[{s:s, s:s, s:s, s:s, s:b, s:b}]", "apiVersion", "benchd.io/v1alpha1", "kind",
@@ -96,17 +96,18 @@ static void set_run_labels(const struct run_def *def, json_t *labels)
     set_text(labels, POD_LABEL_RUN, def->name);
 }
 
-void pod_set_attempt_labels(const struct attempt_id *id, json_t *labels)
+void pod_set_attempt_labels(const struct run_def *def, const struct attempt_id *attempt,
+                            json_t *labels)
 {
-    set_number(labels, "benchd.io/point", id->point);
-    set_number(labels, "benchd.io/trial", id->trial);
-    set_number(labels, "benchd.io/attempt", id->number);
+    set_run_labels(def, labels);
+    set_number(labels, "benchd.io/point", attempt->point);
+    set_number(labels, "benchd.io/trial", attempt->trial);
+    set_number(labels, "benchd.io/attempt", attempt->number);
 }
 
 static void set_labels(const struct run_def *def, const struct replica_id *id, json_t *labels)
 {
-    set_run_labels(def, labels);
-    pod_set_attempt_labels(&id->attempt, labels);
+    pod_set_attempt_labels(def, &id->attempt, labels);
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
     set_text(labels, "benchd.io/role", role_to_string(id->role));
     set_number(labels, "benchd.io/replica-index", id->index);
@@ -271,7 +272,7 @@ static void set_placement(const struct run_def *def, const struct attempt_id *id
     const struct scheduling *s = &def->scheduling;
     if (s->topology_key != NULL) {
         json_t *labels = json_pack("{s:s}", POD_LABEL_RUN, def->name);
-        pod_set_attempt_labels(id, labels);
+        pod_set_attempt_labels(def, id, labels);
         add_affinity(spec, "podAffinity", s->topology_key,
                      json_pack("{s:o}", "matchLabels", labels), NULL);
     }
@@ -318,7 +319,7 @@ int pod_check_system(const struct spec *spec, const struct system *system, struc
                        "between pods",
                        system->name);
     }
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
+    for (enum role role = 0; role < ROLE_COUNT && system->job == NULL; role++) {
         const bool has_role = spec_system_has_role(spec, system, role);
         int r = has_role ? check_role(spec, system, role, err) : 0;
         if (r < 0) {
@@ -406,7 +407,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     set_text(metadata, "name", name);
     set_labels(def, id, child(metadata, "labels", JSON_OBJECT));
     set_parameters(point, child(metadata, "annotations", JSON_OBJECT));
-    set_owner(def, metadata);
+    pod_set_owner(def, metadata);
     json_t *spec = child(pod, "spec", JSON_OBJECT);
     set_spec(def, id, naming, spec);
     set_placement(def, &id->attempt, spec);
@@ -460,7 +461,7 @@ json_t *pod_new_object(const struct run_def *def, const char *api_version, const
                                "metadata", "name", name);
     json_t *metadata = json_object_get(object, "metadata");
     set_run_labels(def, child(metadata, "labels", JSON_OBJECT));
-    set_owner(def, metadata);
+    pod_set_owner(def, metadata);
     return object;
 }
 

@@ -30,8 +30,10 @@ struct ssh_key; /* pod/ssh_key.h */
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
-/* The labels that say which attempt an object is of. */
-void pod_set_attempt_labels(const struct attempt_id *id, json_t *labels);
+/* metadata.ownerReferences, and the labels of run and attempt, of whatever an attempt makes. */
+void pod_set_owner(const struct run_def *def, json_t *metadata);
+void pod_set_attempt_labels(const struct run_def *def, const struct attempt_id *attempt,
+                            json_t *labels);
 /* apiVersion, kind and metadata of an object of the run other than its pods. Owned. */
 json_t *pod_new_object(const struct run_def *def, const char *api_version, const char *kind,
                        const char *name);

@@ -62,12 +62,25 @@ bool pod_read_attempt(const json_t *labels, struct attempt_id *ret)
            label_number(labels, "benchd.io/attempt", &ret->number);
 }
 
-static bool read_id(const json_t *labels, struct replica_id *ret)
+/* Of a job object's pod, by the label that POD_LABEL_INDEX_FROM names. */
+static uint32_t read_job_index(const json_t *labels)
+{
+    _cleanup_(freep) char *name = xstrdup(fact_text(labels, POD_LABEL_INDEX_FROM));
+    char *slash = strchr(name, '_');
+    uint32_t index = POD_INDEX_ANY;
+    if (slash != NULL) {
+        *slash = '/';
+    }
+    return label_number(labels, name, &index) ? index : POD_INDEX_ANY;
+}
+
+static bool read_id(const json_t *labels, bool is_of_a_job, struct replica_id *ret)
 {
     const int role = role_from_string(fact_text(labels, "benchd.io/role"));
     ret->role = role < 0 ? ret->role : (enum role)role;
+    ret->index = is_of_a_job ? read_job_index(labels) : 0;
     return role >= 0 && pod_read_attempt(labels, &ret->attempt) &&
-           label_number(labels, "benchd.io/replica-index", &ret->index);
+           (is_of_a_job || label_number(labels, "benchd.io/replica-index", &ret->index));
 }
 
 /* The server adds the grace period. Whoever deletes a pod may say any number. */
@@ -83,10 +96,12 @@ static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fa
 {
     const json_t *owners = json_object_get(metadata, "ownerReferences");
     const json_t *labels = json_object_get(metadata, "labels");
-    f->owner_uid = fact_put_text(t, json_array_get(owners, 0), "uid");
     f->is_of_a_run = is_of_a_run(owners);
+    f->is_of_a_job = !f->is_of_a_run && *fact_text(labels, POD_LABEL_RUN_UID) != '\0';
+    f->owner_uid = f->is_of_a_job ? fact_put_text(t, labels, POD_LABEL_RUN_UID)
+                                  : fact_put_text(t, json_array_get(owners, 0), "uid");
     f->is_going = *fact_text(metadata, "deletionTimestamp") != '\0';
-    f->has_id = read_id(labels, &f->id);
+    f->has_id = read_id(labels, f->is_of_a_job, &f->id);
     f->queue = fact_put_text(t, labels, "kueue.x-k8s.io/queue-name");
     f->created_unix_ms = fact_date(metadata, "creationTimestamp");
     f->asked_to_go_unix_ms = asked_to_go(metadata);

@@ -13,6 +13,7 @@
 #include "core/address_list.h"
 #include "doc/json_pointer.h"
 #include "pod/expand.h"
+#include "spec/job_template.h"
 #include "spec/profile.h"
 #include "spec/system_template.h"
 
@@ -60,11 +61,30 @@ static int apply_parameter(json_t *template, const struct parameter *parameter, 
     return 0;
 }
 
+/* Without a place of the whole template: one with a single container, of which nothing is known. */
+static int render_job(const struct run_def *def, const struct point *point, enum role role,
+                      json_t **ret, struct err *err)
+{
+    const struct system *system = &def->spec->systems.items[point->system];
+    json_auto_t *object = NULL;
+    const int r = job_object(def->spec, point, NULL, &object, err);
+    if (r < 0) {
+        return r;
+    }
+    const json_t *template = job_pod_template(system->job, object, role);
+    *ret =
+        template != NULL ? json_deep_copy(template) : json_pack("{s{s[{}]}}", "spec", "containers");
+    return 0;
+}
+
 int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
                             json_t **ret, struct err *err)
 {
     const struct system *system = &def->spec->systems.items[point->system];
     json_auto_t *template = NULL;
+    if (system->job != NULL) {
+        return render_job(def, point, role, ret, err);
+    }
     int r = system_template(def->spec, system, role, &template, err);
     if (r < 0) {
         return err_wrap(err, r, "system '%s': template of %s", system->name, role_to_string(role));
@@ -105,7 +125,7 @@ static int add_profile_command(struct texts *words, const struct system *system,
     vec_each (char *const, word, &system->commands[role].words) {
         *vec_push(&words->list) = xstrdup(*word);
     }
-    if (words->list.len == 0 && !is_pod) {
+    if (words->list.len == 0 && !is_pod && system->job == NULL) {
         return err_set(err, EINVAL, "system '%s': profile '%s' has no command for role %s",
                        system->name, system->profile, role_to_string(role));
     }

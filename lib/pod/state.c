@@ -358,6 +358,7 @@ static void look_at_living(struct pod_state *s, const struct pod_facts *pod)
     } else if (pod->is_going) {
         const bool is_lost = is_on_lost_node(s, pod);
         fail(s, FAILURE_INFRASTRUCTURE);
+        s->is_deleted = true;
         if (is_lost) {
             say_of_node(s, "", " is not ready, and the pod is being deleted", "");
         } else {
@@ -394,6 +395,12 @@ void pod_state_read(const struct pod_facts *pod, const struct replica_id *id, st
     };
     text_put(ret->ip, sizeof(ret->ip), "%s", pod->ip);
     if (failed_as_a_pod(ret, pod)) {
+        return;
+    }
+    if (pod->is_of_a_job && pod->n_restarts > 0) { /* what ran before is in no figure */
+        fail(ret, FAILURE_INFRASTRUCTURE);
+        pod_state_say(ret, "its container was started %u times; a measurement is one start",
+                      pod->n_restarts + 1);
         return;
     }
     const bool is_good_end = has_ended && c->exit_code == 0;

@@ -35,13 +35,14 @@ struct pod_state {
     /* it ran when its node became NotReady, which may look the same as a node that is gone;
      * `message` says so */
     bool is_node_lost;
-    bool is_simulated;         /* it started without a container: a fake node answered */
-    char ip[48];               /* "" until it has one */
-    char *message;             /* why it failed or waits, or that it left a damaged record, for a
+    bool is_deleted;    /* it ended so; benchd deletes those only that it no longer observes */
+    bool is_simulated;  /* it started without a container: a fake node answered */
+    char ip[48];        /* "" until it has one */
+    char *message;      /* why it failed or waits, or that it left a damaged record, for a
                                   person; owned; NULL: all is well, as of nearly all */
-    char *image_id;            /* of its container: the digest that ran; owned; NULL: not known */
-    char *node;                /* where it was scheduled; owned; NULL: nowhere yet */
-    char *summary_line;        /* owned; NULL: none */
+    char *image_id;     /* of its container: the digest that ran; owned; NULL: not known */
+    char *node;         /* where it was scheduled; owned; NULL: nowhere yet */
+    char *summary_line; /* owned; NULL: none */
     const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
     struct noise *noise;       /* of summary_line, owned; NULL: none */
     bool has_blamed;

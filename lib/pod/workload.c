@@ -53,7 +53,7 @@ json_t *workload_body(const struct run_def *def, const struct attempt_id *id,
                                       "WorkloadPriorityClass", "name", s->priority_class));
     }
     json_t *object = pod_new_object(def, "kueue.x-k8s.io/v1beta2", "Workload", name);
-    pod_set_attempt_labels(id, json_object_get(json_object_get(object, "metadata"), "labels"));
+    pod_set_attempt_labels(def, id, json_object_get(json_object_get(object, "metadata"), "labels"));
     json_object_set_new(object, "spec", spec);
     return object;
 }

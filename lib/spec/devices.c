@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/json_pointer.h"
+#include "spec/job_template.h"
+#include "spec/matrix.h"
 #include "spec/system_template.h"
 
 /* Extended resources that are an accelerator each. Names of other things begin like these:
@@ -43,6 +45,19 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
     }
 }
 
+/* NULL: the object does not have the whole template. Owned. */
+static json_t *template_of_job(const struct spec *spec, const struct system *system, enum role role,
+                               const struct params *params)
+{
+    const struct point point = {.system = (uint32_t)(system - spec->systems.items),
+                                .params = *params};
+    json_auto_t *object = NULL;
+    if (job_object(spec, &point, NULL, &object, NULL) < 0) {
+        return NULL;
+    }
+    return json_deep_copy(job_pod_template(system->job, object, role));
+}
+
 int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
                             const struct params *params, bool *ret_slices)
 {
@@ -53,11 +68,12 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
     size_t i;
     int64_t n = 0;
     *ret_slices = false;
-    if (spec->roles[role].template == NULL ||
-        system_template(spec, system, role, &template, NULL) < 0) {
-        return 0;
+    if (system->job != NULL) {
+        template = template_of_job(spec, system, role, params);
+    } else if (spec->roles[role].template != NULL &&
+               system_template(spec, system, role, &template, NULL) == 0) {
+        set_limits(template, spec, role, params);
     }
-    set_limits(template, spec, role, params);
     json_array_foreach (json_object_get(json_object_get(template, "spec"), "containers"), i,
                         container) {
         json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");

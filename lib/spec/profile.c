@@ -10,6 +10,7 @@
 #include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
+#include "spec/job_read.h"
 #include "spec/name.h"
 #include "spec/rendezvous.h"
 #include "spec/shipped_profiles.h"
@@ -134,12 +135,20 @@ static void read_rendezvous(struct diags *d, const struct place *root, struct pr
     p->rendezvous = list.node == NULL ? NULL : tree_copy(list.node);
 }
 
+static void read_job(struct diags *d, const struct place *root, struct profile *p)
+{
+    const struct place place = place_get(root, "job");
+    struct job *checked = job_read(d, &place, true);
+    p->job = checked == NULL ? NULL : tree_copy(place.node);
+    job_free(checked);
+}
+
 static void read_profile(const struct node *root, struct profile *p, struct diags *d)
 {
     struct place place = place_root(root);
     if (!read_map(d, &place,
                   FIELDS("*name", "description", "family", "models", "datasets", "exchanges",
-                         "python", "install", "roles", "rendezvous", "mode"))) {
+                         "python", "install", "roles", "rendezvous", "mode", "job"))) {
         return;
     }
     read_name(d, &place, p);
@@ -156,6 +165,7 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     }
     read_python(d, &place, p);
     read_rendezvous(d, &place, p);
+    read_job(d, &place, p);
     read_roles(d, &place, p);
 }
 
@@ -216,6 +226,7 @@ void profile_free(struct profile *profile)
     free(profile->install);
     tree_free(profile->rendezvous);
     tree_free(profile->mode);
+    tree_free(profile->job);
     for (int role = 0; role < ROLE_COUNT; role++) {
         command_done(&profile->commands[role]);
         tree_free(profile->entrypoints[role]);

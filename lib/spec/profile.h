@@ -28,6 +28,7 @@ struct profile { /* all owned */
     char *interpreter;       /* of its Python, once placed; NULL: none */
     struct node *mode;       /* of its program's parameter servers, as a definition has it; NULL */
     struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
+    struct node *job;        /* of its kind of job objects, as a definition has it; NULL */
     char *install;           /* the command that installs what it needs; NULL: none */
     struct command commands[ROLE_COUNT];  /* of local processes */
     struct node *entrypoints[ROLE_COUNT]; /* lists of words that a definition takes over; NULL */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
 #include "spec/shipped_profiles.h"
@@ -82,11 +83,43 @@ static void merge_mode(const struct profile *profile, const struct node *spec, s
     }
 }
 
+/* What the system does not say itself. Values of the profile are set first. */
+static void merge_job(const struct node *profile, struct node *job)
+{
+    static const char *const keys[] = {"pods", "succeeded", "failed"};
+    const struct node *own = tree_get(job, "set"), *set = tree_get(profile, "set");
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        if (tree_get(job, keys[i]) == NULL) {
+            tree_set_take(job, keys[i], tree_copy(tree_get(profile, keys[i])));
+        }
+    }
+    if (set == NULL || (own != NULL && own->kind != NODE_SEQ)) {
+        return; /* what is wrong is noted when it is read */
+    }
+    struct node *merged = tree_new(NODE_SEQ);
+    merged->mark = own != NULL ? own->mark : job->mark;
+    for (size_t i = 0; i < set->n_children; i++) {
+        const char *path = tree_get_text(set->children[i], "path");
+        const bool is_own =
+            own != NULL && array_any(own->children, own->n_children, it,
+                                     str_eq_or_null(tree_get_text(*it, "path"), path));
+        if (!is_own) {
+            tree_append_take(merged, tree_copy(set->children[i]));
+        }
+    }
+    add_copies(own, merged);
+    tree_set_take(job, "set", merged);
+}
+
 static void merge(const struct profile *profile, const struct node *spec, struct node *system)
 {
     merge_mode(profile, spec, system);
     if (profile->rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
         tree_set_take(system, "rendezvous", tree_copy(profile->rendezvous));
+    }
+    struct node *job = tree_get(system, "job");
+    if (profile->job != NULL && job != NULL && job->kind == NODE_MAP) {
+        merge_job(profile->job, job);
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         if (profile->entrypoints[role] != NULL) {

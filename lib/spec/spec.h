@@ -54,6 +54,7 @@ struct system_patch {
     json_t *value;
 };
 struct log_rule; /* logparse/rule.h */
+struct job;      /* job_template.h */
 struct system {
     char *name;
     char *label; /* for tables: "a (Async)" where the modes of systems differ, else the name */
@@ -62,7 +63,8 @@ struct system {
     struct exchange exchange; /* its own, or the workload's */
     bool has_own_exchange;
     struct log_rule *log;              /* owned; NULL: its replicas write records */
-    struct launch all_roles;           /* what it runs */
+    struct job *job;                   /* owned; NULL: benchd makes its pods, of */
+    struct launch all_roles;           /* what it runs, */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
     bool has_launcher;                 /* it has a launcher, of its own or of its profile */
     VEC(struct system_patch) patches;

@@ -7,37 +7,16 @@
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"
 
-static bool is_known_name(const struct reading *r, const char *name)
-{
-    return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;
-}
-
 static bool has_unknown_name(const struct reading *r, const struct node *map)
 {
     return map != NULL && map->kind == NODE_MAP &&
-           array_any(map->children, map->n_children, it, !is_known_name(r, (*it)->key));
-}
-
-/* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid
- * value is still swept. NULL if none exist. */
-static const struct node *swept_names(const struct reading *r)
-{
-    const struct node *sweep = tree_get(r->at.node, "sweep");
-    const struct node *points = tree_get(sweep, "points");
-    const struct node *names = points;
-    if (points == NULL) {
-        const struct node *grid = tree_get(sweep, "grid");
-        names = grid != NULL ? grid : tree_get(sweep, "zip");
-    } else if (points->kind == NODE_SEQ && points->n_children > 0) {
-        names = points->children[0];
-    }
-    return names == NULL || names->kind != NODE_MAP ? NULL : names;
+           array_any(map->children, map->n_children, it, !spec_is_known_name(r, (*it)->key));
 }
 
 /* If the sweep is missing or has an unknown name, any name may have been meant. */
 static bool is_swept_in(const struct reading *r, const char *name)
 {
-    const struct node *names = swept_names(r);
+    const struct node *names = spec_swept_names(r);
     return names == NULL || has_unknown_name(r, names) || tree_get(names, name) != NULL;
 }
 
@@ -71,7 +50,7 @@ static void check_from(struct reading *r, enum role role)
     }
     static const char *const counts[] = {"pservers", "trainers", "workers"};
     const char *meant =
-        is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
+        spec_is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
     _cleanup_(freep) char *fix =
         meant != NULL
             ? xasprintf("did you mean '%s'?", meant)
@@ -144,7 +123,7 @@ static void check_counts_used(struct reading *r)
         for (int role = 0; role < ROLE_COUNT; role++) {
             is_used |= may_take(r, (enum role)role, counts[i].name);
         }
-        if (!is_used && tree_get(swept_names(r), counts[i].name) != NULL) {
+        if (!is_used && tree_get(spec_swept_names(r), counts[i].name) != NULL) {
             const char *role = role_to_string(counts[i].role);
             _cleanup_(freep) char *exchanges = exchanges_text(r);
             _cleanup_(freep) char *fix =
@@ -251,7 +230,7 @@ static void check_swept(struct reading *r, const struct place *where)
         return;
     }
     place_each (child, where) {
-        bool is_known = is_known_name(r, child.key); /* else it was noted when it was read */
+        bool is_known = spec_is_known_name(r, child.key); /* else it was noted when it was read */
         if (is_known && !is_swept_in(r, child.key)) {
             _cleanup_(freep) char *fix =
                 xasprintf("use a swept parameter, or add '%s' to the sweep", child.key);

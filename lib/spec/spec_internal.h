@@ -34,6 +34,9 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
 void spec_check_launches(struct reading *r);
+/* spec_job.c: the job object of a system, if it is one. */
+void spec_read_job(struct reading *r, const struct place *item, struct system *system);
+void spec_check_job(struct reading *r, const struct place *item, const struct system *system);
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
@@ -70,6 +73,10 @@ void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);
 void spec_read_roles(struct reading *r);
 /* spec_sweep.c; parameters must have been read. */
+bool spec_is_known_name(const struct reading *r, const char *name); /* built in, or declared */
+/* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid
+ * value is still swept. NULL if none exist. */
+const struct node *spec_swept_names(const struct reading *r);
 void spec_read_sweep(struct reading *r);
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret);
 /* spec_template.c: a PodTemplateSpec, as far as a replica depends on it. */

@@ -36,8 +36,10 @@ static void note_roles(const struct node *spec, const struct node *system, bool 
 {
     const enum exchange_kind kind = exchange_of(spec, system);
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        used[role] |= role == ROLE_LAUNCHER ? tree_path(system, "roles", "launcher", NULL) != NULL
-                                            : exchange_need(kind, role) != EXCHANGE_NEEDS_NONE;
+        used[role] |= role == ROLE_LAUNCHER
+                          ? tree_path(system, "roles", "launcher", NULL) != NULL ||
+                                tree_path(system, "job", "pods", "launcher", NULL) != NULL
+                          : exchange_need(kind, role) != EXCHANGE_NEEDS_NONE;
     }
 }
 

@@ -231,6 +231,10 @@ void spec_check_launches(struct reading *r)
 {
     vec_each (const struct system, system, &r->spec->systems) {
         struct place item = place_item(PLACE(&r->at, "systems"), system->item);
-        check_launch(r, &item, system);
+        if (system->job != NULL) {
+            spec_check_job(r, &item, system);
+        } else {
+            check_launch(r, &item, system);
+        }
     }
 }

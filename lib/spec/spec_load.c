@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/profile_merge.h"
@@ -166,6 +167,21 @@ static void check_accuracies(const struct node *root, const struct spec *spec, s
     }
 }
 
+/* No controller of such an object runs on this machine. */
+static void refuse_local_jobs(const struct node *root, const struct spec *spec, struct diags *diags)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        if (system->job != NULL) {
+            _cleanup_(freep) char *path = xasprintf("spec.systems[%zu].job", system->item);
+            const struct node *node = tree_at(root, path);
+            diags_add(diags, node->key_mark, path,
+                      "leave out --local, or the system with --systems",
+                      "system '%s' is a %s, which runs in a cluster only", system->name,
+                      job_kind(system->job));
+        }
+    }
+}
+
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
@@ -183,6 +199,9 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     struct spec *spec = read_tree(root, overrides, diags);
     if (spec != NULL && overrides->is_as_written) {
         check_wheres(root, spec, false, diags);
+    }
+    if (spec != NULL && overrides->local) {
+        refuse_local_jobs(root, spec, diags);
     }
     /* A stored definition has its results, and whoever names systems leaves
      * others out on purpose. */

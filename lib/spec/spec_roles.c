@@ -1,8 +1,11 @@
 /* Reading parameters, roles and the baseline of a definition. See spec_internal.h. */
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
 #include "spec/builtin.h"
 #include "spec/devices.h"
+#include "spec/job_template.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -71,18 +74,29 @@ static bool check_parameter_name(struct reading *r, const struct place *place, c
     return true;
 }
 
+/* Job objects get it by job.set, and have no other targets. */
+static bool is_set_by_jobs(const struct spec *spec, const char *name)
+{
+    return vec_any(&spec->systems, s, s->job != NULL && job_takes(spec, s->job, name));
+}
+
 void spec_read_parameters(struct reading *r)
 {
     read_items (item, r->diags, &r->at, "parameters", PARAMETERS_MAX) {
         struct place name_place = place_get(&item, "name");
         const char *name;
-        if (!read_map(r->diags, &item, FIELDS("*name", "*targets")) ||
+        if (!read_map(r->diags, &item, FIELDS("*name", "targets")) ||
             !read_text(r->diags, &name_place, 256, &name) ||
             !check_parameter_name(r, &name_place, name)) {
             continue;
         }
         struct parameter *parameter = vec_push(&r->spec->parameters);
         *parameter = (struct parameter){.name = xstrdup(name)};
+        const struct place targets = place_get(&item, "targets");
+        if (targets.node == NULL && !is_set_by_jobs(r->spec, name)) {
+            reader_complain(r->diags, &targets, "add 'targets: ...'",
+                            "required field 'targets' is missing");
+        }
         read_items (target_place, r->diags, &item, "targets", TARGETS_MAX) {
             struct parameter_target *target = vec_push(&parameter->targets);
             *target = (struct parameter_target){0};

@@ -291,3 +291,22 @@ void spec_read_sweep(struct reading *r)
         }
     }
 }
+
+bool spec_is_known_name(const struct reading *r, const char *name)
+{
+    return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;
+}
+
+const struct node *spec_swept_names(const struct reading *r)
+{
+    const struct node *sweep = tree_get(r->at.node, "sweep");
+    const struct node *points = tree_get(sweep, "points");
+    const struct node *names = points;
+    if (points == NULL) {
+        const struct node *grid = tree_get(sweep, "grid");
+        names = grid != NULL ? grid : tree_get(sweep, "zip");
+    } else if (points->kind == NODE_SEQ && points->n_children > 0) {
+        names = points->children[0];
+    }
+    return names == NULL || names->kind != NODE_MAP ? NULL : names;
+}

@@ -49,7 +49,7 @@ void spec_read_systems(struct reading *r)
     read_items (item, r->diags, &r->at, "systems", SYSTEMS_MAX) {
         if (!read_map(r->diags, &item,
                       FIELDS("*name", "*profile", "image", "command", "args", "env", "patches",
-                             "roles", "rendezvous", "log", "exchange"))) {
+                             "roles", "rendezvous", "log", "exchange", "job"))) {
             continue;
         }
         struct place name_place = place_get(&item, "name");
@@ -72,6 +72,7 @@ void spec_read_systems(struct reading *r)
             .log = log_rule_of_system(r->diags, &item),
         };
         spec_read_launches(r, &item, system);
+        spec_read_job(r, &item, system);
         struct role_spec *launcher = &r->spec->roles[ROLE_LAUNCHER];
         launcher->present |= system->has_launcher;
         launcher->replicas.value = 1;

@@ -375,6 +375,15 @@ static int check_own_things(const json_t *spec, struct template_problem *p)
     return r;
 }
 
+int template_rules_check_owned(const json_t *template, struct template_problem *ret)
+{
+    const json_t *spec = json_object_get(template, "spec");
+    int r = check_off(spec, "automountServiceAccountToken", ret);
+    r = r < 0 ? r : check_grace(spec, ret);
+    r = r < 0 ? r : check_place(spec, ret);
+    return r < 0 ? r : check_own_things(spec, ret);
+}
+
 int template_rules_check(const json_t *template, struct template_problem *ret)
 {
     const json_t *spec = json_object_get(template, "spec");

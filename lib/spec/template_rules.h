@@ -13,3 +13,6 @@ struct template_problem {
 
 /* 0, or -EINVAL and the first problem. */
 int template_rules_check(const json_t *template, struct template_problem *ret);
+/* The same of a pod that the controller of a job object makes: only what is benchd's own, a token,
+ * and places that are not for replicas. */
+int template_rules_check_owned(const json_t *template, struct template_problem *ret);

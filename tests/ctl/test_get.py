@@ -86,7 +86,7 @@ class Local(cli.CliCase):
                                        check=False)
                 done = self.ctl(*args, "-o", f"jsonpath={template}", code=whole.returncode)
                 self.assertEqual(done.stdout, expected, whole.stdout[:600])
-        self.assertIn("error: -o jsonpath={.items[?(@.a)]}: character 9: a filter is not supported\n"
+        self.assertIn("error: -o jsonpath={.items[?(@.a)]}: character 14: expected '==\"' and a text\n"
                       "fix: for example -o jsonpath='{.items[*].name}'; -o json | jq selects in all other ways\n",
                       self.ctl("get", "runs", *where, "-o", "jsonpath={.items[?(@.a)]}", code=2).stderr)
         self.assertIn("use -o html|svg\n", self.ctl("report", name, *where, "-o", "jsonpath={.a}", code=2).stderr)

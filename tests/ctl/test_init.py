@@ -120,13 +120,56 @@ class Init(cli.CliCase):
         done = self.ctl("validate", str(path))
         self.assertEqual(("", False), (done.stderr, "only" in done.stdout))
 
+    def of_manifest(self, text, code=0):
+        path = self.folder / "manifest.yaml"
+        path.write_text(text, encoding="utf-8")
+        return self.ctl("init", "-f", str(path), code=code)
+
+    def test_manifests(self):
+        """The number of workers is swept up to that of the manifest; what benchd names, and what a cluster has added, is left out."""
+        template = "template: {spec: {containers: [{name: main, image: i, command: [python, pretrain_gpt.py], args: ['--x', 'on']}]}}"
+        rows = {
+            "batch/v1\nkind: Job": (f"{{parallelism: 6, {template}}}", "[1, 2, 4, 6]", "megatron"),
+            "batch/v1beta1\nkind: Job": (f"{{{template}}}", "[1, 2]", "megatron"),
+            "jobset.x-k8s.io/v1alpha2\nkind: JobSet": (
+                f"{{replicatedJobs: [{{name: a, template: {{spec: {{parallelism: 2, {template}}}}}}}]}}", "[1, 2]", "megatron"),
+            "trainer.kubeflow.org/v1alpha1\nkind: TrainJob": ("{trainer: {numNodes: 4}}", "[1, 2, 4]", "torch-ddp"),
+            "kubeflow.org/v2beta1\nkind: MPIJob": (
+                f"{{mpiReplicaSpecs: {{Launcher: {{{template}}}, Worker: {{replicas: 2, {template}}}}}}}", "[1, 2]", "megatron"),
+            "ray.io/v1\nkind: RayJob": (
+                f"{{rayClusterSpec: {{workerGroupSpecs: [{{replicas: 2, {template}}}]}}}}", "[1, 2]", "megatron"),
+        }
+        for kind, (spec, workers, rule) in rows.items():
+            with self.subTest(kind):
+                made = self.of_manifest(f"apiVersion: {kind}\nmetadata: {{name: My-Job, namespace: a, uid: u, labels: {{a: 'yes'}}}}\n"
+                                        f"spec: {spec}\nstatus: {{active: 1}}\n").stdout
+                path = self.folder / "made.yaml"
+                path.write_text(made, encoding="utf-8")
+                self.assertIn("is valid", self.ctl("validate", str(path)).stdout)
+                self.assertIn(f"workers: {workers}", made)
+                self.assertIn(f"log: {rule}\n", made)
+                self.assertIn("name: my-job\n", made)
+                self.assertEqual([word for word in ("namespace:", "uid:", "status:", "My-Job") if word in made], [])
+                self.assertIn('a: "yes"', made)
+                self.assertIn("leave out --local, or the system with --systems", self.ctl("run", str(path), "--local", code=2).stderr)
+                self.assertRegex(self.ctl("plan", str(path), "--repeats", "1").stdout, r"\n  my-job-xxxxx-p\dt0a0\n$")
+
+    def test_other_manifests(self):
+        for text, words in (("apiVersion: apps/v1\nkind: Deployment\n", "is a Deployment of apps/v1, for which no profile exists; there are Job (batch/v1)"),
+                            ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "is a Job of batch.volcano.sh/v1alpha1, for which no"),
+                            ("kind: Job\n", "has no apiVersion and kind"), ("[1", "not valid YAML"), ("7", "has no apiVersion")):
+            with self.subTest(text):
+                self.assertIn(words, self.of_manifest(text, code=2).stderr)
+
     def test_what_is_refused(self):
         lone = self.folder / "place" / "profiles" / "lone"
         lone.mkdir(parents=True)
         (lone / "profile.yaml").write_text("name: lone\nexchanges: [None]\n", encoding="utf-8")
         self.env["BENCHCTL_PATH"] = str(self.folder / "place")
         rows = [
-            ([], "needs an argument"),
+            ([], "needs a command or -f"),
+            (["-f", "/nowhere", "--", "x"], "the manifest of -f says what runs"),
+            (["-f", "/nowhere"], "/nowhere: No such file or directory"),
             (["--profile", "torchru", "--", "x"], "did you mean 'torchrun'?"),
             (["--profile", "zzzzzzzz", "--", "x"], "use one of "),
             (["--profile", "benchworker", "--", "x"], "brings its own program"),

@@ -70,6 +70,27 @@ static const char workers[] =
     "{labels: {a: b}}, spec: {containers: [{name: c}]}}}, launcher: "
     "{template: {spec: {containers: [{name: c}]}}}}\n";
 
+static const char jobs[] =
+    "apiVersion: benchd.io/v1alpha1\n"
+    "kind: Benchmark\n"
+    "metadata: {name: all}\n"
+    "spec:\n"
+    "  systems:\n"
+    "  - name: a\n"
+    "    profile: none\n"
+    "    log: torch-ddp\n"
+    "    job:\n"
+    "      template: {apiVersion: a/v1, kind: A, spec: {}}\n"
+    "      set: [{path: /spec/n, from: workers}, {path: /spec/c, object: c}]\n"
+    "      pods: {worker: {template: /spec/w, add: {a: b}, index: i}, launcher: {template: "
+    "/spec/l}}\n"
+    "      succeeded: '{.status.phase}=A'\n"
+    "      failed: '{.status.phase}=B'\n"
+    "      objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n"
+    "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+    "  sweep: {grid: {workers: [1]}}\n"
+    "  roles: {worker: {replicas: {from: workers}}}\n";
+
 static const char emulated[] =
     "apiVersion: benchd.io/v1alpha1\n"
     "kind: Benchmark\n"
@@ -230,6 +251,7 @@ TEST(explains_what_is_read)
     load(&seen, servers, true);
     load(&seen, workers, false);
     load(&seen, emulated, false);
+    load(&seen, jobs, false);
     schema_each_path(&schema, "Benchmark", was_read, &seen);
     assert_int_equal(seen.n_bad, 0);
     vec_each (char *, p, &seen.paths) {

@@ -39,6 +39,8 @@ TEST(prints)
         {"{.items[*].trials[*]}", "6 6 2 6"},
         {"{.items.[0].name}", "a"},
         {"{.items[*].why}", "x"},
+        {"{.items[?(@.name==\"b\")].trials.done}", "2"},
+        {"{.items[?(@.name==\"c\")].n}{.kind[?(@.a==\"b\")]}{.items[?(@.n==\"\")]}", ""},
         {"{.nothing}{.items[7].name}{.kind[0].x}{.kind.x}{.n[*]}", ""},
         {"a}b{.n}", "a}b3"},
         {"{.}", document},
@@ -65,7 +67,8 @@ TEST(refuses)
         {"{.a[0}", "character 6: expected ']'"},
         {"{.a[*}", "character 6: expected ']'"},
         {"{.a.}", "character 5: expected a name"},
-        {"{.a}{.b[?(@.c)]}", "character 9: a filter is not supported"},
+        {"{.a}{.b[?(@.c)]}", "character 14: expected '==\"' and a text"},
+        {"{.a[?(@.b==1)]}", "character 10: expected '==\"' and a text"},
         {"{.a[0:4]}", "character 6: a slice is not supported"},
         {"{.a[0,2]}", "character 6: a list of names or indexes is not supported"},
         {"{.a[-1]}", "character 5: an index from the end is not supported"},
@@ -84,6 +87,33 @@ TEST(refuses)
         if (code != -EINVAL || strcmp(err.msg, rows[i].error) != 0) {
             fail_msg("%s: expected '%s', got %d '%s'", rows[i].template, rows[i].error, code,
                      err.msg);
+        }
+    }
+}
+
+TEST(conditions)
+{
+    static const struct {
+        const char *condition;
+        int holds; /* -1: refused */
+    } rows[] = {
+        {"{.items[?(@.name==\"b\")].why}=x", 1},
+        {"{.items[?(@.name==\"a\")].why}=x", 0},
+        {"{.n}=3", 1},
+        {"{.is_done}=true", 1},
+        {"{.n}=", -1},
+        {"{.n}", -1},
+        {".n=3", -1},
+        {"{.n}{.n}=33", -1},
+        {"{.n[-1]}=3", -1},
+    };
+    _cleanup_(json_decrefp) json_t *root = json_loads(document, 0, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err;
+        const int r = json_condition_check(rows[i].condition, &err);
+        const int got = r < 0 ? -1 : json_condition_holds(rows[i].condition, root);
+        if (got != rows[i].holds) {
+            fail_msg("%s: expected %d, got %d", rows[i].condition, rows[i].holds, got);
         }
     }
 }

@@ -16,6 +16,7 @@ from rest import Api
 MANIFESTS = tap.ROOT / "manifests"
 CRD = MANIFESTS / "benchmark-crd.yaml"
 ACCOUNT = "system:serviceaccount:benchd:benchd"
+CONTROLLER = "system:serviceaccount:kube-system:job-controller"
 GROUPS = ["system:serviceaccounts", "system:serviceaccounts:benchd", "system:authenticated"]
 OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "ServiceAccount/benchd-replica", "Role/benchd", "RoleBinding/benchd",
            "Service/benchd", "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny",
@@ -111,9 +112,13 @@ def check_objects(t, k):
     return template
 
 
+# As the Deployment's ReplicaSet has it.
+OF_DEPLOYMENT = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "benchd-x", "uid": "u", "controller": True}]}
+
+
 def check_pod_security(t, k, template):
     def create(spec):
-        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": {}}, "spec": spec}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": {}, **OF_DEPLOYMENT}, "spec": spec}
         return k("create", "--validate=strict", "--dry-run=server", "-f", "-", stdin=json.dumps(body), check=False)
 
     done = create(template["spec"])
@@ -198,14 +203,14 @@ def check_volumes(t, cluster, create):
 
 
 def check_admission(t, k, cluster, template):
-    """The policy binds benchd alone, and holds where benchd itself would not refuse."""
-    def create(change, *options):
+    """The policy binds whoever makes a pod here, but for the Deployment, and holds where benchd itself would not refuse."""
+    def create(change, *options, **metadata):
         spec = {**copy.deepcopy(template["spec"]), "volumes": [], **REPLICA, **copy.deepcopy(change)}
         security = spec["containers"][0]["securityContext"]
         for container in spec["containers"] + spec.get("initContainers", []):
             container["securityContext"] = security
             container.pop("volumeMounts", None)
-        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", **metadata}, "spec": spec}
         return k("create", "-n", "benchd", "--dry-run=server", "-f", "-", *options, stdin=json.dumps(body), check=False)
 
     wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 120,
@@ -215,7 +220,15 @@ def check_admission(t, k, cluster, template):
     for what, change, words in OWN_THINGS:
         t.match(words, create(change, f"--as={ACCOUNT}").stderr, f"the policy refuses benchd a pod with {what}")
     check_volumes(t, cluster, lambda change: create(change, f"--as={ACCOUNT}"))
-    t.equal(0, create({"serviceAccountName": "benchd"}).returncode, "it does not bind an administrator")
+    # The controllers of job objects: their pods have neither benchd's name nor its volume of the key.
+    others = f"--as={CONTROLLER}"
+    done = create({"volumes": [], "automountServiceAccountToken": None}, others)
+    t.equal((0, ""), (done.returncode, done.stderr), "it takes a pod of a Job, with an account that has no token")
+    for what, change, words in OWN_THINGS:
+        t.match(words, create({"volumes": [], **change}, others).stderr, f"the policy refuses the controller of Jobs a pod with {what}")
+    t.match("key of its own run", create({}, others).stderr, "and one with a run's key under benchd's name of the volume")
+    t.equal(0, create({"serviceAccountName": "benchd"}, **OF_DEPLOYMENT).returncode, "it does not bind the Deployment")
+    t.match("own ServiceAccount", create({"serviceAccountName": "benchd"}).stderr, "but an administrator")
 
 
 def may(api, verb, namespace, resource, name):

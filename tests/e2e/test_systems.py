@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Systems that know nothing of benchd, in pods of a real node: an Open MPI program with a launcher and two workers that
-run sshd, and a JAX script with two workers. Their figures come from their own log lines.
+run sshd, and a JAX script with two workers; and a Job of pods that train. Their figures come from their own log lines.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program. Both programs run as in the
 namespace of manifests/: not as root, without capabilities."""
 import base64
 import json
+import os
 import pathlib
 import re
 import sys
@@ -18,6 +19,7 @@ import tap
 from cluster import becomes
 from node import Node
 from user import GONE_S, NS, User
+from user import definition as trains
 
 PAGE = (tap.ROOT / "docs" / "own-script.md").read_text(encoding="utf-8").split("## An MPI program")[1]
 MPI = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -138,6 +140,27 @@ def check_jax(t, user):
     t.match("(?m)^done on 2 processes$", log, "jax: both were in one job")
 
 
+def check_job(t, user):
+    """A Job that somebody has: two commands make a table of real training of it, as its own pods do it."""
+    trainer = trains("x")["spec"]["roles"]["trainer"]["template"]["spec"]
+    trainer["containers"][0]["command"] = ["benchworker", "train", "--batch", "2", "--steps", "8", "--test-limit", "0"]
+    path = user.write({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "trains"}, "spec": {
+        "parallelism": 2, "template": {"spec": {**trainer, "restartPolicy": "OnFailure"}}}})
+    made = path.with_suffix(".yaml")
+    made.write_text(user.ctl("init", "-f", path).stdout.replace("batchSize: 32", "batchSize: 2").replace("{min: 3}", "{min: 1}"))
+    refused = user.cluster.run(os.environ["BENCHCTL"], "run", made, env=user.env)
+    t.match('cannot create resource "jobs" .*; apply its Role of manifests/jobs', " ".join((refused.stdout + refused.stderr).split()),
+            "job: without the right")
+    user.k("apply", "-n", NS, "-f", tap.ROOT / "manifests/jobs/job.yaml")
+    result = json.loads(user.ctl("run", made, "-o", "json").stdout)
+    t.equal(("Succeeded", False), (result["phase"], result["simulated"]), "job: the run succeeds, in real containers")
+    t.match(r"WORKERS .* SPEEDUP .*\n +1 .* 1\.000 .*\n +2 .* \d\.\d+ ", user.ctl("results", result["run"]).stdout, "job: a table of speedup")
+    log = user.ctl("logs", result["run"], "--point", "1", "--role", "worker", "--index", "1").stdout
+    t.match(r"(?m)^epoch 1/1 +loss .* samples/s in ", log, "job: the log of each pod is stored")
+    user.gone("job: no Job is left", "jobs")
+    user.gone("job: and no pod of one", "pods", "--selector=batch.kubernetes.io/job-name")
+
+
 def main():
     t = tap.Tap()
     tap.skip_if(machine.why_not() or bare_root.why_not())
@@ -150,6 +173,7 @@ def main():
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": PROGRAMS}))
         check_mpi(t, user)
         check_jax(t, user)
+        check_job(t, user)
     return t.done()
 
 

@@ -130,4 +130,35 @@ TEST(deleting)
                    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                    "\"propagationPolicy\":\"Background\"}",
                    "delete pod 'a'");
+    kube_request_delete_tree(&kube_pods, "n", "a", "u-1", &req);
+    assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
+                   "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                   "\"propagationPolicy\":\"Foreground\",\"preconditions\":{\"uid\":\"u-1\"}}",
+                   "delete pod 'a'");
+}
+
+TEST(kinds)
+{
+    static const struct {
+        const char *version, *kind, *path;
+    } rows[] = {
+        {"v1", "ConfigMap", "GET /api/v1/namespaces/n/configmaps/a"},
+        {"batch/v1", "Job", "GET /apis/batch/v1/namespaces/n/jobs/a"},
+        {"networking.k8s.io/v1", "NetworkPolicy",
+         "GET /apis/networking.k8s.io/v1/namespaces/n/networkpolicies/a"},
+        {"networking.k8s.io/v1", "Ingress",
+         "GET /apis/networking.k8s.io/v1/namespaces/n/ingresses/a"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct kube_resource resource;
+        struct kube_request req;
+        json_t *object =
+            json_pack("{s:s, s:s}", "apiVersion", rows[i].version, "kind", rows[i].kind);
+        kube_resource_of(object, &resource);
+        kube_request_get(&resource, "n", "a", &req);
+        _cleanup_(freep) char *what = xasprintf("get %s 'a'", rows[i].kind);
+        assert_request(&req, rows[i].path, "", "", what);
+        kube_resource_done(&resource);
+        json_decref(object);
+    }
 }

@@ -74,6 +74,34 @@ TEST(each_field)
     assert_int_equal(f->main->signal, 9);
 }
 
+/* Of a job object's pod the labels name the run, and another label its number. */
+TEST(pods_of_job_objects)
+{
+    static const struct {
+        const char *labels;
+        bool has_id;
+        uint32_t index;
+    } rows[] = {
+        {"\"batch.kubernetes.io/job-completion-index\":\"3\"", true, 3},
+        {"\"batch.kubernetes.io/job-completion-index\":\"x\"", true, POD_INDEX_ANY},
+        {"\"benchd.io/replica-index\":\"3\"", true, POD_INDEX_ANY},
+        {"\"benchd.io/role\":\"x\"", false, POD_INDEX_ANY},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf(
+            "{\"metadata\":{\"ownerReferences\":[{\"kind\":\"Job\",\"uid\":\"j\",\"controller\":"
+            "true}],\"labels\":{\"benchd.io/run-uid\":\"u-1\",\"benchd.io/index-from\":"
+            "\"batch.kubernetes.io_job-completion-index\",\"benchd.io/role\":\"worker\","
+            "\"benchd.io/point\":\"1\",\"benchd.io/trial\":\"2\",\"benchd.io/attempt\":\"0\",%s}}}",
+            rows[i].labels);
+        _cleanup_(freep) struct pod_facts *f = facts_of(text);
+        assert_string_equal(f->owner_uid, "u-1");
+        assert_true(f->is_of_a_job);
+        assert_int_equal(f->has_id, rows[i].has_id);
+        assert_int_equal(f->id.index, rows[i].index);
+    }
+}
+
 /* Whoever may edit pods may leave out anything, or write something else. */
 TEST(nothing_and_nonsense)
 {

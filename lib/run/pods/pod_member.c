@@ -225,11 +225,11 @@ static int64_t between(int64_t date_ms, int64_t first_ms, int64_t last_ms)
     return date_ms < first_ms ? first_ms : date_ms > last_ms ? last_ms : date_ms;
 }
 
-struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
+struct pod_member *pod_member_adopt(struct pods *owner, const char *name,
                                     const struct replica_id *id, const char *uid,
                                     const struct pod_facts *pod, int64_t now_ns)
 {
-    struct pod_member *m = pod_member_new(owner, run, id);
+    struct pod_member *m = new_named(owner, xstrdup(name), id);
     if (pod->created_unix_ms != 0) {
         m->made_unix_ms = between(pod->created_unix_ms, 0, m->made_unix_ms);
     }
@@ -337,6 +337,7 @@ static void end_if_lost(struct pod_member *m)
                 : xasprintf("the pod was deleted, but not by benchd; it was on node '%s'%s", node,
                             m->state.is_node_lost ? ", which is not ready" : "");
         end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, message);
+        m->state.is_deleted = true;
     }
 }
 
@@ -461,6 +462,22 @@ void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, c
 void pod_member_preempted(struct pod_member *m, const char *message)
 {
     end(m, REPLICA_FAILED, FAILURE_PREEMPTED, message);
+}
+
+void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
+                     int64_t now_ns)
+{
+    if (pod_member_is_wanted(m)) {
+        refused(m, failure, message, now_ns);
+    } else {
+        end(m, REPLICA_FAILED, failure, message);
+    }
+}
+
+void pod_member_rename(struct pod_member *m, const char *name)
+{
+    free(m->name);
+    m->name = xstrdup(name);
 }
 
 void pod_member_seen(struct pod_member *m, const char *uid, const struct pod_facts *pod,

@@ -189,7 +189,7 @@ struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name,
 struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
                                         int64_t now_ns);
 /* A member for a pod that exists already. */
-struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
+struct pod_member *pod_member_adopt(struct pods *owner, const char *name,
                                     const struct replica_id *id, const char *uid,
                                     const struct pod_facts *pod, int64_t now_ns);
 /* Cancels its call. Close its log first. */
@@ -236,6 +236,11 @@ void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, c
                              int64_t now_ns);
 /* Its queue has taken its place back. */
 void pod_member_preempted(struct pod_member *m, const char *message);
+/* What makes its pod has made the attempt void, or its pod cannot come. */
+void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
+                     int64_t now_ns);
+/* Its pod has another name than those that benchd makes. */
+void pod_member_rename(struct pod_member *m, const char *name);
 /* It has waited for room for longer than its run wants. */
 void pod_member_wait_over(struct pod_member *m, int64_t wait_ms);
 

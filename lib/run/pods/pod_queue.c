@@ -10,6 +10,7 @@
 #include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
+#include "pod/job_body.h"
 #include "run/pods/pods_internal.h"
 
 #define RIGHTS_HINT "; see manifests/kueue.yaml for the rights that benchd needs"
@@ -19,6 +20,12 @@ static const struct kube_call_options once = {.max_tries = 1}; /* the tick retri
 static bool has_queue(const struct pods *l)
 {
     return l->params.def->scheduling.queue != NULL;
+}
+
+/* A job object waits by itself, with the name of the queue in a label (pod/job_body.c). */
+static bool has_place(const struct pods *l, const struct attempt_id *id)
+{
+    return has_queue(l) && job_of_point(l->params.def, id->point) == NULL;
 }
 
 static bool is_ours(const struct pods *l, const struct workload_facts *w)
@@ -76,7 +83,7 @@ static bool may_run(const struct pods *l, const struct workload_facts *w)
 bool pod_queue_lacks(const struct pods *l, const struct attempt_id *id)
 {
     const struct workload_facts *w = pod_queue_facts(l, id);
-    return has_queue(l) && l->params.workloads->is_known &&
+    return has_place(l, id) && l->params.workloads->is_known &&
            (w == NULL || w->state == WORKLOAD_EVICTED);
 }
 
@@ -378,7 +385,7 @@ static void say(const struct pods *l, const struct workload_facts *w, struct run
 bool pod_queue_admits(struct pods *l, struct run_wait *ret, int64_t now_ns)
 {
     struct pod_queue *q = &l->queue;
-    if (!has_queue(l)) {
+    if (!has_place(l, &l->gang.attempt)) {
         return true;
     }
     if (vec_any(&l->members, it, member_life_is_refused((*it)->life))) {

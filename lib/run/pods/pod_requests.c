@@ -152,7 +152,7 @@ static void send_one(struct pod_member *m, int64_t now_ns)
     const enum member_action action = pod_member_due(m, now_ns);
     if (action == MEMBER_DO_GET) {
         pod_member_sent(m, action, get(m));
-    } else if (action == MEMBER_DO_DELETE) {
+    } else if (action == MEMBER_DO_DELETE && !pod_jobs_hold_pod(&m->owner->jobs, m)) {
         pod_member_sent(m, action, delete (m));
     }
 }

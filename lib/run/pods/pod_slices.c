@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/role.h"
 #include "pod/body.h"
+#include "pod/job_body.h"
 #include "run/pods/pods_internal.h"
 
 #define FAMILIES 2
@@ -120,7 +121,8 @@ void pod_slices_tick(struct pod_slices *s, int64_t now_ns)
 {
     const struct pods *l = s->owner;
     const struct attempt_id *attempt = find_attempt(l);
-    if (l->params.naming != POD_BY_DNS || attempt == NULL || s->call != NULL ||
+    if (l->params.naming != POD_BY_DNS || attempt == NULL ||
+        job_of_point(l->params.def, attempt->point) != NULL || s->call != NULL ||
         now_ns < s->due_ns) {
         return;
     }

@@ -128,6 +128,7 @@ void pod_words_wait(const struct pods *l, struct run_wait *ret)
         say_what_is_refused,        say_which_pod_is_not_set_up, say_which_gate_is_shut,
         say_which_pod_fits_no_node, say_that_room_was_missing,   say_what_is_not_answered,
         say_which_node_is_lost,     say_which_address_is_missing};
+    pod_jobs_wait(&l->jobs, ret);
     for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
         say[i](l, ret);
     }

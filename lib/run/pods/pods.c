@@ -70,8 +70,9 @@ static const struct pod_member *find_relabelled(const struct pods *l, const stru
 
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
 {
-    *vec_push(&l->members) = pod_member_adopt(l, l->params.def->name, id, object->uid,
-                                              object->facts, l->params.now_ns());
+    *vec_push(&l->members) =
+        pod_member_adopt(l, object->name, id, object->uid, object->facts, l->params.now_ns());
+    pod_jobs_want(&l->jobs, &id->attempt, true);
 }
 
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
@@ -82,10 +83,12 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
         adopt(l, id, object); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
+        pod_member_rename(m, object->name); /* of a job object's pod it was not known */
         pod_member_seen(m, object->uid, object->facts, l->params.now_ns());
     } else if (m != NULL) { /* a second pod of that name, which nothing else would delete */
-        *vec_push(&l->members) =
-            pod_member_for_leftover(l, m->name, object->uid, object->facts, l->params.now_ns());
+        *vec_push(&l->members) = pod_member_for_leftover(l, object->name, object->uid,
+                                                         object->facts, l->params.now_ns());
+        pod_jobs_note_second(&l->jobs, m, object->name);
     } /* else it was forgotten */
 }
 
@@ -126,7 +129,7 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 {
     struct pods *l = (struct pods *)launcher;
     struct replica_id id;
-    const bool is_ours = pod_identify(l->params.def, object->facts, &id);
+    const bool is_ours = pod_jobs_identify(&l->jobs, object, &id);
     const struct pod_member *relabelled = find_relabelled(l, is_ours ? &id : NULL, object->uid);
     if (relabelled != NULL) {
         pod_vanished(l, &relabelled->id, object);
@@ -283,7 +286,8 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     }
     const bool is_clear = is_namespace_clear(l, ret_wait, now_ns);
     /* The pause is what it waits for, also while pods of the last attempt end. */
-    if (no_room_backoff_must_wait(&l->room, now_ns, ret_wait) || !is_clear) {
+    if (no_room_backoff_must_wait(&l->room, now_ns, ret_wait) || !is_clear ||
+        pod_jobs_are_removing(&l->jobs)) {
         return;
     }
     const size_t n = pod_queue_admits(l, ret_wait, now_ns) ? count_postable(l, now_ns) : 0;
@@ -291,7 +295,7 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
         return;
     }
     pod_gates_send(&l->gates, now_ns);
-    if (pod_gates_are_open(&l->gates)) {
+    if (pod_gates_are_open(&l->gates) && !pod_jobs_post(&l->jobs, &l->gang.attempt, now_ns)) {
         post(l, n, now_ns);
     } else if (!pod_gates_wait(&l->gates, ret_wait)) {
         no_room_backoff_tell(&l->room, ret_wait); /* it still lacks room */
@@ -351,9 +355,9 @@ static bool pods_stop_creating(struct launcher *launcher)
             pod_tick_soon(&l->tick);
         }
     }
-    return count_posting(l) + count(l, MEMBER_DYING_POSTING) + count(l, MEMBER_DYING_UNKNOWN) +
-               count(l, MEMBER_DYING_LOOKING) ==
-           0;
+    const size_t n_unknown = count(l, MEMBER_DYING_UNKNOWN) + count(l, MEMBER_DYING_LOOKING);
+    return pod_jobs_stop(&l->jobs) &&
+           count_posting(l) + count(l, MEMBER_DYING_POSTING) + n_unknown == 0;
 }
 
 static bool take_news(struct pods *l)
@@ -410,6 +414,7 @@ static void on_tick(void *ctx)
     }
     bool has_news = pod_queue_tick(l, now_ns);
     look_for_room(l, now_ns);
+    has_news = pod_jobs_tick(&l->jobs, now_ns) || has_news;
     pod_requests_send_due(l, now_ns);
     has_news = take_news(l) || has_news;
     drop_gone(l);
@@ -421,7 +426,8 @@ static void on_tick(void *ctx)
     pod_words_wait(l, &wait);
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
-    if (l->members.len == 0 && !pod_queue_is_leaving(l)) {
+    if (l->members.len == 0 && !pod_queue_is_leaving(l) && l->jobs.list.len == 0 &&
+        !pod_jobs_are_removing(&l->jobs)) {
         pod_tick_stop(&l->tick); /* nothing depends on time now */
     }
     report(l, has_news);
@@ -478,6 +484,7 @@ static int pods_create(struct launcher *launcher, const struct replica_spec *spe
     struct pods *l = (struct pods *)launcher;
     if (find(l, &spec->id) == NULL) {
         *vec_push(&l->members) = pod_member_new(l, l->params.def->name, &spec->id);
+        pod_jobs_want(&l->jobs, &spec->id.attempt, false);
         pod_tick_soon(&l->tick); /* after the driver has asked for the whole gang */
     }
     return 0;
@@ -488,6 +495,7 @@ static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
     struct pod_member *m = find(l, id);
     if (m != NULL) {
         pod_logs_close(m);
+        pod_jobs_remove(&l->jobs, &id->attempt);
         pod_member_remove(m, leave_pod, l->params.now_ns());
         pod_tick_soon(&l->tick);
     }
@@ -536,7 +544,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
         if ((*it)->life >= MEMBER_DYING_POSTING) {
             continue;
         }
-        const bool is_awaited = pod_logs_is_awaited(*it);
+        const bool is_awaited = pod_logs_is_awaited(*it) || pod_jobs_hold_end(&l->jobs, *it);
         list[n++] = (struct observed_replica){
             .id = (*it)->id,
             .state = is_awaited ? REPLICA_RUNNING : s->state,
@@ -604,7 +612,8 @@ static char *pods_take_log(struct launcher *launcher, const struct replica_id *i
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    return vec_any(&l->members, it, pod_member_is_removing(*it)) || pod_queue_is_leaving(l);
+    return pod_jobs_are_removing(&l->jobs) || pod_queue_is_leaving(l) ||
+           vec_any(&l->members, it, pod_member_is_removing(*it));
 }
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
@@ -635,6 +644,7 @@ static void pods_free(struct launcher *launcher)
         member_free(*it);
     }
     l->members.len = 0;
+    pod_jobs_done(&l->jobs);
     pod_gates_done(&l->gates);
     pod_queue_done(&l->queue);
     pod_slices_done(&l->slices);
@@ -691,9 +701,10 @@ struct launcher *pods_new(const struct pods_params *params)
     pod_slices_init(&l->slices, l);
     l->params.ssh = NULL;
     pod_tick_init(&l->tick, params->loop, on_tick, l);
+    pod_jobs_init(&l->jobs, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
-        if (pod_identify(params->def, (*it)->facts, &id) && find(l, &id) == NULL) {
+        if (pod_jobs_identify(&l->jobs, *it, &id) && find(l, &id) == NULL) {
             adopt(l, &id, *it);
         }
     }

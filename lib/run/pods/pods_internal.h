@@ -13,6 +13,7 @@
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
  *   pod_queue.c       the place in a queue
+ *   pod_jobs.c        job objects
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
  * is of, so that no measurement shares its CPUs with the remains of another. */
@@ -21,6 +22,7 @@
 #include "base/vec.h"
 #include "run/pods/pod_answer.h"
 #include "run/pods/pod_gates.h"
+#include "run/pods/pod_jobs.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
@@ -49,6 +51,7 @@ struct pods {
     struct pod_setup setup;
     struct pod_nodes nodes;
     struct pod_queue queue;       /* of the gang */
+    struct pod_jobs jobs;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

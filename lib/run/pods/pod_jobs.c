@@ -1,0 +1,621 @@
+/* See pod_jobs.h. */
+#include "run/pods/pod_jobs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "base/vec_walk.h"
+#include "kube/json.h"
+#include "pod/body.h"
+#include "pod/job_body.h"
+#include "pod/job_state.h"
+#include "run/pods/pods_internal.h"
+
+#define LOOK_NS (2 * INT64_C(1000000000))
+#define LOOK_SOON_NS INT64_C(500000000) /* while something waits for its word */
+#define VERDICT_WAIT_MS 60000           /* of an object of which all pods have ended well */
+
+struct pod_job {
+    struct pods *owner;
+    struct attempt_id attempt;
+    const struct job *spec; /* borrowed from the run's definition */
+    char *name;             /* owned */
+    enum job_step { JOB_WANTED, JOB_UNKNOWN, JOB_THERE, JOB_GOING, JOB_LOST, JOB_GONE } step;
+    bool is_removed;
+    struct kube_call *call; /* the POST or DELETE; NULL: none */
+    struct job_state state; /* as listed; owned; all 0 before THERE */
+    size_t n_made;          /* of spec->objects */
+    int64_t due_ns;
+    int64_t since_ns;  /* a list that was sent before knows nothing of this step */
+    int64_t doubt_ns;  /* since when a member waits for its word; 0: none does */
+    bool was_admitted; /* it was not suspended once */
+    struct pod_trouble trouble;
+};
+
+/* The list of one system's objects. */
+struct pod_job_kind {
+    struct pod_jobs *jobs;
+    const struct job *spec;        /* NULL: the system is not one */
+    struct kube_resource resource; /* owned */
+    struct kube_call *call;
+    bool is_known; /* a list was read */
+    int64_t due_ns, sent_ns;
+    struct pod_trouble trouble;
+};
+
+static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
+
+static int64_t now_of(const struct pod_jobs *j)
+{
+    return j->owner->params.now_ns();
+}
+
+static const struct run_def *def_of(const struct pod_jobs *j)
+{
+    return j->owner->params.def;
+}
+
+static size_t n_kinds(const struct pod_jobs *j)
+{
+    return j->kinds == NULL ? 0 : def_of(j)->spec->systems.len;
+}
+
+static struct pod_job *find(const struct pod_jobs *j, const struct attempt_id *attempt)
+{
+    return vec_find_item(&j->list, job, attempt_id_eq(&job->attempt, attempt));
+}
+
+static struct pod_job_kind *kind_of(const struct pod_job *job)
+{
+    const struct run_def *def = job->owner->params.def;
+    return &job->owner->jobs.kinds[def->matrix.points[job->attempt.point].system];
+}
+
+static bool is_of(const struct pod_member *m, const struct pod_job *job)
+{
+    return m->life < MEMBER_DYING_POSTING && attempt_id_eq(&m->id.attempt, &job->attempt);
+}
+
+static bool has_member(const struct pod_job *job)
+{
+    return vec_any(&job->owner->members, it, is_of(*it, job));
+}
+
+static void enter(struct pod_job *job, enum job_step step, int64_t wait_ns)
+{
+    const int64_t now_ns = now_of(&job->owner->jobs);
+    job->since_ns = job->step == step ? job->since_ns : now_ns;
+    job->step = step;
+    job->due_ns = now_ns + wait_ns;
+    job->owner->is_probed |= step == JOB_THERE;
+    kind_of(job)->due_ns = step == JOB_UNKNOWN ? 0 : kind_of(job)->due_ns;
+    pod_tick_soon(&job->owner->tick);
+}
+
+static void try_again(struct pod_job *job, enum job_step step, int r,
+                      const struct kube_response *res, const char *words)
+{
+    enter(job, step, pod_trouble_note(&job->trouble, r, res, words));
+}
+
+/* Ends a member, so that the attempt fails: one without a pod, or else any. */
+static void fail(struct pod_job *job, enum failure_class failure, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void fail(struct pod_job *job, enum failure_class failure, const char *fmt, ...)
+{
+    struct pods *l = job->owner;
+    struct pod_member *m =
+        vec_find_item(&l->members, it, is_of(it, job) && pod_member_is_wanted(it));
+    m = m != NULL ? m : vec_find_item(&l->members, it, is_of(it, job));
+    if (m != NULL) {
+        va_list ap;
+        va_start(ap, fmt);
+        _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+        va_end(ap);
+        _cleanup_(freep) char *words =
+            xasprintf("%s '%s' %s", job_kind(job->spec), job->name, text);
+        pod_member_fail(m, failure, words, now_of(&l->jobs));
+        pod_tick_soon(&l->tick);
+    }
+}
+
+/* ---- what the object says ---- */
+
+static void read_job(struct pod_job *job, const json_t *object)
+{
+    const enum job_verdict before = job->state.verdict;
+    job_state_done(&job->state);
+    job_state_read(job->spec, object, &job->state);
+    job->was_admitted |= !job->state.is_suspended;
+    vec_each (struct pod_member *, it, &job->owner->members) {
+        (*it)->has_news |= job->state.verdict != before && is_of(*it, job);
+    }
+}
+
+/* A list has it, or not (NULL). */
+static void look(struct pod_job *job, const json_t *object)
+{
+    const bool is_going = *kube_json_metadata(object, "deletionTimestamp") != '\0';
+    if (object == NULL && job->is_removed) {
+        enter(job, JOB_GONE, 0);
+    } else if (object == NULL && job->step == JOB_UNKNOWN && job->trouble.code == -EEXIST) {
+        fail(job, FAILURE_PERMANENT,
+             "exists already and does not belong to this run; delete it or give the run another "
+             "name");
+        enter(job, JOB_LOST, 0);
+    } else if (object == NULL && job->step == JOB_UNKNOWN) {
+        enter(job, JOB_WANTED, 0);
+    } else if (object == NULL && job->step == JOB_THERE) {
+        enter(job, JOB_LOST, 0);
+        fail(job, FAILURE_INFRASTRUCTURE, "was deleted, but not by benchd");
+    } else if (object != NULL && job->step != JOB_GOING && (!is_going || job->is_removed)) {
+        pod_trouble_clear(&job->trouble);
+        read_job(job, object);
+        enter(job, JOB_THERE, 0);
+    }
+}
+
+static void on_listed(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_job_kind *kind = ctx;
+    struct pod_jobs *j = kind->jobs;
+    json_auto_t *list = NULL;
+    struct err parsed = *err;
+    kind->call = NULL;
+    r = r < 0 ? r : kube_json_load(res->body, res->body_len, &list, &parsed);
+    pod_tick_soon(&j->owner->tick);
+    if (r < 0 && (r != -ENOENT || kind->is_known)) {
+        const bool is_transient = pod_answer_is_transient(&j->owner->denial, r, res, now_of(j));
+        kind->is_known |= !is_transient; /* what cannot be listed was not created either */
+        kind->due_ns = now_of(j) + pod_trouble_note(&kind->trouble, r, res, parsed.msg);
+        return;
+    }
+    const json_t *items = json_object_get(list, "items");
+    json_auto_t *by_name = json_object();
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        json_t *item = json_array_get(items, i);
+        struct attempt_id attempt;
+        if (pod_is_owned(def_of(j), item) && job_identify(def_of(j), item, &attempt)) {
+            (void)json_object_set(by_name, kube_json_metadata(item, "name"), item);
+            pod_jobs_want(j, &attempt, true);
+        }
+    }
+    kind->is_known = true;
+    kind->due_ns = now_of(j) + LOOK_NS;
+    pod_trouble_clear(&kind->trouble);
+    vec_each (struct pod_job *, it, &j->list) {
+        if (kind_of(*it) == kind && (*it)->since_ns <= kind->sent_ns && (*it)->call == NULL) {
+            look(*it, json_object_get(by_name, (*it)->name));
+        }
+    }
+}
+
+/* ---- requests ---- */
+
+static void refuse(struct pod_job *job, int r, const struct kube_response *res, const char *words)
+{
+    const struct kube_resource *kind = &kind_of(job)->resource;
+    enter(job, JOB_LOST, 0);
+    job->owner->params.counters->failed++;
+    if (r == -ENOENT) {
+        fail(job, FAILURE_PERMANENT, "cannot be created: the cluster has no %s of %s; install it",
+             kind->plural, kind->group);
+    } else if (kube_lacks_right(res)) {
+        fail(job, FAILURE_PERMANENT, "cannot be created: %s; apply its Role of manifests/jobs",
+             words);
+    } else {
+        fail(job, FAILURE_PERMANENT, "cannot be created: %s", words);
+    }
+}
+
+/* Of the object itself, or, once it is there, of one of those that its pods need. */
+static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_job *job = ctx;
+    struct pods *l = job->owner;
+    const bool is_extra = job->step == JOB_THERE;
+    json_auto_t *object = NULL;
+    job->call = NULL;
+    if (is_extra && (r == 0 || r == -EEXIST)) {
+        job->n_made++;
+        enter(job, JOB_THERE, 0);
+    } else if (r == 0 && kube_json_load(res->body, res->body_len, &object, NULL) == 0) {
+        pod_denial_clear(&l->denial);
+        pod_trouble_clear(&job->trouble);
+        read_job(job, object);
+        enter(job, JOB_THERE, 0);
+    } else if (r == -EEXIST || r == 0 ||
+               pod_answer_is_transient(&l->denial, r, res, now_of(&l->jobs))) {
+        try_again(job, is_extra ? JOB_THERE : JOB_UNKNOWN, r, res, err->msg);
+    } else {
+        refuse(job, r, res, err->msg);
+    }
+}
+
+/* Owned by the job object, so it goes with it. */
+static void set_owner(const struct pod_job *job, json_t *object)
+{
+    json_t *owner = json_pack("[{s:O, s:O, s:s, s:s}]", "apiVersion",
+                              json_object_get(job->spec->template, "apiVersion"), "kind",
+                              json_object_get(job->spec->template, "kind"), "name", job->name,
+                              "uid", job->state.uid);
+    (void)json_object_set_new(json_object_get(object, "metadata"), "ownerReferences", owner);
+}
+
+static void post(struct pod_job *job, json_t *body)
+{
+    const struct pods_params *params = &job->owner->params;
+    struct kube_resource resource;
+    struct kube_request req;
+    kube_resource_of(body, &resource);
+    kube_request_create(&resource, params->ns, body, KUBE_WRITE, &req);
+    job->call = kube_call(params->client, &req, &once, on_posted, job);
+    kube_resource_done(&resource);
+}
+
+static void post_job(struct pod_job *job)
+{
+    const struct pods_params *params = &job->owner->params;
+    json_auto_t *body = NULL;
+    struct err err;
+    if (job_body(params->def, &job->attempt, params->account, &body, &err) < 0) {
+        enter(job, JOB_LOST, 0);
+        fail(job, FAILURE_PERMANENT, "cannot be made: %s", err.msg);
+    } else {
+        post(job, body);
+    }
+}
+
+static void post_extra(struct pod_job *job)
+{
+    json_auto_t *body = job_object_body(job->owner->params.def, &job->attempt, job->n_made);
+    set_owner(job, body);
+    post(job, body);
+}
+
+static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_job *job = ctx;
+    job->call = NULL;
+    if (r == 0 || r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
+        pod_trouble_clear(&job->trouble);
+        kind_of(job)->due_ns = 0;
+        enter(job, JOB_GOING, 0);
+    } else {
+        (void)pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
+        try_again(job, JOB_THERE, r, res, err->msg);
+    }
+}
+
+static void delete (struct pod_job *job)
+{
+    const struct pods_params *params = &job->owner->params;
+    struct kube_request req;
+    kube_request_delete_tree(&kind_of(job)->resource, params->ns, job->name, job->state.uid, &req);
+    job->call = kube_call(params->client, &req, &once, on_deleted, job);
+}
+
+static void list(struct pod_job_kind *kind, int64_t now_ns)
+{
+    const struct pods *l = kind->jobs->owner;
+    _cleanup_(freep) char *selector =
+        xasprintf(POD_SELECTOR "," POD_LABEL_RUN "=%s", l->params.def->name);
+    struct kube_request req;
+    kube_request_list(&kind->resource, l->params.ns,
+                      &(struct kube_list_options){.label_selector = selector}, &req);
+    kind->sent_ns = now_ns;
+    kind->call = kube_call(l->params.client, &req, &once, on_listed, kind);
+}
+
+bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t now_ns)
+{
+    struct pod_job *job = find(j, attempt);
+    if (job != NULL && job->step == JOB_WANTED && job->call == NULL && now_ns >= job->due_ns &&
+        !job->is_removed && !j->is_stopped) {
+        post_job(job);
+    }
+    return job != NULL;
+}
+
+/* ---- its members ---- */
+
+static bool leads(const struct pod_job *job, const struct pod_member *m)
+{
+    const struct matrix *matrix = &job->owner->params.def->matrix;
+    return role_leads(m->id.role, matrix->points[job->attempt.point].replicas);
+}
+
+/* Its pod was deleted, of which the object may know why; or it has ended well, and the object has
+ * not. */
+static bool waits_for_word(const struct pod_job *job, const struct pod_member *m)
+{
+    return pod_member_has_ended(m) &&
+           (m->state.is_deleted || (m->state.state == REPLICA_SUCCEEDED && leads(job, m) &&
+                                    job->state.verdict != JOB_SUCCEEDED));
+}
+
+/* The word has come. */
+static void explain(struct pod_job *job, struct pod_member *m)
+{
+    const bool was_deleted = m->state.is_deleted;
+    m->state.is_deleted = false;
+    m->has_news = true;
+    if (was_deleted && job->state.is_suspended) {
+        m->state.failure = FAILURE_PREEMPTED;
+        pod_state_say(&m->state, "%s '%s' was suspended", job_kind(job->spec), job->name);
+    } else if (job->state.verdict == JOB_FAILED) {
+        _cleanup_(freep) char *words =
+            xasprintf("%s '%s' failed: %s", job_kind(job->spec), job->name, job->state.why);
+        pod_member_fail(m, FAILURE_INFRASTRUCTURE, words, now_of(&job->owner->jobs));
+    } else if (!was_deleted && clock_steady_unix_ms() - m->ended_unix_ms > VERDICT_WAIT_MS) {
+        fail(job, FAILURE_PERMANENT, "has not succeeded, although its pods have: %s is wrong",
+             job->spec->succeeded);
+    }
+}
+
+static void look_at_missing(struct pod_job *job, size_t n_seen)
+{
+    const struct pods *l = job->owner;
+    if (job->state.is_suspended && job->was_admitted) {
+        fail(job, FAILURE_PREEMPTED, "was suspended");
+    } else if (job->state.verdict == JOB_FAILED) {
+        fail(job, FAILURE_INFRASTRUCTURE, "failed: %s", job->state.why);
+    } else if (job->state.verdict == JOB_SUCCEEDED) {
+        fail(job, FAILURE_PERMANENT,
+             "has ended with %zu pods, and the point has %u; job.set must give it their number",
+             n_seen, member_count(l->params.def->matrix.points[job->attempt.point].replicas));
+    } else if (clock_steady_unix_ms() - job->state.made_unix_ms > l->wait_ms) {
+        fail(job, FAILURE_WAIT_OVER, "waited %lld s for its pods (scheduling.waitSeconds)",
+             (long long)(l->wait_ms / 1000));
+    }
+}
+
+static void look_at_members(struct pod_job *job, int64_t now_ns)
+{
+    struct pods *l = job->owner;
+    const bool has_word =
+        job->doubt_ns != 0 && kind_of(job)->sent_ns > job->doubt_ns && kind_of(job)->call == NULL;
+    size_t n = 0, n_seen = 0, n_waiting = 0, n_ended = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        if (is_of(*it, job)) {
+            if (has_word && waits_for_word(job, *it)) {
+                explain(job, *it);
+            }
+            n++;
+            n_seen += (*it)->is_shown;
+            n_waiting += waits_for_word(job, *it);
+            n_ended += pod_member_has_ended(*it);
+        }
+    }
+    job->is_removed |= n == 0 && job->step != JOB_UNKNOWN; /* found, and not wanted */
+    job->doubt_ns = n_waiting == 0 ? 0 : has_word || job->doubt_ns == 0 ? now_ns : job->doubt_ns;
+    if (n_seen < n && n_ended == 0 && job->step == JOB_THERE) {
+        look_at_missing(job, n_seen);
+    }
+}
+
+static void send_due(struct pod_job *job, int64_t now_ns)
+{
+    if (job->call != NULL || now_ns < job->due_ns) {
+        return;
+    }
+    if (job->is_removed && (job->step == JOB_WANTED || job->step == JOB_LOST)) {
+        job->step = JOB_GONE;
+    } else if (job->is_removed && job->step == JOB_THERE) {
+        delete (job);
+    } else if (job->step == JOB_THERE && job->n_made < job->spec->objects.len) {
+        post_extra(job);
+    }
+}
+
+static void list_due(struct pod_jobs *j, struct pod_job_kind *kind, int64_t now_ns)
+{
+    const bool is_used = vec_any(&j->list, it, kind_of(*it) == kind);
+    const bool is_urgent =
+        vec_any(&j->list, it, (*it)->doubt_ns != 0 || (*it)->step == JOB_GOING) &&
+        now_ns - kind->sent_ns >= LOOK_SOON_NS && kind->trouble.words == NULL;
+    if (kind->spec != NULL && kind->call == NULL && (is_used || !kind->is_known) &&
+        (now_ns >= kind->due_ns || is_urgent)) {
+        list(kind, now_ns);
+    }
+}
+
+static void free_one(struct pod_job *job)
+{
+    kube_call_cancel(job->call);
+    free(job->name);
+    job_state_done(&job->state);
+    pod_trouble_clear(&job->trouble);
+    free(job);
+}
+
+bool pod_jobs_tick(struct pod_jobs *j, int64_t now_ns)
+{
+    const bool was_removing = j->was_removing;
+    size_t n = 0;
+    for (size_t i = 0; i < n_kinds(j); i++) {
+        list_due(j, &j->kinds[i], now_ns);
+    }
+    vec_each (struct pod_job *, it, &j->list) {
+        struct pod_job *job = *it;
+        if (!job->is_removed && !j->is_stopped) {
+            look_at_members(job, now_ns);
+        }
+        send_due(job, now_ns);
+        if (job->step == JOB_GONE) {
+            free_one(job);
+        } else {
+            j->list.items[n++] = job;
+        }
+    }
+    j->list.len = n;
+    j->was_removing = pod_jobs_are_removing(j);
+    return j->was_removing != was_removing;
+}
+
+/* ---- pods ---- */
+
+/* A pod that makes the attempt's measurement another one. */
+static void note_surplus(struct pod_jobs *j, const struct kube_object *object, uint32_t n)
+{
+    const struct pod_facts *pod = object->facts;
+    struct pod_job *job = find(j, &pod->id.attempt);
+    if (job != NULL && !pod_is_over(pod)) {
+        fail(job, FAILURE_PERMANENT,
+             "has pod '%s' too, and the point has %u of role %s; job.set must give it their number",
+             object->name, n, role_to_string(pod->id.role));
+    }
+}
+
+bool pod_jobs_identify(struct pod_jobs *j, const struct kube_object *object, struct replica_id *ret)
+{
+    const struct pods *l = j->owner;
+    const struct pod_facts *pod = object->facts;
+    const struct run_def *def = def_of(j);
+    if (pod_identify(def, pod, ret)) {
+        return true;
+    }
+    if (!pod->is_of_a_job || !pod->has_id || !str_eq(pod->owner_uid, def->uid) ||
+        job_of_point(def, pod->id.attempt.point) == NULL) {
+        return false;
+    }
+    const struct pod_member *known =
+        vec_find_item(&l->members, m, m->uid != NULL && str_eq(m->uid, object->uid));
+    const uint32_t n = def->matrix.points[pod->id.attempt.point].replicas[pod->id.role];
+    struct replica_id id = known != NULL ? known->id : pod->id;
+    if (known == NULL) {
+        id.index = pod->id.index == POD_INDEX_ANY ? 0 : n;
+        while (id.index < n && vec_any(&l->members, it,
+                                       (*it)->life < MEMBER_DYING_POSTING && (*it)->uid != NULL &&
+                                           replica_id_eq(&(*it)->id, &id))) {
+            id.index++;
+        }
+    }
+    if (id.index >= n) {
+        note_surplus(j, object, n);
+        return false;
+    }
+    *ret = id;
+    return true;
+}
+
+void pod_jobs_note_second(struct pod_jobs *j, struct pod_member *m, const char *name)
+{
+    if (find(j, &m->id.attempt) != NULL && !pod_member_has_ended(m)) {
+        _cleanup_(freep) char *words =
+            xasprintf("pod '%s' was made in its place; a measurement is one start", name);
+        pod_member_fail(m, FAILURE_INFRASTRUCTURE, words, now_of(j));
+    }
+}
+
+bool pod_jobs_hold_pod(const struct pod_jobs *j, const struct pod_member *m)
+{
+    const struct pod_job *job = find(j, &m->id.attempt);
+    return job != NULL && (job->step == JOB_UNKNOWN || job->step == JOB_THERE);
+}
+
+bool pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m)
+{
+    const struct pod_job *job = find(j, &m->id.attempt);
+    return job != NULL && !job->is_removed && job->step == JOB_THERE && waits_for_word(job, m);
+}
+
+/* ---- the whole ---- */
+
+void pod_jobs_init(struct pod_jobs *j, struct pods *owner)
+{
+    const struct spec *spec = owner->params.def->spec;
+    *j = (struct pod_jobs){.owner = owner};
+    if (!vec_any(&spec->systems, s, s->job != NULL)) {
+        return;
+    }
+    j->kinds = xnew_array(struct pod_job_kind, spec->systems.len);
+    for (size_t i = 0; i < spec->systems.len; i++) {
+        const struct job *job = spec->systems.items[i].job;
+        j->kinds[i] = (struct pod_job_kind){.jobs = j, .spec = job, .is_known = job == NULL};
+        if (job != NULL) {
+            kube_resource_of(job->template, &j->kinds[i].resource);
+        }
+    }
+    pod_tick_soon(&owner->tick);
+}
+
+void pod_jobs_done(struct pod_jobs *j)
+{
+    for (size_t i = 0; i < n_kinds(j); i++) {
+        kube_call_cancel(j->kinds[i].call);
+        kube_resource_done(&j->kinds[i].resource);
+        pod_trouble_clear(&j->kinds[i].trouble);
+    }
+    vec_each (struct pod_job *, it, &j->list) {
+        free_one(*it);
+    }
+    vec_done(&j->list);
+    free(j->kinds);
+    *j = (struct pod_jobs){0};
+}
+
+void pod_jobs_want(struct pod_jobs *j, const struct attempt_id *attempt, bool may_exist)
+{
+    const struct job *spec = job_of_point(def_of(j), attempt->point);
+    if (spec == NULL || find(j, attempt) != NULL) {
+        return;
+    }
+    struct pod_job *job = xnew(struct pod_job);
+    *job = (struct pod_job){.owner = j->owner,
+                            .attempt = *attempt,
+                            .spec = spec,
+                            .name = job_name(def_of(j), attempt),
+                            .step = may_exist ? JOB_UNKNOWN : JOB_WANTED};
+    *vec_push(&j->list) = job;
+    pod_tick_soon(&j->owner->tick);
+}
+
+void pod_jobs_remove(struct pod_jobs *j, const struct attempt_id *attempt)
+{
+    struct pod_job *job = find(j, attempt);
+    if (job != NULL && !job->is_removed) {
+        job->is_removed = true;
+        job->due_ns = 0;
+    }
+}
+
+bool pod_jobs_are_removing(const struct pod_jobs *j)
+{
+    return vec_any(&j->list, it, (*it)->is_removed || !has_member(*it)) ||
+           array_any(j->kinds, n_kinds(j), it, !it->is_known);
+}
+
+bool pod_jobs_stop(struct pod_jobs *j)
+{
+    j->is_stopped = true;
+    return !vec_any(&j->list, it, (*it)->call != NULL && (*it)->step == JOB_WANTED);
+}
+
+void pod_jobs_wait(const struct pod_jobs *j, struct run_wait *ret)
+{
+    for (size_t i = 0; i < j->list.len && ret->reason[0] == '\0'; i++) {
+        const struct pod_job *job = j->list.items[i];
+        const bool is_missing =
+            vec_any(&j->owner->members, m, is_of(*m, job) && pod_member_is_wanted(*m));
+        const char *words = job->step == JOB_GOING ? "is being deleted, and something of it may run"
+                            : !is_missing || job->step != JOB_THERE ? NULL
+                            : job->state.is_suspended
+                                ? "is suspended: its queue has not admitted it"
+                                : "exists, and its controller has not made all of its pods";
+        if (job->trouble.words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "%s",
+                     job->is_removed ? "DeletionFails" : pod_answer_reason(job->trouble.code));
+            text_put(ret->text, sizeof(ret->text), "%s", job->trouble.words);
+        } else if (words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "%s",
+                     job->step == JOB_GOING ? "PodsRemain" : "Queued");
+            text_put(ret->text, sizeof(ret->text), "%s '%s' %s", job_kind(job->spec), job->name,
+                     words);
+        }
+    }
+}

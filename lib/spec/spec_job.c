@@ -1,0 +1,127 @@
+/* The job object of a system, and what only shows when the whole definition was read. See
+ * spec_internal.h. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "doc/json_pointer.h"
+#include "spec/job_read.h"
+#include "spec/matrix.h"
+#include "spec/profile.h"
+#include "spec/spec_internal.h"
+#include "spec/template_rules.h"
+
+void spec_read_job(struct reading *r, const struct place *item, struct system *system)
+{
+    static const char *const others[] = {"image", "command", "args",      "env",
+                                         "roles", "patches", "rendezvous"};
+    const struct place place = place_get(item, "job");
+    if (place.node == NULL) {
+        return;
+    }
+    system->job = job_read(r->diags, &place, false);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        const struct place other = place_get(item, others[i]);
+        if (other.node != NULL) {
+            reader_complain_key(r->diags, &other, "remove it; job.set changes the object",
+                                "the object of job says what runs");
+        }
+    }
+    if (str_eq(system->profile, PROFILE_NATIVE)) {
+        reader_complain(r->diags, item, "write profile: job, or none",
+                        "a job object does not run by profile " PROFILE_NATIVE);
+    }
+    if (place_get(item, "log").node == NULL) {
+        reader_complain(r->diags, item, "add 'log: torch-ddp', or a rule of your own",
+                        "system '%s' needs a log rule: the pods of a job object write no records",
+                        system->name);
+    }
+    system->has_launcher |= system->job != NULL && system->job->pods[ROLE_LAUNCHER].template;
+}
+
+/* ---- what only shows when everything is read ---- */
+
+static void check_pods(struct reading *r, const struct place *job, const struct system *system,
+                       json_t *object)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        const struct job_pods *pods = &system->job->pods[role];
+        const char *word = role_to_string(role);
+        const struct place place = place_get(job, "pods"), own = place_get(&place, word);
+        struct err err;
+        struct template_problem problem;
+        if (pods->template == NULL) {
+            if (spec_system_has_role(r->spec, system, role) && own.node == NULL) {
+                reader_complain(r->diags, &place, "say where the object has their template",
+                                "the object has no pods of role %s, which exchange %s uses", word,
+                                exchange_name(&system->exchange, system->exchange.kind));
+            }
+            continue;
+        }
+        const json_t *template = job_pod_template(system->job, object, role);
+        if (template != NULL && template_rules_check_owned(template, &problem) < 0) {
+            reader_complain(r->diags, PLACE(job, "template"), problem.fix, "%s/%s: %s",
+                            pods->template, problem.path, problem.message);
+        } else if (json_pointer_enter(object, pods->template, &err) == NULL) {
+            reader_complain(r->diags, PLACE(&own, "template"), "use a path that the object has",
+                            "%s", err.msg);
+        }
+    }
+}
+
+static void check_sets(struct reading *r, const struct place *place, const struct job *job)
+{
+    const struct place list = place_get(place, "set");
+    for (size_t i = 0; i < job->set.len; i++) {
+        const struct job_set *set = &job->set.items[i];
+        const struct place item = place_item(&list, i);
+        if (set->object != NULL && job_find_object(job, set->object) < 0) {
+            reader_complain(r->diags, &item, "use the metadata.name of one of them",
+                            "job.objects has no '%s'", set->object);
+        } else if (set->from != NULL && !spec_is_known_name(r, set->from)) {
+            reader_complain(r->diags, &item,
+                            "use workers, batch_size or the like, or declare it in parameters",
+                            "'%s' is not a name of the sweep", set->from);
+        }
+    }
+}
+
+/* A swept value that the object does not get would be a column without a meaning. */
+static void check_sweep(struct reading *r, const struct place *place, const struct system *system)
+{
+    const struct node *names = spec_swept_names(r);
+    for (size_t i = 0; names != NULL && i < names->n_children; i++) {
+        const char *name = names->children[i]->key;
+        const bool is_count = str_eq(name, "pservers") || str_eq(name, "trainers");
+        if (!is_count && spec_is_known_name(r, name) && !job_takes(r->spec, system->job, name)) {
+            _cleanup_(freep) char *fix =
+                xasprintf("add {path: /spec/..., from: %s} to job.set", name);
+            reader_complain(r->diags, place, fix,
+                            "'%s' is swept, but the object of system '%s' does not get it", name,
+                            system->name);
+        }
+    }
+}
+
+void spec_check_job(struct reading *r, const struct place *item, const struct system *system)
+{
+    const struct place place = place_get(item, "job");
+    const struct job *job = system->job;
+    const size_t n_before = r->diags->list.len;
+    check_sets(r, &place, job);
+    if (job->template == NULL || r->diags->list.len > n_before) {
+        return;
+    }
+    check_sweep(r, &place, system);
+    const struct point any = {.system = (uint32_t)(system - r->spec->systems.items),
+                              .replicas = {1, 1, 1, 1},
+                              .batch_size = 1,
+                              .threads = 1};
+    json_auto_t *object = NULL;
+    struct err err;
+    if (job_object(r->spec, &any, NULL, &object, &err) < 0) {
+        reader_complain(r->diags, PLACE(&place, "set"), "use paths that the object has", "%s",
+                        err.msg);
+        return;
+    }
+    check_pods(r, &place, system, object);
+}
