@@ -14,6 +14,7 @@
 #include "ctl/local/drive.h"
 #include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
+#include "ctl/cli/human.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
@@ -92,50 +93,54 @@ static enum try_end end_of(enum drive_end end)
                                                               : TRY_ENOUGH;
 }
 
-static enum exit_code conclude(const struct local_try *t, const char *name, struct try_trial *trial)
+static enum exit_code conclude(const struct local_try *t, const char *name,
+                               const struct try_seen *seen, enum drive_end end)
 {
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
     if (code != EXIT_OK) {
         return code;
     }
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct stored stored = {t->store, run.row.uid};
-    if (trial->end == TRY_ENDED) {
-        try_take_result(trial, run.result, get_log, &stored);
-    } else {
-        trial->has_figure = try_seen_format(&trial->seen, &trial->out);
-    }
-    return EXIT_OK;
+    try_put_who(run.def, &out);
+    const bool has_figure = end == DRIVE_FINISHED
+                                ? try_put_result(run.result, get_log, &stored, &out)
+                                : try_seen_format(seen, &out);
+    code = cli_print(&out);
+    return code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
 }
 
-/* ---- one trial ---- */
+/* ---- one system ---- */
 
 static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
-                                  struct try_trial *trial)
+                                  const char *name)
 {
+    struct try_seen seen;
+    try_seen_init(&seen, def, t->options.steps);
     const struct drive_params params = {
         .progress = {.mode = PROGRESS_NONE, .def = def},
         .store = t->store,
         .benchworker = t->worker,
         .timeout_ms = t->options.timeout_ms,
-        .seen = &trial->seen,
+        .seen = &seen,
     };
     struct err err = {0};
     enum drive_end end = DRIVE_FINISHED;
-    if (drive(&params, &end, &err) < 0) {
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-    }
-    trial->end = end_of(end);
-    return conclude(t, def->name, trial);
+    const enum exit_code code = drive(&params, &end, &err) < 0
+                                    ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+                                    : conclude(t, name, &seen, end);
+    try_seen_done(&seen);
+    return code;
 }
 
-static enum exit_code run_trial(void *ctx, struct try_trial *trial)
+static enum exit_code try_system(void *ctx, const struct run_def *small, const char *system)
 {
     const struct local_try *t = ctx;
     _cleanup_(freep) char *name = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
-    enum exit_code code = local_run_put(t->store, trial->small, &name);
+    enum exit_code code = local_run_put(t->store, small, &name);
     if (code == EXIT_OK) {
         code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
     }
@@ -146,7 +151,10 @@ static enum exit_code run_trial(void *ctx, struct try_trial *trial)
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK) {
-        code = drive_small(t, run.def, trial);
+        char limit[HUMAN_SIZE];
+        human_duration(t->options.timeout_ms, limit);
+        cli_note(t->cli, "trying %s for %s at most; nothing is stored", system, limit);
+        code = drive_small(t, run.def, name);
         t->store->ops->release_run(t->store, run.row.uid);
     }
     return code;
@@ -176,8 +184,8 @@ enum exit_code local_try(struct backend *b)
     const struct try_params params = {.cli = b->cli,
                                       .def = t.def,
                                       .profiles = &t.profiles,
-                                      .options = &t.options,
-                                      .run = run_trial,
+                                      .steps = t.options.steps,
+                                      .try_system = try_system,
                                       .ctx = &t};
     code = code == EXIT_OK ? try_each_system(&params) : code;
     remove_store(&t);
