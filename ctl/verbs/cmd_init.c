@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/init_file.h"
 #include "ctl/definition/init_job.h"
