@@ -119,7 +119,7 @@ def definition(name, systems, grid, role, steps, repeats, **workload):
 class Gpu:
     def __init__(self, args, n_gpus):
         self.args, self.n_gpus, self.out = args, n_gpus, args.out
-        self.repeats = 1 if args.quick else 3
+        self.repeats, self.steps = (1, 2) if args.quick else (3, 20)
         self.has_torch = importlib.util.find_spec("torch") is not None
         self.is_shared = n_gpus == 1
         self.env = [{"name": key, "value": value} for key, value in {"NCCL_DEBUG": "WARN", **(SHARES if self.is_shared else {})}.items()]
@@ -161,15 +161,15 @@ class Gpu:
         systems += self.ranks(log="nccl-tests")
         ranks = [n for n in (2, 4, 8) if n <= (4 if self.is_shared else self.n_gpus)]
         grid = {"bytes": [4096] if self.args.quick else [4096, 1 << 20, MODEL_BYTES], "workers": ranks[:1] if self.args.quick else ranks, "batch_size": [1]}
-        return self.measure(definition("gpu-allreduce", systems, grid, "worker", 3 if self.args.quick else 20, self.repeats, model="fp32-sum",
+        return self.measure(definition("gpu-allreduce", systems, grid, "worker", self.steps, self.repeats, model="fp32-sum",
                                        exchange={"kind": "AllReduce"}), limit_s)
 
     def transports(self, limit_s):
         systems = [{"name": name.lower(), "profile": "benchworker", "exchange": {"kind": "AllReduce", "transport": name}, "env": self.env}
                    for name in ("Nccl", "Tcp")]
         systems += self.ranks()
-        return self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", 2 if self.args.quick else 20, self.repeats,
-                                       model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
+        return self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", self.steps,
+                                       self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
 
     def pytorch(self, limit_s):
         if not self.has_torch:

@@ -122,6 +122,7 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
         {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)p->steps)},
         {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
     json_object_del(spec, "thresholds");
+    json_object_del(spec, "metrics");
     json_object_del(spec, "local");
     json_t *policy = json_object_get(spec, "runPolicy");
     if (policy == NULL) {

@@ -111,7 +111,7 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = profiles_open(&profiles);
     const char *manifest = args_get(&cli->args, "file", NULL);
     if (code == EXIT_OK && manifest == NULL && cli->args.n_words == 0) {
-        code = cli_error(EXIT_USAGE, "benchctl init -- COMMAND..., or init -f MANIFEST",
+        code = cli_error(EXIT_USAGE, "benchctl init -- COMMAND..., or init -f FILE",
                          "'init' needs a command or -f");
     }
     if (code != EXIT_OK || manifest != NULL) {
@@ -137,7 +137,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"file", 'f', "MANIFEST", "Measure the job object of this file, such as a TrainJob"},
+    {"file", 'f', "FILE", "Measure the job object of this manifest, such as a TrainJob"},
     {"profile", 0, "PROFILE", "How processes find each other, such as torchrun or jax"},
     {"image", 0, "IMAGE", "Container image of the command, for runs in a cluster"},
     {"name", 0, "TEXT", "Name of the benchmark; default: that of the script"},
@@ -145,7 +145,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_init = {
     .name = "init",
-    .args = "[option...] (-f MANIFEST | -- COMMAND...)",
+    .args = "[option...] (-f FILE | -- COMMAND...)",
     .summary = "Print a definition that measures a command or a job of yours",
     .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"
                 "  benchctl init -- torchrun train.py --epochs 1 | benchctl try -f - --local\n"

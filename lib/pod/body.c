@@ -96,13 +96,18 @@ static void set_run_labels(const struct run_def *def, json_t *labels)
     set_text(labels, POD_LABEL_RUN, def->name);
 }
 
+static void set_attempt(const struct attempt_id *attempt, json_t *labels)
+{
+    set_number(labels, "benchd.io/point", attempt->point);
+    set_number(labels, "benchd.io/trial", attempt->trial);
+    set_number(labels, "benchd.io/attempt", attempt->number);
+}
+
 void pod_set_attempt_labels(const struct run_def *def, const struct attempt_id *attempt,
                             json_t *labels)
 {
     set_run_labels(def, labels);
-    set_number(labels, "benchd.io/point", attempt->point);
-    set_number(labels, "benchd.io/trial", attempt->trial);
-    set_number(labels, "benchd.io/attempt", attempt->number);
+    set_attempt(attempt, labels);
 }
 
 static void set_labels(const struct run_def *def, const struct replica_id *id, json_t *labels)
@@ -272,7 +277,7 @@ static void set_placement(const struct run_def *def, const struct attempt_id *id
     const struct scheduling *s = &def->scheduling;
     if (s->topology_key != NULL) {
         json_t *labels = json_pack("{s:s}", POD_LABEL_RUN, def->name);
-        pod_set_attempt_labels(def, id, labels);
+        set_attempt(id, labels);
         add_affinity(spec, "podAffinity", s->topology_key,
                      json_pack("{s:o}", "matchLabels", labels), NULL);
     }

@@ -26,7 +26,7 @@ struct pod_container {
     enum pod_step step;
 };
 
-#define POD_INDEX_ANY UINT32_MAX
+#define POD_INDEX_ANY UINT32_MAX              /* its controller has given it no number */
 #define POD_LABEL_RUN_UID "benchd.io/run-uid" /* of pods that others make: for their owner */
 #define POD_LABEL_INDEX_FROM                                                                       \
     "benchd.io/index-from" /* the label with their index, with '_' for '/' */
@@ -36,12 +36,11 @@ struct pod_facts {
     /* metadata; whoever keeps the facts has the name, the uid and the resourceVersion */
     const char *owner_uid;   /* of ownerReferences[0]; of a job object's pod, that of the run */
     bool is_of_a_run;        /* a BenchmarkRun is its controller */
+    bool is_of_a_job;        /* the controller of a job object made it (job_body.h) */
     bool is_going;           /* it has a deletionTimestamp */
     const char *queue;       /* the label kueue.x-k8s.io/queue-name */
     bool has_id;             /* its labels say which replica of its owner it is: */
     struct replica_id id;    /* else 0 */
-    bool is_of_a_job;        /* the controller of a job object made it (job_body.h), which may have
-                                given it no number: POD_INDEX_ANY */
     int64_t created_unix_ms; /* creationTimestamp */
     /* deletionTimestamp without deletionGracePeriodSeconds; with a period that is longer than any
      * date, as it is */

@@ -143,9 +143,8 @@ static struct shading shading_of(const struct layout *l)
 /* In proportion to the value, so that small differences look small; of equal ones none. */
 static int shade_of(const struct shading *s, const struct estimate *e)
 {
-    return !e->known || s->high <= s->low
-               ? TABLE_NO_SHADE
-               : (int)lround((TABLE_SHADES - 1) * e->value / s->high);
+    return !e->known || s->high <= s->low ? TABLE_NO_SHADE
+                                          : (int)lround((TABLE_SHADES - 1) * e->value / s->high);
 }
 
 static void put_grid_cell(struct table *t, const struct layout *l, const struct shading *shading,

@@ -150,7 +150,7 @@ static void put_run(const struct writer *w)
 #define LOW "Lower limit of its 95% interval."
 #define HIGH "Upper limit of its 95% interval."
 
-/* A figure of a point with its interval: "benchd_point_speedup" + "", "_low", "_high" + "_ratio". */
+/* A figure of a point with its interval: "benchd_point_speedup", "_low" or "_high", "_ratio". */
 static const struct family {
     const char *name, *help;
     size_t offset;    /* of the figure in a struct point_result */

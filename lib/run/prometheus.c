@@ -40,7 +40,7 @@ static void read_value(const json_t *data, struct query *q)
                         : xasprintf("%zu series instead of one; add sum() or avg()", n);
     } else if (!(is_vector || str_eq(type, "scalar")) || text == NULL) {
         q->why = xasprintf("a %s instead of a number", type);
-    } else if (parse_f64(text, &q->value) < 0 || !isfinite(q->value)) {
+    } else if (parse_f64(text, &q->value) < 0) {
         q->why = xasprintf("its value is %s", text);
     }
 }
@@ -72,7 +72,7 @@ static void send_query(struct query *q, const char *text, int64_t at_unix_ms)
 {
     struct buf body = BUF_INIT;
     buf_printf(&body, "time=%.3f&query=", (double)at_unix_ms / 1e3);
-    buf_put_percent(&body, text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    buf_put_percent(&body, text, BUF_ALNUM);
     struct kube_request req = {.method = KUBE_POST,
                                .path = xstrdup("/api/v1/query"),
                                .content_type = "application/x-www-form-urlencoded",

@@ -153,13 +153,14 @@ static void read_count(struct reading *r, const struct place *role, const char *
     ret->value = read_int_or(r->diags, &place, "value", 1, most, 1);
 }
 
-/* A built-in name means something else: with workers, two workers would have four devices. */
-static void refuse_builtin_devices(struct reading *r, const struct place *role, const char *from)
+/* With the number of workers as devices of each, two workers would have four. */
+static void check_devices(struct reading *r, const struct place *role, const struct role_spec *spec)
 {
-    if (from != NULL && builtin_find(from) != NULL) {
+    if (spec->devices.from != NULL && str_eq_or_null(spec->devices.from, spec->replicas.from)) {
         struct place place = place_get(role, "devices");
         reader_complain_key(r->diags, &place, "declare a parameter for it, or write {value: N}",
-                            "'%s' is not the number of accelerators of one replica", from);
+                            "'%s' is the number of replicas, not of the accelerators of one",
+                            spec->devices.from);
     }
 }
 
@@ -229,7 +230,7 @@ void spec_read_roles(struct reading *r)
         }
         if (tree_get(role_place.node, "devices") != NULL) {
             read_count(r, &role_place, "devices", DEVICES_MAX, &role->devices);
-            refuse_builtin_devices(r, &role_place, role->devices.from);
+            check_devices(r, &role_place, role);
         }
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {

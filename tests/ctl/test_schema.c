@@ -65,8 +65,8 @@ static const char workers[] =
     "      launcher: {command: [x], env: [{name: A, value: b}]}\n"
     "    exchange: {kind: AllReduce, mode: Sync, wire: Fp32, transport: Auto}\n"
     "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
-    "  sweep: {grid: {workers: [1]}}\n"
-    "  roles: {worker: {replicas: {from: workers}, devices: {from: workers}, template: {metadata: "
+    "  sweep: {grid: {workers: [1], threads: [1]}}\n"
+    "  roles: {worker: {replicas: {from: workers}, devices: {from: threads}, template: {metadata: "
     "{labels: {a: b}}, spec: {containers: [{name: c}]}}}, launcher: "
     "{template: {spec: {containers: [{name: c}]}}}}\n";
 
@@ -83,7 +83,7 @@ static const char jobs[] =
     "      template: {apiVersion: a/v1, kind: A, spec: {}}\n"
     "      set: [{path: /spec/n, from: workers}, {path: /spec/c, object: c}]\n"
     "      pods: {worker: {template: /spec/w, add: {a: b}, index: i}, launcher: {template: "
-    "/spec/l}}\n"
+    "/spec/l}, pserver: {template: /spec/p}, trainer: {template: /spec/t}}\n"
     "      succeeded: '{.status.phase}=A'\n"
     "      failed: '{.status.phase}=B'\n"
     "      objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n"

@@ -146,6 +146,8 @@ def check_values(t, helm):
             del item["metadata"]["namespace"]   # that of the release
     t.equal(kueue, {name: shown.get(name) for name in kueue}, "kueue.create gives the objects of manifests/kueue.yaml")
     t.equal(set(kueue), set(shown) - set(helm.objects()), "and no other")
+    reader = {name: item for name, item in helm.objects("--set=nodeReader.create=true").items() if "node-reader" in name}
+    t.equal(helm.cluster_objects((MANIFESTS / "node-reader.yaml").read_text()), reader, "the right to get nodes, as the manifest gives it")
 
     readers = '[{"ipBlock":{"cidr":"192.0.2.1/32"}},{"namespaceSelector":{"matchLabels":{"benchd.io/reader":"true"}}}]'
     limited = helm.objects(f"--set-json=networkPolicy.readers={readers}")["NetworkPolicy/benchd"]["spec"]["ingress"]

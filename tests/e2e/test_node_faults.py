@@ -54,7 +54,7 @@ def start_prometheus(node):
     folder.mkdir()
     (folder / "prometheus.yml").write_text("scrape_configs:\n" + "".join(
         SCRAPE.format(name=name, path=path, ip=node.ip, pki=node.cluster.dir / "pki")
-        for name, path in (("kubelet", "/metrics"), ("cadvisor", "/metrics/cadvisor"))))
+        for name, path in (("kubelet", "/metrics"), ("resource", "/metrics/resource"))))
     node.cluster.start("prometheus", "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
                        f"--web.listen-address={node.ip}:{PROMETHEUS_PORT}")
     node.cluster.kubectl("apply", "-f", tap.ROOT / "manifests" / "node-reader.yaml")

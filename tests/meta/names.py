@@ -14,7 +14,7 @@ EXPECTED = (
      r"(.*/)?(README\.md|meson\.build|Dockerfile|kustomization\.yaml|go\.(mod|sum)|main\.(c|go)|requirements\.txt|install\.sh|__init__\.py)"),
     ("a test is named after what it tests, and its folder is part of the name of the test", r"tests/.*/test_\w+\.(c|py)"),
     ("inputs of one kind for several fuzz targets", r"tests/fuzz/corpus_\w+/.*"),
-    ("one object, installed by kubectl or by the chart", r"(manifests|packaging/helm/benchd/(templates|files))/.*"),
+    ("one object, installed by kubectl or by the chart", r"(manifests|dashboards|packaging/helm/benchd/(templates|files))/.*"),
     ("one script or description a profile", r"benchmarks/profiles/.*"),
 )
 ALLOWED = {

@@ -481,7 +481,7 @@ TEST(json_pointers_set)
         {"{\"a\":1}", "/a/b",
          "path '/a/b': 'b' would be inside a value that is not a map or a list"},
         {"{\"a\":[1]}", "/a/1", "path '/a/1': the list has no item '1', only 0 to 0"},
-        {"{\"a\":[1]}", "/a/-", "path '/a/-': the list has no item '-', only 0 to 0"},
+        {"{\"a\":[1]}", "/a/-", "{\"a\":[1,9]}"},
         {"{\"a\":[]}", "/a/0/b", "path '/a/0/b': the list is empty"},
         {"{\"a\":\"x\"}", "/a/b/c",
          "path '/a/b/c': 'b' would be inside a value that is not a map or a list"},

@@ -70,10 +70,11 @@ TEST(devices_of_points)
              "{workers: 1, gpus: 2}, {workers: 2, gpus: 4}") "  roles: {worker: {replicas: {from: "
                                                              "workers}, devices: {from: gpus}}}\n",
          "2 8 4 device"},
-        {"given by a name that means something else",
+        {"given by the number of replicas",
          SWEEP("{workers: 1}, {workers: 2}") "  roles: {worker: {replicas: {from: workers}, "
                                              "devices: {from: workers}}}\n",
-         "spec.roles.worker.devices: 'workers' is not the number of accelerators of one replica"},
+         "spec.roles.worker.devices: 'workers' is the number of replicas, not of the accelerators "
+         "of one"},
         {"no number",
          "  parameters: [{name: gpus, targets: [{roles: [worker], env: [G]}]}]\n" SWEEP(
              "{workers: 1, gpus: two}, {workers: 2, gpus: 1}") "  roles: {worker: {replicas: "

@@ -92,6 +92,7 @@ static void drop_unused(struct pods *l)
 
 void pod_nodes_tick(struct pods *l)
 {
+    static const struct kube_resource nodes = {"", "v1", "nodes", "node"};
     static const struct kube_call_options options = {.max_tries = 2,
                                                      .timeout_ns = 5 * INT64_C(1000000000)};
     drop_unused(l);
@@ -100,9 +101,8 @@ void pod_nodes_tick(struct pods *l)
         if (m->life < MEMBER_DYING_POSTING && m->state.node != NULL && find(l, m) == NULL &&
             l->params.node_labels != NULL && !l->params.node_labels->is_denied) {
             struct pod_node *n = xnew(struct pod_node);
-            _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", m->state.node);
             struct kube_request req;
-            kube_request_raw(path, "get the node", &req);
+            kube_request_get(&nodes, NULL, m->state.node, &req);
             *n = (struct pod_node){.owner = l, .attempt = m->id.attempt};
             n->name = xstrdup(m->state.node);
             n->call = kube_call(l->params.client, &req, &options, on_node, n);

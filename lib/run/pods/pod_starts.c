@@ -1,6 +1,7 @@
 /* See pod_starts.h. */
 #include "run/pods/pod_starts.h"
 
+#include "base/clock.h"
 #include "core/record.h"
 #include "run/pods/pods_internal.h"
 
@@ -30,4 +31,17 @@ char *pod_starts_add(const struct pods *l, const struct pod_member *m, const cha
     set_span(&metrics, "admission_s", w->admitted_unix_ms, last_ms);
     set_span(&metrics, "start_spread_s", first_ms, last_ms);
     return record_add_seen(summary, NULL, &metrics);
+}
+
+int64_t pod_starts_longest_ms(const struct pods *l)
+{
+    const int64_t now_ms = clock_steady_unix_ms();
+    int64_t first_ms = now_ms;
+    vec_each (struct pod_member *, it, &l->members) {
+        const int64_t ms = pod_member_started_unix_ms(*it);
+        if ((*it)->life < MEMBER_DYING_POSTING && ms != 0 && ms < first_ms) {
+            first_ms = ms;
+        }
+    }
+    return now_ms - first_ms;
 }

@@ -381,20 +381,6 @@ static void report(struct pods *l, bool has_news)
     }
 }
 
-/* Of the members that run; 0: none does. */
-static int64_t longest_run_ms(const struct pods *l)
-{
-    const int64_t now_ms = clock_steady_unix_ms();
-    int64_t first_ms = now_ms;
-    vec_each (struct pod_member *, it, &l->members) {
-        const int64_t ms = pod_member_started_unix_ms(*it);
-        if ((*it)->life < MEMBER_DYING_POSTING && ms != 0 && ms < first_ms) {
-            first_ms = ms;
-        }
-    }
-    return now_ms - first_ms;
-}
-
 static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
@@ -403,7 +389,7 @@ static void on_tick(void *ctx)
         .wait_ms = l->wait_ms,
         .image_wait_ms = l->params.image_wait_ms,
         .setup_wait_ms = l->params.setup_wait_ms,
-        .ran_ms = longest_run_ms(l),
+        .ran_ms = pod_starts_longest_ms(l),
     };
     take_gate_refusals(l, now_ns);
     vec_each (struct pod_member *, it, &l->members) {
@@ -685,8 +671,7 @@ static struct pods_params params_dup(const struct pods_params *params)
 
 void pods_limit_wait(struct launcher *launcher, int64_t wait_ms)
 {
-    struct pods *l = (struct pods *)launcher;
-    l->wait_ms = wait_ms ?: DEFAULT_WAIT_MS;
+    ((struct pods *)launcher)->wait_ms = wait_ms ?: DEFAULT_WAIT_MS;
 }
 
 struct launcher *pods_new(const struct pods_params *params)

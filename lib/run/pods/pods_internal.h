@@ -50,7 +50,7 @@ struct pods {
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
-    struct pod_queue queue;       /* of the gang */
+    struct pod_queue queue; /* of the gang */
     struct pod_jobs jobs;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
