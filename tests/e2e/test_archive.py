@@ -100,7 +100,8 @@ def tables(daemon):
     """{uid: result} of all runs in the store."""
     listed = daemon.ctl("get", "runs", "-o", "json")
     names = [run["name"] for run in json.loads(listed.stdout)["items"]] if listed.returncode == 0 else []   # there may be no store yet
-    return {result["uid"]: result for result in (daemon.results(name) for name in names)}
+    answers = [daemon.ctl("results", name, "-o", "json") for name in names]   # one may be deleted in between
+    return {result["uid"]: result for result in (json.loads(answer.stdout) for answer in answers if answer.stdout)}
 
 
 def namespaces(store):

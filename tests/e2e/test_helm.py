@@ -141,9 +141,6 @@ def check_values(t, helm):
 
     kueue = helm.cluster_objects((MANIFESTS / "kueue.yaml").read_text())
     shown = helm.objects("--set=kueue.create=true")
-    for item in shown.values():
-        if item["metadata"]["name"] == "benchd-kueue" and "Cluster" not in item["kind"]:
-            del item["metadata"]["namespace"]   # that of the release
     t.equal(kueue, {name: shown.get(name) for name in kueue}, "kueue.create gives the objects of manifests/kueue.yaml")
     t.equal(set(kueue), set(shown) - set(helm.objects()), "and no other")
     reader = {name: item for name, item in helm.objects("--set=nodeReader.create=true").items() if "node-reader" in name}

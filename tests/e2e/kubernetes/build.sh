@@ -157,6 +157,7 @@ build() { # module
     benchstat) compile benchstat golang.org/x/perf/cmd/benchstat "" ;;
     helm) compile helm helm.sh/helm/v4/cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$HELM_VERSION" ;;
     prometheus-operator)
+        (cd "$here/prometheus-operator" && "$go" mod download github.com/prometheus-operator/prometheus-operator)
         copy prometheus-operator github.com/prometheus-operator/prometheus-operator crd.yaml \
             'example/prometheus-operator-crd/*_servicemonitors.yaml' 'example/prometheus-operator-crd/*_prometheusrules.yaml'
         ;;
