@@ -37,7 +37,7 @@ class Offers(Case):
         self.assertEqual(self.offered("help", "att"), ["attach"])
         self.assertEqual(self.offered("nonsense", ""), [])
         self.assertEqual(self.offered("logs", "x", "--po"), ["--point"])
-        self.assertEqual(self.offered("run", "--pro"), ["--progress"])
+        self.assertEqual(self.offered("run", "--progr"), ["--progress"])
         self.assertEqual(self.offered("version", "--pro"), [])
         self.assertEqual(self.offered("run", "--", "--pro", hints=0), [])
 
