@@ -75,6 +75,7 @@ class Gpu(unittest.TestCase):
             done = subprocess.run([BUILD / "ctl/benchctl", "validate", file, "--local"], capture_output=True, text=True, check=False)
             self.assertEqual(0, done.returncode, done.stderr)
 
+    @unittest.skipUnless((BUILD / "daemon/benchd").exists(), "it packs what is installed, which this build has only a part of")
     def test_pack_and_run(self):
         nccl, file = BUILD / "tests/worker/libnccl.so.2", self.folder / "pack.tar.xz"
         done = self.bench("pack", "--programs", BUILD, "--nccl", nccl, "--out", file)
