@@ -54,7 +54,7 @@ static void read_missing(struct dry_run *run, int r, const struct kube_response 
     run->verdict = TEMPLATES_REFUSED;
     run->text = r == -ENOENT
                     ? xasprintf("%s: the cluster has no %s; install them", run->what, run->kind)
-                    : xasprintf("%s: %s; apply its Role of manifests/jobs", run->what, err->msg);
+                    : xasprintf("%s: apply its Role of manifests/jobs: %s", run->what, err->msg);
 }
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)

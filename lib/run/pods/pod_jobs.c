@@ -205,7 +205,7 @@ static void refuse(struct pod_job *job, int r, const struct kube_response *res, 
         fail(job, FAILURE_PERMANENT, "cannot be created: the cluster has no %s of %s; install it",
              kind->plural, kind->group);
     } else if (kube_lacks_right(res)) {
-        fail(job, FAILURE_PERMANENT, "cannot be created: %s; apply its Role of manifests/jobs",
+        fail(job, FAILURE_PERMANENT, "cannot be created, apply its Role of manifests/jobs: %s",
              words);
     } else {
         fail(job, FAILURE_PERMANENT, "cannot be created: %s", words);
