@@ -401,7 +401,7 @@ def scaling():
 
 
 def compare():
-    return board("benchd: two runs", "benchd-compare", "The points that two runs share, beside each other.", COMPARE,
+    return board("benchd: two runs", "benchd-compare", "The points that two runs share, next to each other.", COMPARE,
                  [run_variable("base", "Base"), run_variable("candidate", "Candidate")])
 
 

@@ -12,5 +12,5 @@ struct init_job_params {
     const struct node *manifest;
     const struct profiles *profiles;
 };
-/* -EINVAL: it is no object of a kind that a profile is for. */
+/* -EINVAL: no profile is for an object of its kind. */
 int init_job_format(const struct init_job_params *params, struct buf *out, struct err *err);

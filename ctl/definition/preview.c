@@ -11,6 +11,7 @@
 #include "ctl/cli/human.h"
 #include "decide/attempt_history.h"
 #include "decide/reconcile.h"
+#include "pod/body.h"
 #include "pod/job_body.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
@@ -255,7 +256,7 @@ static void first_replicas(const struct run_def *def, struct texts *ret)
             job_of_point(def, action->replica.attempt.point) == NULL) {
             *vec_push(&ret->list) = replica_name(def->name, &action->replica);
         } else if (action->kind == ACTION_CREATE_REPLICA && is_first) {
-            *vec_push(&ret->list) = job_name(def, &action->replica.attempt);
+            *vec_push(&ret->list) = pod_attempt_name(def, &action->replica.attempt);
         }
     }
     attempt_history_done(&none);

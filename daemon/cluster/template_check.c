@@ -44,7 +44,7 @@ static enum template_verdict read_answer(int r, const struct kube_response *res)
     return is_no_answer(r) ? TEMPLATES_NO_ANSWER : TEMPLATES_GOOD;
 }
 
-/* Without its kind, or the right to make it, there is no attempt of a job object. */
+/* The cluster lacks the kind of a job object, or benchd the right to create it. */
 static void read_missing(struct dry_run *run, int r, const struct kube_response *res,
                          const struct err *err)
 {

@@ -31,6 +31,11 @@ static char *secret_name(const struct run_def *def)
     return xasprintf("%s-%.8s-key", def->name, def->uid);
 }
 
+char *pod_attempt_name(const struct run_def *def, const struct attempt_id *id)
+{
+    return xasprintf("%s-p%ut%ua%u", def->name, id->point, id->trial, id->number);
+}
+
 /* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
 static char *host_name(const struct replica_id *id)
 {

@@ -30,6 +30,8 @@ struct ssh_key; /* pod/ssh_key.h */
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
+/* "<run>-p0t1a0": of the one object of a kind that an attempt makes. Owned. */
+char *pod_attempt_name(const struct run_def *def, const struct attempt_id *id);
 /* metadata.ownerReferences, and the labels of run and attempt, of whatever an attempt makes. */
 void pod_set_owner(const struct run_def *def, json_t *metadata);
 void pod_set_attempt_labels(const struct run_def *def, const struct attempt_id *attempt,

@@ -16,17 +16,12 @@ const struct job *job_of_point(const struct run_def *def, uint32_t point)
                : NULL;
 }
 
-char *job_name(const struct run_def *def, const struct attempt_id *a)
-{
-    return xasprintf("%s-p%ut%ua%u", def->name, a->point, a->trial, a->number);
-}
-
 static char *object_name(const struct run_def *def, const struct attempt_id *a, size_t i)
 {
     const struct job *job = job_of_point(def, a->point);
     const json_t *metadata = json_object_get(job->objects.items[i], "metadata");
-    return xasprintf("%s-%s-p%ut%ua%u", json_string_value(json_object_get(metadata, "name")),
-                     def->name, a->point, a->trial, a->number);
+    _cleanup_(freep) char *name = pod_attempt_name(def, a);
+    return xasprintf("%s-%s", json_string_value(json_object_get(metadata, "name")), name);
 }
 
 static void set_text(json_t *object, const char *key, const char *text)
@@ -128,7 +123,7 @@ int job_body(const struct run_def *def, const struct attempt_id *attempt, const 
     if (r < 0) {
         return err_wrap(err, r, "%s", job_kind(job));
     }
-    _cleanup_(freep) char *name = job_name(def, attempt);
+    _cleanup_(freep) char *name = pod_attempt_name(def, attempt);
     set_metadata(def, attempt, name, object);
     set_queue(&def->scheduling, json_pointer_enter(object, "/metadata/labels", NULL));
     *ret = take_ptr(object);

@@ -13,8 +13,6 @@
 
 /* NULL: the point's system is no job object. */
 const struct job *job_of_point(const struct run_def *def, uint32_t point);
-/* "<run>-p0t1a0", owned. */
-char *job_name(const struct run_def *def, const struct attempt_id *attempt);
 
 /* `account`: the ServiceAccount of pods of which the template names none; NULL: the default one.
  * Owned. -EINVAL: a template may not be so, or a path leads nowhere. */

@@ -10,11 +10,6 @@
 #include "pod/body.h"
 #include "pod/facts.h"
 
-char *workload_name(const struct run_def *def, const struct attempt_id *id)
-{
-    return xasprintf("%s-p%ut%ua%u", def->name, id->point, id->trial, id->number);
-}
-
 /* Without the variables, of which no queue reads any: they have the addresses of all replicas. */
 static json_t *template_of(json_t *pod)
 {
@@ -36,7 +31,7 @@ json_t *workload_body(const struct run_def *def, const struct attempt_id *id,
                       int64_t priority)
 {
     const struct scheduling *s = &def->scheduling;
-    _cleanup_(freep) char *name = workload_name(def, id);
+    _cleanup_(freep) char *name = pod_attempt_name(def, id);
     json_t *sets = json_array();
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         if (replicas[role] > 0) {

@@ -14,8 +14,6 @@
 #include "spec/run_def.h"
 #include "core/replica.h"
 
-/* "<run>-p0t1a0": of each attempt another one. Owned. */
-char *workload_name(const struct run_def *def, const struct attempt_id *id);
 /* A pod set for each role, with the pod of its first replica as the template; in a queue, of the
  * priority class with that value. Owned. */
 json_t *workload_body(const struct run_def *def, const struct attempt_id *id,

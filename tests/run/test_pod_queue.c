@@ -78,7 +78,7 @@ static json_t *pod_of_another(struct world *w)
 static void show(struct world *w, uint32_t number, const char *uid, const char *status)
 {
     const struct attempt_id id = {.number = number};
-    _cleanup_(freep) char *name = workload_name(w->def, &id);
+    _cleanup_(freep) char *name = pod_attempt_name(w->def, &id);
     _cleanup_(freep) char *text = xasprintf(
         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"uid-%u\",\"ownerReferences\":[{\"uid\":\"%s\"}],"
         "\"labels\":{\"benchd.io/point\":\"0\",\"benchd.io/trial\":\"0\",\"benchd.io/attempt\":"
@@ -94,7 +94,7 @@ static void show(struct world *w, uint32_t number, const char *uid, const char *
 static void hide(struct world *w, uint32_t number)
 {
     const struct attempt_id id = {.number = number};
-    _cleanup_(freep) char *name = workload_name(w->def, &id);
+    _cleanup_(freep) char *name = pod_attempt_name(w->def, &id);
     _cleanup_(json_decrefp) json_t *object =
         json_pack("{s:{s:s, s:s}}", "metadata", "name", name, "uid",
                   kube_cache_get(&w->workload_cache, name)->uid);

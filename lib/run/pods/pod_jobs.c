@@ -569,7 +569,7 @@ void pod_jobs_want(struct pod_jobs *j, const struct attempt_id *attempt, bool ma
     *job = (struct pod_job){.owner = j->owner,
                             .attempt = *attempt,
                             .spec = spec,
-                            .name = job_name(def_of(j), attempt),
+                            .name = pod_attempt_name(def_of(j), attempt),
                             .step = may_exist ? JOB_UNKNOWN : JOB_WANTED};
     *vec_push(&j->list) = job;
     pod_tick_soon(&j->owner->tick);

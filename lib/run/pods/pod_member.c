@@ -453,17 +453,6 @@ void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_n
     refused(m, FAILURE_NO_ROOM, message, now_ns);
 }
 
-void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, const char *message,
-                             int64_t now_ns)
-{
-    refused(m, failure, message, now_ns);
-}
-
-void pod_member_preempted(struct pod_member *m, const char *message)
-{
-    end(m, REPLICA_FAILED, FAILURE_PREEMPTED, message);
-}
-
 void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
                      int64_t now_ns)
 {

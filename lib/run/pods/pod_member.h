@@ -231,12 +231,7 @@ void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t no
 /* Like pod_member_refused, but what it lacks is room: others may end, and the
  * attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
-/* Like pod_member_refused, but by its queue, and with this class. */
-void pod_member_not_admitted(struct pod_member *m, enum failure_class failure, const char *message,
-                             int64_t now_ns);
-/* Its queue has taken its place back. */
-void pod_member_preempted(struct pod_member *m, const char *message);
-/* What makes its pod has made the attempt void, or its pod cannot come. */
+/* Its queue or its job object has made the attempt void, or its pod cannot come. */
 void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
                      int64_t now_ns);
 /* Its pod has another name than those that benchd makes. */

@@ -88,7 +88,7 @@ bool pod_queue_lacks(const struct pods *l, const struct attempt_id *id)
 }
 
 /* The queue has taken the place back, or somebody has deleted the Workload. */
-static void evict(struct pods *l)
+static void evict(struct pods *l, int64_t now_ns)
 {
     vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
@@ -97,8 +97,9 @@ static void evict(struct pods *l)
             continue;
         }
         const struct workload_facts *w = pod_queue_facts(l, &m->id.attempt);
-        pod_member_preempted(m,
-                             w == NULL ? "its Workload was deleted, but not by benchd" : w->words);
+        pod_member_fail(m, FAILURE_PREEMPTED,
+                        w == NULL ? "its Workload was deleted, but not by benchd" : w->words,
+                        now_ns);
     }
 }
 
@@ -168,7 +169,7 @@ bool pod_queue_tick(struct pods *l, int64_t now_ns)
         q->due_ns = 0;
         pod_trouble_clear(&q->trouble);
     }
-    evict(l);
+    evict(l, now_ns);
     if (q->is_driven) { /* else it may be wanted in a moment */
         remove_one(l, now_ns);
     }
@@ -348,7 +349,7 @@ static void refuse(struct pods *l, enum failure_class failure, const char *messa
 {
     struct pod_member *m = vec_find_item(&l->members, it, pod_member_is_wanted(it));
     if (m != NULL) {
-        pod_member_not_admitted(m, failure, message, now_ns);
+        pod_member_fail(m, failure, message, now_ns);
     }
 }
 
