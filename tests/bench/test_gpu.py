@@ -75,8 +75,11 @@ class Gpu(unittest.TestCase):
             done = subprocess.run([BUILD / "ctl/benchctl", "validate", file, "--local"], capture_output=True, text=True, check=False)
             self.assertEqual(0, done.returncode, done.stderr)
 
-    @unittest.skipUnless((BUILD / "daemon/benchd").exists(), "it packs what is installed, which this build has only a part of")
     def test_pack_and_run(self):
+        installed = json.loads(subprocess.run(["meson", "introspect", BUILD, "--installed"], stdout=subprocess.PIPE, check=True).stdout)
+        missing = [path for path in map(pathlib.Path, installed) if path.is_absolute() and not path.exists()]   # links are relative
+        if missing:   # as in a bare Debian, where script/bare builds what the tests need
+            self.skipTest(f"{missing[0]} is not built, and it packs what is installed")
         nccl, file = BUILD / "tests/worker/libnccl.so.2", self.folder / "pack.tar.xz"
         done = self.bench("pack", "--programs", BUILD, "--nccl", nccl, "--out", file)
         self.assertRegex(done.stdout, r"pack\.tar\.xz: [\d.]+ MiB\n$", done.stderr)
