@@ -2,7 +2,7 @@
 """script/bench exchange: what the exchange of gradients costs, and how much of it is hidden.
 
 Parts (--part NAME, several are possible; default: core, native, equal):
-  core    CPU time of one server for each byte of gradients: receive and add, and all it does; 2 and 8 trainers that only send
+  core    CPU time of one server for each byte of gradients: it receives, adds, updates and sends; 2 and 8 emulated trainers
   native  two trainers and one or two servers that train at full speed, next to two copies that exchange nothing
   equal   two emulated trainers of benchworker, which sleep instead of computing (450 and 1,600 ms a step), and one server, next to the sleep
   scale   20 to 100 emulated trainers, 7.65 s a step, and 3 to 20 servers, on two cores: no living peer may be lost. It takes half an hour
@@ -11,7 +11,7 @@ Parts (--part NAME, several are possible; default: core, native, equal):
           root and iperf3
 
 Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
-within a round. core runs bench/crowd.c, the others benchworker: real processes, and sums that are checked.
+within a round. All but iperf3 are real processes of benchworker, and sums are checked.
 System calls and checksums are part of all CPU time. scale runs on two cores, so it prints next to each share what these two
 cores' CPU time alone would allow, and the peak memory: private and shared memory of all processes and the kernel's TCP.
 
@@ -32,7 +32,7 @@ import time
 
 import entry
 from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
-from shaped import run_exchange, run_iperf
+from shaped import PARAMETER_BYTES, run_exchange, run_iperf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 1800
@@ -48,7 +48,8 @@ REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"   # has the times 
 RENDEZVOUS_S = 600
 LINK_MBIT = 1000
 LINK_BAR = 0.97                              # of what iperf3 carries
-CORE_BARS = {"receive": 4.5, "all": 2.4}     # gradient GB for each CPU-second of a server, with 8 trainers
+CORE_BAR = 2.4                               # gradient GB for each CPU-second of a server, with 8 trainers
+CORE_MS = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,7 @@ def parse(argv):
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
     parser.add_argument("--transport", choices=["Tcp", "SharedMemory"], default="Tcp",
-                        help="of core and native: how trainers and servers exchange (default Tcp)")
+                        help="of native: how trainers and servers exchange (default Tcp)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
     parser.add_argument("--gang", action="append", choices=[f"{a}x{b}" for a, b in SCALE], metavar="TxS",
                         help="of scale, only T trainers and S servers")
@@ -132,13 +133,6 @@ class Memory(threading.Thread):
     def run(self):
         while not self.is_over.wait(LOOK_S):
             self.look()
-
-
-def run_crowd(trainers, steps, transport):
-    """CPU seconds of one server and its trainers."""
-    crowd = os.environ.get("CROWD", str(ROOT / "build" / "bench" / "crowd"))
-    with started([[crowd, trainers, steps, transport]], start_new_session=True) as processes:
-        return summaries_of(processes)[0]
 
 
 @contextlib.contextmanager
@@ -255,7 +249,7 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
 
 def measure(case, steps, transport):
     if case.part == "core":
-        return run_crowd(case.a, steps or 8, transport)
+        return run_emulated(case.a, 1, steps or 8, CORE_MS)
     if case.part == "native":
         return run_native(case.a, case.b, steps or NATIVE[case.a][0], transport)
     if case.part == "equal":
@@ -295,25 +289,16 @@ def spread(values, digits=2):
     return Spread.of(values).text(digits)
 
 
-def core_speeds(line):
-    """Gradient GB for each CPU-second of the server: receiving and adding, and all."""
-    receive, rest = line["receive_cpu_s"], line["update_cpu_s"] + line["send_cpu_s"]
-    return {"receive": line["gradient_bytes"] / receive / 1e9, "all": line["gradient_bytes"] / (receive + rest) / 1e9}
-
-
 def report_core(args, done):
-    lines, bars = [], []
+    lines = []
     for case in CASES["core"]:
         rounds = rounds_of(args, done, case)
-        speeds = {key: [core_speeds(line)[key] for line in rounds] for key in CORE_BARS}
-        parts = [spread([1e9 * line[key] / line["gradient_bytes"] for line in rounds], 3)
-                 for key in ("receive_cpu_s", "update_cpu_s", "send_cpu_s", "trainers_cpu_s")]
-        lines.append([f"{case.a} trainers", *(spread(speeds[key]) for key in CORE_BARS), *parts])
-    bars.append(Bar("receive and add, gradient GB a CPU-second", Spread.of(speeds["receive"]), CORE_BARS["receive"]))
-    bars.append(Bar("receive, add, Adam and send, gradient GB a CPU-second", Spread.of(speeds["all"]), CORE_BARS["all"]))
-    print(table(["one server", "RECEIVE+ADD GB/CPU-s", "ALL GB/CPU-s", "RECEIVE+ADD ns/B", "ADAM ns/B", "SEND ns/B", "TRAINERS ns/B"],
-                lines))
-    return bars
+        sizes = [line["steps"] * case.a * PARAMETER_BYTES / 1e9 for line in rounds]
+        speeds = [size / line["servers_cpu_s"] for size, line in zip(sizes, rounds)]
+        trainers = [line["trainers_cpu_s"] / size for size, line in zip(sizes, rounds)]
+        lines.append([f"{case.a} trainers", spread(speeds), spread(trainers, 3)])
+    print(table(["one server", "GB/CPU-s", "TRAINERS ns/B"], lines))
+    return [Bar("receive, add, Adam and send, gradient GB a CPU-second", Spread.of(speeds), CORE_BAR)]
 
 
 def report_native(args, done):

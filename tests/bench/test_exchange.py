@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""script/bench exchange with programs that only say numbers, and once with a small real crowd and gang."""
+"""script/bench exchange with programs that only say numbers, and once with small real gangs."""
 import contextlib
 import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,8 @@ import bench_case
 import exchange
 
 BUILD = pathlib.Path(os.environ["BENCHD_BUILD_DIR"])
-CROWD = """#!/bin/sh
-echo "$*" >> "$0.runs"
-printf '{"gradient_bytes": 1e9, "receive_cpu_s": 0.2, "update_cpu_s": 0.1, "send_cpu_s": 0.1, "trainers_cpu_s": 0.4}'
-"""
 WORKER = """#!/bin/sh
+echo "$*" >> "$0.runs"
 case "$* " in
 pserver*) echo '{"role": "pserver", "cpu_ns": 1000000000, "bytes_tx": 9, "bytes_rx": 9}' ;;
 *"--exchange None"*) echo '{"role": "trainer", "samples": 100, "duration_ns": 1000000000, "cpu_ns": 4000000000, "bytes_tx": 0, "bytes_rx": 0}' ;;
@@ -40,20 +38,21 @@ class Exchange(unittest.TestCase):
         path.chmod(0o700)
         return str(path)
 
-    def run_with(self, *args, crowd=CROWD, worker=WORKER, **env):
+    def run_with(self, *args, worker=WORKER, **env):
         return subprocess.run([sys.executable, bench_case.ROOT / "bench" / "exchange.py", *args], capture_output=True, text=True,
-                              check=False, env={**os.environ, "CROWD": self.program("crowd", crowd),
-                                                "BENCHWORKER": self.program("worker", worker), **env})
+                              check=False, env={**os.environ, "BENCHWORKER": self.program("worker", worker), **env})
 
-    def crowds(self):
-        return pathlib.Path(self.dir.name, "crowd.runs").read_text(encoding="utf-8").split("\n")[:-1]
+    def servers(self):
+        """Numbers of trainers of the servers that ran."""
+        return re.findall("^pserver .* --trainers ([0-9]+) ", pathlib.Path(self.dir.name, "worker.runs").read_text(encoding="utf-8"), re.M)
 
     def test_core(self):
-        done = self.run_with("--part", "core", "--rounds", "2", "--steps", "3")
-        self.assertEqual(["2 3 Tcp", "8 3 Tcp"] * 2, self.crowds())
-        self.assertIn("reached  receive and add, gradient GB a CPU-second: 5.00 (5.00-5.00) >= 4.5", done.stdout)
-        self.assertIn("reached  receive, add, Adam and send, gradient GB a CPU-second: 2.50 (2.50-2.50) >= 2.4", done.stdout)
-        self.assertEqual(("reached 2 of 2", 0), (done.stdout.splitlines()[-1], done.returncode))
+        done = self.run_with("--part", "core", "--rounds", "2", "--steps", "5")
+        self.assertEqual(["2", "8"] * 2, self.servers())
+        # 8 x 5 x 61 MB in a second of the server; 8 x 4.5 s of its trainers.
+        self.assertIn("reached  receive, add, Adam and send, gradient GB a CPU-second: 2.44 (2.44-2.44) >= 2.4", done.stdout, done.stderr)
+        self.assertRegex(done.stdout, r"8 trainers +2\.44 \(2\.44-2\.44\) +14\.750 ")
+        self.assertEqual(("reached 1 of 1", 0), (done.stdout.splitlines()[-1], done.returncode))
 
     def test_native(self):
         done = self.run_with("--part", "native", "--rounds", "1", "--steps", "2")
@@ -135,28 +134,23 @@ grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"through
         self.assertGreater(memory.peak_bytes, 2**40)
 
     def test_measurements_that_are_kept_are_not_repeated(self):
-        args = ("--part", "core", "--json", str(self.file))
+        args = ("--part", "core", "--steps", "5", "--json", str(self.file))
         self.assertEqual(0, self.run_with(*args, "--rounds", "1").returncode)
         self.assertEqual(0, self.run_with(*args, "--rounds", "2").returncode)
-        self.assertEqual((4, 4), (len(self.crowds()), len(self.file.read_text(encoding="utf-8").splitlines())))
-        self.assertEqual(0, self.run_with(*args, "--rounds", "1", "--steps", "2").returncode)  # other steps are other measurements
-        self.assertEqual(6, len(self.crowds()))
+        self.assertEqual((4, 4), (len(self.servers()), len(self.file.read_text(encoding="utf-8").splitlines())))
+        self.assertEqual(0, self.run_with(*args, "--rounds", "1", "--steps", "6").returncode)  # other steps are other measurements
+        self.assertEqual(6, len(self.servers()))
 
     def test_a_failure_says_why_and_keeps_what_is_done(self):
         done = self.run_with("--part", "core", "--rounds", "1", "--json", str(self.file),
-                             crowd=CROWD.replace("printf '{", "[ $1 = 2 ] || { echo 'crowd: pserver/0: no' >&2; exit 1; }; printf '{"))
-        self.assertIn("8 8 Tcp: exit code 1\n  crowd: pserver/0: no", done.stderr)
-        self.assertEqual((1, 1), (done.returncode, len(self.file.read_text(encoding="utf-8").splitlines())))
+                             worker=WORKER.replace("case", 'case "$* " in *"--trainers 8 "*) echo "pserver/0: no" >&2; exit 1 ;; esac\ncase', 1))
+        self.assertRegex(done.stderr, r"--trainers 8 .*: exit code 1\n  pserver/0: no")
         done = self.run_with("--part", "native", "--rounds", "1", worker="#!/bin/sh\necho 'no data' >&2; exit 10\n")
         self.assertIn("exit code 10\n  no data", done.stderr)
         self.assertEqual(1, done.returncode)
 
     @unittest.mock.patch.object(exchange, "LOOK_S", 0.01)  # a look each half second may miss a run of 0.4 s
     def test_real_programs(self):
-        line = exchange.run_crowd(2, 1, "Tcp")
-        self.assertEqual(2 * 15254602 * 4, line["gradient_bytes"])
-        for key in ("receive_cpu_s", "update_cpu_s", "send_cpu_s", "trainers_cpu_s"):
-            self.assertGreater(line[key], 0, key)
         emulated = exchange.run_emulated(3, 2, 2, 50)
         self.assertGreaterEqual(emulated["mean_step_s"], 0.05)
         self.assertLess(122e6, emulated["memory_peak_bytes"])
@@ -170,6 +164,6 @@ grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"through
         self.assertGreaterEqual(gang["bytes"], 4 * 15254602 * 4)  # two trainers, each way
 
 
-os.environ.update(CROWD=str(BUILD / "bench" / "crowd"), BENCHWORKER=str(BUILD / "worker" / "benchworker"))
+os.environ.update(BENCHWORKER=str(BUILD / "worker" / "benchworker"))
 if __name__ == "__main__":
     bench_case.main()

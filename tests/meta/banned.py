@@ -32,7 +32,6 @@ CALLS = {
             "lib/run/*.c": "children between fork and exec",
             "ctl/verbs/complete.c": "a handler of SIGALRM may call nothing else",
             "worker/main.c": "a handler of SIGTERM may call nothing else",
-            "bench/crowd.c": "its trainers and servers are forked children",
             "bench/fault_*.c": "the processes of its gang are forked children",
             "tests/*": "children between fork and exec",
         }),

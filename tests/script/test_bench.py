@@ -13,7 +13,7 @@ build_in() { echo "build $*"; }
 build_kind() { echo "build $*"; build_dir=$root/build-test; }
 """
 PROGRAM = '#!/bin/sh\necho "${0##*/} $*"\n'
-PYTHON = '#!/bin/sh\nenv | grep -E "^(BENCH[A-Z_]*|CROWD|FAULT_TRIAL|POST_PODS)=" | sort\necho "start $*"\n'
+PYTHON = '#!/bin/sh\nenv | grep -E "^(BENCH[A-Z_]*|FAULT_TRIAL|POST_PODS)=" | sort\necho "start $*"\n'
 
 
 class Bench(unittest.TestCase):
