@@ -3,19 +3,20 @@
 script/bench gpu run [--pack FILE] [--out DIR] [--quick]
 
 pack makes, on a machine without a GPU, one archive with all that `run` needs: benchctl and benchworker with their libraries, NCCL cut to
-one architecture (sm_90: H100 and H200; its wheel comes from PyPI), definitions, and this file. It prints the size, and fails if archive and
-tree together have more than 60 MiB.
+one architecture (sm_90: H100 and H200; its wheel comes from PyPI), definitions, and this file. It prints the size, and exits with 1 if archive
+and tree together have more than 60 MiB.
 
 run needs the archive, an x86-64 machine with NVIDIA's driver, and Python 3.10; nothing is compiled or installed. Where PyTorch is there, it is
-measured too. Each step has a limit, smallest first; what a step has measured by then is in the table. All take 500 s at most. Writes
-DIR/gpu.md, and exits with 1 if a step has failed. Ranks that share a GPU take turns on it: their times show that calls are right and what
-the programs add, and nothing of a link between GPUs."""
+measured too; a step that lacks something is "not run", with the reason. Each step has a limit, smallest first; what a step has measured by
+then is in its tables. All take 500 s at most. Writes DIR/gpu.md, and exits with 1 if a step has failed. Ranks that share a GPU take turns on
+it: their times show that calls are right and what the programs add, and nothing of a link between GPUs."""
 import argparse
+import contextlib
 import ctypes
-import importlib.util
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import struct
@@ -27,6 +28,7 @@ import time
 import zipfile
 
 import entry
+import exchange
 import telemetry
 from figures import Spread
 
@@ -34,7 +36,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent   # of the tree, or of the
 ARCHIVE = ROOT / "build-gpu" / "gpu-pack.tar.xz"
 WHEEL, ARCHITECTURE = "nvidia-nccl-cu12==2.32.3", 90
 FATBIN = 0xBA55ED50
-MODEL_BYTES, MODEL_FLOPS = 61018408, 1878816768
+LIMIT_BYTES = 60 << 20
+MODEL_BYTES = 61018408
+COPY_BYTES = 256 << 20
+PRECISIONS = ("fp32", "tf32", "bf16")
+# Name, batch, steps, and floating-point operations of training with a sample: six for each multiplication of its layers.
+NETWORKS = (("vgg16-fluid-fc512", 512, 200, 1878816768), ("imagenet", 256, 30, 24535105536))
+LOST = "worker/1"
+OF_RANKS = ("Two workers", "All-reduce", "A rank is lost")
+SHARED = "**Ranks share the GPU: this shows that calls are right, how ranks begin and end, and what the programs add; nothing of a link.**\n\n"
 SHARES = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
 
 
@@ -80,13 +90,16 @@ def pack(args):
         archive.add_programs(folder, {program: installed / program for program in ("benchctl", "benchworker")})
         (folder / "lib/libnccl.so.2").write_bytes(args.nccl.read_bytes() if args.nccl else nccl_of_wheel(name))
         shutil.copytree(installed.parent / "share/benchd/benchmarks", folder / "share/benchd/benchmarks")
-        for file in ("gpu.py", "telemetry.py", "entry.py", "figures.py"):
+        for file in ("gpu.py", "gpu_products.py", "telemetry.py", "entry.py", "exchange.py", "figures.py", "shaped.py"):
             shutil.copy(ROOT / "bench" / file, folder / "bench")
         args.out.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(args.out, "w:xz", preset=1) as tar:
             tar.add(folder, "gpu-pack")
-    print(f"{args.out}: {args.out.stat().st_size / 2**20:.1f} MiB")
-    return 0
+    folders = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))]
+    tree = sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if "__pycache__" not in file.parts)
+    packed = args.out.stat().st_size
+    print(f"{args.out}: {packed / 2**20:.1f} MiB, {(packed + tree) / 2**20:.1f} MiB with the tree")
+    return int(packed + tree > LIMIT_BYTES)
 
 
 # ---- run ----
@@ -113,11 +126,23 @@ def definition(name, systems, grid, role, steps, repeats, **workload):
     return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": spec}
 
 
+class NotRun(Exception):
+    """Why a step cannot be."""
+
+
+def pytorch_here():
+    """Its version and that of CUDA; and why it cannot be measured, or ""."""
+    code = "import torch; assert torch.cuda.is_available(), 'PyTorch sees no GPU'; print(torch.__version__, 'CUDA', torch.version.cuda)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip(), "" if done.returncode == 0 else (done.stderr.strip() or "it ended").splitlines()[-1]
+
+
 class Gpu:
     def __init__(self, args, n_gpus):
         self.args, self.n_gpus, self.out = args, n_gpus, args.out
         self.repeats, self.steps = (1, 2) if args.quick else (3, 20)
-        self.has_torch = importlib.util.find_spec("torch") is not None
+        self.pytorch_version, self.lacks_pytorch = pytorch_here()
+        self.products = {}   # TFLOP/s by precision, once measured
         self.is_shared = n_gpus == 1
         self.env = [{"name": key, "value": value} for key, value in {"NCCL_DEBUG": "WARN", **(SHARES if self.is_shared else {})}.items()]
         os.environ.update(BENCHCTL=str(ROOT / "bin/benchctl"), BENCHWORKER=str(ROOT / "bin/benchworker"))
@@ -131,32 +156,109 @@ class Gpu:
     def ranks(self, **keys):
         """The same as ranks, with the NCCL of the archive in place of PyTorch's own, if PyTorch is there."""
         env = [*self.env, {"name": "LD_PRELOAD", "value": str(ROOT / "lib/libnccl.so.2")}]
-        return [self.torch(profile="torchrun", env=env, **keys)] if self.has_torch else []
+        return [self.torch(profile="torchrun", env=env, **keys)] if not self.lacks_pytorch else []
 
     def ctl(self, *words):
         store = f"sqlite:{self.out}/results.db"
         return [os.environ["BENCHCTL"], *map(str, words), "--store", store]
 
+    def need_pytorch(self):
+        if self.lacks_pytorch:
+            raise NotRun(self.lacks_pytorch)
+
     def measure(self, what, limit_s):
         """The tables of a run, also of one that its limit ended."""
+        late = ""
         file = self.out / f"{what['metadata']['name']}.json"
         file.write_text(json.dumps(what), encoding="utf-8")
         with subprocess.Popen(self.ctl("run", file, "--quiet"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             try:
                 _, said = process.communicate(timeout=limit_s)
             except subprocess.TimeoutExpired:
+                late = f"\nIts limit of {limit_s:.0f} s ended it.\n"
                 process.send_signal(signal.SIGINT)
                 _, said = process.communicate()
         done = subprocess.run(self.ctl("results", "latest", "-o", "markdown"), capture_output=True, text=True, check=False)
-        if process.returncode != 0 or done.returncode != 0:
+        if (process.returncode != 0 and not late) or done.returncode != 0:
             raise OSError(f"exit code {process.returncode}\n\n{said.strip()[-2000:]}\n\n{done.stdout}{done.stderr}")
-        return done.stdout
+        return done.stdout + late
+
+    @contextlib.contextmanager
+    def started(self, n, *options):
+        """Ranks of benchworker, by hand."""
+        addrs = exchange.own_addresses(n)
+        env = {**{key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}, **{it["name"]: it["value"] for it in self.env}}
+        with exchange.secret() as (_, key):
+            common = ["--run", "gpu", "--workers", n, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--backend", "nccl", *options]
+            argvs = [[os.environ["BENCHWORKER"], "allreduce", "--index", i, "--listen", addr, *common] for i, addr in enumerate(addrs)]
+            with exchange.started(argvs, env=env) as processes:
+                yield processes
+
+    @staticmethod
+    def snapshot(limit_s):
+        fields = "clocks.sm,clocks.max.sm,power.draw,power.limit,temperature.gpu,memory.used,memory.total,ecc.mode.current,mig.mode.current," \
+                 "compute_mode,clocks_throttle_reasons.active"
+        try:
+            done = subprocess.run(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader"], capture_output=True, text=True, check=True,
+                                  timeout=limit_s)
+        except FileNotFoundError as problem:
+            raise NotRun("there is no nvidia-smi") from problem
+        return "".join(f"GPU {i}: " + "; ".join(f"{name} {value.strip()}" for name, value in zip(fields.split(","), line.split(","))) + "\n"
+                       for i, line in enumerate(done.stdout.splitlines()))
+
+    def copy(self, limit_s):
+        """A rank alone: its sum is a copy."""
+        size = 4096 if self.args.quick else COPY_BYTES
+        with self.started(1, "-b", size, "-e", size, "-n", 20, "-J", self.out / "copy.json") as (rank,):
+            _, said = rank.communicate(timeout=limit_s)
+        if rank.returncode != 0:
+            raise OSError(said.strip())
+        row = json.loads((self.out / "copy.json").read_text(encoding="utf-8"))["rows"][0]
+        took_us = row["out_of_place"]["time_us"]
+        return f"{size} bytes within the GPU's memory: {took_us:.1f} us, {2 * size / took_us / 1e3:.0f} GB/s read and written. {row['way']}.\n"
+
+    def multiply(self, limit_s):
+        """What MFU is divided by, next to the data sheet."""
+        self.need_pytorch()
+        program = pathlib.Path(__file__).with_name("gpu_products.py")
+        done = subprocess.run([sys.executable, program, *PRECISIONS], capture_output=True, text=True, check=False, timeout=limit_s)
+        if done.returncode != 0:
+            raise OSError(done.stderr.strip()[-2000:])
+        self.products = json.loads(done.stdout)
+        return "8192 x 8192 by PyTorch: " + ", ".join(f"{name} {tflops:.0f} TFLOP/s" for name, tflops in self.products.items()) + "\n"
+
+    def lose(self, number):
+        """Seconds from the signal to rank 1 until rank 0 has ended, its exit code, and its last words."""
+        with self.started(2, "-b", 4096, "-e", 64 << 20, "-f", 64 << 8, "-n", 200) as (ours, lost):
+            if not any(line.split()[:1] == ["4096"] for line in ours.stdout):
+                raise OSError(ours.stderr.read().strip())
+            time.sleep(random.uniform(0.1, 0.1 if self.args.quick else 1))   # somewhere in the calls of 64 MiB
+            begin = time.monotonic()
+            lost.send_signal(number)
+            _, said = ours.communicate(timeout=60)
+            return time.monotonic() - begin, ours.returncode, (said.strip() or "nothing").splitlines()[-1]
+
+    def faults(self, limit_s):
+        ends, end = {"SIGKILL": [], "SIGSTOP": []}, time.monotonic() + limit_s
+        for _ in range(1 if self.args.quick else 10):
+            for name, found in ends.items():
+                if not found or time.monotonic() < end - 12:
+                    found.append(self.lose(getattr(signal, name)))
+        text = "Of two ranks that add 64 MiB again and again, one is lost.\n\n| signal | times | the other ended after, s | exit code 11, and named it |" \
+               "\n|---|---|---|---|\n"
+        for name, found in ends.items():
+            n_named = sum(code == 11 and LOST in words for _, code, words in found)
+            text += f"| {name} | {len(found)} | {Spread.of([took for took, _, _ in found]).text()} | {n_named} |\n"
+        text += "\n" + "\n".join(f"After {name}: `{words}`" for name, found in ends.items() for words in sorted({w for _, _, w in found})) + "\n"
+        if any(code != 11 or LOST not in words for found in ends.values() for _, code, words in found):
+            raise OSError(f"a rank did not name the one that was lost\n\n{text}")
+        return text
 
     def allreduce(self, limit_s):
         systems = [{"name": "benchworker", "profile": "none", "command": ["benchworker", "allreduce", "--backend", "nccl"], "log": "nccl-tests",
                     "env": self.env}]
         systems += self.ranks(log="nccl-tests")
-        ranks = [n for n in (2, 4, 8) if n <= (4 if self.is_shared else self.n_gpus)]
+        ranks = [n for n in (2, 4, 8) if n <= (8 if self.is_shared else self.n_gpus)]
         grid = {"bytes": [4096] if self.args.quick else [4096, 1 << 20, MODEL_BYTES], "workers": ranks[:1] if self.args.quick else ranks, "batch_size": [1]}
         return self.measure(definition("gpu-allreduce", systems, grid, "worker", self.steps, self.repeats, model="fp32-sum",
                                        exchange={"kind": "AllReduce"}), limit_s)
@@ -169,12 +271,26 @@ class Gpu:
                                        self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
 
     def pytorch(self, limit_s):
-        if not self.has_torch:
-            return "Python has no PyTorch here.\n"
-        return "\n".join(self.measure(definition(f"gpu-{name}", [self.torch(f"--precision={name}")], {"batch_size": [128, 512], "trainers": [1]},
-                                                 "trainer", 100, self.repeats, model="vgg16-fluid-fc512", exchange={"kind": "None"},
-                                                 flops={"perSample": MODEL_FLOPS}, precision=name), limit_s / 3)
-                         for name in ("fp32", "tf32", "bf16"))
+        self.need_pytorch()
+        rows, tables = [], []
+        for model, batch, steps, flops in NETWORKS:
+            for precision in PRECISIONS:
+                what = definition(f"gpu-{model}-{precision}", [self.torch(f"--precision={precision}")], {"batch_size": [batch], "trainers": [1]},
+                                  "trainer", min(steps, self.steps * 10), min(self.repeats, 2), model=model, exchange={"kind": "None"}, flops={"perSample": flops},
+                                  precision=precision)
+                tables.append(self.measure(what, limit_s / len(NETWORKS) / len(PRECISIONS)))
+                rows.append(f"| {model} | {precision} | {batch} | " + " | ".join(self.shares(precision)) + " |\n")
+        return "| model | precision | batch | samples/s | J/sample | MFU, % | of the measured product, % |\n|---|---|---|---|---|---|---|\n" + \
+            "".join(rows) + "\n" + "\n".join(tables)
+
+    def shares(self, precision):
+        """Of the only point of the last run; what is not known is unknown."""
+        done = subprocess.run(self.ctl("results", "latest", "-o", "json"), capture_output=True, text=True, check=True)
+        point, = json.loads(done.stdout)["points"]
+        metric = {name: found["value"] for name, found in point.get("metrics", {}).items()}
+        share = metric["tflops"] / self.products[precision] if "tflops" in metric and precision in self.products else None
+        values = ((point["throughput"]["value"], 1, 1), (metric.get("energy_sample_j"), 1, 4), (metric.get("mfu"), 100, 1), (share, 100, 1))
+        return ["unknown" if value is None else f"{value * factor:.{digits}f}" for value, factor, digits in values]
 
     def readings(self, limit_s):
         """Without them: a file that is no library is found in place of the driver's."""
@@ -191,19 +307,25 @@ def run(args):
     name, driver, n_gpus = card()
     args.out.mkdir(parents=True, exist_ok=True)
     gpu, file, n_failed = Gpu(args, n_gpus), args.out / "gpu.md", 0
-    shares = " Ranks share it, so their times say nothing about a link between GPUs." if gpu.is_shared else ""
     rehearsal = "**A rehearsal with stand-ins: no figure means anything.**\n\n" if "stand-in" in name.lower() else ""
-    text = f"# {name}\n{rehearsal}{n_gpus} GPU{'s' if n_gpus > 1 else ''}, driver {driver}, {os.cpu_count()} CPUs, {time.strftime('%d %B %Y')}.{shares}\n"
-    for title, step, limit_s in (("Readings of the GPU", gpu.readings, 60), ("Two workers", gpu.transports, 120), ("All-reduce", gpu.allreduce, 150),
-                                 ("PyTorch on one GPU", gpu.pytorch, 150)):
-        begin = time.monotonic()
+    text = f"# {name}\n{rehearsal}{n_gpus} GPU{'s' if n_gpus > 1 else ''}, driver {driver}, {os.cpu_count()} CPUs, " \
+           f"{'PyTorch ' + gpu.pytorch_version if gpu.pytorch_version else 'no PyTorch'}, {time.strftime('%d %B %Y')}.\n"
+    table = "\n## Steps\n| step | limit, s | it took, s | |\n|---|---|---|---|\n"
+    for title, step, limit_s in (("Snapshot", gpu.snapshot, 10), ("Copy within the GPU", gpu.copy, 15), ("Products of matrices", gpu.multiply, 20),
+                                 ("Readings of the GPU", gpu.readings, 45), ("Two workers", gpu.transports, 60), ("All-reduce", gpu.allreduce, 100),
+                                 ("A rank is lost", gpu.faults, 120), ("PyTorch on one GPU", gpu.pytorch, 130)):
+        begin, end = time.monotonic(), "done"
         try:
             said = step(limit_s)
-        except (OSError, subprocess.SubprocessError, SystemExit) as problem:
-            said, n_failed = f"Failed: {problem}\n", n_failed + 1
-        text += f"\n## {title}\n{said}\n{time.monotonic() - begin:.0f} s.\n"
-        file.write_text(text, encoding="utf-8")
-    print(text)
+        except NotRun as problem:
+            end = f"not run: {problem}"
+            said = f"Not run: {problem}\n"
+        except (OSError, ValueError, subprocess.SubprocessError, SystemExit) as problem:
+            said, end, n_failed = f"Failed: {problem}\n", "failed", n_failed + 1
+        text += f"\n## {title}\n{SHARED if gpu.is_shared and title in OF_RANKS else ''}{said}"
+        table += f"| {title} | {limit_s} | {time.monotonic() - begin:.0f} | {end} |\n"
+        file.write_text(text + table, encoding="utf-8")
+    print(text + table)
     return int(n_failed > 0)
 
 

@@ -58,6 +58,15 @@ class PyTorch(unittest.TestCase):
         self.assertEqual(("the network",), parallel.call_args.args)
         self.assertIs(False, parallel.call_args.kwargs["broadcast_buffers"])  # batch norm counts by itself, as Fluid's
 
+    def test_only_gpus_have_tf32(self):
+        devices, failed = script("pytorch", "devices"), mock.Mock(side_effect=SystemExit)
+        for device, precision, is_allowed in (("cpu", "fp32", False), ("cuda", "tf32", True), ("cuda", "bf16", False)):
+            devices.set_precision(self.torch, types.SimpleNamespace(type=device), precision, types.SimpleNamespace(fail=failed))
+            self.assertEqual([is_allowed] * 2, [self.torch.backends.cudnn.allow_tf32, self.torch.backends.cuda.matmul.allow_tf32])
+        with self.assertRaises(SystemExit):
+            devices.set_precision(self.torch, types.SimpleNamespace(type="cpu"), "tf32", types.SimpleNamespace(fail=failed))
+        failed.assert_called_once_with(2, "precision tf32: PyTorch sees no GPU, and CPUs have no tf32")
+
     def test_each_rank_drops_others(self):
         self.distribute(2, index=0)
         self.distribute(2, index=1)

@@ -1,6 +1,8 @@
 """Where the networks of this profile compute: on a GPU if PyTorch sees one, else on the CPU."""
 import os
 
+PRECISIONS = ("fp32", "tf32", "bf16")
+
 
 def choose(torch):
     """A rank's GPU is that of its number on its machine. A pod with one GPU has number 0 only."""
@@ -18,8 +20,10 @@ def facts(torch, device):
     return {"accelerator": torch.cuda.get_device_name(device), "cuda": torch.version.cuda, "nccl": nccl}
 
 
-def set_precision(torch, precision):
+def set_precision(torch, device, precision, replica):
     """fp32 is fp32 on a GPU, too: without this cuDNN rounds what it multiplies to tf32."""
+    if precision == "tf32" and device.type == "cpu":
+        replica.fail(2, "precision tf32: PyTorch sees no GPU, and CPUs have no tf32")
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
 
 

@@ -31,7 +31,7 @@ def main():
         import allreduce
         return allreduce.main()
     parser = argparse.ArgumentParser()
-    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=devices.PRECISIONS, default="fp32")
     parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
     args = parser.parse_args()
     replica = benchd.Replica(exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
@@ -40,9 +40,7 @@ def main():
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
     device = devices.choose(torch)
-    if args.precision == "tf32" and device.type == "cpu":
-        replica.fail(benchd.EXIT_USAGE, "precision tf32: PyTorch sees no GPU, and CPUs have no tf32")
-    devices.set_precision(torch, args.precision)
+    devices.set_precision(torch, device, args.precision, replica)
     layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
     replica.start("PyTorch", torch.__version__, args.precision, layout=args.layout, **devices.facts(torch, device))
     model = vgg16.build(torch).to(device, memory_format=layout).train()

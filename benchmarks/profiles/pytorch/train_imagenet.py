@@ -1,6 +1,9 @@
 """ResNet-50 and Inception v3 in PyTorch, as of the published tf_cnn_benchmarks: SGD with momentum, one process or
 DistributedDataParallel over gloo; on a GPU where PyTorch sees one, over NCCL. train.py starts it for the model `imagenet`. Reads
-BENCHD_*, and what imagenet_data.py has; prints records. With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too."""
+BENCHD_*, and what imagenet_data.py has; prints records. With several workers, MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE too.
+
+train.py [--precision fp32|tf32|bf16]"""
+import argparse
 import io
 import itertools
 import pathlib
@@ -136,6 +139,9 @@ def on_device(torch, device, x, labels):
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--precision", choices=devices.PRECISIONS, default="fp32")
+    precision = parser.parse_args().precision
     options = task.Options("AllReduce", "worker")
     replica = options.replica
     replica.limit_threads()
@@ -144,8 +150,8 @@ def main():
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
     device = devices.choose(torch)
-    devices.set_precision(torch, "fp32")
-    replica.start("PyTorch", torch.__version__, layout="channels_last", **options.facts(), **devices.facts(torch, device))
+    devices.set_precision(torch, device, precision, replica)
+    replica.start("PyTorch", torch.__version__, precision, layout="channels_last", **options.facts(), **devices.facts(torch, device))
     model = NETWORKS[options.net](torch).to(device, memory_format=torch.channels_last).train()
     if replica.training > 1:
         devices.connect(torch, device)
@@ -157,7 +163,8 @@ def main():
     def step():
         x, labels = next(ready)  # reading is part of a step
         sgd.zero_grad(set_to_none=True)
-        loss = torch.nn.functional.cross_entropy(model(x), labels)
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            loss = torch.nn.functional.cross_entropy(model(x), labels)
         loss.backward()
         sgd.step()
         return loss.item()
