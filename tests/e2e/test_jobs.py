@@ -22,10 +22,12 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 JOBS = "/apis/batch/v1/namespaces/benchd/jobs"
 RESOURCES = {"requests": {"cpu": "10", "memory": "1Gi"}, "limits": {"cpu": "10", "memory": "1Gi"}}
 POD = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "x", "resources": RESOURCES}]}}
+GPUS = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "x", "resources": {
+    kind: {**limits, "nvidia.com/gpu": "8"} for kind, limits in RESOURCES.items()}}]}}
 TRAINER = "trainer.kubeflow.org/v1alpha1"
 # As people have them: with a name, and what benchd must change (restarts, numbers of pods). kind: (path, manifest)
 MANIFESTS = {
-    "Job": (JOBS, {"apiVersion": "batch/v1", "spec": {"parallelism": 2, "completions": 2, "backoffLimit": 4, "template": POD}}),
+    "Job": (JOBS, {"apiVersion": "batch/v1", "spec": {"parallelism": 2, "completions": 2, "backoffLimit": 4, "template": GPUS}}),
     "JobSet": ("/apis/jobset.x-k8s.io/v1alpha2/namespaces/benchd/jobsets", {"apiVersion": "jobset.x-k8s.io/v1alpha2", "spec": {
         "failurePolicy": {"maxRestarts": 3}, "replicatedJobs": [{"name": "node", "replicas": 1, "template": {
             "spec": {"parallelism": 2, "completions": 2, "template": POD}}}]}}),
@@ -111,10 +113,17 @@ class Jobs:
 
 def check_table(t, jobs, kind):
     """A manifest becomes a table in two commands."""
-    done = jobs.ctl("run", jobs.define(kind))
+    definition = jobs.define(kind)
+    done = jobs.ctl("run", definition)
     t.equal(0, done.returncode, f"{kind}: run")
-    t.match(r"(?s)WORKERS .* SPEEDUP .*\n +1 .* 1/1 +1\.000 .*\n +2 .* 1/1 +2\.000 ", done.stdout, f"{kind}: a table of speedup")
+    has_gpus = MANIFESTS[kind][1]["spec"].get("template") is GPUS
+    t.match(r"(?s)16 devices: 2\.000x .*\n +1 +8 .* 1/1 .*\n +2 +16 .* 1/1 .*efficiency E = S x devices of the baseline / devices" if has_gpus else
+            r"(?s)WORKERS .* SPEEDUP .*\n +1 .* 1/1 +1\.000 .*\n +2 .* 1/1 +2\.000 ", done.stdout, f"{kind}: a table of speedup")
     t.match("(?i)simulated", done.stdout, f"{kind}: that says what it is")
+    if has_gpus:
+        plan = jobs.ctl("plan", "-f", definition, "--price", "3/gpu-hour").stdout
+        t.match(r"(?s)DEVICES.*\n +0 +1 +8 .*\n +1 +2 +16 .* 8 to 16 device hours \(a cost of 24 to 48\)", plan, f"{kind}: GPUs are planned and priced")
+        t.match("at 3.000 a GPU hour", jobs.ctl("results", "latest", "--price", "3/gpu-hour").stdout, f"{kind}: what a million samples cost")
     t.ok(becomes(jobs.is_empty, WAIT_S), f"{kind}: nothing is left")
 
 
@@ -200,7 +209,7 @@ def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, Ends(cluster) as ends:
         cluster.apply_kinds()
-        kwok.make_nodes(cluster, 2, cpu="64")
+        kwok.make_nodes(cluster, 2, cpu="64", **{"nvidia.com/gpu": "16"})
         kueue.start(cluster, "kueue", "jobset", "trainer")
         kueue.make_queue(cluster, QUEUE, CPUS)
         cluster.kubectl("create", "-n", "benchd", "-f", "-", stdin=json.dumps(RUNTIME))
