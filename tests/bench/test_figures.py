@@ -6,6 +6,7 @@ import bench_case
 
 import figures
 import peers
+import telemetry
 from figures import Bar, Row, Sample, Spread
 
 OURS, TORCH, TF, BF16 = Row("benchworker"), Row("pytorch"), Row("tensorflow"), Row("pytorch", "bf16")
@@ -31,6 +32,11 @@ class Ratios(unittest.TestCase):
         samples = [sample(OURS, 1, 100), sample(TORCH, 2, 100), sample(BF16, 1, 50)]
         self.assertEqual(figures.ratios(samples, OURS, [TORCH], "wall"), [])
         self.assertEqual(figures.ratios(samples, OURS, [], "wall"), [])
+
+    def test_the_interval_of_a_median(self):
+        """Of no distribution: the ranks of a table of the sign test."""
+        for n, ranks in ((5, None), (6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (12, (3, 10)), (24, (7, 18))):
+            self.assertEqual(ranks, telemetry.median_interval(list(range(n, 0, -1))), n)
 
     def test_memory(self):
         samples = [sample(OURS, 1, 1, rss=50), sample(TORCH, 1, 1, rss=200)]
