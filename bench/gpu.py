@@ -95,8 +95,8 @@ def pack(args):
         args.out.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(args.out, "w:xz", preset=1) as tar:
             tar.add(folder, "gpu-pack")
-    folders = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))]
-    tree = sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if "__pycache__" not in file.parts)
+    tops = [path for path in ROOT.iterdir() if not path.name.startswith((".", "build"))]
+    tree = sum(file.lstat().st_size for top in tops for file in [top, *top.rglob("*")] if file.is_file() and "__pycache__" not in file.parts)
     packed = args.out.stat().st_size
     print(f"{args.out}: {packed / 2**20:.1f} MiB, {(packed + tree) / 2**20:.1f} MiB with the tree")
     return int(packed + tree > LIMIT_BYTES)
@@ -161,6 +161,9 @@ class Gpu:
     def ctl(self, *words):
         store = f"sqlite:{self.out}/results.db"
         return [os.environ["BENCHCTL"], *map(str, words), "--store", store]
+
+    def without_ranks(self):
+        return f"\nNot run: PyTorch's ranks: {self.lacks_pytorch}\n" if self.lacks_pytorch else ""
 
     def need_pytorch(self):
         if self.lacks_pytorch:
@@ -229,10 +232,10 @@ class Gpu:
 
     def lose(self, number):
         """Seconds from the signal to rank 1 until rank 0 has ended, its exit code, and its last words."""
-        with self.started(2, "-b", 4096, "-e", 64 << 20, "-f", 64 << 8, "-n", 200) as (ours, lost):
+        with self.started(2, "-b", 4096, "-e", 64 << 20, "-f", 64 << 8, "-n", 60) as (ours, lost):
             if not any(line.split()[:1] == ["4096"] for line in ours.stdout):
                 raise OSError(ours.stderr.read().strip())
-            time.sleep(random.uniform(0.1, 0.1 if self.args.quick else 1))   # somewhere in the calls of 64 MiB
+            time.sleep(0.1 if self.args.quick else random.uniform(0.1, 1))   # somewhere in the calls of 64 MiB
             begin = time.monotonic()
             lost.send_signal(number)
             _, said = ours.communicate(timeout=60)
@@ -261,23 +264,23 @@ class Gpu:
         ranks = [n for n in (2, 4, 8) if n <= (8 if self.is_shared else self.n_gpus)]
         grid = {"bytes": [4096] if self.args.quick else [4096, 1 << 20, MODEL_BYTES], "workers": ranks[:1] if self.args.quick else ranks, "batch_size": [1]}
         return self.measure(definition("gpu-allreduce", systems, grid, "worker", self.steps, self.repeats, model="fp32-sum",
-                                       exchange={"kind": "AllReduce"}), limit_s)
+                                       exchange={"kind": "AllReduce"}), limit_s) + self.without_ranks()
 
     def transports(self, limit_s):
         systems = [{"name": name.lower(), "profile": "benchworker", "exchange": {"kind": "AllReduce", "transport": name}, "env": self.env}
                    for name in ("Nccl", "Tcp")]
         systems += self.ranks()
         return self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", self.steps,
-                                       self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
+                                       self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s) + self.without_ranks()
 
     def pytorch(self, limit_s):
         self.need_pytorch()
         rows, tables = [], []
         for model, batch, steps, flops in NETWORKS:
             for precision in PRECISIONS:
-                what = definition(f"gpu-{model}-{precision}", [self.torch(f"--precision={precision}")], {"batch_size": [batch], "trainers": [1]},
-                                  "trainer", min(steps, self.steps * 10), min(self.repeats, 2), model=model, exchange={"kind": "None"}, flops={"perSample": flops},
-                                  precision=precision)
+                systems, grid = [self.torch(f"--precision={precision}")], {"batch_size": [batch], "trainers": [1]}
+                what = definition(f"gpu-{model}-{precision}", systems, grid, "trainer", min(steps, self.steps * 10), min(self.repeats, 2),
+                                  model=model, exchange={"kind": "None"}, flops={"perSample": flops}, precision=precision)
                 tables.append(self.measure(what, limit_s / len(NETWORKS) / len(PRECISIONS)))
                 rows.append(f"| {model} | {precision} | {batch} | " + " | ".join(self.shares(precision)) + " |\n")
         return "| model | precision | batch | samples/s | J/sample | MFU, % | of the measured product, % |\n|---|---|---|---|---|---|---|\n" + \
@@ -312,8 +315,8 @@ def run(args):
            f"{'PyTorch ' + gpu.pytorch_version if gpu.pytorch_version else 'no PyTorch'}, {time.strftime('%d %B %Y')}.\n"
     table = "\n## Steps\n| step | limit, s | it took, s | |\n|---|---|---|---|\n"
     for title, step, limit_s in (("Snapshot", gpu.snapshot, 10), ("Copy within the GPU", gpu.copy, 15), ("Products of matrices", gpu.multiply, 20),
-                                 ("Readings of the GPU", gpu.readings, 45), ("Two workers", gpu.transports, 60), ("All-reduce", gpu.allreduce, 100),
-                                 ("A rank is lost", gpu.faults, 120), ("PyTorch on one GPU", gpu.pytorch, 130)):
+                                 ("Readings of the GPU", gpu.readings, 40), ("Two workers", gpu.transports, 55), ("All-reduce", gpu.allreduce, 90),
+                                 ("A rank is lost", gpu.faults, 140), ("PyTorch on one GPU", gpu.pytorch, 120)):
         begin, end = time.monotonic(), "done"
         try:
             said = step(limit_s)

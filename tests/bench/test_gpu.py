@@ -137,6 +137,7 @@ class Gpu(unittest.TestCase):
                      r"CPU time that benchctl needs more for them: [\d.-]+", r"\| nccl .*\|", r"\| tcp .*\|", r"; bytes 4096; workers 2; 1 point;",
                      r"\| SIGKILL \| 1 \| [\d.() -]+ \| 1 \|\n\| SIGSTOP \| 1 \| [5-9]\.[\d.() -]+ \| 1 \|\n", "\nAfter SIGSTOP: `.*worker/1.*`\n"):
             self.assertRegex(text, what)
+        self.assertEqual(2, text.count("\nNot run: PyTorch's ranks: ModuleNotFoundError"))
         (inside / "bench/torch.py").write_text(TORCH, encoding="utf-8")
         (inside / "share/benchd/benchmarks/profiles/pytorch/train.py").write_text(TRAIN, encoding="utf-8")
         with unittest.mock.patch.multiple(gpu, ROOT=inside, __file__=str(inside / "bench/gpu.py"), card=lambda: ("Stand-in GPU 0", "0.0", 1),
