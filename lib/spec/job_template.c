@@ -7,13 +7,9 @@
 #include "base/str.h"
 #include "core/fact_texts.h"
 #include "doc/json_pointer.h"
+#include "spec/builtin.h"
 #include "spec/matrix.h"
 #include "spec/spec.h"
-
-static const struct {
-    const char *name;
-    enum role role;
-} counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}, {"workers", ROLE_WORKER}};
 
 const char *job_kind(const json_t *job)
 {
@@ -34,12 +30,9 @@ const char *job_pods_path(const json_t *job, enum role role)
 static json_t *value_of(const struct point *point, const char *name)
 {
     const struct value *swept = params_get(&point->params, name);
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        if (str_eq(counts[i].name, name)) {
-            return json_integer(point->replicas[counts[i].role]);
-        }
-    }
-    return swept != NULL                                         ? value_to_json(swept)
+    const struct builtin *builtin = builtin_find(name);
+    return builtin != NULL && builtin->counts >= 0 ? json_integer(point->replicas[builtin->counts])
+           : swept != NULL                         ? value_to_json(swept)
            : str_eq(name, "batch_size") && point->batch_size > 0 ? json_integer(point->batch_size)
            : str_eq(name, "threads")                             ? json_integer(point->threads)
                                                                  : NULL;
@@ -98,12 +91,25 @@ const json_t *job_pod_template(const json_t *job, const json_t *object, enum rol
     return json_array_size(json_object_get(spec, "containers")) > 0 ? template : NULL;
 }
 
+int job_point_template(const struct spec *spec, const struct point *point, enum role role,
+                       json_t **ret, struct err *err)
+{
+    json_auto_t *object = NULL;
+    const int r = job_object(spec, point, NULL, &object, err);
+    if (r == 0) {
+        *ret =
+            json_deep_copy(job_pod_template(spec->systems.items[point->system].job, object, role));
+    }
+    return r;
+}
+
 bool job_takes(const struct spec *spec, const json_t *job, const char *name)
 {
     const json_t *set = json_object_get(job, "set");
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        const char *from = spec->roles[counts[i].role].replicas.from;
-        if (str_eq_or_null(from, name) && fact_find(set, "from", counts[i].name) != NULL) {
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        const int role = builtins[i].counts;
+        const char *from = role < 0 ? NULL : spec->roles[role].replicas.from;
+        if (str_eq_or_null(from, name) && fact_find(set, "from", builtins[i].name) != NULL) {
             return true;
         }
     }

@@ -27,5 +27,8 @@ int job_object(const struct spec *spec, const struct point *point, const char *a
                json_t **ret, struct err *err);
 /* The pod template of a role in such an object, or in its template; NULL: it is not a whole one. */
 const json_t *job_pod_template(const json_t *job, const json_t *object, enum role role);
+/* A copy of it, of the object of a point; *ret is NULL without one. Owned. */
+int job_point_template(const struct spec *spec, const struct point *point, enum role role,
+                       json_t **ret, struct err *err);
 /* Does the object get a number or name of the sweep? `spec` says which role counts by it. */
 bool job_takes(const struct spec *spec, const json_t *job, const char *name);
