@@ -16,45 +16,39 @@
 
 #define NAME_MAX_LEN 24 /* a run's name adds six characters */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 /* ---- which kind it is ---- */
 
 /* A later version of the same group is the same kind. */
-static bool is_of_group(const char *api_version, const char *other)
+static bool is_of(const struct node *job, const char *api_version, const char *kind)
 {
-    const size_t len = strcspn(api_version, "/");
-    return len == strcspn(other, "/") && strncmp(api_version, other, len) == 0;
+    const char *own = tree_get_text(job, "apiVersion");
+    return str_eq_or_null(tree_get_text(job, "kind"), kind) &&
+           strncmp(own, api_version, strcspn(own, "/") + 1) == 0;
 }
 
-static const struct profile *find_profile(const struct init_job_params *p, const json_t *object)
+static int find_profile(const struct init_job_params *p, const struct profile **ret,
+                        struct err *err)
 {
-    return vec_find_item(
-        &p->profiles->list, it,
-        it->job != NULL && str_eq(tree_get_text(it->job, "kind"), text_of(object, "kind")) &&
-            is_of_group(text_of(object, "apiVersion"), tree_get_text(it->job, "apiVersion")));
-}
-
-static int refuse_kind(const struct init_job_params *p, const json_t *object, struct err *err)
-{
+    const char *api_version = tree_get_text(p->manifest, "apiVersion");
+    const char *kind = tree_get_text(p->manifest, "kind");
     _cleanup_(buf_done) struct buf kinds = BUF_INIT;
-    vec_each (struct profile *, it, &p->profiles->list) {
-        if ((*it)->job != NULL) {
-            buf_printf(&kinds, "%s%s (%s)", kinds.len == 0 ? "" : ", ",
-                       tree_get_text((*it)->job, "kind"), tree_get_text((*it)->job, "apiVersion"));
-        }
-    }
-    if (*text_of(object, "kind") == '\0' || *text_of(object, "apiVersion") == '\0') {
+    if (kind == NULL || api_version == NULL) {
         return err_set(err, EINVAL,
                        "%s has no apiVersion and kind, as a manifest of Kubernetes has", p->path);
     }
+    vec_each (struct profile *, it, &p->profiles->list) {
+        const struct node *job = (*it)->job;
+        if (job != NULL && is_of(job, api_version, kind)) {
+            *ret = *it;
+            return 0;
+        }
+        if (job != NULL) {
+            buf_printf(&kinds, "%s%s (%s)", kinds.len == 0 ? "" : ", ", tree_get_text(job, "kind"),
+                       tree_get_text(job, "apiVersion"));
+        }
+    }
     return err_set(err, EINVAL, "%s is a %s of %s, for which no profile exists; there are %s",
-                   p->path, text_of(object, "kind"), text_of(object, "apiVersion"),
-                   buf_cstr(&kinds));
+                   p->path, kind, api_version, buf_cstr(&kinds));
 }
 
 /* ---- what the manifest says ---- */
@@ -76,62 +70,37 @@ static int64_t count_workers(const struct profile *profile, const json_t *object
 /* The rule for a program that the manifest names; NULL: it names none. Static. */
 static const char *guess_rule(const char *text)
 {
-    static const struct {
-        const char *word, *rule;
-    } words[] = {{"all_reduce_perf", "nccl-tests"},
-                 {"benchworker", "benchworker-train"},
-                 {"pretrain_gpt", "megatron"},
-                 {"torch_titan", "torchtitan"},
-                 {"horovod", "torch-ddp"}};
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        if (strstr(text, words[i].word) != NULL) {
-            return words[i].rule;
-        }
-    }
-    for (size_t i = 0; i < log_shipped_count; i++) {
-        const char *name = log_shipped[i].name;
-        if (strlen(name) > 5 && strstr(text, name) != NULL) {
-            return name;
-        }
-    }
-    return NULL;
+    static const char *const words[][2] = {
+        {"all_reduce_perf", "nccl-tests"}, {"benchworker", "benchworker-train"},
+        {"pretrain_gpt", "megatron"},      {"torch_titan", "torchtitan"},
+        {"horovod", "torch-ddp"},
+    };
+    const char *const(*known)[2] =
+        array_find(words, COUNT_OF(words), it, strstr(text, (*it)[0]) != NULL);
+    const struct embedded *shipped = array_find(
+        log_shipped, log_shipped_count, it, strlen(it->name) > 5 && strstr(text, it->name) != NULL);
+    return known != NULL ? (*known)[1] : shipped != NULL ? shipped->name : NULL;
 }
 
-/* What the cluster has added, and the names that benchd gives. */
+/* Without what the cluster has added, and the names that benchd gives. */
 static void strip(json_t *object)
 {
-    static const char *const kept[] = {"labels", "annotations", NULL};
-    json_t *metadata = json_object_get(object, "metadata");
-    const char *key;
-    json_t *value;
-    void *next;
-    (void)json_object_del(object, "status"); /* it may be missing */
-    json_object_foreach_safe(metadata, next, key, value)
-    {
-        if (!str_is_one_of(key, kept)) {
-            (void)json_object_del(metadata, key); /* it is there */
-        }
+    const json_t *metadata = json_object_get(object, "metadata");
+    json_t *notes = json_object_get(metadata, "annotations");
+    (void)json_object_del(object, "status"); /* they may be missing */
+    (void)json_object_del(notes, "kubectl.kubernetes.io/last-applied-configuration");
+    json_t *kept = json_pack("{s:O*, s:O*}", "labels", json_object_get(metadata, "labels"),
+                             "annotations", notes);
+    if (metadata != NULL) {
+        (void)json_object_set_new(object, "metadata", kept); /* fails without memory only */
+    } else {
+        json_decref(kept);
     }
-    (void)json_object_del(json_object_get(metadata, "annotations"),
-                          "kubectl.kubernetes.io/last-applied-configuration"); /* as above */
 }
 
 /* ---- text ---- */
 
-static void put_value(struct buf *out, const json_t *value, int indent);
-
-static void put_key(struct buf *out, const char *key, const json_t *value, int indent)
-{
-    init_put_scalar(out, key);
-    const bool is_block = json_object_size(value) > 0 || json_array_size(value) > 0;
-    buf_printf(out, ":%s", is_block ? "\n" : " ");
-    if (is_block) {
-        buf_printf(out, "%*s", indent, "");
-    }
-    put_value(out, value, indent);
-}
-
-/* In block style; `out` is at the column `indent`. */
+/* In block style; `out` is at the column `indent`, or after a key. */
 static void put_value(struct buf *out, const json_t *value, int indent)
 {
     const char *key;
@@ -142,8 +111,11 @@ static void put_value(struct buf *out, const json_t *value, int indent)
         buf_putc(out, '\n');
     } else if (json_object_size(value) > 0) {
         json_object_foreach ((json_t *)value, key, item) { /* only read */
+            const bool is_block = json_object_size(item) > 0 || json_array_size(item) > 0;
             buf_printf(out, "%*s", n++ == 0 ? 0 : indent, "");
-            put_key(out, key, item, indent + 2);
+            init_put_scalar(out, key);
+            buf_printf(out, is_block ? ":\n%*s" : ":%*s", is_block ? indent + 2 : 1, "");
+            put_value(out, item, indent + 2);
         }
     } else if (json_array_size(value) > 0) {
         json_array_foreach (value, i, item) {
@@ -196,27 +168,26 @@ static void put_definition(struct buf *out, const struct init_job_params *p,
     buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}");
     const json_t *gpus =
         json_pointer_get(object, "/spec/trainer/resourcesPerNode/limits/nvidia.com~1gpu");
-    if (gpus != NULL) {
-        _cleanup_(freep) char *text = json_dumps(gpus, JSON_ENCODE_ANY);
-        const bool is_text = text[0] == '"';
-        buf_printf(out, ", devices: {value: %.*s}", (int)strlen(text) - 2 * is_text,
-                   text + is_text);
+    if (json_is_string(gpus)) {
+        buf_printf(out, ", devices: {value: %s}", json_string_value(gpus));
+    } else if (gpus != NULL) {
+        buf_printf(out, ", devices: {value: %lld}", (long long)json_integer_value(gpus));
     }
     buf_puts(out, "}\n  repeats: {min: 3}  # trials of each point; an interval needs three\n");
 }
 
 int init_job_format(const struct init_job_params *p, struct buf *out, struct err *err)
 {
-    json_auto_t *object = tree_to_json(p->manifest);
-    const struct profile *profile = find_profile(p, object);
-    if (profile == NULL) {
-        return refuse_kind(p, object, err);
+    const struct profile *profile = NULL;
+    const int r = find_profile(p, &profile, err);
+    if (r < 0) {
+        return r;
     }
+    json_auto_t *object = tree_to_json(p->manifest);
     _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT);
+    const char *own = tree_get_text(tree_get(p->manifest, "metadata"), "name");
     _cleanup_(freep) char *name =
-        p->name != NULL ? xstrdup(p->name)
-                        : object_name_make(text_of(json_object_get(object, "metadata"), "name"),
-                                           NAME_MAX_LEN, "benchmark");
+        p->name != NULL ? xstrdup(p->name) : object_name_make(own ?: "", NAME_MAX_LEN, "benchmark");
     strip(object);
     put_definition(out, p, profile, name, object, guess_rule(text));
     return 0;

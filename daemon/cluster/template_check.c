@@ -13,7 +13,7 @@
 struct dry_run {
     struct template_check *check;
     char *what;             /* "template of worker", owned */
-    const char *kind;       /* of a job object: its plural, owned; NULL: a pod */
+    char *kind;             /* of a job object: its plural, owned; NULL: a pod */
     struct kube_call *call; /* NULL: answered, or no point has the role */
     enum template_verdict verdict;
     char *text; /* owned; NULL: none */
@@ -34,41 +34,26 @@ static bool is_no_answer(int r)
            r == -EPROTO;
 }
 
-static enum template_verdict read_answer(int r, const struct kube_response *res)
-{
-    const bool is_about_us =
-        r < 0 && (kube_is_unauthenticated(res) || kube_lacks_right(res) || res->http_code == 0);
-    if (!is_about_us && (r == -EINVAL || r == -EACCES)) {
-        return TEMPLATES_REFUSED;
-    }
-    return is_no_answer(r) ? TEMPLATES_NO_ANSWER : TEMPLATES_GOOD;
-}
-
-/* The cluster lacks the kind of a job object, or benchd the right to create it. */
-static void read_missing(struct dry_run *run, int r, const struct kube_response *res,
-                         const struct err *err)
-{
-    if (run->kind == NULL || r >= 0 || (r != -ENOENT && !kube_lacks_right(res))) {
-        return;
-    }
-    run->verdict = TEMPLATES_REFUSED;
-    run->text = r == -ENOENT
-                    ? xasprintf("%s: the cluster has no %s; install them", run->what, run->kind)
-                    : xasprintf("%s: apply its Role of manifests/jobs: %s", run->what, err->msg);
-}
-
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct dry_run *run = ctx;
     const struct template_check *check = run->check;
+    const bool lacks_right = r < 0 && kube_lacks_right(res);
+    const bool is_about_us =
+        lacks_right || (r < 0 && (kube_is_unauthenticated(res) || res->http_code == 0));
     run->call = NULL;
-    run->verdict = read_answer(r, res);
-    if (run->verdict == TEMPLATES_REFUSED) {
+    run->verdict = TEMPLATES_REFUSED;
+    if (run->kind != NULL && r == -ENOENT) {
+        run->text = xasprintf("%s: the cluster has no %s; install them", run->what, run->kind);
+    } else if (run->kind != NULL && lacks_right) {
+        run->text = xasprintf("%s: apply its Role of manifests/jobs: %s", run->what, err->msg);
+    } else if (!is_about_us && (r == -EINVAL || r == -EACCES)) {
         run->text = xasprintf("%s: %s", run->what, err->msg);
-    } else if (run->verdict == TEMPLATES_NO_ANSWER) {
+    } else if (is_no_answer(r)) {
+        run->verdict = TEMPLATES_NO_ANSWER;
         run->text = xstrdup(err->msg);
     } else {
-        read_missing(run, r, res, err);
+        run->verdict = TEMPLATES_GOOD;
     }
     check->wake(check->ctx);
 }
@@ -162,19 +147,12 @@ enum template_verdict template_check_verdict(const struct template_check *check,
                                              const char **ret_text)
 {
     /* The first one's words, whichever answer came first: the same run, the same words. */
-    static const enum template_verdict by_weight[] = {TEMPLATES_CHECKING, TEMPLATES_REFUSED,
-                                                      TEMPLATES_NO_ANSWER};
-    for (size_t i = 0; i < COUNT_OF(by_weight); i++) {
-        for (size_t k = 0; k < check->n_runs; k++) {
-            const struct dry_run *c = &check->runs[k];
-            if (c->verdict == by_weight[i]) {
-                *ret_text = c->text == NULL ? "" : c->text;
-                return c->verdict;
-            }
-        }
+    const struct dry_run *worst = &check->runs[0];
+    for (size_t i = 1; i < check->n_runs; i++) {
+        worst = check->runs[i].verdict < worst->verdict ? &check->runs[i] : worst;
     }
-    *ret_text = "";
-    return TEMPLATES_GOOD;
+    *ret_text = worst->text == NULL ? "" : worst->text;
+    return worst->verdict;
 }
 
 int64_t template_check_began_ns(const struct template_check *check)
@@ -190,7 +168,7 @@ void template_check_free(struct template_check *check)
     for (size_t i = 0; i < check->n_runs; i++) {
         kube_call_cancel(check->runs[i].call);
         free(check->runs[i].what);
-        free((char *)check->runs[i].kind);
+        free(check->runs[i].kind);
         free(check->runs[i].text);
     }
     free(check->runs);

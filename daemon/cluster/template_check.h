@@ -12,11 +12,12 @@
 #include "pod/body.h"
 #include "spec/run_def.h"
 
+/* Of several, the first in this list is that of all. */
 enum template_verdict {
     TEMPLATES_CHECKING,
-    TEMPLATES_GOOD,
     TEMPLATES_REFUSED,   /* the text has the server's words on the first role that it refuses */
     TEMPLATES_NO_ANSWER, /* the text says why; to be checked again later */
+    TEMPLATES_GOOD,
 };
 
 struct template_check_params {

@@ -9,17 +9,17 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 
 #define PLAIN BUF_ALNUM "._-" /* what needs no escape in a URL and in XML */
 #define CONNECT_TIMEOUT_S 10L
 #define SILENCE_S 30L
 #define ANSWER_MAX ((size_t)4 << 20) /* of a list or an error; a list has 1,000 names */
 
-static char *dup_env(char *(*env)(const char *name), const char *name)
+/* NULL: it is not set, or empty. */
+static const char *read_env(char *(*env)(const char *name), const char *name)
 {
     const char *value = env(name);
-    return value == NULL || value[0] == '\0' ? NULL : xstrdup(value);
+    return value == NULL || value[0] == '\0' ? NULL : value;
 }
 
 int s3_open(const char *place, char *(*env)(const char *name), struct s3 *ret, struct err *err)
@@ -31,25 +31,25 @@ int s3_open(const char *place, char *(*env)(const char *name), struct s3 *ret, s
                        "s3://%s: bucket and prefix may have letters, digits, '.', '_', '-' and '/'",
                        place);
     }
-    _cleanup_(freep) char *id = dup_env(env, "AWS_ACCESS_KEY_ID");
-    _cleanup_(freep) char *secret = dup_env(env, "AWS_SECRET_ACCESS_KEY");
+    const char *id = read_env(env, "AWS_ACCESS_KEY_ID");
+    const char *secret = read_env(env, "AWS_SECRET_ACCESS_KEY");
     if (id == NULL || secret == NULL) {
         return err_set(err, EINVAL, "s3://%s: the variable %s is not set", place,
                        id == NULL ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY");
     }
-    _cleanup_(freep) char *region = dup_env(env, "AWS_REGION");
-    _cleanup_(freep) char *endpoint = dup_env(env, "AWS_ENDPOINT_URL");
-    _cleanup_(freep) char *token = dup_env(env, "AWS_SESSION_TOKEN");
-    const char *in = region == NULL ? "us-east-1" : region;
-    endpoint = endpoint == NULL ? xasprintf("https://s3.%s.amazonaws.com", in) : endpoint;
+    const char *region = read_env(env, "AWS_REGION") ?: "us-east-1";
+    const char *own = read_env(env, "AWS_ENDPOINT_URL");
+    const char *token = read_env(env, "AWS_SESSION_TOKEN");
+    _cleanup_(freep) char *endpoint =
+        own != NULL ? xstrdup(own) : xasprintf("https://s3.%s.amazonaws.com", region);
     ret->url = xasprintf("%.*s/%.*s", (int)(strlen(endpoint) - str_has_suffix(endpoint, "/")),
                          endpoint, (int)bucket_len, place);
     ret->prefix =
         xasprintf("%s%s", prefix, prefix[0] == '\0' || str_has_suffix(prefix, "/") ? "" : "/");
-    ret->sign = xasprintf("aws:amz:%s:s3", in);
+    ret->sign = xasprintf("aws:amz:%s:s3", region);
     ret->user = xasprintf("%s:%s", id, secret);
     ret->token = token == NULL ? NULL : xasprintf("x-amz-security-token: %s", token);
-    ret->ca = dup_env(env, "AWS_CA_BUNDLE");
+    ret->ca = xstrdup_or_null(read_env(env, "AWS_CA_BUNDLE"));
     return 0;
 }
 
@@ -67,35 +67,31 @@ static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return atomic_load(&s->is_stopping); /* not 0: the request ends */
 }
 
-/* The text of the next element of that name, owned; `*at` moves on. NULL: there are no more. */
-static char *next_element(const char **at, const char *name)
+/* The text of the first element of that name, owned, and what follows it. NULL: it is not there. */
+static char *read_element(const char *xml, const char *name, const char **ret_rest)
 {
     _cleanup_(freep) char *open = xasprintf("<%s>", name), *close = xasprintf("</%s>", name);
-    const char *from = strstr(*at, open);
+    const char *from = strstr(xml, open);
     const char *to = from == NULL ? NULL : strstr(from, close);
     if (to == NULL) {
         return NULL;
     }
-    *at = to;
+    *ret_rest = to;
     return xstrndup(from + strlen(open), (size_t)(to - from) - strlen(open));
 }
 
 /* S3 says in XML what is wrong. */
 static int refused(const char *url, long code, const struct buf *body, struct err *err)
 {
-    const char *at = buf_cstr(body);
-    _cleanup_(freep) char *name = next_element(&at, "Code");
-    at = buf_cstr(body);
-    _cleanup_(freep) char *message = next_element(&at, "Message");
-    char text[300];
-    text_put(text, sizeof(text), "%s%s%s", name == NULL ? "no reason is given" : name,
-             message == NULL ? "" : ": ", message == NULL ? "" : message);
-    const bool is_missing = name != NULL && str_eq(name, "NoSuchKey");
+    const char *rest;
+    _cleanup_(freep) char *name = read_element(buf_cstr(body), "Code", &rest);
+    _cleanup_(freep) char *message = read_element(buf_cstr(body), "Message", &rest);
     return err_set(err,
-                   is_missing    ? ENOENT
-                   : code == 403 ? EACCES
-                                 : EIO,
-                   "%s: the server answered %ld: %s", url, code, text);
+                   str_eq_or_null(name, "NoSuchKey") ? ENOENT
+                   : code == 403                     ? EACCES
+                                                     : EIO,
+                   "%s: the server answered %ld: %s%s%.300s", url, code,
+                   name ?: "no reason is given", message == NULL ? "" : ": ", message ?: "");
 }
 
 static void set_options(CURL *c, struct s3 *s, const char *url, const struct buf *body,
@@ -174,7 +170,7 @@ static int ask(struct s3 *s, const char *url, const char *query, const struct bu
 
 static void take_names(const struct s3 *s, const char *page, struct texts *ret)
 {
-    for (char *key; (key = next_element(&page, "Key")) != NULL; free(key)) {
+    for (char *key; (key = read_element(page, "Key", &page)) != NULL; free(key)) {
         if (str_has_prefix(key, s->prefix)) {
             *vec_push(&ret->list) = xstrdup(key + strlen(s->prefix));
         }
@@ -195,8 +191,8 @@ int s3_list(struct s3 *s, struct texts *ret, struct err *err)
         free(take_ptr(token));
         if ((r = ask(s, s->url, buf_cstr(&query), NULL, &page, err)) >= 0) {
             take_names(s, buf_cstr(&page), ret);
-            const char *at = buf_cstr(&page);
-            token = next_element(&at, "NextContinuationToken");
+            const char *rest;
+            token = read_element(buf_cstr(&page), "NextContinuationToken", &rest);
         }
     } while (r >= 0 && token != NULL);
     return r;
@@ -205,15 +201,13 @@ int s3_list(struct s3 *s, struct texts *ret, struct err *err)
 int s3_get(struct s3 *s, const char *name, size_t max_bytes, struct buf *ret, struct err *err)
 {
     _cleanup_(freep) char *url = xasprintf("%s/%s%s", s->url, s->prefix, name);
-    struct buf data;
-    buf_init(&data, max_bytes);
+    _cleanup_(buf_done) struct buf data = {.max = max_bytes};
     const int r = ask(s, url, "", NULL, &data, err);
-    if (r < 0) {
-        buf_done(&data);
-        return r;
+    if (r >= 0) {
+        *ret = data;
+        data = BUF_INIT;
     }
-    *ret = data;
-    return 0;
+    return r;
 }
 
 int s3_put(struct s3 *s, const char *name, const struct buf *data, struct err *err)

@@ -24,32 +24,26 @@ static char *step_dup(const char *step, size_t len)
 
 static int set_step(json_t *at, const char *step, json_t *value_take, struct err *err)
 {
-    if (json_is_object(at)) {
-        /* Fails on text that is no UTF-8 only; both come from a checked tree. */
-        return json_object_set_new(at, step, value_take) == 0
-                   ? 0
-                   : err_set(err, EINVAL, "'%s' cannot be a key", step);
-    }
+    const size_t n = json_array_size(at);
     uint64_t index;
-    if (json_is_array(at) && parse_u64(step, &index) == 0 && index < json_array_size(at)) {
-        return json_array_set_new(at, index, value_take) == 0
-                   ? 0
-                   : err_set(err, EINVAL, "item %s cannot be set", step);
+    int r;
+    if (json_is_object(at)) {
+        r = json_object_set_new(at, step, value_take);
+    } else if (json_is_array(at) && parse_u64(step, &index) == 0 && index < n) {
+        r = json_array_set_new(at, index, value_take);
+    } else if (json_is_array(at) && str_eq(step, "-")) {
+        r = json_array_append_new(at, value_take);
+    } else {
+        json_decref(value_take);
+        return !json_is_array(at)
+                   ? err_set(err, EINVAL,
+                             "'%s' would be inside a value that is not a map or a list", step)
+               : n == 0
+                   ? err_set(err, EINVAL, "the list is empty")
+                   : err_set(err, EINVAL, "the list has no item '%s', only 0 to %zu", step, n - 1);
     }
-    if (json_is_array(at) && str_eq(step, "-")) {
-        return json_array_append_new(at, value_take) == 0
-                   ? 0
-                   : err_set(err, EINVAL, "the list takes no item");
-    }
-    json_decref(value_take);
-    if (json_is_array(at) && json_array_size(at) == 0) {
-        return err_set(err, EINVAL, "the list is empty");
-    }
-    if (json_is_array(at)) {
-        return err_set(err, EINVAL, "the list has no item '%s', only 0 to %zu", step,
-                       json_array_size(at) - 1);
-    }
-    return err_set(err, EINVAL, "'%s' would be inside a value that is not a map or a list", step);
+    /* Fails on text that is no UTF-8 only; both come from a checked tree. */
+    return r == 0 ? 0 : err_set(err, EINVAL, "'%s' cannot be set", step);
 }
 
 /* The child by that step; a missing one, or null, becomes a map, or a list if it shall get an item.

@@ -2,26 +2,21 @@
 #include "pod/job_body.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "core/fact_texts.h"
+#include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"
+#include "spec/job_template.h"
 #include "spec/template_rules.h"
 
-const struct job *job_of_point(const struct run_def *def, uint32_t point)
+const json_t *job_of_point(const struct run_def *def, uint32_t point)
 {
     return point < def->matrix.n_points
                ? def->spec->systems.items[def->matrix.points[point].system].job
                : NULL;
-}
-
-static char *object_name(const struct run_def *def, const struct attempt_id *a, size_t i)
-{
-    const struct job *job = job_of_point(def, a->point);
-    const json_t *metadata = json_object_get(job->objects.items[i], "metadata");
-    _cleanup_(freep) char *name = pod_attempt_name(def, a);
-    return xasprintf("%s-%s", json_string_value(json_object_get(metadata, "name")), name);
 }
 
 static void set_text(json_t *object, const char *key, const char *text)
@@ -46,11 +41,9 @@ static void set_metadata(const struct run_def *def, const struct attempt_id *att
 static void set_index_label(json_t *labels, const char *index)
 {
     _cleanup_(freep) char *value = xstrdup(index);
-    for (char *c = value; *c != '\0'; c++) {
-        if (*c == '/') {
-            *c = '_';
-            break;
-        }
+    char *slash = strchr(value, '/');
+    if (slash != NULL) {
+        *slash = '_';
     }
     set_text(labels, POD_LABEL_INDEX_FROM, value);
 }
@@ -58,17 +51,20 @@ static void set_index_label(json_t *labels, const char *index)
 static int set_template(const struct run_def *def, const struct replica_id *id, const char *account,
                         json_t *object, struct err *err)
 {
-    const struct job *job = job_of_point(def, id->attempt.point);
-    const struct job_pods *pods = &job->pods[id->role];
+    const json_t *job = job_of_point(def, id->attempt.point);
+    const json_t *pods = job_pods(job, id->role);
+    const char *path = job_pods_path(job, id->role);
+    const char *index = json_string_value(json_object_get(pods, "index"));
     const bool is_whole = job_pod_template(job, object, id->role) != NULL;
-    json_t *template = json_pointer_enter(object, pods->template, err);
+    json_t *template = json_pointer_enter(object, path, err);
     struct template_problem problem;
     if (template == NULL) {
         return -EINVAL;
     }
-    (void)json_object_update(template, pods->add); /* fails without one, or without memory */
+    (void)json_object_update(
+        template, json_object_get(pods, "add")); /* fails without one, or without memory */
     if (template_rules_check_owned(template, &problem) < 0) {
-        return err_set(err, EINVAL, "%s/%s: %s; %s", pods->template, problem.path, problem.message,
+        return err_set(err, EINVAL, "%s/%s: %s; %s", path, problem.path, problem.message,
                        problem.fix);
     }
     json_t *labels = json_pointer_enter(template, "/metadata/labels", err);
@@ -80,7 +76,7 @@ static int set_template(const struct run_def *def, const struct replica_id *id, 
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
     set_text(labels, "benchd.io/role", role_to_string(id->role));
     set_text(labels, POD_LABEL_RUN_UID, def->uid);
-    set_index_label(labels, pods->index != NULL ? pods->index : POD_INDEX_LABEL);
+    set_index_label(labels, index != NULL ? index : POD_INDEX_LABEL);
     if (account != NULL && !json_is_string(json_object_get(spec, "serviceAccountName"))) {
         set_text(spec, "serviceAccountName", account);
     }
@@ -104,36 +100,30 @@ static void set_queue(const struct scheduling *scheduling, json_t *labels)
 int job_body(const struct run_def *def, const struct attempt_id *attempt, const char *account,
              json_t **ret, struct err *err)
 {
-    const struct job *job = job_of_point(def, attempt->point);
-    const size_t n = job->objects.len;
-    _cleanup_(freep) char **names = xnew_array(char *, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        names[i] = object_name(def, attempt, i);
-    }
+    const json_t *job = job_of_point(def, attempt->point);
+    _cleanup_(freep) char *name = pod_attempt_name(def, attempt);
     json_auto_t *object = NULL;
-    int r = job_object(def->spec, &def->matrix.points[attempt->point], (const char *const *)names,
-                       &object, err);
+    int r = job_object(def->spec, &def->matrix.points[attempt->point], name, &object, err);
     for (enum role role = 0; role < ROLE_COUNT && r == 0; role++) {
         const struct replica_id id = {*attempt, role, 0};
-        r = job->pods[role].template == NULL ? 0 : set_template(def, &id, account, object, err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        free(names[i]);
+        r = job_pods(job, role) == NULL ? 0 : set_template(def, &id, account, object, err);
     }
     if (r < 0) {
         return err_wrap(err, r, "%s", job_kind(job));
     }
-    _cleanup_(freep) char *name = pod_attempt_name(def, attempt);
     set_metadata(def, attempt, name, object);
     set_queue(&def->scheduling, json_pointer_enter(object, "/metadata/labels", NULL));
     *ret = take_ptr(object);
     return 0;
 }
 
-json_t *job_object_body(const struct run_def *def, const struct attempt_id *attempt, size_t i)
+json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attempt, size_t i)
 {
-    _cleanup_(freep) char *name = object_name(def, attempt, i);
-    json_t *object = json_deep_copy(job_of_point(def, attempt->point)->objects.items[i]);
+    const json_t *job = job_of_point(def, attempt->point);
+    json_t *object = json_deep_copy(json_array_get(json_object_get(job, "objects"), i));
+    _cleanup_(freep) char *of = pod_attempt_name(def, attempt);
+    _cleanup_(freep) char *name =
+        xasprintf("%s-%s", fact_text(json_object_get(object, "metadata"), "name"), of);
     set_metadata(def, attempt, name, object);
     return object;
 }
@@ -143,4 +133,48 @@ bool job_identify(const struct run_def *def, const json_t *object, struct attemp
     const json_t *metadata = json_object_get(object, "metadata");
     return pod_read_attempt(json_object_get(metadata, "labels"), ret) &&
            job_of_point(def, ret->point) != NULL;
+}
+
+/* ---- what the object says ---- */
+
+static bool holds(const json_t *job, const char *key, const json_t *object)
+{
+    return json_condition_holds(fact_text(job, key), object);
+}
+
+/* Of the condition that job.failed names, or else of its status. */
+static char *words_of(const json_t *job, const json_t *object)
+{
+    const json_t *status = json_object_get(object, "status"), *item;
+    size_t i;
+    json_array_foreach (json_object_get(status, "conditions"), i, item) {
+        _cleanup_(freep) char *type = xasprintf("\"%s\"", fact_text(item, "type"));
+        if (strstr(fact_text(job, "failed"), type) != NULL) {
+            return xasprintf("%s: %s", fact_text(item, "reason"), fact_text(item, "message"));
+        }
+    }
+    return xstrdup(fact_text(status, "message"));
+}
+
+void job_state_read(const json_t *job, const json_t *object, struct job_state *ret)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    job_state_done(ret);
+    *ret = (struct job_state){
+        .verdict = holds(job, "failed", object)      ? JOB_FAILED
+                   : holds(job, "succeeded", object) ? JOB_SUCCEEDED
+                                                     : JOB_GOES_ON,
+        .is_suspended = json_is_true(json_pointer_get(object, "/spec/suspend")) ||
+                        json_is_true(json_pointer_get(object, "/spec/runPolicy/suspend")),
+        .made_unix_ms = fact_date(metadata, "creationTimestamp"),
+        .uid = xstrdup(fact_text(metadata, "uid")),
+    };
+    ret->why = ret->verdict == JOB_FAILED ? words_of(job, object) : NULL;
+}
+
+void job_state_done(struct job_state *state)
+{
+    free(state->uid);
+    free(state->why);
+    *state = (struct job_state){0};
 }

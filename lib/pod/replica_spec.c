@@ -61,31 +61,20 @@ static int apply_parameter(json_t *template, const struct parameter *parameter, 
     return 0;
 }
 
-/* Without a place of the whole template: one with a single container, of which nothing is known. */
-static int render_job(const struct run_def *def, const struct point *point, enum role role,
-                      json_t **ret, struct err *err)
-{
-    const struct system *system = &def->spec->systems.items[point->system];
-    json_auto_t *object = NULL;
-    const int r = job_object(def->spec, point, NULL, &object, err);
-    if (r < 0) {
-        return r;
-    }
-    const json_t *template = job_pod_template(system->job, object, role);
-    *ret =
-        template != NULL ? json_deep_copy(template) : json_pack("{s{s[{}]}}", "spec", "containers");
-    return 0;
-}
-
 int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
                             json_t **ret, struct err *err)
 {
     const struct system *system = &def->spec->systems.items[point->system];
     json_auto_t *template = NULL;
+    int r;
     if (system->job != NULL) {
-        return render_job(def, point, role, ret, err);
+        r = job_point_template(def->spec, point, role, &template, err);
+        if (r == 0) { /* without one: a single container, of which nothing is known */
+            *ret = take_ptr(template) ?: json_pack("{s{s[{}]}}", "spec", "containers");
+        }
+        return r;
     }
-    int r = system_template(def->spec, system, role, &template, err);
+    r = system_template(def->spec, system, role, &template, err);
     if (r < 0) {
         return err_wrap(err, r, "system '%s': template of %s", system->name, role_to_string(role));
     }

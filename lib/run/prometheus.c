@@ -130,17 +130,12 @@ static int start(struct prometheus *p, const struct spec *spec, const struct rep
     return -EAGAIN;
 }
 
-static void take_answers(struct metric_batch *b, struct metrics *ret, struct buf *ret_unknown)
+static void batch_free(struct metric_batch **b)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        const struct query *q = &b->queries[i];
-        metrics_set(ret, q->name, q->value);
-        if (q->why != NULL) {
-            buf_printf(ret_unknown, "%s%s: %s", ret_unknown->len > 0 ? "; " : "", q->name, q->why);
-        }
-        free(q->why);
+    for (size_t i = 0; i < (*b)->n; i++) {
+        free((*b)->queries[i].why);
     }
-    free(b);
+    free(*b);
 }
 
 static int add(struct prometheus *p, const struct run_def *def, struct attempt_output *output,
@@ -158,7 +153,14 @@ static int add(struct prometheus *p, const struct run_def *def, struct attempt_o
         return -EAGAIN;
     }
     struct metrics metrics = {0};
-    take_answers(*at, &metrics, ret_unknown);
+    for (size_t i = 0; i < (*at)->n; i++) {
+        const struct query *q = &(*at)->queries[i];
+        metrics_set(&metrics, q->name, q->value);
+        if (q->why != NULL) {
+            buf_printf(ret_unknown, "%s%s: %s", ret_unknown->len > 0 ? "; " : "", q->name, q->why);
+        }
+    }
+    batch_free(at);
     *at = p->batches.items[--p->batches.len];
     char *line = record_add_seen(row->summary_json, NULL, &metrics);
     metrics_done(&metrics);
@@ -170,13 +172,7 @@ static int add(struct prometheus *p, const struct run_def *def, struct attempt_o
 static void free_all(struct prometheus *p)
 {
     kube_client_free(p->client); /* with its calls */
-    vec_each (struct metric_batch *, b, &p->batches) {
-        struct metrics metrics = {0};
-        _cleanup_(buf_done) struct buf unknown = BUF_INIT;
-        take_answers(*b, &metrics, &unknown);
-        metrics_done(&metrics);
-    }
-    vec_done(&p->batches);
+    vec_done_each(&p->batches, batch_free);
     free(p);
 }
 

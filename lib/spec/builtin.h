@@ -10,6 +10,7 @@
 struct builtin {
     const char *name;
     int64_t min, max; /* of a number; 0 and 0: a text that core/link.h reads */
+    int counts;       /* the enum role of which it is the number of replicas; -1: none */
 };
 #define BUILTIN_COUNT 6
 extern const struct builtin builtins[BUILTIN_COUNT];

@@ -45,19 +45,6 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
     }
 }
 
-/* NULL: the object does not have the whole template. Owned. */
-static json_t *template_of_job(const struct spec *spec, const struct system *system, enum role role,
-                               const struct params *params)
-{
-    const struct point point = {.system = (uint32_t)(system - spec->systems.items),
-                                .params = *params};
-    json_auto_t *object = NULL;
-    if (job_object(spec, &point, NULL, &object, NULL) < 0) {
-        return NULL;
-    }
-    return json_deep_copy(job_pod_template(system->job, object, role));
-}
-
 int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
                             const struct params *params, bool *ret_slices)
 {
@@ -69,7 +56,9 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
     int64_t n = 0;
     *ret_slices = false;
     if (system->job != NULL) {
-        template = template_of_job(spec, system, role, params);
+        const struct point point = {.system = (uint32_t)(system - spec->systems.items),
+                                    .params = *params};
+        (void)job_point_template(spec, &point, role, &template, NULL); /* none: no devices */
     } else if (spec->roles[role].template != NULL &&
                system_template(spec, system, role, &template, NULL) == 0) {
         set_limits(template, spec, role, params);

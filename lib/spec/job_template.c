@@ -5,73 +5,34 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "core/fact_texts.h"
 #include "doc/json_pointer.h"
+#include "spec/builtin.h"
 #include "spec/matrix.h"
 #include "spec/spec.h"
 
-static const struct {
-    const char *name;
-    enum role role;
-} counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}, {"workers", ROLE_WORKER}};
-
-static void set_done(struct job_set *set)
+const char *job_kind(const json_t *job)
 {
-    free(set->path);
-    free(set->from);
-    free(set->object);
-    json_decref(set->value);
+    return fact_text(json_object_get(job, "template"), "kind");
 }
 
-static void object_done(json_t **object)
+const json_t *job_pods(const json_t *job, enum role role)
 {
-    json_decref(*object);
+    return json_object_get(json_object_get(job, "pods"), role_to_string(role));
 }
 
-void job_free(struct job *job)
+const char *job_pods_path(const json_t *job, enum role role)
 {
-    if (job == NULL) {
-        return;
-    }
-    json_decref(job->template);
-    vec_done_each(&job->set, set_done);
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        free(job->pods[role].template);
-        json_decref(job->pods[role].add);
-        free(job->pods[role].index);
-    }
-    free(job->succeeded);
-    free(job->failed);
-    vec_done_each(&job->objects, object_done);
-    free(job);
-}
-
-const char *job_kind(const struct job *job)
-{
-    return json_string_value(json_object_get(job->template, "kind"));
-}
-
-int job_find_object(const struct job *job, const char *name)
-{
-    for (size_t i = 0; i < job->objects.len; i++) {
-        const json_t *metadata = json_object_get(job->objects.items[i], "metadata");
-        if (str_eq(json_string_value(json_object_get(metadata, "name")), name)) {
-            return (int)i;
-        }
-    }
-    return -1;
+    return json_string_value(json_object_get(job_pods(job, role), "template"));
 }
 
 /* NULL: the point has no such value, so the object keeps its own. Owned. */
 static json_t *value_of(const struct point *point, const char *name)
 {
     const struct value *swept = params_get(&point->params, name);
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        if (str_eq(counts[i].name, name)) {
-            return json_integer(point->replicas[counts[i].role]);
-        }
-    }
-    return swept != NULL                                         ? value_to_json(swept)
+    const struct builtin *builtin = builtin_find(name);
+    return builtin != NULL && builtin->counts >= 0 ? json_integer(point->replicas[builtin->counts])
+           : swept != NULL                         ? value_to_json(swept)
            : str_eq(name, "batch_size") && point->batch_size > 0 ? json_integer(point->batch_size)
            : str_eq(name, "threads")                             ? json_integer(point->threads)
                                                                  : NULL;
@@ -88,29 +49,32 @@ static json_t *as_it_was(json_t *value_take, const json_t *before)
     return text;
 }
 
-static int apply(json_t *object, const struct job *job, const struct job_set *set,
-                 const struct point *point, const char *const *names, struct err *err)
+/* Of one item of job.set; NULL as above. Owned. */
+static json_t *value_to_set(const json_t *set, const struct point *point, const char *attempt)
 {
-    json_t *value =
-        set->from != NULL ? value_of(point, set->from)
-        : set->object == NULL
-            ? json_deep_copy(set->value)
-            : json_string(names == NULL ? set->object : names[job_find_object(job, set->object)]);
-    if (value == NULL) {
-        return 0;
+    const char *object = json_string_value(json_object_get(set, "object"));
+    const char *from = json_string_value(json_object_get(set, "from"));
+    if (object != NULL) {
+        return attempt == NULL ? json_string(object) : json_sprintf("%s-%s", object, attempt);
     }
-    value = as_it_was(value, json_pointer_get(object, set->path));
-    return json_pointer_set_new(object, set->path, value, err);
+    return from != NULL ? value_of(point, from) : json_deep_copy(json_object_get(set, "value"));
 }
 
-int job_object(const struct spec *spec, const struct point *point, const char *const *names,
+int job_object(const struct spec *spec, const struct point *point, const char *attempt,
                json_t **ret, struct err *err)
 {
     const struct system *system = &spec->systems.items[point->system];
-    const struct job *job = system->job;
-    json_auto_t *object = json_deep_copy(job->template);
-    vec_each (const struct job_set, set, &job->set) {
-        const int r = apply(object, job, set, point, names, err);
+    json_auto_t *object = json_deep_copy(json_object_get(system->job, "template"));
+    const json_t *set;
+    size_t i;
+    json_array_foreach (json_object_get(system->job, "set"), i, set) {
+        const char *path = fact_text(set, "path");
+        json_t *value = value_to_set(set, point, attempt);
+        const int r =
+            value == NULL
+                ? 0
+                : json_pointer_set_new(object, path,
+                                       as_it_was(value, json_pointer_get(object, path)), err);
         if (r < 0) {
             return err_wrap(err, r, "system '%s': job.set", system->name);
         }
@@ -119,22 +83,35 @@ int job_object(const struct spec *spec, const struct point *point, const char *c
     return 0;
 }
 
-const json_t *job_pod_template(const struct job *job, const json_t *object, enum role role)
+const json_t *job_pod_template(const json_t *job, const json_t *object, enum role role)
 {
-    const char *path = job->pods[role].template;
+    const char *path = job_pods_path(job, role);
     const json_t *template = path == NULL ? NULL : json_pointer_get(object, path);
     const json_t *spec = json_object_get(template, "spec");
     return json_array_size(json_object_get(spec, "containers")) > 0 ? template : NULL;
 }
 
-bool job_takes(const struct spec *spec, const struct job *job, const char *name)
+int job_point_template(const struct spec *spec, const struct point *point, enum role role,
+                       json_t **ret, struct err *err)
 {
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        const char *from = spec->roles[counts[i].role].replicas.from;
-        if (from != NULL && str_eq(from, name) &&
-            vec_any(&job->set, set, str_eq_or_null(set->from, counts[i].name))) {
+    json_auto_t *object = NULL;
+    const int r = job_object(spec, point, NULL, &object, err);
+    if (r == 0) {
+        *ret =
+            json_deep_copy(job_pod_template(spec->systems.items[point->system].job, object, role));
+    }
+    return r;
+}
+
+bool job_takes(const struct spec *spec, const json_t *job, const char *name)
+{
+    const json_t *set = json_object_get(job, "set");
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        const int role = builtins[i].counts;
+        const char *from = role < 0 ? NULL : spec->roles[role].replicas.from;
+        if (str_eq_or_null(from, name) && fact_find(set, "from", builtins[i].name) != NULL) {
             return true;
         }
     }
-    return vec_any(&job->set, set, str_eq_or_null(set->from, name));
+    return fact_find(set, "from", name) != NULL;
 }

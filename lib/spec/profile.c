@@ -138,9 +138,8 @@ static void read_rendezvous(struct diags *d, const struct place *root, struct pr
 static void read_job(struct diags *d, const struct place *root, struct profile *p)
 {
     const struct place place = place_get(root, "job");
-    struct job *checked = job_read(d, &place, true);
+    json_auto_t *checked = job_read(d, &place, true);
     p->job = checked == NULL ? NULL : tree_copy(place.node);
-    job_free(checked);
 }
 
 static void read_profile(const struct node *root, struct profile *p, struct diags *d)

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "logparse/rule.h"
-#include "spec/job_template.h"
 #include "spec/profile.h"
 
 const char *const sweep_kind_names[] = {"grid", "zip", "points"};
@@ -107,7 +106,7 @@ static void system_done(struct system *system)
     free(system->profile);
     free(system->exchange.other);
     log_rule_free(system->log);
-    job_free(system->job);
+    json_decref(system->job);
     launch_done(&system->all_roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
         launch_done(&system->of_role[role]);

@@ -54,7 +54,6 @@ struct system_patch {
     json_t *value;
 };
 struct log_rule; /* logparse/rule.h */
-struct job;      /* job_template.h */
 struct system {
     char *name;
     char *label; /* for tables: "a (Async)" where the modes of systems differ, else the name */
@@ -62,9 +61,9 @@ struct system {
     size_t item;              /* of the definition's list, which may have others that are wrong */
     struct exchange exchange; /* its own, or the workload's */
     bool has_own_exchange;
-    struct log_rule *log;              /* owned; NULL: its replicas write records */
-    struct job *job;                   /* owned; NULL: benchd makes its pods, of */
-    struct launch all_roles;           /* what it runs, */
+    struct log_rule *log;    /* owned; NULL: its replicas write records */
+    json_t *job;             /* of job_template.h, owned; NULL: benchd makes its pods, of */
+    struct launch all_roles; /* what it runs, */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
     bool has_launcher;                 /* it has a launcher, of its own or of its profile */
     VEC(struct system_patch) patches;

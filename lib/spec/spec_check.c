@@ -31,7 +31,8 @@ static void complain_axis(struct reading *r, const char *name, const char *fix, 
 
 static bool counts_replicas(const char *name)
 {
-    return !str_eq(name, "batch_size") && !str_eq(name, "threads") && !str_eq(name, "link");
+    const struct builtin *builtin = builtin_find(name);
+    return builtin == NULL || builtin->counts >= 0;
 }
 
 static void check_from(struct reading *r, enum role role)
@@ -111,28 +112,28 @@ static char *exchanges_text(const struct reading *r)
 /* A count that no role uses would be a column without a meaning. */
 static void check_counts_used(struct reading *r)
 {
-    static const struct {
-        const char *name;
-        enum role role;
-    } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}, {"workers", ROLE_WORKER}};
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        bool is_forbidden = need_of(r, counts[i].role) == EXCHANGE_NEEDS_NONE;
-        /* A required role that is missing was noted. */
-        bool is_used = !r->spec->roles[counts[i].role].present &&
-                       need_of(r, counts[i].role) == EXCHANGE_NEEDS_SOME;
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            is_used |= may_take(r, (enum role)role, counts[i].name);
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        const char *name = builtins[i].name;
+        if (builtins[i].counts < 0 || tree_get(spec_swept_names(r), name) == NULL) {
+            continue;
         }
-        if (!is_used && tree_get(spec_swept_names(r), counts[i].name) != NULL) {
-            const char *role = role_to_string(counts[i].role);
+        const enum role counted = (enum role)builtins[i].counts;
+        bool is_forbidden = need_of(r, counted) == EXCHANGE_NEEDS_NONE;
+        /* A required role that is missing was noted. */
+        bool is_used =
+            !r->spec->roles[counted].present && need_of(r, counted) == EXCHANGE_NEEDS_SOME;
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            is_used |= may_take(r, (enum role)role, name);
+        }
+        if (!is_used) {
+            const char *role = role_to_string(counted);
             _cleanup_(freep) char *exchanges = exchanges_text(r);
             _cleanup_(freep) char *fix =
-                is_forbidden
-                    ? xasprintf("remove it; exchange %s uses no %s", exchanges, role)
-                    : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
+                is_forbidden ? xasprintf("remove it; exchange %s uses no %s", exchanges, role)
+                             : xasprintf("write roles.%s.replicas: {from: %s}", role, name);
             _cleanup_(freep) char *message =
-                xasprintf("'%s' is swept, but no role uses it for its replicas", counts[i].name);
-            complain_axis(r, counts[i].name, fix, message);
+                xasprintf("'%s' is swept, but no role uses it for its replicas", name);
+            complain_axis(r, name, fix, message);
         }
     }
 }

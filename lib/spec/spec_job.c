@@ -5,6 +5,7 @@
 #include "base/vec_walk.h"
 #include "doc/json_pointer.h"
 #include "spec/job_read.h"
+#include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
@@ -35,7 +36,7 @@ void spec_read_job(struct reading *r, const struct place *item, struct system *s
                         "system '%s' needs a log rule: the pods of a job object write no records",
                         system->name);
     }
-    system->has_launcher |= system->job != NULL && system->job->pods[ROLE_LAUNCHER].template;
+    system->has_launcher |= job_pods(system->job, ROLE_LAUNCHER) != NULL;
 }
 
 /* ---- what only shows when everything is read ---- */
@@ -44,12 +45,12 @@ static void check_pods(struct reading *r, const struct place *job, const struct 
                        json_t *object)
 {
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        const struct job_pods *pods = &system->job->pods[role];
+        const char *path = job_pods_path(system->job, role);
         const char *word = role_to_string(role);
         const struct place place = place_get(job, "pods"), own = place_get(&place, word);
         struct err err;
         struct template_problem problem;
-        if (pods->template == NULL) {
+        if (path == NULL) {
             if (spec_system_has_role(r->spec, system, role) && own.node == NULL) {
                 reader_complain(r->diags, &place, "say where the object has their template",
                                 "the object has no pods of role %s, which exchange %s uses", word,
@@ -59,28 +60,36 @@ static void check_pods(struct reading *r, const struct place *job, const struct 
         }
         const json_t *template = job_pod_template(system->job, object, role);
         if (template != NULL && template_rules_check_owned(template, &problem) < 0) {
-            reader_complain(r->diags, PLACE(job, "template"), problem.fix, "%s/%s: %s",
-                            pods->template, problem.path, problem.message);
-        } else if (json_pointer_enter(object, pods->template, &err) == NULL) {
+            reader_complain(r->diags, PLACE(job, "template"), problem.fix, "%s/%s: %s", path,
+                            problem.path, problem.message);
+        } else if (json_pointer_enter(object, path, &err) == NULL) {
             reader_complain(r->diags, PLACE(&own, "template"), "use a path that the object has",
                             "%s", err.msg);
         }
     }
 }
 
-static void check_sets(struct reading *r, const struct place *place, const struct job *job)
+static bool has_object(const struct node *job, const char *name)
 {
-    const struct place list = place_get(place, "set");
-    for (size_t i = 0; i < job->set.len; i++) {
-        const struct job_set *set = &job->set.items[i];
-        const struct place item = place_item(&list, i);
-        if (set->object != NULL && job_find_object(job, set->object) < 0) {
+    const struct node *list = tree_get(job, "objects");
+    return list != NULL &&
+           array_any(list->children, list->n_children, it,
+                     str_eq_or_null(tree_get_text(tree_get(*it, "metadata"), "name"), name));
+}
+
+static void check_sets(struct reading *r, const struct place *job)
+{
+    const struct place list = place_get(job, "set");
+    place_each (item, &list) {
+        const char *object = tree_get_text(item.node, "object");
+        const char *from = tree_get_text(item.node, "from");
+        if (object != NULL && !has_object(job->node, object)) {
             reader_complain(r->diags, &item, "use the metadata.name of one of them",
-                            "job.objects has no '%s'", set->object);
-        } else if (set->from != NULL && !spec_is_known_name(r, set->from)) {
+                            "job.objects has no '%s'", object);
+        } else if (from != NULL && !spec_is_known_name(r, from)) {
             reader_complain(r->diags, &item,
                             "use workers, batch_size or the like, or declare it in parameters",
-                            "'%s' is not a name of the sweep", set->from);
+                            "'%s' is not a name of the sweep", from);
         }
     }
 }
@@ -105,10 +114,9 @@ static void check_sweep(struct reading *r, const struct place *place, const stru
 void spec_check_job(struct reading *r, const struct place *item, const struct system *system)
 {
     const struct place place = place_get(item, "job");
-    const struct job *job = system->job;
     const size_t n_before = r->diags->list.len;
-    check_sets(r, &place, job);
-    if (job->template == NULL || r->diags->list.len > n_before) {
+    check_sets(r, &place);
+    if (json_object_get(system->job, "template") == NULL || r->diags->list.len > n_before) {
         return;
     }
     check_sweep(r, &place, system);

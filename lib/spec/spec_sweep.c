@@ -89,7 +89,7 @@ static bool read_value(struct diags *d, const struct place *place, const char *n
 static bool check_name(struct reading *r, const struct place *place, const char **ret_meant)
 {
     const char *name = *ret_meant = place->key;
-    if (builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL) {
+    if (spec_is_known_name(r, name)) {
         return true;
     }
     size_t n = 0;

@@ -57,9 +57,10 @@ static int apply_patches(json_t *template, const struct system *system, enum rol
 int system_template(const struct spec *spec, const struct system *system, enum role role,
                     json_t **ret, struct err *err)
 {
-    const json_t *source = system->job == NULL
-                               ? spec->roles[role].template
-                               : job_pod_template(system->job, system->job->template, role);
+    const json_t *source =
+        system->job == NULL
+            ? spec->roles[role].template
+            : job_pod_template(system->job, json_object_get(system->job, "template"), role);
     json_auto_t *template =
         source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
     json_t *container = template_container(template);

@@ -1,401 +1,283 @@
-/* See template_rules.h. A check returns 0, or -EINVAL when it has written the problem. */
+/* See template_rules.h. One table: a path, and what may be there. */
 #include "spec/template_rules.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "spec/system_template.h"
 
-#define SECRET_VOLUME "benchd-key"
-#define SECRET_DIR "/var/run/benchd"
 #define OWN_NAME "benchd" /* of its ServiceAccount, its claim, and whatever else is installed */
 #define GRACE_MAX_S 300
 #define RUN_ID_CHARS 8           /* of a run's uid, in the name of its Secret */
 #define RUN_SECRET_SUFFIX "-key" /* "<run>-<first 8 of uid>-key" */
 
-struct rule {
-    const char *key;
-    const char *allowed; /* the only value that a template may have; NULL: none */
+/* A value that a path of the table leads to. */
+struct spot {
+    const json_t *value;
+    const char *key; /* the last one of the path */
+    const char *arg; /* of the table */
+    struct template_problem *problem;
 };
+/* Is it as it must be? 0, or -EINVAL when the check has written the problem, but for the path. */
+typedef int (*check_fn)(const struct spot *s);
 
-/* `path` is a format for what follows. */
-__attribute__((format(printf, 4, 5))) static int refuse(struct template_problem *p, const char *fix,
-                                                        const char *message, const char *path, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(const struct spot *s, const char *fix,
+                                                        const char *fmt, ...)
 {
+    struct template_problem *p = s->problem;
     va_list ap;
-    va_start(ap, path);
-    text_vput(p->path, sizeof(p->path), path, ap);
+    va_start(ap, fmt);
+    text_vput(p->message, sizeof(p->message), fmt, ap);
     va_end(ap);
-    text_put(p->message, sizeof(p->message), "%s", message);
     text_put(p->fix, sizeof(p->fix), "%s", fix);
     return -EINVAL;
 }
 
-static int refuse_own_field(struct template_problem *p, const char *path, const char *key)
+static const char *text_of(const struct spot *s)
 {
-    return refuse(p, "remove it from the template", "benchd sets it itself", "%s.%s", path, key);
+    return json_string_value(s->value) ?: "";
 }
 
-static int check_texts(const json_t *map, const char *path, const struct rule *rules, size_t n,
-                       struct template_problem *p)
+/* ---- checks ---- */
+
+/* A field that benchd sets, to `arg` if that is not NULL. */
+static int is_same(const struct spot *s)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct rule *rule = &rules[i];
-        const json_t *value = json_object_get(map, rule->key);
-        const char *text = json_string_value(value);
-        if (value == NULL || json_is_null(value)) {
-            continue;
-        }
-        if (rule->allowed == NULL || text == NULL) {
-            return refuse_own_field(p, path, rule->key);
-        }
-        if (!str_eq(text, rule->allowed)) {
-            char message[256];
-            text_put(message, sizeof(message), "must be %s (got %s)", rule->allowed, text);
-            return refuse(p, "remove it from the template", message, "%s.%s", path, rule->key);
-        }
+    static const char fix[] = "remove it from the template";
+    if (s->arg == NULL || !json_is_string(s->value)) {
+        return refuse(s, fix, "benchd sets it itself");
     }
-    return 0;
+    return str_eq(text_of(s), s->arg) ? 0
+                                      : refuse(s, fix, "must be %s (got %s)", s->arg, text_of(s));
 }
 
-/* ---- fields to which benchd adds ---- */
-
-/* A field to which we add must have the right type, or be missing or null. */
-static int check_kind(const json_t *object, const char *path, const char *key, json_type type,
-                      struct template_problem *p)
+static int is_off(const struct spot *s)
 {
-    const json_t *value = json_object_get(object, key);
-    if (value == NULL || json_is_null(value) || json_typeof(value) == type) {
-        return 0;
-    }
-    const bool is_list = type == JSON_ARRAY;
-    return refuse(p, is_list ? "write a list" : "write a map",
-                  is_list ? "must be a list" : "must be a map", "%s%s%s", path,
-                  path[0] == '\0' ? "" : ".", key);
+    return json_is_false(s->value) ? 0 : is_same(s);
 }
 
-static int check_kinds(const json_t *template, const json_t *container, struct template_problem *p)
+/* A field to which benchd adds. */
+static int is_map(const struct spot *s)
 {
-    const json_t *metadata = json_object_get(template, "metadata");
-    const json_t *spec = json_object_get(template, "spec");
-    const struct {
-        const json_t *object;
-        const char *path, *key;
-        json_type type;
-    } rows[] = {
-        {template, "", "metadata", JSON_OBJECT},
-        {metadata, "metadata", "labels", JSON_OBJECT},
-        {metadata, "metadata", "annotations", JSON_OBJECT},
-        {spec, "spec", "securityContext", JSON_OBJECT},
-        {spec, "spec", "volumes", JSON_ARRAY},
-        {container, "spec.containers[0]", "env", JSON_ARRAY},
-        {container, "spec.containers[0]", "volumeMounts", JSON_ARRAY},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        int r = check_kind(rows[i].object, rows[i].path, rows[i].key, rows[i].type, p);
-        if (r < 0) {
-            return r;
-        }
-    }
-    return 0;
+    return json_is_object(s->value) ? 0 : refuse(s, "write a map", "must be a map");
 }
 
-/* ---- fields that benchd sets ---- */
-
-/* Absent, null or false. */
-static int check_off(const json_t *spec, const char *key, struct template_problem *p)
+static int is_list(const struct spot *s)
 {
-    const json_t *value = json_object_get(spec, key);
-    const bool is_off = value == NULL || json_is_null(value) || json_is_false(value);
-    return is_off ? 0 : refuse_own_field(p, "spec", key);
+    return json_is_array(s->value) ? 0 : refuse(s, "write a list", "must be a list");
 }
 
-/* No item of a list has this text under `key`. */
-static int check_absent(const json_t *list, const char *path, const char *key, const char *text,
-                        struct template_problem *p)
+static int is_other(const struct spot *s)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *found = json_string_value(json_object_get(json_array_get(list, i), key));
-        if (found != NULL && str_eq(found, text)) {
-            char message[256];
-            text_put(message, sizeof(message), "'%s' is reserved for benchd", text);
-            return refuse(p, "use another one", message, "%s[%zu].%s", path, i, key);
-        }
-    }
-    return 0;
+    return str_eq(text_of(s), s->arg)
+               ? refuse(s, "use another one", "'%s' is reserved for benchd", s->arg)
+               : 0;
 }
 
-static int check_labels(json_t *metadata, struct template_problem *p)
+static int is_free_label(const struct spot *s)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach (json_object_get(metadata, "labels"), key, value) {
-        const char *text = json_string_value(value);
-        const bool is_managed =
-            str_eq(key, "app.kubernetes.io/managed-by") && text != NULL && !str_eq(text, "benchd");
-        if (str_has_prefix(key, "benchd.io/") || is_managed) {
-            return refuse(p, "remove it from the template", "the label is reserved for benchd",
-                          "metadata.labels.%s", key);
-        }
-    }
-    return 0;
-}
-
-static int check_metadata(json_t *metadata, struct template_problem *p)
-{
-    static const struct rule rules[] = {
-        {"name", NULL}, {"generateName", NULL}, {"namespace", NULL}, {"ownerReferences", NULL}};
-    int r = check_texts(metadata, "metadata", rules, COUNT_OF(rules), p);
-    return r < 0 ? r : check_labels(metadata, p);
-}
-
-static int check_spec(const json_t *spec, struct template_problem *p)
-{
-    static const struct rule rules[] = {
-        {"restartPolicy", "Never"}, {"hostname", NULL}, {"subdomain", NULL}};
-    int r = check_texts(spec, "spec", rules, COUNT_OF(rules), p);
-    r = r < 0 ? r : check_off(spec, "automountServiceAccountToken", p);
-    r = r < 0 ? r : check_off(spec, "enableServiceLinks", p);
-    return r < 0 ? r
-                 : check_absent(json_object_get(spec, "volumes"), "spec.volumes", "name",
-                                SECRET_VOLUME, p);
-}
-
-static int check_first_container(const json_t *container, struct template_problem *p)
-{
-    static const struct rule rules[] = {{"terminationMessagePolicy", "FallbackToLogsOnError"}};
-    int r = check_texts(container, "spec.containers[0]", rules, 1, p);
-    return r < 0 ? r
-                 : check_absent(json_object_get(container, "volumeMounts"),
-                                "spec.containers[0].volumeMounts", "mountPath", SECRET_DIR, p);
-}
-
-/* ---- what is benchd's own ---- */
-
-/* "benchd", "benchd-data"; "lab-benchd", as an installation with a name prefix has it. */
-static bool is_own_name(const char *name)
-{
-    return str_eq(name, OWN_NAME) || str_has_prefix(name, OWN_NAME "-") ||
-           str_has_suffix(name, "-" OWN_NAME);
-}
-
-/* "sample-1-0f4c1de2-key": the key of a run, this one's or another's. */
-static bool is_run_secret(const char *name)
-{
-    const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS + 1;
-    return len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) && name[len - tail] == '-' &&
-           array_all(name + len - tail + 1, RUN_ID_CHARS, c, isxdigit((unsigned char)*c) != 0);
-}
-
-/* map.key does not name an object of benchd; `path` leads to the map. */
-static int check_name(const json_t *map, const char *path, const char *key, bool is_secret,
-                      struct template_problem *p)
-{
-    const char *name = json_string_value(json_object_get(map, key));
-    char message[256];
-    if (name != NULL && is_own_name(name)) {
-        text_put(message, sizeof(message), "'%s' is benchd's own", name);
-    } else if (name != NULL && is_secret && is_run_secret(name)) {
-        text_put(message, sizeof(message), "'%s' has the name of a run's key", name);
-    } else {
-        return 0;
-    }
-    return refuse(p, "use another one", message, "%s.%s", path, key);
-}
-
-/* The keys of a map that have values are `kinds`, or `name`. What Kubernetes adds one day is
- * refused until somebody has decided that it gives nothing of benchd's away. */
-static int check_volume_kinds(json_t *map, const char *const kinds[], const char *path,
-                              struct template_problem *p)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach (map, key, value) {
-        if (str_eq(key, "name") || json_is_null(value) || str_is_one_of(key, kinds)) {
-            continue;
-        }
-        if (str_eq(key, "serviceAccountToken") || str_eq(key, "podCertificate")) {
-            return refuse(p, "remove it; replicas do not call the API server",
-                          "a replica gets no token or certificate of the cluster", "%s.%s", path,
-                          key);
-        }
-        return refuse(p, "use a persistentVolumeClaim, or another kind that docs/pods.md lists",
-                      "a replica may not have a volume of this kind", "%s.%s", path, key);
-    }
-    return 0;
-}
-
-static int check_source(json_t *source, const char *path, struct template_problem *p)
-{
-    static const char *const kinds[] = {"clusterTrustBundle", "configMap", "downwardAPI", "secret",
-                                        NULL};
-    const int r = check_volume_kinds(source, kinds, path, p);
-    if (r < 0) {
-        return r;
-    }
-    char inner[160];
-    text_put(inner, sizeof(inner), "%s.secret", path);
-    return check_name(json_object_get(source, "secret"), inner, "name", true, p);
-}
-
-/* A driver that clones would copy benchd's results and key. */
-static int check_ephemeral(const json_t *volume, size_t index, struct template_problem *p)
-{
-    static const char *const sources[] = {"dataSource", "dataSourceRef"};
-    const json_t *template =
-        json_object_get(json_object_get(volume, "ephemeral"), "volumeClaimTemplate");
-    for (size_t i = 0; i < COUNT_OF(sources); i++) {
-        const json_t *source = json_object_get(json_object_get(template, "spec"), sources[i]);
-        if (source != NULL && !json_is_null(source)) {
-            return refuse(p, "make the claim yourself and use persistentVolumeClaim",
-                          "a replica may not copy a volume",
-                          "spec.volumes[%zu].ephemeral.volumeClaimTemplate.spec.%s", index,
-                          sources[i]);
-        }
-    }
-    return 0;
-}
-
-static int check_volume(json_t *volume, size_t index, struct template_problem *p)
-{
-    static const char *const kinds[] = {"configMap", "csi",   "downwardAPI",           "emptyDir",
-                                        "ephemeral", "image", "persistentVolumeClaim", "projected",
-                                        "secret",    NULL};
-    static const struct {
-        const char *kind, *map, *key; /* names an object */
-        bool is_secret;
-    } names[] = {
-        {"persistentVolumeClaim", NULL, "claimName", false},
-        {"secret", NULL, "secretName", true},
-        {"csi", "nodePublishSecretRef", "name", true},
-    };
-    char path[160];
-    text_put(path, sizeof(path), "spec.volumes[%zu]", index);
-    int r = check_volume_kinds(volume, kinds, path, p);
-    r = r < 0 ? r : check_ephemeral(volume, index, p);
-    for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++) {
-        const json_t *map = json_object_get(volume, names[i].kind);
-        text_put(path, sizeof(path), "spec.volumes[%zu].%s%s%s", index, names[i].kind,
-                 names[i].map == NULL ? "" : ".", names[i].map == NULL ? "" : names[i].map);
-        map = names[i].map == NULL ? map : json_object_get(map, names[i].map);
-        r = check_name(map, path, names[i].key, names[i].is_secret, p);
-    }
-    const json_t *sources = json_object_get(json_object_get(volume, "projected"), "sources");
-    for (size_t i = 0; i < json_array_size(sources) && r == 0; i++) {
-        text_put(path, sizeof(path), "spec.volumes[%zu].projected.sources[%zu]", index, i);
-        r = check_source(json_array_get(sources, i), path, p);
-    }
-    return r;
-}
-
-static int check_environment(const json_t *container, const char *where, struct template_problem *p)
-{
-    const json_t *env = json_object_get(container, "env");
-    const json_t *from = json_object_get(container, "envFrom");
-    char path[160];
-    int r = 0;
-    for (size_t i = 0; i < json_array_size(env) && r == 0; i++) {
-        const json_t *value = json_object_get(json_array_get(env, i), "valueFrom");
-        text_put(path, sizeof(path), "%s.env[%zu].valueFrom.secretKeyRef", where, i);
-        r = check_name(json_object_get(value, "secretKeyRef"), path, "name", true, p);
-    }
-    for (size_t i = 0; i < json_array_size(from) && r == 0; i++) {
-        text_put(path, sizeof(path), "%s.envFrom[%zu].secretRef", where, i);
-        r = check_name(json_object_get(json_array_get(from, i), "secretRef"), path, "name", true,
-                       p);
-    }
-    return r;
+    const bool is_managed = str_eq(s->key, "app.kubernetes.io/managed-by") &&
+                            json_is_string(s->value) && !str_eq(text_of(s), "benchd");
+    return str_has_prefix(s->key, "benchd.io/") || is_managed
+               ? refuse(s, "remove it from the template", "the label is reserved for benchd")
+               : 0;
 }
 
 /* The next run waits until the pods of this one have gone. */
-static int check_grace(const json_t *spec, struct template_problem *p)
+static int is_short(const struct spot *s)
 {
-    const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
-    const bool is_set = grace != NULL && !json_is_null(grace);
-    const bool is_good = json_is_integer(grace) && json_integer_value(grace) >= 0 &&
-                         json_integer_value(grace) <= GRACE_MAX_S;
-    return !is_set || is_good
+    const int64_t grace_s = json_is_integer(s->value) ? json_integer_value(s->value) : -1;
+    return grace_s >= 0 && grace_s <= GRACE_MAX_S
                ? 0
-               : refuse(p, "let the program end sooner",
+               : refuse(s, "let the program end sooner",
                         "must be from 0 to 300: the next trial waits that long for a program that "
-                        "does not end",
-                        "spec.terminationGracePeriodSeconds");
+                        "does not end");
 }
 
-/* Pods that the rest of the cluster gives way to, or that no scheduler has placed. */
-static int check_place(const json_t *spec, struct template_problem *p)
+static int is_usual_class(const struct spot *s)
 {
-    const char *class = json_string_value(json_object_get(spec, "priorityClassName"));
-    const char *node = json_string_value(json_object_get(spec, "nodeName"));
-    if (class != NULL && str_has_prefix(class, "system-")) {
-        return refuse(p, "use a priority class of your own",
-                      "this class is for parts of the cluster, and preempts everybody else",
-                      "spec.priorityClassName");
+    return str_has_prefix(text_of(s), "system-")
+               ? refuse(s, "use a priority class of your own",
+                        "this class is for parts of the cluster, and preempts everybody else")
+               : 0;
+}
+
+static int is_scheduled(const struct spot *s)
+{
+    return json_is_string(s->value)
+               ? refuse(s, "use nodeSelector or affinity",
+                        "a pod with a node's name goes past the scheduler and its taints")
+               : 0;
+}
+
+/* Not "benchd", "benchd-data"; nor "lab-benchd", as an installation with a name prefix has it. */
+static int is_foreign(const struct spot *s)
+{
+    const char *name = text_of(s);
+    return str_eq(name, OWN_NAME) || str_has_prefix(name, OWN_NAME "-") ||
+                   str_has_suffix(name, "-" OWN_NAME)
+               ? refuse(s, "use another one", "'%s' is benchd's own", name)
+               : 0;
+}
+
+/* Nor "sample-1-0f4c1de2-key": the key of a run, this one's or another's. */
+static int is_foreign_secret(const struct spot *s)
+{
+    const char *name = text_of(s);
+    const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS + 1;
+    const bool is_key =
+        len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) && name[len - tail] == '-' &&
+        array_all(name + len - tail + 1, RUN_ID_CHARS, c, isxdigit((unsigned char)*c) != 0);
+    return is_key ? refuse(s, "use another one", "'%s' has the name of a run's key", name)
+                  : is_foreign(s);
+}
+
+/* `arg` has the kinds. What Kubernetes adds one day is refused until somebody has decided that it
+ * gives nothing of benchd's away. */
+static int is_volume_kind(const struct spot *s)
+{
+    _cleanup_(freep) char *word = xasprintf(" %s ", s->key);
+    if (strstr(s->arg, word) != NULL) {
+        return 0;
     }
-    return node == NULL ? 0
-                        : refuse(p, "use nodeSelector or affinity",
-                                 "a pod with a node's name goes past the scheduler and its taints",
-                                 "spec.nodeName");
+    return str_eq(s->key, "serviceAccountToken") || str_eq(s->key, "podCertificate")
+               ? refuse(s, "remove it; replicas do not call the API server",
+                        "a replica gets no token or certificate of the cluster")
+               : refuse(s, "use a persistentVolumeClaim, or another kind that docs/pods.md lists",
+                        "a replica may not have a volume of this kind");
 }
 
-/* With one of these, whoever may create a BenchmarkRun could act as benchd, read or change its
- * results, or join another's run. */
-static int check_own_things(const json_t *spec, struct template_problem *p)
+/* A driver that clones would copy benchd's results and key. */
+static int is_absent(const struct spot *s)
 {
-    static const char *const accounts[] = {"serviceAccountName", "serviceAccount"};
-    static const char *const lists[] = {"containers", "initContainers"};
+    return refuse(s, "make the claim yourself and use persistentVolumeClaim",
+                  "a replica may not copy a volume");
+}
+
+/* ---- the table ---- */
+
+/* Of benchd's own pods; and of all. With the name of something of benchd's, whoever may create a
+ * BenchmarkRun could act as benchd, read or change its results, or join another's run. */
+// clang-format off
+#define VOLUME "spec.volumes[*]."
+static const struct rule {
+    const char *path; /* "[*]": each item of a list; ".*": each member of a map */
+    check_fn check;
+    const char *arg;
+    bool checks_null; /* else null is as good as nothing */
+} rules[] = {
+    {"metadata", is_map, NULL},
+    {"metadata.labels", is_map, NULL},
+    {"metadata.annotations", is_map, NULL},
+    {"spec.securityContext", is_map, NULL},
+    {"spec.volumes", is_list, NULL},
+    {"spec.containers[0].env", is_list, NULL},
+    {"spec.containers[0].volumeMounts", is_list, NULL},
+    {"metadata.name", is_same, NULL},
+    {"metadata.generateName", is_same, NULL},
+    {"metadata.namespace", is_same, NULL},
+    {"metadata.ownerReferences", is_same, NULL},
+    {"metadata.labels.*", is_free_label, NULL, true},
+    {"spec.restartPolicy", is_same, "Never"},
+    {"spec.hostname", is_same, NULL},
+    {"spec.subdomain", is_same, NULL},
+    {"spec.enableServiceLinks", is_off, NULL},
+    {VOLUME "name", is_other, "benchd-key"},
+    {"spec.containers[0].terminationMessagePolicy", is_same, "FallbackToLogsOnError"},
+    {"spec.containers[0].volumeMounts[*].mountPath", is_other, "/var/run/benchd"},
+}, rules_of_all[] = {
+    {"spec.automountServiceAccountToken", is_off, NULL},
+    {"spec.terminationGracePeriodSeconds", is_short, NULL},
+    /* Pods that the rest of the cluster gives way to, or that no scheduler has placed. */
+    {"spec.priorityClassName", is_usual_class, NULL},
+    {"spec.nodeName", is_scheduled, NULL},
+    {"spec.serviceAccountName", is_foreign, NULL},
+    {"spec.serviceAccount", is_foreign, NULL},
+    {"spec.imagePullSecrets[*].name", is_foreign_secret, NULL},
+    {VOLUME "*", is_volume_kind, " name configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret "},
+    {VOLUME "ephemeral.volumeClaimTemplate.spec.dataSource", is_absent, NULL},
+    {VOLUME "ephemeral.volumeClaimTemplate.spec.dataSourceRef", is_absent, NULL},
+    {VOLUME "persistentVolumeClaim.claimName", is_foreign, NULL},
+    {VOLUME "secret.secretName", is_foreign_secret, NULL},
+    {VOLUME "csi.nodePublishSecretRef.name", is_foreign_secret, NULL},
+    {VOLUME "projected.sources[*].*", is_volume_kind, " name clusterTrustBundle configMap downwardAPI secret "},
+    {VOLUME "projected.sources[*].secret.name", is_foreign_secret, NULL},
+    {"spec.containers[*].env[*].valueFrom.secretKeyRef.name", is_foreign_secret, NULL},
+    {"spec.containers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
+    {"spec.initContainers[*].env[*].valueFrom.secretKeyRef.name", is_foreign_secret, NULL},
+    {"spec.initContainers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
+};
+// clang-format on
+
+/* Checks what the rest of a path leads to, if anything. */
+static int walk(const struct rule *rule, const char *rest, const struct spot *at)
+{
+    char *path = at->problem->path;
+    const size_t len = strlen(path), room = sizeof(at->problem->path) - len;
+    struct spot next = *at;
+    json_t *member;
     int r = 0;
-    for (size_t i = 0; i < COUNT_OF(accounts) && r == 0; i++) {
-        r = check_name(spec, "spec", accounts[i], false, p);
+    if (json_is_null(at->value) && !rule->checks_null) {
+        return 0;
     }
-    const json_t *pulls = json_object_get(spec, "imagePullSecrets");
-    for (size_t i = 0; i < json_array_size(pulls) && r == 0; i++) {
-        char path[64];
-        text_put(path, sizeof(path), "spec.imagePullSecrets[%zu]", i);
-        r = check_name(json_array_get(pulls, i), path, "name", true, p);
+    if (*rest == '\0') {
+        return at->value == NULL ? 0 : rule->check(at);
     }
-    const json_t *volumes = json_object_get(spec, "volumes");
-    for (size_t i = 0; i < json_array_size(volumes) && r == 0; i++) {
-        r = check_volume(json_array_get(volumes, i), i, p);
-    }
-    for (size_t k = 0; k < COUNT_OF(lists); k++) {
-        const json_t *list = json_object_get(spec, lists[k]);
-        for (size_t i = 0; i < json_array_size(list) && r == 0; i++) {
-            char path[64];
-            text_put(path, sizeof(path), "spec.%s[%zu]", lists[k], i);
-            r = check_environment(json_array_get(list, i), path, p);
+    if (*rest == '[') { /* "[*]" or "[0]" */
+        const size_t n = rest[1] == '*' ? json_array_size(at->value) : 1;
+        for (size_t i = 0; i < n && r == 0; i++) {
+            next.value = json_array_get(at->value, i);
+            text_put(path + len, room, "[%zu]", i);
+            r = walk(rule, rest + strlen("[*]"), &next);
         }
+    } else {
+        rest += *rest == '.';
+        const size_t n = strcspn(rest, ".[");
+        /* Only read: the macro has no const form. */
+        json_object_foreach ((json_t *)at->value, next.key, member) {
+            if (r == 0 && (*rest == '*' || (strlen(next.key) == n && !memcmp(next.key, rest, n)))) {
+                next.value = member;
+                text_put(path + len, room, "%s%s", len == 0 ? "" : ".", next.key);
+                r = walk(rule, rest + n, &next);
+            }
+        }
+    }
+    if (r == 0) {
+        path[len] = '\0';
+    }
+    return r;
+}
+
+static int check_all(const struct rule *list, size_t n, const json_t *template,
+                     struct template_problem *ret)
+{
+    int r = 0;
+    ret->path[0] = '\0';
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = walk(&list[i], list[i].path, &(struct spot){template, "", list[i].arg, ret});
     }
     return r;
 }
 
 int template_rules_check_owned(const json_t *template, struct template_problem *ret)
 {
-    const json_t *spec = json_object_get(template, "spec");
-    int r = check_off(spec, "automountServiceAccountToken", ret);
-    r = r < 0 ? r : check_grace(spec, ret);
-    r = r < 0 ? r : check_place(spec, ret);
-    return r < 0 ? r : check_own_things(spec, ret);
+    return check_all(rules_of_all, COUNT_OF(rules_of_all), template, ret);
 }
 
 int template_rules_check(const json_t *template, struct template_problem *ret)
 {
-    const json_t *spec = json_object_get(template, "spec");
-    const json_t *container = template_container(template);
-    if (!json_is_object(container)) {
-        return refuse(ret, "add {name: main, image: ...}", "needs a container", "spec.containers");
+    if (!json_is_object(template_container(template))) {
+        text_put(ret->path, sizeof(ret->path), "spec.containers");
+        return refuse(&(struct spot){.problem = ret}, "add {name: main, image: ...}",
+                      "needs a container");
     }
-    int r = check_kinds(template, container, ret);
-    r = r < 0 ? r : check_metadata(json_object_get(template, "metadata"), ret);
-    r = r < 0 ? r : check_spec(spec, ret);
-    r = r < 0 ? r : check_first_container(container, ret);
-    r = r < 0 ? r : check_grace(spec, ret);
-    r = r < 0 ? r : check_place(spec, ret);
-    return r < 0 ? r : check_own_things(spec, ret);
+    const int r = check_all(rules, COUNT_OF(rules), template, ret);
+    return r < 0 ? r : template_rules_check_owned(template, ret);
 }

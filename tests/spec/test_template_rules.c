@@ -62,6 +62,7 @@ TEST(refuses)
         {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts: must be a list"},
         {"labels: {benchd.io/run: x}", "", "",
          "metadata.labels.benchd.io/run: the label is reserved"},
+        {"labels: {benchd.io/run: }", "", "", "metadata.labels.benchd.io/run: the label is"},
         {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is reserved for benchd"},
         /* What is benchd's own: its identity, its results, the keys of runs. */
         {"", "serviceAccountName: benchd,", "",

@@ -12,8 +12,8 @@
 #include "kube/json.h"
 #include "pod/body.h"
 #include "pod/job_body.h"
-#include "pod/job_state.h"
 #include "run/pods/pods_internal.h"
+#include "spec/job_template.h"
 
 #define LOOK_NS (2 * INT64_C(1000000000))
 #define LOOK_SOON_NS INT64_C(500000000) /* while something waits for its word */
@@ -22,13 +22,13 @@
 struct pod_job {
     struct pods *owner;
     struct attempt_id attempt;
-    const struct job *spec; /* borrowed from the run's definition */
-    char *name;             /* owned */
-    enum job_step { JOB_WANTED, JOB_UNKNOWN, JOB_THERE, JOB_GOING, JOB_LOST, JOB_GONE } step;
+    const json_t *spec; /* spec/job_template.h; borrowed from the run's definition */
+    char *name;         /* owned */
+    enum job_step { JOB_WANTED, JOB_UNKNOWN, JOB_THERE, JOB_GOING, JOB_LOST } step;
     bool is_removed;
     struct kube_call *call; /* the POST or DELETE; NULL: none */
     struct job_state state; /* as listed; owned; all 0 before THERE */
-    size_t n_made;          /* of spec->objects */
+    size_t n_made;          /* of job.objects */
     int64_t due_ns;
     int64_t since_ns;  /* a list that was sent before knows nothing of this step */
     int64_t doubt_ns;  /* since when a member waits for its word; 0: none does */
@@ -39,7 +39,7 @@ struct pod_job {
 /* The list of one system's objects. */
 struct pod_job_kind {
     struct pod_jobs *jobs;
-    const struct job *spec;        /* NULL: the system is not one */
+    const json_t *spec;            /* NULL: the system is not one */
     struct kube_resource resource; /* owned */
     struct kube_call *call;
     bool is_known; /* a list was read */
@@ -102,14 +102,14 @@ static void try_again(struct pod_job *job, enum job_step step, int r,
     enter(job, step, pod_trouble_note(&job->trouble, r, res, words));
 }
 
-/* Ends a member, so that the attempt fails: one without a pod, or else any. */
-static void fail(struct pod_job *job, enum failure_class failure, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void fail(struct pod_job *job, enum failure_class failure, const char *fmt, ...)
+/* Ends a member, so that the attempt fails. NULL: one without a pod, or else any. */
+static void fail(struct pod_job *job, struct pod_member *m, enum failure_class failure,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void fail(struct pod_job *job, struct pod_member *m, enum failure_class failure,
+                 const char *fmt, ...)
 {
     struct pods *l = job->owner;
-    struct pod_member *m =
-        vec_find_item(&l->members, it, is_of(it, job) && pod_member_is_wanted(it));
+    m = m != NULL ? m : vec_find_item(&l->members, it, is_of(it, job) && pod_member_is_wanted(it));
     m = m != NULL ? m : vec_find_item(&l->members, it, is_of(it, job));
     if (m != NULL) {
         va_list ap;
@@ -128,7 +128,6 @@ static void fail(struct pod_job *job, enum failure_class failure, const char *fm
 static void read_job(struct pod_job *job, const json_t *object)
 {
     const enum job_verdict before = job->state.verdict;
-    job_state_done(&job->state);
     job_state_read(job->spec, object, &job->state);
     job->was_admitted |= !job->state.is_suspended;
     vec_each (struct pod_member *, it, &job->owner->members) {
@@ -141,9 +140,9 @@ static void look(struct pod_job *job, const json_t *object)
 {
     const bool is_going = *kube_json_metadata(object, "deletionTimestamp") != '\0';
     if (object == NULL && job->is_removed) {
-        enter(job, JOB_GONE, 0);
+        enter(job, JOB_LOST, 0);
     } else if (object == NULL && job->step == JOB_UNKNOWN && job->trouble.code == -EEXIST) {
-        fail(job, FAILURE_PERMANENT,
+        fail(job, NULL, FAILURE_PERMANENT,
              "exists already and does not belong to this run; delete it or give the run another "
              "name");
         enter(job, JOB_LOST, 0);
@@ -151,7 +150,7 @@ static void look(struct pod_job *job, const json_t *object)
         enter(job, JOB_WANTED, 0);
     } else if (object == NULL && job->step == JOB_THERE) {
         enter(job, JOB_LOST, 0);
-        fail(job, FAILURE_INFRASTRUCTURE, "was deleted, but not by benchd");
+        fail(job, NULL, FAILURE_INFRASTRUCTURE, "was deleted, but not by benchd");
     } else if (object != NULL && job->step != JOB_GOING && (!is_going || job->is_removed)) {
         pod_trouble_clear(&job->trouble);
         read_job(job, object);
@@ -202,13 +201,14 @@ static void refuse(struct pod_job *job, int r, const struct kube_response *res, 
     enter(job, JOB_LOST, 0);
     job->owner->params.counters->failed++;
     if (r == -ENOENT) {
-        fail(job, FAILURE_PERMANENT, "cannot be created: the cluster has no %s of %s; install it",
-             kind->plural, kind->group);
+        fail(job, NULL, FAILURE_PERMANENT,
+             "cannot be created: the cluster has no %s of %s; install it", kind->plural,
+             kind->group);
     } else if (kube_lacks_right(res)) {
-        fail(job, FAILURE_PERMANENT, "cannot be created, apply its Role of manifests/jobs: %s",
-             words);
+        fail(job, NULL, FAILURE_PERMANENT,
+             "cannot be created, apply its Role of manifests/jobs: %s", words);
     } else {
-        fail(job, FAILURE_PERMANENT, "cannot be created: %s", words);
+        fail(job, NULL, FAILURE_PERMANENT, "cannot be created: %s", words);
     }
 }
 
@@ -236,16 +236,6 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     }
 }
 
-/* Owned by the job object, so it goes with it. */
-static void set_owner(const struct pod_job *job, json_t *object)
-{
-    json_t *owner = json_pack("[{s:O, s:O, s:s, s:s}]", "apiVersion",
-                              json_object_get(job->spec->template, "apiVersion"), "kind",
-                              json_object_get(job->spec->template, "kind"), "name", job->name,
-                              "uid", job->state.uid);
-    (void)json_object_set_new(json_object_get(object, "metadata"), "ownerReferences", owner);
-}
-
 static void post(struct pod_job *job, json_t *body)
 {
     const struct pods_params *params = &job->owner->params;
@@ -264,16 +254,21 @@ static void post_job(struct pod_job *job)
     struct err err;
     if (job_body(params->def, &job->attempt, params->account, &body, &err) < 0) {
         enter(job, JOB_LOST, 0);
-        fail(job, FAILURE_PERMANENT, "cannot be made: %s", err.msg);
+        fail(job, NULL, FAILURE_PERMANENT, "cannot be made: %s", err.msg);
     } else {
         post(job, body);
     }
 }
 
+/* Owned by the job object, so it goes with it. */
 static void post_extra(struct pod_job *job)
 {
-    json_auto_t *body = job_object_body(job->owner->params.def, &job->attempt, job->n_made);
-    set_owner(job, body);
+    const json_t *template = json_object_get(job->spec, "template");
+    json_auto_t *body = job_extra_body(job->owner->params.def, &job->attempt, job->n_made);
+    json_t *owner = json_pack(
+        "[{s:O, s:O, s:s, s:s}]", "apiVersion", json_object_get(template, "apiVersion"), "kind",
+        json_object_get(template, "kind"), "name", job->name, "uid", job->state.uid);
+    (void)json_object_set_new(json_object_get(body, "metadata"), "ownerReferences", owner);
     post(job, body);
 }
 
@@ -348,12 +343,10 @@ static void explain(struct pod_job *job, struct pod_member *m)
         m->state.failure = FAILURE_PREEMPTED;
         pod_state_say(&m->state, "%s '%s' was suspended", job_kind(job->spec), job->name);
     } else if (job->state.verdict == JOB_FAILED) {
-        _cleanup_(freep) char *words =
-            xasprintf("%s '%s' failed: %s", job_kind(job->spec), job->name, job->state.why);
-        pod_member_fail(m, FAILURE_INFRASTRUCTURE, words, now_of(&job->owner->jobs));
+        fail(job, m, FAILURE_INFRASTRUCTURE, "failed: %s", job->state.why);
     } else if (!was_deleted && clock_steady_unix_ms() - m->ended_unix_ms > VERDICT_WAIT_MS) {
-        fail(job, FAILURE_PERMANENT, "has not succeeded, although its pods have: %s is wrong",
-             job->spec->succeeded);
+        fail(job, NULL, FAILURE_PERMANENT, "has not succeeded, although its pods have: %s is wrong",
+             json_string_value(json_object_get(job->spec, "succeeded")));
     }
 }
 
@@ -361,15 +354,15 @@ static void look_at_missing(struct pod_job *job, size_t n_seen)
 {
     const struct pods *l = job->owner;
     if (job->state.is_suspended && job->was_admitted) {
-        fail(job, FAILURE_PREEMPTED, "was suspended");
+        fail(job, NULL, FAILURE_PREEMPTED, "was suspended");
     } else if (job->state.verdict == JOB_FAILED) {
-        fail(job, FAILURE_INFRASTRUCTURE, "failed: %s", job->state.why);
+        fail(job, NULL, FAILURE_INFRASTRUCTURE, "failed: %s", job->state.why);
     } else if (job->state.verdict == JOB_SUCCEEDED) {
-        fail(job, FAILURE_PERMANENT,
+        fail(job, NULL, FAILURE_PERMANENT,
              "has ended with %zu pods, and the point has %u; job.set must give it their number",
              n_seen, member_count(l->params.def->matrix.points[job->attempt.point].replicas));
     } else if (clock_steady_unix_ms() - job->state.made_unix_ms > l->wait_ms) {
-        fail(job, FAILURE_WAIT_OVER, "waited %lld s for its pods (scheduling.waitSeconds)",
+        fail(job, NULL, FAILURE_WAIT_OVER, "waited %lld s for its pods (scheduling.waitSeconds)",
              (long long)(l->wait_ms / 1000));
     }
 }
@@ -398,18 +391,19 @@ static void look_at_members(struct pod_job *job, int64_t now_ns)
     }
 }
 
-static void send_due(struct pod_job *job, int64_t now_ns)
+/* True: nothing is left of it. */
+static bool send_due(struct pod_job *job, int64_t now_ns)
 {
     if (job->call != NULL || now_ns < job->due_ns) {
-        return;
+        return false;
     }
-    if (job->is_removed && (job->step == JOB_WANTED || job->step == JOB_LOST)) {
-        job->step = JOB_GONE;
-    } else if (job->is_removed && job->step == JOB_THERE) {
+    if (job->is_removed && job->step == JOB_THERE) {
         delete (job);
-    } else if (job->step == JOB_THERE && job->n_made < job->spec->objects.len) {
+    } else if (job->step == JOB_THERE &&
+               job->n_made < json_array_size(json_object_get(job->spec, "objects"))) {
         post_extra(job);
     }
+    return job->is_removed && (job->step == JOB_WANTED || job->step == JOB_LOST);
 }
 
 static void list_due(struct pod_jobs *j, struct pod_job_kind *kind, int64_t now_ns)
@@ -445,8 +439,7 @@ bool pod_jobs_tick(struct pod_jobs *j, int64_t now_ns)
         if (!job->is_removed && !j->is_stopped) {
             look_at_members(job, now_ns);
         }
-        send_due(job, now_ns);
-        if (job->step == JOB_GONE) {
+        if (send_due(job, now_ns)) {
             free_one(job);
         } else {
             j->list.items[n++] = job;
@@ -465,7 +458,7 @@ static void note_surplus(struct pod_jobs *j, const struct kube_object *object, u
     const struct pod_facts *pod = object->facts;
     struct pod_job *job = find(j, &pod->id.attempt);
     if (job != NULL && !pod_is_over(pod)) {
-        fail(job, FAILURE_PERMANENT,
+        fail(job, NULL, FAILURE_PERMANENT,
              "has pod '%s' too, and the point has %u of role %s; job.set must give it their number",
              object->name, n, role_to_string(pod->id.role));
     }
@@ -535,10 +528,10 @@ void pod_jobs_init(struct pod_jobs *j, struct pods *owner)
     }
     j->kinds = xnew_array(struct pod_job_kind, spec->systems.len);
     for (size_t i = 0; i < spec->systems.len; i++) {
-        const struct job *job = spec->systems.items[i].job;
+        const json_t *job = spec->systems.items[i].job;
         j->kinds[i] = (struct pod_job_kind){.jobs = j, .spec = job, .is_known = job == NULL};
         if (job != NULL) {
-            kube_resource_of(job->template, &j->kinds[i].resource);
+            kube_resource_of(json_object_get(job, "template"), &j->kinds[i].resource);
         }
     }
     pod_tick_soon(&owner->tick);
@@ -561,7 +554,7 @@ void pod_jobs_done(struct pod_jobs *j)
 
 void pod_jobs_want(struct pod_jobs *j, const struct attempt_id *attempt, bool may_exist)
 {
-    const struct job *spec = job_of_point(def_of(j), attempt->point);
+    const json_t *spec = job_of_point(def_of(j), attempt->point);
     if (spec == NULL || find(j, attempt) != NULL) {
         return;
     }

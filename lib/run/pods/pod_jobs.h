@@ -2,11 +2,11 @@
  * makes the pods, so pods.c posts none: their members wait until the watch shows them, and all else
  * about them is as of other pods.
  *
- *   WANTED --POST: created--> THERE --------DELETE--------> GOING --listed no more--> GONE
- *     |  ^                    ^   '-----listed no more----> LOST --removed----------> GONE
+ *   WANTED --POST: created--> THERE --DELETE--> GOING --listed no more--> LOST --removed--> freed
+ *     |  ^                    ^   '-------------------listed no more----> LOST
  *     |  '-listed no more- UNKNOWN <--POST: it exists, or no answer-- WANTED
- *     '--POST: refused----------------------------------> LOST
- * WANTED, UNKNOWN --removed--> GONE, once a list shows that nothing is there.
+ *     '--POST: refused--------------------------------------------------> LOST
+ * WANTED, UNKNOWN --removed--> freed, once a list shows that nothing is there.
  *
  * A list of the run's objects says every two seconds which exist and how they are; the first one
  * shows what an earlier process has made. The object is deleted before its pods, which its

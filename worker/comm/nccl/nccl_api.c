@@ -12,45 +12,41 @@
 #define CUDA_LIBRARY "libcuda.so.1"
 #define CUDA_HINT "it is part of NVIDIA's driver"
 
-#define FROM_NCCL(member, name)                                                                    \
+#define FROM(library, member, name)                                                                \
     {                                                                                              \
-        offsetof(struct nccl_api, nccl), offsetof(struct nccl_api, member), name                   \
-    }
-#define FROM_CUDA(member, name)                                                                    \
-    {                                                                                              \
-        offsetof(struct nccl_api, cuda), offsetof(struct nccl_api, member), name                   \
+        offsetof(struct nccl_api, library), offsetof(struct nccl_api, member), name                \
     }
 
 static const struct symbol {
     size_t library, at;
     const char *name;
 } symbols[] = {
-    FROM_NCCL(get_version, "ncclGetVersion"),
-    FROM_NCCL(get_error_string, "ncclGetErrorString"),
-    FROM_NCCL(get_unique_id, "ncclGetUniqueId"),
-    FROM_NCCL(comm_init_rank, "ncclCommInitRank"),
-    FROM_NCCL(comm_destroy, "ncclCommDestroy"),
-    FROM_NCCL(comm_get_async_error, "ncclCommGetAsyncError"),
-    FROM_NCCL(comm_abort, "ncclCommAbort"),
-    FROM_NCCL(all_reduce, "ncclAllReduce"),
-    FROM_NCCL(reduce_scatter, "ncclReduceScatter"),
-    FROM_NCCL(all_gather, "ncclAllGather"),
-    FROM_CUDA(cu_init, "cuInit"),
-    FROM_CUDA(cu_get_error_string, "cuGetErrorString"),
-    FROM_CUDA(cu_device_get_count, "cuDeviceGetCount"),
-    FROM_CUDA(cu_device_get, "cuDeviceGet"),
-    FROM_CUDA(cu_context_retain, "cuDevicePrimaryCtxRetain"),
-    FROM_CUDA(cu_context_release, "cuDevicePrimaryCtxRelease_v2"),
-    FROM_CUDA(cu_context_set_current, "cuCtxSetCurrent"),
-    FROM_CUDA(cu_stream_create, "cuStreamCreate"),
-    FROM_CUDA(cu_stream_query, "cuStreamQuery"),
-    FROM_CUDA(cu_stream_synchronize, "cuStreamSynchronize"),
-    FROM_CUDA(cu_stream_destroy, "cuStreamDestroy_v2"),
-    FROM_CUDA(cu_alloc, "cuMemAlloc_v2"),
-    FROM_CUDA(cu_free, "cuMemFree_v2"),
-    FROM_CUDA(cu_set_bytes, "cuMemsetD8_v2"),
-    FROM_CUDA(cu_copy_to_device, "cuMemcpyHtoDAsync_v2"),
-    FROM_CUDA(cu_copy_to_host, "cuMemcpyDtoHAsync_v2"),
+    FROM(nccl, get_version, "ncclGetVersion"),
+    FROM(nccl, get_error_string, "ncclGetErrorString"),
+    FROM(nccl, get_unique_id, "ncclGetUniqueId"),
+    FROM(nccl, comm_init_rank, "ncclCommInitRank"),
+    FROM(nccl, comm_destroy, "ncclCommDestroy"),
+    FROM(nccl, comm_get_async_error, "ncclCommGetAsyncError"),
+    FROM(nccl, comm_abort, "ncclCommAbort"),
+    FROM(nccl, all_reduce, "ncclAllReduce"),
+    FROM(nccl, reduce_scatter, "ncclReduceScatter"),
+    FROM(nccl, all_gather, "ncclAllGather"),
+    FROM(cuda, cu_init, "cuInit"),
+    FROM(cuda, cu_get_error_string, "cuGetErrorString"),
+    FROM(cuda, cu_device_get_count, "cuDeviceGetCount"),
+    FROM(cuda, cu_device_get, "cuDeviceGet"),
+    FROM(cuda, cu_context_retain, "cuDevicePrimaryCtxRetain"),
+    FROM(cuda, cu_context_release, "cuDevicePrimaryCtxRelease_v2"),
+    FROM(cuda, cu_context_set_current, "cuCtxSetCurrent"),
+    FROM(cuda, cu_stream_create, "cuStreamCreate"),
+    FROM(cuda, cu_stream_query, "cuStreamQuery"),
+    FROM(cuda, cu_stream_synchronize, "cuStreamSynchronize"),
+    FROM(cuda, cu_stream_destroy, "cuStreamDestroy_v2"),
+    FROM(cuda, cu_alloc, "cuMemAlloc_v2"),
+    FROM(cuda, cu_free, "cuMemFree_v2"),
+    FROM(cuda, cu_set_bytes, "cuMemsetD8_v2"),
+    FROM(cuda, cu_copy_to_device, "cuMemcpyHtoDAsync_v2"),
+    FROM(cuda, cu_copy_to_host, "cuMemcpyDtoHAsync_v2"),
 };
 
 static int missing(struct nccl_api *api, const char *what, const char *hint, struct err *err)
