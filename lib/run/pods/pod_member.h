@@ -153,8 +153,11 @@ struct pod_log {
 };
 
 struct pods;
+struct pod_gang;
 struct pod_member {
     struct pods *owner;
+    struct pod_gang *gang; /* what is shared with those of its attempt; NULL: it is dying from the
+                              start */
     struct replica_id id;
     char *name; /* owned */
     enum member_life life;

@@ -12,7 +12,7 @@
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
- *   pod_queue.c       the place in a queue
+ *   pod_queue.c       the place in a queue                    pod_gang.c    what an attempt shares
  *   pod_jobs.c        job objects
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
@@ -21,14 +21,13 @@
 
 #include "base/vec.h"
 #include "run/pods/pod_answer.h"
+#include "run/pods/pod_gang.h"
 #include "run/pods/pod_gates.h"
 #include "run/pods/pod_jobs.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
-#include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_setup.h"
-#include "run/pods/pod_slices.h"
 #include "run/pods/pod_tick.h"
 #include "run/pods/pod_wait.h"
 #include "run/pods/pods.h"
@@ -38,20 +37,14 @@ struct pods {
     struct pods_params params; /* ns and secret are owned */
     struct pod_tick tick;
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
+    struct pod_gang gang;
     struct pod_gates gates;
-    struct pod_slices slices;
     struct pod_denial denial;
-    struct gang_spec gang; /* prepared last */
-    bool has_gang;
-    bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
     bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
-    struct no_room_backoff room;
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
-    struct pod_queue queue; /* of the gang */
+    struct pod_queue queue;
     struct pod_jobs jobs;
-    json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
-    char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };
