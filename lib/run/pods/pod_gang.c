@@ -2,8 +2,23 @@
 #include "run/pods/pod_gang.h"
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
+
+struct pod_member *pod_gang_find(const struct pods *l, const struct replica_id *id)
+{
+    return vec_find_item(&l->members, m,
+                         m->life < MEMBER_DYING_POSTING && replica_id_eq(&m->id, id));
+}
+
+struct pod_member *pod_gang_find_dying(const struct pods *l, const char *name, const char *uid)
+{
+    return vec_find_item(&l->members, m,
+                         member_life_is_dying(m->life) &&
+                             (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name)));
+}
 
 static void strings_free(char **list, uint32_t n)
 {
@@ -60,17 +75,47 @@ static void make_addresses(struct pod_gang *g)
     }
 }
 
-void pod_gang_init(struct pod_gang *g, struct pods *owner)
+static bool has_members(const struct pods *l, const struct pod_gang *g)
 {
-    g->owner = owner;
-    pod_slices_init(&g->slices, g);
+    return vec_any(&l->members, it, pod_gang_has(g, *it));
 }
 
-void pod_gang_done(struct pod_gang *g)
+static struct pod_gang *new_gang(struct pods *l)
+{
+    struct pod_gang *g = xnew(struct pod_gang);
+    g->owner = l;
+    g->number = (unsigned)l->gangs.len;
+    pod_slices_init(&g->slices, g);
+    *vec_push(&l->gangs) = g;
+    return g;
+}
+
+/* Of a run without lanes all attempts share one: its driver ends the last before the next. */
+struct pod_gang *pod_gang_of(struct pods *l, const struct attempt_id *attempt)
+{
+    struct pod_gang *g =
+        vec_find_item(&l->gangs, it, l->n_lanes == 1 || attempt_id_eq(&it->spec.attempt, attempt));
+    if (g == NULL) {
+        g = vec_find_item(&l->gangs, it,
+                          it->spec.attempt.point == attempt->point && !has_members(l, it));
+    }
+    if (g == NULL) {
+        g = vec_find_item(&l->gangs, it, !has_members(l, it));
+    }
+    g = g == NULL ? new_gang(l) : g;
+    if (!has_members(l, g) && !attempt_id_eq(&g->spec.attempt, attempt)) {
+        g->has_spec = false; /* the next is prepared as another one */
+        g->spec.attempt = *attempt;
+    }
+    return g;
+}
+
+void pod_gang_free(struct pod_gang *g)
 {
     pod_place_reset(&g->place);
     pod_slices_done(&g->slices);
     addresses_free(g);
+    free(g);
 }
 
 void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec)

@@ -126,7 +126,7 @@ bool pod_queue_is_leaving(const struct pods *l)
     if (!has_queue(l)) {
         return false;
     }
-    return !w->is_known || is_coming(&l->gang) ||
+    return !w->is_known || vec_any(&l->gangs, it, is_coming(*it)) ||
            (w->cache != NULL && vec_any(&w->cache->objects, it,
                                         is_ours(l, (*it)->facts) && !is_needed(l, (*it)->facts)));
 }
@@ -179,7 +179,9 @@ bool pod_queue_tick(struct pods *l, int64_t now_ns)
     if (!has_queue(l)) {
         return false;
     }
-    look_for_place(&l->gang);
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        look_for_place(*it);
+    }
     evict(l, now_ns);
     if (q->is_driven) { /* else it may be wanted in a moment */
         remove_one(l, now_ns);

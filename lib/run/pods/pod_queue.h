@@ -51,7 +51,6 @@ struct pod_place {
 /* A new attempt, or the end. */
 void pod_place_reset(struct pod_place *q);
 
-/* Those of a run. */
 struct pod_queue {
     struct kube_call *removing; /* the DELETE that is on its way; NULL: none */
     int64_t remove_due_ns;

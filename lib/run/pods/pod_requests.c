@@ -159,7 +159,7 @@ static void send_one(struct pod_member *m, int64_t now_ns)
 
 void pod_requests_send_due(struct pods *l, int64_t now_ns)
 {
-    const bool is_creating = l->base.ops->is_settling(&l->base);
+    const bool is_creating = l->base.ops->is_settling(&l->base, NULL);
     const size_t most = is_creating ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
     size_t n = vec_sum(&l->members, it,
                        (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER);

@@ -55,8 +55,9 @@ static uint32_t *count_known(const struct pod_gang *g, const struct attempt_id *
 
 static json_t *make_body(const struct pod_gang *g, const struct attempt_id *attempt, size_t slice)
 {
-    json_t *body =
-        pod_slice_body(g->owner->params.def, (unsigned)(slice / FAMILIES), slice % FAMILIES != 0);
+    const unsigned first = g->number * SLICES_A_GANG;
+    json_t *body = pod_slice_body(g->owner->params.def, first + (unsigned)(slice / FAMILIES),
+                                  slice % FAMILIES != 0);
     vec_each (struct pod_member *, it, &g->owner->members) {
         if (has_address(g, *it, attempt) && slice_of(replicas_of(g, attempt), *it) == slice) {
             pod_slice_add(body, &(*it)->id, (*it)->state.ip);

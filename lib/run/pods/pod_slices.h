@@ -19,6 +19,7 @@
 
 /* The API server takes 1,000. */
 #define POD_SLICE_MAX 500
+#define SLICES_A_GANG (ROLE_COUNT * SPEC_MAX_REPLICAS / POD_SLICE_MAX)
 /* Addresses are gathered that long for each pod of the slice, so that the bytes written for a gang
  * grow with its pods and not with their square. */
 #define POD_SLICE_GATHER_NS (5 * INT64_C(1000000))

@@ -28,17 +28,17 @@ static void say_what_is_not_answered(const struct pod_gang *g, struct run_wait *
     }
 }
 
-/* A deletion that is refused is the cause of whatever else is waited for. */
-static bool say_what_is_not_deleted(const struct pod_gang *g, struct run_wait *ret)
+void pod_words_removal(const struct pods *l, struct run_wait *ret)
 {
-    const struct pod_member *refused = vec_find_item(
-        &g->owner->members, m, member_life_is_dying(m->life) && m->trouble.words != NULL);
+    const struct pod_member *refused =
+        vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->trouble.words != NULL);
     if (refused != NULL) {
         text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
         text_put(ret->text, sizeof(ret->text), "pod '%s': %s", refused->name,
                  refused->trouble.words);
+    } else {
+        (void)pod_queue_wait(l, ret); /* as above */
     }
-    return refused != NULL || pod_queue_wait(g->owner, ret);
 }
 
 /* The first of the members that are as `is_meant` says, in its own words; none: nothing. */
@@ -121,9 +121,6 @@ static void say_which_pod_is_not_set_up(const struct pod_gang *g, struct run_wai
 
 void pod_words_wait(const struct pod_gang *g, struct run_wait *ret)
 {
-    if (say_what_is_not_deleted(g, ret)) {
-        return;
-    }
     static void (*const say[])(const struct pod_gang *, struct run_wait *) = {
         say_what_is_refused,        say_which_pod_is_not_set_up, say_which_gate_is_shut,
         say_which_pod_fits_no_node, say_that_room_was_missing,   say_what_is_not_answered,

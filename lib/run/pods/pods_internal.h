@@ -9,14 +9,16 @@
  *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
- *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
+ *   pod_lanes.c       whether an attempt may begin            pod_wait.c    when a wait is reported
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
  *   pod_queue.c       the place in a queue                    pod_gang.c    what an attempt shares
  *   pod_jobs.c        job objects
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
- * is of, so that no measurement shares its CPUs with the remains of another. */
+ * is of, so that no measurement shares its CPUs with the remains of another. Where a run has
+ * several lanes, each other attempt of it of which a pod may run takes one, whether it is measured
+ * or its pods terminate; two attempts of one point never run at once. */
 #pragma once
 
 #include "base/vec.h"
@@ -37,10 +39,10 @@ struct pods {
     struct pods_params params; /* ns and secret are owned */
     struct pod_tick tick;
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
-    struct pod_gang gang;
+    VEC(struct pod_gang *) gangs;     /* owned; of a run without lanes there is one for all */
+    uint32_t n_lanes;
     struct pod_gates gates;
     struct pod_denial denial;
-    bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
