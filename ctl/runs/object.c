@@ -103,6 +103,10 @@ json_t *object_make_run(const struct object_run_params *p)
             spec, "scheduling",
             json_pack("{s:s*, s:s*}", "queueName", p->queue, "priorityClass", p->priority_class));
     }
+    if (p->parallel > 0) {
+        (void)json_object_set_new(spec, "parallelism", /* fails without memory only */
+                                  json_pack("{s:I}", "trials", (json_int_t)p->parallel));
+    }
     return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
                      "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
                      "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,

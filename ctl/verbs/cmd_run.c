@@ -1,6 +1,7 @@
 /* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
 #include <string.h>
 
+#include "core/phase.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -10,15 +11,22 @@ static enum exit_code check_line(const struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
     const char *url = args_get(&cli->args, "prometheus", NULL);
+    int64_t parallel = 0;
+    const enum exit_code code = definition_number(cli, "parallel", LANES_MAX, &parallel);
+    if (code != EXIT_OK) {
+        return code;
+    }
     if (url != NULL && (!is_local || strncmp(url, "http", 4) != 0)) {
         return cli_error(EXIT_USAGE,
                          is_local ? "for example --prometheus http://127.0.0.1:9090"
                                   : "start benchd with --prometheus; benchctl does not ask",
                          "--prometheus '%s': expected a URL, in a local run", url);
     }
-    if (is_local && (args_has(&cli->args, "queue") || args_has(&cli->args, "priority"))) {
+    const bool is_of_cluster =
+        parallel > 0 || args_has(&cli->args, "queue") || args_has(&cli->args, "priority");
+    if (is_local && is_of_cluster) {
         return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
-                         "--queue and --priority are for runs in a cluster");
+                         "--queue, --priority and --parallel are for runs in a cluster");
     }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
@@ -45,6 +53,8 @@ static const struct arg_opt opts[] = {
     {"queue", 0, "QUEUE",
      "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
     {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
+    {"parallel", 0, "N",
+     "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",

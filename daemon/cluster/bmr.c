@@ -202,6 +202,22 @@ static void set_eta(json_t *status, int64_t eta_s)
     set(status, "eta", json_string(text));
 }
 
+/* `current` is the first of them: all that a run has which measures one trial at a time. */
+static void set_lanes(json_t *status, const struct run_status *run)
+{
+    json_auto_t *lanes = json_array();
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        const struct attempt_id *id = &run->lanes[i].current;
+        if (run->lanes[i].has_current) {
+            (void)json_array_append_new(/* fails without memory only */
+                                        lanes, json_sprintf("p%u t%u a%u", id->point, id->trial,
+                                                            id->number));
+        }
+    }
+    (void)json_object_set(status, "current", json_array_get(lanes, 0)); /* NULL is not set */
+    (void)json_object_set(status, "lanes", json_array_size(lanes) > 1 ? lanes : NULL);
+}
+
 json_t *bmr_status_json(const struct bmr_status *s, struct bmr_conditions *dates)
 {
     const struct run_status *run = s->run;
@@ -214,10 +230,8 @@ json_t *bmr_status_json(const struct bmr_status *s, struct bmr_conditions *dates
                        run->trials_total);
         set(status, "completions", json_string(text));
     }
-    if (run->has_current && wait_is_under_way(run)) {
-        (void)snprintf(text, sizeof(text), "p%u t%u a%u", run->current.point, run->current.trial,
-                       run->current.number);
-        set(status, "current", json_string(text));
+    if (wait_is_under_way(run)) {
+        set_lanes(status, run);
     }
     if (s->eta_s >= 0 && run->phase == RUN_RUNNING) {
         set_eta(status, s->eta_s);

@@ -154,6 +154,14 @@ static char *json_of(const json_t *value)
     return value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
+static char *scheduling_of(const json_t *spec)
+{
+    json_auto_t *all = json_object();
+    (void)json_object_update(all, json_object_get(spec, "scheduling")); /* they may be absent */
+    (void)json_object_update(all, json_object_get(spec, "parallelism"));
+    return json_object_size(all) == 0 ? NULL : json_of(all);
+}
+
 void *bmr_facts_decode(json_t *bmr)
 {
     struct bmr_facts f = {0};
@@ -166,8 +174,7 @@ void *bmr_facts_decode(json_t *bmr)
     _cleanup_(freep) char *definition_json = f.is_settled ? NULL : json_of(definition);
     _cleanup_(freep) char *overrides_json =
         f.is_settled ? NULL : json_of(json_object_get(spec, "overrides"));
-    _cleanup_(freep) char *scheduling_json =
-        f.is_settled ? NULL : json_of(json_object_get(spec, "scheduling"));
+    _cleanup_(freep) char *scheduling_json = f.is_settled ? NULL : scheduling_of(spec);
     const bool has_conditions = !f.is_settled && list != NULL;
     (void)fact_put(&texts, definition_json);
     (void)fact_put(&texts, overrides_json);

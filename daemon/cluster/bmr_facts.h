@@ -72,7 +72,7 @@ struct bmr_facts {
 
     /* NULL if absent, and of a settled object: nothing reads them then, and they are most of it */
     const char *definition, *overrides;      /* JSON; overrides: spec.overrides */
-    const char *scheduling;                  /* JSON: spec.scheduling */
+    const char *scheduling;                  /* JSON: spec.scheduling and spec.parallelism */
     const struct bmr_conditions *conditions; /* status.conditions */
 };
 

@@ -319,7 +319,7 @@ void run_refresh_shown(struct run *run, int64_t now_unix_ms)
     shown->wait = run->wait;
     shown->advanced_unix_ms = advanced_unix_ms(run);
     if (run->def != NULL && !shown->is_stored) {
-        shown->definition_json = json_dumps(run->def->spec->definition, 0);
+        shown->definition_json = store_definition_text(run->def);
     }
     run->shown = shown;
     daemon_run_unref(before);

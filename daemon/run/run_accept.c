@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"
 
@@ -144,12 +145,7 @@ static int put(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
     const struct run_def *def = run->def;
-    json_auto_t *document = json_copy(def->spec->definition);
-    json_t *scheduling = scheduling_to_json(&def->scheduling);
-    if (scheduling != NULL) {
-        (void)json_object_set_new(document, "scheduling", scheduling); /* grows in memory only */
-    }
-    _cleanup_(freep) char *definition = json_dumps(document, JSON_COMPACT);
+    _cleanup_(freep) char *definition = store_definition_text(def);
     struct run_row row = {
         .uid = def->uid,
         .name = def->name,
@@ -335,6 +331,14 @@ static int set_scheduling(const struct run *run, const struct bmr_facts *facts, 
                     "spec.addressing: Ip starts the servers first, and queue '%s' admits all pods "
                     "of a trial together; write addressing: Dns, or scheduling.gang: None",
                     def->scheduling.queue);
+    }
+    const struct system *job = vec_find(&def->spec->systems, it, it->job != NULL);
+    if (r == 0 && def->scheduling.trials > 1 && job != NULL) {
+        r = err_set(
+            err, EINVAL,
+            "parallelism.trials: system '%s' is a job object, and those are measured one at "
+            "a time; remove parallelism",
+            job->name);
     }
     return r;
 }

@@ -60,6 +60,10 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     if (record->type != RECORD_STEP) {
         return;
     }
+    run->advanced_unix_ms = clock_steady_unix_ms();
+    if (run->def->scheduling.trials > 1 && !attempt_id_eq(&id->attempt, &run->status.current)) {
+        return; /* what is shown is the first lane's */
+    }
     const struct record_step *step = &record->step;
     run->progress = (struct daemon_progress){
         .is_known = true,
@@ -71,7 +75,6 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         .loss = step->loss,
         .seen_unix_ms = clock_steady_unix_ms(),
     };
-    run->advanced_unix_ms = run->progress.seen_unix_ms;
     run->env->show(run->env->ctx);
 }
 
@@ -105,6 +108,7 @@ static struct launcher *make_launcher(const struct run *run,
     if (wait_is_in(&run->status)) {
         text_put(wait.reason, sizeof(wait.reason), "%s", run->status.reason);
         text_put(wait.text, sizeof(wait.text), "%s", run->status.message);
+        wait.is_partial = run->status.phase == RUN_RUNNING && wait_is_queue(wait.reason);
     }
     return pods_new(&(struct pods_params){
         .loop = env->loop,
@@ -225,7 +229,7 @@ static int end_queued(struct run *run, enum run_phase phase, const char *reason,
     text_put(status.message, sizeof(status.message), "%u of %u trials done, %u failed%s%s",
              status.trials_done, status.trials_total, status.trials_failed, why == NULL ? "" : "; ",
              why == NULL ? "" : why);
-    status.has_current = false;
+    memset(status.lanes, 0, sizeof(status.lanes));
     status.ended_unix_ms = clock_steady_unix_ms();
     int r = store->ops->put_status(store, run->uid, &status, err);
     if (r == 0) {

@@ -13,6 +13,7 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
 {
     if (other->simulated || spec_is_imported(other->def->spec) || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
+        scheduling_lanes(&other->def->scheduling) != scheduling_lanes(&base->def->scheduling) ||
         !json_equal(other->def->spec->definition, base->def->spec->definition)) {
         return false;
     }

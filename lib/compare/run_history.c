@@ -95,7 +95,9 @@ void run_history_add(struct run_history *h, const struct run_history_run *run)
 {
     const struct run_def *def = run->result->def;
     const double sum = sum_of_logs(h, run->result);
-    if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(h->newest->def->spec)) {
+    const struct run_def *newest = h->newest->def;
+    if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(newest->spec) ||
+        scheduling_lanes(&def->scheduling) != scheduling_lanes(&newest->scheduling)) {
         *vec_push(&h->skipped) = xstrdup(run->name);
         return;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 static const char *const trial_phases[] = {
     [TRIAL_PENDING] = "Pending",
@@ -176,12 +177,28 @@ bool run_status_is_imported(const struct run_status *status)
     return strcmp(status->reason, RUN_REASON_IMPORTED) == 0;
 }
 
+static bool lanes_eq(const struct run_lane *a, const struct run_lane *b)
+{
+    bool is_same = true;
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        is_same = is_same && a[i].has_current == b[i].has_current &&
+                  attempt_id_eq(&a[i].current, &b[i].current) &&
+                  a[i].is_cut_short == b[i].is_cut_short;
+    }
+    return is_same;
+}
+
+const struct run_lane *run_status_find(const struct run_status *status, const struct attempt_id *id)
+{
+    return array_find(status->lanes, LANES_MAX, it,
+                      it->has_current && attempt_id_eq(&it->current, id));
+}
+
 bool run_status_eq(const struct run_status *a, const struct run_status *b)
 {
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&
            strcmp(a->message, b->message) == 0 && a->trials_done == b->trials_done &&
            a->trials_failed == b->trials_failed && a->trials_total == b->trials_total &&
-           a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current) &&
-           a->is_cut_short == b->is_cut_short && a->started_unix_ms == b->started_unix_ms &&
+           lanes_eq(a->lanes, b->lanes) && a->started_unix_ms == b->started_unix_ms &&
            a->ended_unix_ms == b->ended_unix_ms;
 }

@@ -98,15 +98,28 @@ const struct replica_row *attempt_row_find_replica(const struct attempt_row *row
  * none exists. Borrowed. */
 const struct replica_row *attempt_row_find_culprit(const struct attempt_row *row);
 
+/* What measures one trial at a time: a run has as many as it may have trials under way. */
+struct run_lane {
+    bool has_current;
+    struct attempt_id current; /* the attempt that runs, if has_current */
+    bool is_cut_short;         /* and never ends: what is left of it goes, and it gets no row */
+};
+#define LANES_MAX 16
+
 /* The run's status: a summary that each reconcile recomputes; written only if it changed. */
 struct run_status {
     enum run_phase phase;
     char reason[64];   /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
     char message[256]; /* for a person */
     uint32_t trials_done, trials_failed, trials_total;
-    bool has_current;
-    struct attempt_id current; /* the attempt that runs, if has_current */
-    bool is_cut_short;         /* and never ends: what is left of it goes, and it gets no row */
+    union {
+        struct run_lane lanes[LANES_MAX];
+        struct { /* those of lanes[0]: all that a run has which measures one trial at a time */
+            bool has_current;
+            struct attempt_id current;
+            bool is_cut_short;
+        };
+    };
     /* 0: not yet. Of a run that is suspended, or waits as wait_stops_clock() says, `ended` is since
      * when; going on moves the start by that time. */
     int64_t started_unix_ms, ended_unix_ms;
@@ -118,6 +131,9 @@ struct run_status {
 bool run_status_is_imported(const struct run_status *status);
 
 bool run_status_eq(const struct run_status *a, const struct run_status *b);
+/* The lane of that attempt; NULL: the status does not name it. Borrowed. */
+const struct run_lane *run_status_find(const struct run_status *status,
+                                       const struct attempt_id *id);
 
 /* Of an event for people. */
 enum event_type { EVENT_NORMAL, EVENT_WARNING };

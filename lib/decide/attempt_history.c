@@ -173,10 +173,19 @@ static int64_t expected_ms(const struct attempt_history *p, uint32_t point)
     return longest_ms > 0 ? longest_ms : p->longest_ms;
 }
 
-bool attempt_history_affords(const struct attempt_history *p, uint32_t point)
+void attempt_history_reserve(const struct attempt_history *p, uint32_t point,
+                             struct budget_usage *usage)
+{
+    if (p->rates != NULL) {
+        budget_add(usage, &p->rates[point], expected_ms(p, point));
+    }
+}
+
+bool attempt_history_affords(const struct attempt_history *p, uint32_t point,
+                             const struct budget_usage *usage)
 {
     return p->rates == NULL ||
-           budget_allows(&p->def->spec->budget, &p->spent, &p->rates[point], expected_ms(p, point));
+           budget_allows(&p->def->spec->budget, usage, &p->rates[point], expected_ms(p, point));
 }
 
 void attempt_history_describe_budget(const struct attempt_history *p, uint32_t point, char *dst,

@@ -70,8 +70,12 @@ void attempt_history_init(struct attempt_history *p, const struct run_def *def);
 void attempt_history_done(struct attempt_history *p);
 /* What each point takes (matrix.n_points): with a budget, before the first row. */
 void attempt_history_set_rates(struct attempt_history *p, struct budget_rate *rates_take);
-/* Is there money for another attempt of the point? */
-bool attempt_history_affords(const struct attempt_history *p, uint32_t point);
+/* Adds what an attempt of the point is expected to cost. */
+void attempt_history_reserve(const struct attempt_history *p, uint32_t point,
+                             struct budget_usage *usage);
+/* Is there money for another attempt of the point, with what is spent and reserved so far? */
+bool attempt_history_affords(const struct attempt_history *p, uint32_t point,
+                             const struct budget_usage *usage);
 /* Describes why no further attempt is affordable. */
 void attempt_history_describe_budget(const struct attempt_history *p, uint32_t point, char *dst,
                                      size_t size);

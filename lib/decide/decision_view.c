@@ -71,10 +71,13 @@ static bool has_member(const struct decision_view *w, const struct replica_id *i
 
 static void fold_status(struct decision_view *w)
 {
-    const struct run_status *s = &w->o->status;
     w->counts = history_of(w)->counts;
-    if (s->has_current && attempt_history_may_have(history_of(w), &s->current)) {
-        touch(w, s->current.point, s->current.trial)->seen.last_status = s->current.number;
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        const struct run_lane *lane = &w->o->status.lanes[i];
+        const struct attempt_id *id = &lane->current;
+        if (lane->has_current && attempt_history_may_have(history_of(w), id)) {
+            touch(w, id->point, id->trial)->seen.last_status = id->number;
+        }
     }
 }
 

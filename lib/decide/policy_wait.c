@@ -12,7 +12,7 @@ void wait_put(const struct run_wait *wait, struct run_status *status)
         text_put(status->reason, sizeof(status->reason), "%s", wait->reason);
         text_put(status->message, sizeof(status->message), "%s", wait->text);
     }
-    if (status->phase == RUN_RUNNING && wait_is_queue(wait->reason)) {
+    if (status->phase == RUN_RUNNING && !wait->is_partial && wait_is_queue(wait->reason)) {
         status->phase = RUN_QUEUED;
     }
 }

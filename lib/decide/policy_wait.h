@@ -11,6 +11,7 @@
 struct run_wait {
     char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */
     char text[256];
+    bool is_partial;   /* another lane of the run does not wait: the run goes on */
     int64_t before_ms; /* for so long it had lasted when it was first reported */
 };
 

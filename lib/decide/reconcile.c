@@ -32,7 +32,7 @@
 #include "decide/policy_cleanup.h"
 #include "decide/policy_deadline.h"
 #include "decide/policy_retry.h"
-#include "decide/decision_view.h"
+#include "decide/lanes.h"
 
 /* Of the options in a command: a longer text is left out, because a message would cut it. */
 #define WHERE_MAX 80
@@ -40,71 +40,6 @@
 #define AWAITED_ROW_MS 1
 /* So many attempts in a row without a row, the last one preempted, are worth a warning. */
 #define PREEMPTED_OFTEN 5
-
-struct decision {
-    const struct observed *o;
-    const struct run_def *def;
-    struct decision_view view;
-    struct plan *plan;
-    char error[ATTEMPT_ERROR_SIZE]; /* of the one current attempt that a call can save */
-
-    bool has_current;                   /* else the run has ended */
-    struct attempt_id current;          /* that is due */
-    struct observed_gang *current_gang; /* NULL: nothing of it lives */
-    bool is_paused;                     /* it waits, and its time does not count */
-    bool is_interrupted;                /* cancelled, suspended or out of time */
-    char budget[128];                   /* why it ends the run; "": it does not */
-    bool awaits_row;                    /* what follows depends on a row that this plan saves */
-    int64_t deadline_ms;                /* left; DEADLINE_NONE */
-    int64_t recheck_ms;       /* left until a verdict may change by itself; DEADLINE_NONE */
-    struct run_status status; /* the new one */
-};
-
-/* The undecided trial whose live gang the status names, so that nothing (for example a row that the
- * store has lost) turns a healthy gang into a stray; else the first undecided one in the order. */
-static const struct slot *find_slot(const struct decision *d)
-{
-    const struct attempt_history *history = d->o->history;
-    const struct run_status *s = &d->o->status;
-    const struct trial *named =
-        s->has_current && attempt_history_may_have(history, &s->current)
-            ? decision_view_trial(&d->view, s->current.point, s->current.trial)
-            : NULL;
-    /* No other trial than the one that the status names has an attempt that the status names. */
-    const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live &&
-                         decision_view_is_open(&d->view, s->current.point);
-    for (uint32_t i = history->first_open; i < d->def->n_slots; i++) {
-        const struct slot *slot = &d->def->slots[i];
-        const struct trial *t = decision_view_trial(&d->view, slot->point, slot->trial);
-        if (!t->is_decided && decision_view_is_open(&d->view, slot->point) &&
-            (!is_live || t == named)) {
-            return slot;
-        }
-    }
-    return NULL;
-}
-
-/* The trial that is due, its attempt, and its live gang. None once the run has ended. */
-static void find_current(struct decision *d)
-{
-    d->has_current = false;
-    d->current_gang = NULL;
-    if (run_end_decide(&d->view.counts, &d->def->spec->failure_policy).is_end) {
-        return;
-    }
-    const struct slot *slot =
-        find_slot(d); /* not NULL: with nothing left to run, the run has ended */
-    d->has_current = true;
-    d->current = (struct attempt_id){
-        slot->point, slot->trial,
-        attempt_number(&decision_view_trial(&d->view, slot->point, slot->trial)->seen)};
-    vec_each (struct observed_gang, g, &d->view.gangs) {
-        if (!g->has_row && !g->is_cut_short &&
-            attempt_id_eq(&g->members[0].id.attempt, &d->current)) {
-            d->current_gang = g;
-        }
-    }
-}
 
 static void save_attempt(struct decision *d, struct observed_gang *g, enum attempt_outcome outcome,
                          const char *error)
@@ -137,25 +72,19 @@ static void delete_unknown(struct decision *d)
     }
 }
 
-/* Says that an attempt never ends. A process that finds the rest of it later must not take it for a
- * failure, whoever deletes it then. */
-static void say_cut_short(struct decision *d, const struct attempt_id *id)
-{
-    struct run_status status;
-    memcpy(&status, &d->o->status, sizeof(status)); /* with the padding, as the plan has it */
-    status.has_current = true;
-    status.current = *id;
-    status.is_cut_short = true;
-    if (!run_status_eq(&status, &d->o->status)) {
-        plan_status(d->plan, &status);
-    }
-}
-
-/* Deletes a gang that never ends. Nothing is kept of it. */
-static void cut_short(struct decision *d, struct observed_gang *g)
+/* Deletes a gang that never ends. Nothing is kept of it. The status says so first: a process that
+ * finds the rest of it later must not take it for a failure, whoever deletes it then. */
+static void cut_short(struct decision *d, size_t lane, struct observed_gang *g)
 {
     const struct cleanup_facts facts = {.in_definition = true, .is_interrupted = true};
-    say_cut_short(d, &g->members[0].id.attempt);
+    struct run_status status;
+    memcpy(&status, &d->said, sizeof(status)); /* with the padding, as the plan has it */
+    status.lanes[lane].has_current = status.lanes[lane].is_cut_short = true;
+    status.lanes[lane].current = g->members[0].id.attempt;
+    if (!run_status_eq(&status, &d->said)) {
+        plan_status(d->plan, &status);
+        memcpy(&d->said, &status, sizeof(status));
+    }
     decision_view_cut_short(&d->view, g);
     for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
         plan_delete(d->plan, &g->members[i].id);
@@ -181,13 +110,12 @@ static void delete_cut_short(struct decision *d)
     const struct run_status *s = &d->o->status;
     const bool is_suspended = s->phase == RUN_SUSPENDED;
     vec_each (struct observed_gang, g, &d->view.gangs) {
-        const bool is_named =
-            s->has_current && attempt_id_eq(&g->members[0].id.attempt, &s->current);
+        const struct run_lane *named = run_status_find(s, &g->members[0].id.attempt);
         if (g->has_row) {
             continue;
         }
-        if (is_named && (is_suspended || s->is_cut_short)) {
-            cut_short(d, g);
+        if (named != NULL && (is_suspended || named->is_cut_short)) {
+            cut_short(d, (size_t)(named - s->lanes), g);
         } else if (is_suspended) {
             save_stray(d, g); /* delete_strays deletes it */
         }
@@ -198,7 +126,7 @@ static void delete_cut_short(struct decision *d)
 static void delete_strays(struct decision *d)
 {
     vec_each (struct observed_gang, g, &d->view.gangs) {
-        if (g == d->current_gang || g->is_cut_short) {
+        if (g->is_cut_short || vec_any(&d->lanes, it, it->gang == g)) {
             continue;
         }
         if (!g->has_row) {
@@ -208,19 +136,17 @@ static void delete_strays(struct decision *d)
     }
 }
 
-static enum missing_means missing_means(const struct decision *d)
+static enum missing_means missing_means(const struct decision *d, const struct lane *l)
 {
-    const struct run_status *s = &d->o->status;
     if (d->is_interrupted) {
         return MISSING_UNDECIDED;
     }
     /* A plan patches the status after its creations, so a status names complete gangs only. */
-    const bool is_named = s->has_current && attempt_id_eq(&s->current, &d->current);
-    return is_named ? MISSING_VANISHED : MISSING_NOT_CREATED;
+    return run_status_find(&d->o->status, &l->current) != NULL ? MISSING_VANISHED
+                                                               : MISSING_NOT_CREATED;
 }
 
-static void announce_attempt(struct decision *d, const struct replica_id *id,
-                             enum attempt_outcome outcome)
+static void announce_attempt(struct decision *d, const struct lane *l, enum attempt_outcome outcome)
 {
     static const struct {
         const char *reason, *what;
@@ -235,8 +161,8 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
         return;
     }
     char note[256];
-    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s: %s", id->attempt.point,
-             id->attempt.trial, id->attempt.number, texts[outcome].what, d->error);
+    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s: %s", l->current.point,
+             l->current.trial, l->current.number, texts[outcome].what, l->error);
     plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
 
@@ -265,36 +191,37 @@ static void announce_point(struct decision *d, const struct attempt_id *id, uint
     plan_event(d->plan, EVENT_WARNING, "PointGivenUp", note);
 }
 
-/* Decides the outcome of an ended attempt and writes its cause, for a person, to d->error. */
-static enum attempt_outcome decide_outcome(struct decision *d,
+/* Decides the outcome of an ended attempt and writes its cause, for a person, to l->error. */
+static enum attempt_outcome decide_outcome(struct decision *d, struct lane *l,
                                            const struct attempt_verdict *verdict)
 {
     const enum on_trial_failure policy = d->def->spec->failure_policy.on_trial_failure;
     const int64_t backoff_limit = d->def->spec->run_policy.backoff_limit;
     const uint32_t n_rows =
-        decision_view_trial(&d->view, d->current.point, d->current.trial)->n_rows;
+        decision_view_trial(&d->view, l->current.point, l->current.trial)->n_rows;
     const enum attempt_outcome outcome = retry_decide(verdict->end, policy, n_rows, backoff_limit);
     if (invalid_decide(verdict->end, d->view.counts.invalid,
                        d->def->spec->run_policy.invalid_repeats)) {
-        text_put(d->error, sizeof(d->error), "%s", verdict->error);
+        text_put(l->error, sizeof(l->error), "%s", verdict->error);
         return ATTEMPT_INVALID;
     }
     const bool is_last_of_many = n_rows > 0 && outcome == ATTEMPT_FAILED &&
                                  retry_decide(verdict->end, policy, 0, 1) == ATTEMPT_VOID;
     if (is_last_of_many) {
-        text_put(d->error, sizeof(d->error), "%s (gave up after %u attempts)", verdict->error,
+        text_put(l->error, sizeof(l->error), "%s (gave up after %u attempts)", verdict->error,
                  n_rows + 1);
     } else {
-        text_put(d->error, sizeof(d->error), "%s",
+        text_put(l->error, sizeof(l->error), "%s",
                  outcome == ATTEMPT_SUCCEEDED ? "" : verdict->error);
     }
     return outcome;
 }
 
 /* The queue or the scheduler, which the error quotes, may never let this trial end. */
-static void warn_if_often(struct decision *d, const struct attempt_verdict *verdict)
+static void warn_if_often(struct decision *d, const struct lane *l,
+                          const struct attempt_verdict *verdict)
 {
-    const struct attempt_id *id = &d->current;
+    const struct attempt_id *id = &l->current;
     const int64_t n =
         (int64_t)id->number - decision_view_trial(&d->view, id->point, id->trial)->seen.last_row;
     if (n % PREEMPTED_OFTEN == 0) {
@@ -309,8 +236,7 @@ static void warn_if_often(struct decision *d, const struct attempt_verdict *verd
 
 /* The gang found no room or had to leave it, so it has no result and costs no attempt: it goes, and
  * the next attempt follows. Launchers make a pause before that. */
-static void give_way(struct decision *d, struct observed_gang *g,
-                     const struct attempt_verdict *verdict)
+static void give_way(struct decision *d, struct lane *l, const struct attempt_verdict *verdict)
 {
     if (d->is_interrupted) {
         return; /* the end deletes it */
@@ -318,28 +244,28 @@ static void give_way(struct decision *d, struct observed_gang *g,
     const bool is_preempted = verdict->end == ATTEMPT_END_PREEMPTED;
     char note[256];
     text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s and is tried again: %s",
-             d->current.point, d->current.trial, d->current.number,
+             l->current.point, l->current.trial, l->current.number,
              is_preempted ? "was preempted" : "found no room", verdict->error);
-    cut_short(d, g);
+    cut_short(d, lane_place(d, l), l->gang);
     plan_event(d->plan, EVENT_WARNING, is_preempted ? PREEMPTED_EVENT : "NoRoom", note);
     if (is_preempted) {
-        warn_if_often(d, verdict);
+        warn_if_often(d, l, verdict);
     }
-    find_current(d);
+    lane_retry(d, l);
 }
 
-/* If the current attempt has ended: saves its row, deletes its gang, finds what comes next. */
-static void judge_current(struct decision *d)
+/* If the attempt of the lane has ended: saves its row, deletes its gang, finds what comes next. */
+static void judge_lane(struct decision *d, struct lane *l)
 {
-    struct observed_gang *g = d->current_gang;
+    struct observed_gang *g = l->gang;
     if (g == NULL) {
         return;
     }
     const struct gang gang = {
         .members = g->members,
         .n_members = g->n_members,
-        .size = d->def->matrix.points[d->current.point].replicas,
-        .missing = missing_means(d),
+        .size = d->def->matrix.points[l->current.point].replicas,
+        .missing = missing_means(d, l),
         .timeout_s = d->def->spec->run_policy.trial_timeout_s,
         .stall_s = d->def->spec->run_policy.stall_s,
     };
@@ -347,18 +273,19 @@ static void judge_current(struct decision *d)
     attempt_judge(&gang, d->o->now_unix_ms, &verdict);
     if (!verdict.has_ended) {
         if (verdict.recheck_unix_ms != 0) {
-            d->recheck_ms = verdict.recheck_unix_ms - d->o->now_unix_ms;
+            const int64_t ms = verdict.recheck_unix_ms - d->o->now_unix_ms;
+            d->recheck_ms = ms < d->recheck_ms ? ms : d->recheck_ms;
         }
         return;
     }
     if (verdict.end == ATTEMPT_END_NO_ROOM || verdict.end == ATTEMPT_END_PREEMPTED) {
-        give_way(d, g, &verdict);
+        give_way(d, l, &verdict);
         return;
     }
-    const enum attempt_outcome outcome = decide_outcome(d, &verdict);
+    const enum attempt_outcome outcome = decide_outcome(d, l, &verdict);
     const uint32_t not_run = d->view.counts.not_run;
-    save_attempt(d, g, outcome, d->error);
-    announce_attempt(d, &g->members[0].id, outcome);
+    save_attempt(d, g, outcome, l->error);
+    announce_attempt(d, l, outcome);
     delete_gang(d, g);
     const bool costs = spec_has_budget(d->def->spec);
     if ((d->def->spec->stop.is_set || costs) && outcome == ATTEMPT_SUCCEEDED) {
@@ -366,9 +293,9 @@ static void judge_current(struct decision *d)
         return;
     }
     d->awaits_row |= costs;
-    const struct attempt_id ended = d->current;
-    find_current(d);
-    if (d->has_current && d->view.counts.not_run > not_run) { /* else the end says it */
+    const struct attempt_id ended = l->current;
+    lane_retry(d, l);
+    if (!lanes_are_over(d) && d->view.counts.not_run > not_run) { /* else the end says it */
         announce_point(d, &ended, d->view.counts.not_run - not_run);
     }
 }
@@ -389,24 +316,26 @@ static void leave_suspension(struct decision *d)
         return;
     }
     count_trials(d);
-    d->status.has_current = d->current.number > 0;
-    if (d->status.has_current) {
-        d->status.current = d->current;
-        d->status.current.number--;
-        d->status.is_cut_short = true;
+    vec_each (struct lane, l, &d->lanes) {
+        struct run_lane *said = &d->status.lanes[lane_place(d, l)];
+        said->has_current = said->is_cut_short = l->has_current && l->current.number > 0;
+        if (said->has_current) {
+            said->current = l->current;
+            said->current.number--;
+        }
     }
     text_put(d->status.message, sizeof(d->status.message), "resumed");
     plan_status(d->plan, &d->status);
 }
 
-static void create_gang(struct decision *d)
+static void create_gang(struct decision *d, const struct lane *l)
 {
-    const struct point *point = &d->def->matrix.points[d->current.point];
-    const struct observed_gang *g = d->current_gang;
+    const struct point *point = &d->def->matrix.points[l->current.point];
+    const struct observed_gang *g = l->gang;
     size_t next = 0; /* member of g that comes next in the same order */
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t index = 0; index < point->replicas[role]; index++) {
-            const struct replica_id id = {d->current, role, index};
+            const struct replica_id id = {l->current, role, index};
             if (g != NULL && next < g->n_members && g->members[next].id.role == role &&
                 g->members[next].id.index == index) {
                 next++;
@@ -415,11 +344,35 @@ static void create_gang(struct decision *d)
             }
         }
     }
-    d->status.has_current = true;
-    d->status.current = d->current;
-    d->status.is_cut_short = false;
-    text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u",
-             d->current.point, d->current.trial, d->current.number);
+}
+
+/* One that there is no money for waits for the others: their attempts may cost less than is
+ * reserved for them; then the run ends. What it has cut short stays. */
+static void create_gangs(struct decision *d)
+{
+    const struct lane *first = NULL;
+    uint32_t n = 0;
+    vec_each (struct lane, l, &d->lanes) {
+        struct run_lane *lane = &d->status.lanes[lane_place(d, l)];
+        memset(lane, 0, sizeof(*lane));
+        const struct run_lane *said = &d->said.lanes[lane_place(d, l)];
+        if (l->has_current && l->is_out_of_budget && said->is_cut_short) {
+            memcpy(lane, said, sizeof(*lane));
+        } else if (l->has_current && !l->is_out_of_budget) {
+            create_gang(d, l);
+            lane->has_current = true;
+            lane->current = l->current;
+            first = n++ == 0 || attempt_id_compare(&l->current, &first->current) < 0 ? l : first;
+        }
+    }
+    if (first != NULL) {
+        char others[32] = "";
+        if (n > 1) {
+            text_put(others, sizeof(others), "; and %u more", n - 1);
+        }
+        text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u%s",
+                 first->current.point, first->current.trial, first->current.number, others);
+    }
 }
 
 /* What keeps the new gang from being started. */
@@ -441,7 +394,8 @@ static void count_time(struct decision *d)
     const struct run_status *before = &d->o->status;
     const bool was_paused = before->ended_unix_ms > 0 &&
                             (before->phase == RUN_SUSPENDED || wait_stops_clock(before->reason));
-    d->is_paused = d->o->request == REQUEST_NONE && wait_stops_clock(d->o->wait.reason);
+    d->is_paused = d->o->request == REQUEST_NONE && !d->o->wait.is_partial &&
+                   wait_stops_clock(d->o->wait.reason);
     if (d->is_paused) {
         const int64_t start_unix_ms = d->status.started_unix_ms;
         const int64_t since_unix_ms = d->o->now_unix_ms - d->o->wait.before_ms;
@@ -524,13 +478,6 @@ static void describe_end(struct decision *d, bool is_early)
     }
 }
 
-/* Nothing of the attempt that is due lives, and what it would cost is more than what is left. */
-static bool is_out_of_budget(const struct decision *d)
-{
-    return d->has_current && d->current_gang == NULL &&
-           !attempt_history_affords(d->o->history, d->current.point);
-}
-
 /* Every point has the trials that the definition asks for at least. */
 static bool has_enough(const struct decision *d)
 {
@@ -546,13 +493,14 @@ static bool end_run(struct decision *d)
 {
     struct run_end end = run_end_decide(&d->view.counts, &d->def->spec->failure_policy);
     const bool is_early = !end.is_end;
+    const struct lane *poor = lanes_find_poor(d);
     if (!end.is_end && d->o->request == REQUEST_CANCEL) {
         end = (struct run_end){true, RUN_CANCELLED, "CancelRequested"};
     } else if (!end.is_end && d->deadline_ms == 0) {
         end = (struct run_end){true, RUN_FAILED, "DeadlineExceeded"};
-    } else if (!end.is_end && d->o->request == REQUEST_NONE && is_out_of_budget(d)) {
+    } else if (!end.is_end && d->o->request == REQUEST_NONE && poor != NULL) {
         end = run_end_of_budget(&d->view.counts, has_enough(d));
-        attempt_history_describe_budget(d->o->history, d->current.point, d->budget,
+        attempt_history_describe_budget(d->o->history, poor->current.point, d->budget,
                                         sizeof(d->budget));
     }
     d->status.phase = end.phase;
@@ -560,8 +508,13 @@ static bool end_run(struct decision *d)
     if (!end.is_end) {
         return false;
     }
-    if (d->current_gang != NULL) {
-        delete_gang(d, d->current_gang);
+    vec_each (struct lane, l, &d->lanes) {
+        const bool stays_interrupted = d->o->request == REQUEST_CANCEL || d->deadline_ms == 0;
+        if (l->gang != NULL && stays_interrupted) {
+            delete_gang(d, l->gang);
+        } else if (l->gang != NULL) { /* a failure in another lane ends the run */
+            cut_short(d, lane_place(d, l), l->gang);
+        }
     }
     d->status.ended_unix_ms = d->o->now_unix_ms;
     describe_end(d, is_early);
@@ -576,15 +529,12 @@ static void pause_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
     const bool is_new = before->phase != RUN_SUSPENDED;
-    d->status.has_current = before->has_current;
-    d->status.current = before->current;
-    d->status.is_cut_short = before->is_cut_short;
-    if (d->current_gang != NULL) {
-        d->status.has_current = true;
-        d->status.current = d->current;
-        d->status.is_cut_short = true;
-        cut_short(d, d->current_gang);
+    vec_each (struct lane, l, &d->lanes) {
+        if (l->gang != NULL) {
+            cut_short(d, lane_place(d, l), l->gang);
+        }
     }
+    memcpy(d->status.lanes, d->said.lanes, sizeof(d->status.lanes));
     d->status.phase = RUN_SUSPENDED;
     d->status.ended_unix_ms = is_new ? d->o->now_unix_ms : before->ended_unix_ms;
     if (!is_new) {
@@ -609,20 +559,24 @@ static void go_on(struct decision *d)
 {
     start_run(d);
     delete_cut_short(d);
-    find_current(d);
+    lanes_find(d);
     delete_strays(d);
-    judge_current(d);
+    vec_each (struct lane, l, &d->lanes) {
+        judge_lane(d, l);
+    }
     if (d->awaits_row) {
         plan_requeue(d->plan, AWAITED_ROW_MS);
         return;
     }
+    lanes_find_more(d);
+    lanes_share_budget(d);
     bool is_over = end_run(d);
     if (!is_over && d->o->request == REQUEST_SUSPEND) {
         pause_run(d);
         is_over = true;
     } else if (!is_over) {
         leave_suspension(d);
-        create_gang(d);
+        create_gangs(d);
         tell_wait(d);
     }
     write_status(d);
@@ -640,6 +594,7 @@ void reconcile(const struct observed *observed, struct plan *plan)
     d.o = observed;
     d.def = observed->def;
     d.plan = plan;
+    memcpy(&d.said, &observed->status, sizeof(d.said));
     d.deadline_ms = DEADLINE_NONE;
     d.recheck_ms = DEADLINE_NONE;
     decision_view_init(&d.view, observed);
@@ -652,4 +607,5 @@ void reconcile(const struct observed *observed, struct plan *plan)
         }
     }
     decision_view_done(&d.view);
+    vec_done(&d.lanes);
 }

@@ -265,7 +265,6 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
                                           SECRET_MODE));
 }
 
-/* `everywhere`: the namespaces; NULL: the pod's own. */
 static void add_affinity(json_t *spec, const char *kind, const char *topology_key, json_t *selector,
                          json_t *everywhere)
 {
@@ -277,20 +276,26 @@ static void add_affinity(json_t *spec, const char *kind, const char *topology_ke
                                           everywhere));
 }
 
-static void set_placement(const struct run_def *def, const struct attempt_id *id, json_t *spec)
+/* With exclusive nodes, a label says which attempt a pod is of among those of all benchds, and the
+ * scheduler keeps others away from its nodes, also those that do not ask for the same. */
+static void set_placement(const struct run_def *def, const struct attempt_id *id, json_t *labels,
+                          json_t *spec)
 {
     const struct scheduling *s = &def->scheduling;
     if (s->topology_key != NULL) {
-        json_t *labels = json_pack("{s:s}", POD_LABEL_RUN, def->name);
-        set_attempt(id, labels);
+        json_t *selected = json_pack("{s:s}", POD_LABEL_RUN, def->name);
+        set_attempt(id, selected);
         add_affinity(spec, "podAffinity", s->topology_key,
-                     json_pack("{s:o}", "matchLabels", labels), NULL);
+                     json_pack("{s:o}", "matchLabels", selected), NULL);
     }
     if (s->exclusive_nodes) {
+        _cleanup_(freep) char *lane =
+            xasprintf("%.8s-p%ut%ua%u", def->uid, id->point, id->trial, id->number);
+        set_text(labels, POD_LABEL_LANE, lane);
         add_affinity(spec, "podAntiAffinity", "kubernetes.io/hostname",
                      json_pack("{s:[{s:s, s:s}, {s:s, s:s, s:[s]}]}", "matchExpressions", "key",
-                               POD_LABEL_RUN, "operator", "Exists", "key", POD_LABEL_RUN,
-                               "operator", "NotIn", "values", def->name),
+                               POD_LABEL_RUN, "operator", "Exists", "key", POD_LABEL_LANE,
+                               "operator", "NotIn", "values", lane),
                      json_object());
     }
 }
@@ -420,7 +425,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     pod_set_owner(def, metadata);
     json_t *spec = child(pod, "spec", JSON_OBJECT);
     set_spec(def, id, naming, spec);
-    set_placement(def, &id->attempt, spec);
+    set_placement(def, &id->attempt, child(metadata, "labels", JSON_OBJECT), spec);
     set_container(template_container(pod), &replica, point->replicas[ROLE_LAUNCHER] > 0);
     replica_spec_done(&replica);
     *ret = pod;

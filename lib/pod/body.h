@@ -19,6 +19,7 @@
 struct ssh_key; /* pod/ssh_key.h */
 
 #define POD_LABEL_RUN "benchd.io/run"
+#define POD_LABEL_LANE "benchd.io/lane" /* with exclusive nodes */
 #define POD_MANAGED_BY "app.kubernetes.io/managed-by"
 #define POD_SELECTOR POD_MANAGED_BY "=benchd"
 #define POD_SECRET_DIR "/var/run/benchd"

@@ -105,10 +105,11 @@ static void put_lines(struct sheet *s, const struct run_history *h)
                                 : "");
     }
     if (h->skipped.len > 0) {
-        sheet_line(s, NULL,
-                   "%zu run%s left out: a rehearsal or old logs among other runs, another unit, or "
-                   "a point of %s is missing.",
-                   h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
+        sheet_line(
+            s, NULL,
+            "%zu run%s left out: a rehearsal, parallel or old logs among other runs, another "
+            "unit, or a point of %s is missing.",
+            h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
     }
     sheet_line(s, NULL,
                "Changes: E-divisive means with a permutation test, p at most 0.01, at least 3 "

@@ -1,4 +1,4 @@
-/* What a run is other than measured: rehearsal, simulated, imported. Every
+/* What a run is other than measured: rehearsal, simulated, imported, parallel. Every
  * output carries the words. */
 #pragma once
 
@@ -9,6 +9,6 @@
 void run_labels_put(const struct result *r, struct buf *out);
 /* "measured", or what it is instead: "rehearsal", "rehearsal, emulated", ... */
 void run_labels_put_mode(const struct result *r, struct buf *out);
-#define MARK_COUNT 3
+#define MARK_COUNT 4
 /* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
 const char *mark_of(const struct result *r, int i);

@@ -32,6 +32,7 @@
 const char *const warning_code_names[] = {
     [WARNING_REHEARSAL] = "Rehearsal",
     [WARNING_SIMULATED] = "Simulated",
+    [WARNING_PARALLEL] = "Parallel",
     [WARNING_ONE_TRIAL] = "OneTrial",
     [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
     [WARNING_THROTTLED] = "Throttled",
@@ -113,6 +114,16 @@ static void lint_rehearsal(struct result *r)
          "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
          "numbers only with each other",
          busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
+}
+
+static void lint_parallel(struct result *r)
+{
+    if (r->def->scheduling.trials > 1) {
+        warn(r, WARNING_PARALLEL,
+             "parallel, not shown independent: up to %u trials ran at a time, on nodes of their "
+             "own but with one network; compare its numbers only with runs of as many",
+             r->def->scheduling.trials);
+    }
 }
 
 static void lint_simulated(struct result *r)
@@ -644,6 +655,7 @@ static void lint_split_nodes(struct result *r)
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
+    lint_parallel(r);
     lint_simulated(r);
     lint_imported(r);
     lint_one_trial(r);

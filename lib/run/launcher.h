@@ -72,9 +72,9 @@ struct launcher_ops {
 
     /* Like remove, for a replica that has ended: its pod stays, so that people can inspect it. */
     int (*forget)(struct launcher *l, const struct replica_id *id, struct err *err);
-    /* Some replica was asked for and is not yet known to exist. A status that names the attempt as
-     * complete must wait (reconcile.h, missing members). */
-    bool (*is_settling)(const struct launcher *l);
+    /* Some replica of the attempt (NULL: of any) was asked for and is not yet known to exist. A
+     * status that names it as complete must wait (reconcile.h, missing members). */
+    bool (*is_settling)(const struct launcher *l, const struct attempt_id *attempt);
     /* What was asked for and does not exist is not created any more. True: nor is it on its way,
      * so that nothing can start later; else on_change follows. */
     bool (*stop_creating)(struct launcher *l);

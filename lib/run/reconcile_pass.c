@@ -334,19 +334,19 @@ static int save(struct reconcile_pass *p, const struct action *action,
     return r;
 }
 
-/* The wanted status, except that it names an attempt only when all its members are known to exist,
- * or when it goes. */
+/* The wanted status, except that a lane names an attempt only when all its members are known to
+ * exist, or when it goes. */
 static struct run_status status_so_far(const struct reconcile_pass *p,
                                        const struct run_status *status)
 {
     struct run_status s = *status;
     const struct launcher *launcher = p->params.launcher;
-    const bool is_settling =
-        launcher->ops->is_settling != NULL && launcher->ops->is_settling(launcher);
-    if (is_settling && !s.is_cut_short) {
-        s.has_current = p->status.has_current;
-        s.current = p->status.current;
-        s.is_cut_short = p->status.is_cut_short;
+    for (size_t i = 0; i < LANES_MAX && launcher->ops->is_settling != NULL; i++) {
+        const struct run_lane *lane = &status->lanes[i];
+        if ((lane->has_current || i == 0) && !lane->is_cut_short &&
+            launcher->ops->is_settling(launcher, lane->has_current ? &lane->current : NULL)) {
+            s.lanes[i] = p->status.lanes[i];
+        }
     }
     return s;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/fact_texts.h"
+#include "core/phase.h"
 
 void scheduling_done(struct scheduling *s)
 {
@@ -24,13 +25,16 @@ static char *text_of(const json_t *object, const char *key, const char *fallback
 int scheduling_read(const char *json, const char *queue, struct scheduling *ret, struct err *err)
 {
     json_auto_t *object = json == NULL ? NULL : json_loads(json, 0, NULL);
+    const json_t *exclusive = json_object_get(object, "exclusiveNodes");
+    const json_int_t trials = json_integer_value(json_object_get(object, "trials"));
     const char *gang = fact_text(object, "gang");
     const bool has_none = str_eq(gang, "None");
     struct scheduling s = {
         .queue = has_none ? NULL : text_of(object, "queueName", queue),
         .priority_class = text_of(object, "priorityClass", NULL),
         .topology_key = text_of(json_object_get(object, "topology"), "key", NULL),
-        .exclusive_nodes = json_is_true(json_object_get(object, "exclusiveNodes")),
+        .exclusive_nodes = json_is_true(exclusive) || trials > 1,
+        .trials = trials < 1 || trials > LANES_MAX ? 1 : (uint32_t)trials,
     };
     int r = 0;
     if (has_none && json_object_get(object, "queueName") != NULL) {
@@ -44,6 +48,11 @@ int scheduling_read(const char *json, const char *queue, struct scheduling *ret,
                     "scheduling.priorityClass is that of a queue; write queueName, or "
                     "priorityClassName into the templates");
     }
+    if (r == 0 && trials > 1 && json_is_false(exclusive)) {
+        r = err_set(err, EINVAL,
+                    "scheduling: with parallelism.trials above 1 each trial has nodes of its own; "
+                    "remove exclusiveNodes: false");
+    }
     if (r < 0) {
         scheduling_done(&s);
         return r;
@@ -52,12 +61,18 @@ int scheduling_read(const char *json, const char *queue, struct scheduling *ret,
     return 0;
 }
 
+uint32_t scheduling_lanes(const struct scheduling *s)
+{
+    return s->trials > 1 ? s->trials : 1;
+}
+
 json_t *scheduling_to_json(const struct scheduling *s)
 {
     json_t *object = json_pack(
-        "{s:s*, s:s*, s:o*, s:o*}", "queueName", s->queue, "priorityClass", s->priority_class,
+        "{s:s*, s:s*, s:o*, s:o*, s:o*}", "queueName", s->queue, "priorityClass", s->priority_class,
         "topology", s->topology_key == NULL ? NULL : json_pack("{s:s}", "key", s->topology_key),
-        "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL);
+        "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL, "trials",
+        s->trials > 1 ? json_integer(s->trials) : NULL);
     if (json_object_size(object) == 0) {
         json_decref(object);
         return NULL;
@@ -79,5 +94,8 @@ void scheduling_put(const struct scheduling *s, struct buf *out)
     put(out, "all pods of an attempt where nodes have one value of", s->topology_key);
     if (s->exclusive_nodes) {
         buf_printf(out, "%sexclusive nodes", out->len == 0 ? "" : ", ");
+    }
+    if (s->trials > 1) {
+        buf_printf(out, ", %u trials at a time", s->trials);
     }
 }

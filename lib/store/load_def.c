@@ -28,6 +28,16 @@ static char *take_apart(const char *json, char **ret_scheduling)
     return document == NULL ? xstrdup(json) : json_dumps(document, JSON_COMPACT);
 }
 
+char *store_definition_text(const struct run_def *def)
+{
+    json_auto_t *document = json_copy(def->spec->definition);
+    json_t *scheduling = scheduling_to_json(&def->scheduling);
+    if (scheduling != NULL) {
+        (void)json_object_set_new(document, "scheduling", scheduling); /* grows in memory only */
+    }
+    return json_dumps(document, JSON_COMPACT);
+}
+
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
 {
     _cleanup_(diags_done) struct diags diags = {0};

@@ -84,7 +84,8 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
     }
     r = version > 0 ? check_unused(s, version, err) : sql_exec(s, schema_10_sql, err);
     r = r < 0 || version > 10 ? r : sql_exec(s, schema_11_sql, err);
-    r = r < 0 ? r : sql_exec(s, schema_12_sql, err);
+    r = r < 0 || version > 11 ? r : sql_exec(s, schema_12_sql, err);
+    r = r < 0 ? r : sql_exec(s, schema_13_sql, err);
     r = r < 0 || version > 10 ? r : figures_upgrade(s, err);
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"
@@ -134,7 +135,12 @@ int schema_prepare(struct sqlite_store *s, struct err *err)
     }
     if (version >= OLDEST_VERSION && sqlite3_db_readonly(s->db, "main") == 1) {
         s->version = version;
-        return 0;
+        /* What reads a run finds all columns. */
+        return version > 12 ? 0
+                            : sql_exec(s,
+                                       "CREATE TEMP VIEW run AS SELECT *, NULL AS lanes "
+                                       "FROM main.run",
+                                       err);
     }
     r = upgrade(s, version, err);
     s->version = SCHEMA_VERSION;

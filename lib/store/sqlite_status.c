@@ -3,20 +3,58 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* Those beyond the first, as schema_13.sql says; NULL: they name no attempt. Owned. */
+static char *lanes_to_text(const struct run_status *st)
+{
+    struct buf text = BUF_INIT;
+    for (int i = 1; i < LANES_MAX; i++) {
+        const struct attempt_id *id = &st->lanes[i].current;
+        if (st->lanes[i].has_current) {
+            buf_printf(&text, "%s[%d,%u,%u,%u,%d]", text.len == 0 ? "[" : ",", i, id->point,
+                       id->trial, id->number, st->lanes[i].is_cut_short);
+        }
+    }
+    buf_puts(&text, text.len == 0 ? "" : "]");
+    return text.len == 0 ? NULL : buf_take(&text);
+}
+
+static int lanes_from_text(struct sqlite_store *s, const char *text, struct run_status *st,
+                           struct err *err)
+{
+    json_auto_t *lanes = text == NULL ? json_array() : json_loads(text, 0, NULL);
+    for (size_t i = 0; i < json_array_size(lanes); i++) {
+        int at, is_cut_short;
+        json_int_t p, t, n;
+        if (json_unpack(json_array_get(lanes, i), "[i,I,I,I,i]", &at, &p, &t, &n, &is_cut_short) ||
+            at < 1 || at >= LANES_MAX) {
+            return sql_damaged(s, err, "unknown lanes of a run");
+        }
+        st->lanes[at] =
+            (struct run_lane){true, {(uint32_t)p, (uint32_t)t, (uint32_t)n}, is_cut_short != 0};
+    }
+    return lanes == NULL ? sql_damaged(s, err, "unreadable lanes of a run") : 0;
+}
+
 int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
                  struct err *err)
 {
+    _cleanup_(freep) char *lanes = lanes_to_text(st);
     int r = sql_run(s, err,
                     "UPDATE run SET phase = ?, reason = ?, message = ?, trials_done = ?, "
                     "trials_failed = ?, trials_total = ?, started_unix_ms = ?, ended_unix_ms = ?, "
                     "current_point = iif(?9, ?10, NULL), current_trial = iif(?9, ?11, NULL), "
-                    "current_attempt = iif(?9, ?12, NULL), current_cut_short = iif(?9, ?13, NULL) "
-                    "WHERE uid = ?14",
-                    "sssiiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
+                    "current_attempt = iif(?9, ?12, NULL), current_cut_short = iif(?9, ?13, NULL), "
+                    "lanes = ?14 WHERE uid = ?15",
+                    "sssiiiiiiiiiiss", run_phase_to_string(st->phase), st->reason, st->message,
                     (int64_t)st->trials_done, (int64_t)st->trials_failed, (int64_t)st->trials_total,
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
                     (int64_t)st->current.point, (int64_t)st->current.trial,
-                    (int64_t)st->current.number, (int64_t)st->is_cut_short, uid);
+                    (int64_t)st->current.number, (int64_t)st->is_cut_short, lanes, uid);
     return r == 0 ? sql_no_run(s, uid, err) : r;
 }
 
@@ -45,6 +83,7 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
     st.is_cut_short = sqlite3_column_int64(q, first + 9) != 0;
     st.started_unix_ms = sqlite3_column_int64(q, first + 10);
     st.ended_unix_ms = sqlite3_column_int64(q, first + 11);
+    r = lanes_from_text(s, (const char *)sqlite3_column_text(q, first + 12), &st, err);
     *ret = st;
-    return 0;
+    return r;
 }

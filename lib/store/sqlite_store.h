@@ -131,9 +131,10 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 12
+#define SCHEMA_VERSION 13
 #define OLDEST_VERSION 10 /* the oldest that is upgraded, or read as it is */
-extern const char schema_10_sql[], schema_11_sql[], schema_12_sql[]; /* made of the .sql files */
+/* Made of the .sql files. */
+extern const char schema_10_sql[], schema_11_sql[], schema_12_sql[], schema_13_sql[];
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones, those from before
  * OLDEST_VERSION, and other programs' files. Where nothing can be written, a file from
  * OLDEST_VERSION on stays as it is. */
@@ -143,8 +144,8 @@ int schema_prepare(struct sqlite_store *s, struct err *err);
 
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
-    "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms"
-#define STATUS_N_COLUMNS 12
+    "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms, lanes"
+#define STATUS_N_COLUMNS 13
 /* From the columns STATUS_COLUMNS, the first of which is `first`. */
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err);

@@ -251,5 +251,7 @@ int store_make_folder(const char *url, struct err *err);
 
 /* --- load_def.c --- */
 
+/* row->definition_json of a run: the definition, with its scheduling. Owned. */
+char *store_definition_text(const struct run_def *def);
 /* The run as it was frozen: reads row->definition_json back. */
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err);

@@ -116,10 +116,10 @@ static const struct run_status one_status = {
 /* A status is written if it changed: each of its fields counts. */
 TEST(any_change_of_a_status_is_seen)
 {
-    struct run_status other[12];
+    struct run_status other[13];
     static const char *const names[N_ROWS(other)] = {
-        "phase",      "reason", "message", "trials done", "trials failed", "trials",
-        "no current", "point",  "trial",   "attempt",     "start",         "end",
+        "phase", "reason", "message", "trials done", "trials failed", "trials",       "no current",
+        "point", "trial",  "attempt", "start",       "end",           "another lane",
     };
     for (size_t i = 0; i < N_ROWS(other); i++) {
         other[i] = one_status;
@@ -137,6 +137,7 @@ TEST(any_change_of_a_status_is_seen)
     other[9].current.number = 3;
     other[10].started_unix_ms = 1001;
     other[11].ended_unix_ms = 0;
+    other[12].lanes[15].has_current = true;
     for (size_t i = 0; i < N_ROWS(other); i++) {
         if (run_status_eq(&one_status, &other[i]) || run_status_eq(&other[i], &one_status)) {
             fail_msg("%s: expected a change, got none", names[i]);

@@ -251,6 +251,17 @@ class Compare(cli.CliCase):
             self.assertIn(f"error: run/{b} is a rehearsal and run/{a} is not", done.stderr)
             self.assertIn("fix: measure both on a machine with enough CPUs", done.stderr)
 
+    def test_runs_of_other_lanes_are_refused(self):
+        a, b = self.measure(repeats=1), self.measure(repeats=1)
+        lanes = "UPDATE run SET definition = json_set(definition, '$.scheduling', json('{\"exclusiveNodes\": true, \"trials\": 4}')) WHERE name = ?"
+        self.change(lanes, b)
+        for words in ((a, b), (b, a)):
+            done = self.compare(*words, code=2)
+            self.assertRegex(done.stderr, "measured . trials? at a time and run/.* .: that trials in company measure what they do alone is not shown")
+            self.assertIn("fix: measure both with the same benchctl run --parallel", done.stderr)
+        self.change(lanes, a)
+        self.compare(a, b, code=15)   # as many in both
+
     def test_other_machines_are_listed_and_strict_refuses(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1)
         with sqlite3.connect(self.folder / "results.db") as db:

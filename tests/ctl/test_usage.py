@@ -78,7 +78,7 @@ class Usage(cli.CliCase):
             (["run"], 2, "needs a NAME or -f FILE\nfix: list the names with: benchctl get benchmarks --local\n"),
             (["run", "x", "-f", "y"], 2, "not both"),
             (["run", "--resume", "x"], 2, "--resume is for local runs"),
-            (["run", "x", "--local", "--queue", "q"], 2, "--queue and --priority are for runs in a cluster"),
+            (["run", "x", "--local", "--queue", "q"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
             (["plan", "vgg16-single-node", "--steps", "0"], 2, "--steps '0': expected a whole number"),
             (["plan", "vgg16-single-node", "-o", "jsn"], 2, "unknown output format 'jsn'"),

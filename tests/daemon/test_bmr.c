@@ -193,11 +193,25 @@ TEST(statuses)
         const bool is_queued = rows[i].phase == RUN_QUEUED; /* its turn has come */
         assert_string_equal(field(s, "current"), is_running || is_queued ? "p2 t0 a0" : "");
         assert_string_equal(field(s, "eta"), is_running ? "4m10s" : "");
+        assert_null(json_object_get(s, "lanes"));
         assert_string_equal(field(condition(s, "ThresholdFailed"), "status"),
                             is_final ? "True" : "");
         assert_string_equal(field(condition(s, "MetricsUnavailable"), "status"),
                             is_final ? "False" : "");
     }
+}
+
+/* `current` is the first, also where the first lane has nothing to do. */
+TEST(lanes_are_listed)
+{
+    struct run_status run = {.phase = RUN_RUNNING, .trials_total = 12};
+    run.lanes[1] = (struct run_lane){true, {2, 0, 1}, false};
+    run.lanes[15] = (struct run_lane){true, {3, 1, 0}, false};
+    _cleanup_(json_decrefp) json_t *s =
+        first_status(&(struct bmr_status){.run = &run, .is_accepted = true, .eta_s = -1});
+    assert_string_equal(field(s, "current"), "p2 t0 a1");
+    _cleanup_(freep) char *lanes = json_dumps(json_object_get(s, "lanes"), JSON_COMPACT);
+    assert_string_equal(lanes, "[\"p2 t0 a1\",\"p3 t1 a0\"]");
 }
 
 /* A run that is held back is still Running, or Queued if it has no place in the cluster, and a

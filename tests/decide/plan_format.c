@@ -17,6 +17,13 @@ static void format_status(const struct run_status *s, struct buf *out)
         buf_printf(out, " current p%ut%ua%u%s", s->current.point, s->current.trial,
                    s->current.number, s->is_cut_short ? " cut short" : "");
     }
+    for (int i = 1; i < LANES_MAX; i++) {
+        const struct run_lane *lane = &s->lanes[i];
+        if (lane->has_current) {
+            buf_printf(out, " lane%d p%ut%ua%u%s", i, lane->current.point, lane->current.trial,
+                       lane->current.number, lane->is_cut_short ? " cut short" : "");
+        }
+    }
     buf_printf(out, " started %" PRId64, s->started_unix_ms);
     if (s->ended_unix_ms != 0) {
         buf_printf(out, " ended %" PRId64, s->ended_unix_ms);

@@ -77,18 +77,21 @@ static int read_status(char *args, struct run_status *s)
     }
     s->phase = (enum run_phase)run_phase_from_string(phase);
     snprintf(s->message, sizeof(s->message), "%s", message);
-    const char *at = strstr(args, "current ");
-    if (at != NULL) {
+    for (int i = 0; i < LANES_MAX; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), i == 0 ? " current " : " lane%d ", i);
+        const char *of = strstr(args, key);
         struct replica_id id;
         int len;
-        if (!read_id(at + strlen("current "), &id, &len)) {
+        if (of != NULL && !read_id(of + strlen(key), &id, &len)) {
             return 0;
         }
-        s->has_current = true;
-        s->current = id.attempt;
-        s->is_cut_short = strstr(at, " cut short ") != NULL;
+        if (of != NULL) {
+            s->lanes[i] =
+                (struct run_lane){true, id.attempt, str_has_prefix(of + strlen(key) + len, " cut")};
+        }
     }
-    at = strstr(args, "started ");
+    const char *at = strstr(args, "started ");
     if (at == NULL || sscanf(at, "started %" SCNd64, &s->started_unix_ms) != 1) {
         return 0;
     }
@@ -210,6 +213,7 @@ static int read_wait(char *args, struct run_wait *wait)
     if (sscanf(args, "%63s after %" SCNd64, wait->reason, &wait->before_ms) < 1) {
         return 0;
     }
+    wait->is_partial = strstr(args, " partial") != NULL;
     snprintf(wait->text, sizeof(wait->text), "%s", text != NULL ? text : "");
     return text != NULL;
 }
@@ -236,6 +240,8 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
         return read_point(args, &s->run);
     } else if (str_eq(line, "repeats")) {
         return read_repeats(args, &s->run.spec, repeats);
+    } else if (str_eq(line, "lanes")) {
+        return sscanf(args, "%" SCNu32, &s->run.def.scheduling.trials) == 1;
     } else if (str_eq(line, "budget")) {
         struct budget *b = &s->run.spec.budget;
         return sscanf(args, "cpuHours=%lf cost=%lf perCpuHour=%lf perReplicaHour=%lf",

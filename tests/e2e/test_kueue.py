@@ -9,6 +9,7 @@ import kwok
 import tap
 from benchd import Benchd, definition
 from cluster import CONTROLLERS, Cluster, becomes, wait_until
+from gangs import attempt
 from rest import MERGE, NS, RUNS, Api
 
 KUEUE = f"/apis/{kueue.VERSION}"
@@ -171,14 +172,14 @@ def runs_of(namespace):
     return RUNS.replace("benchd/benchmarkruns", f"{namespace}/benchmarkruns")
 
 
-def post_run(q, name, scheduling=None, namespace="benchd", more=None, **changes):
+def post_run(q, name, scheduling=None, namespace="benchd", more=None, parallel=1, **changes):
     """A run of one trial: a server and two trainers of 10 CPUs."""
     template = {"spec": pod_spec(more)}
     roles = {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}
-    spec = definition(roles=roles, sweep={"grid": {"pservers": [1], "trainers": [2]}}, baseline={"kind": "Point", "where": {"trainers": 2}},
-                      repeats={"min": 1}, **{"addressing": "Dns", **changes})
+    spec = definition(roles=roles, **{"sweep": {"grid": {"pservers": [1], "trainers": [2]}}, "addressing": "Dns", "repeats": {"min": 1},
+                                      "baseline": {"kind": "Point", "where": {"trainers": 2}}, **changes})
     q.post(runs_of(namespace), {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                                "spec": {"definition": spec, "scheduling": scheduling or {"queueName": QUEUE, "priorityClass": "low"}}})
+                                "spec": {"definition": spec, "parallelism": {"trials": parallel}, "scheduling": scheduling or {"queueName": QUEUE, "priorityClass": "low"}}})
     return f"{runs_of(namespace)}/{name}"
 
 
@@ -274,6 +275,26 @@ def check_queued(t, q, daemon, run):
     t.ok(becomes(q.is_empty, WAIT_S), "queued runs: nothing is left")
 
 
+def check_lanes(t, q, ends):
+    """Two trials in the queue at a time, a Workload and a node each."""
+    ends.is_held.set()
+    path = post_run(q, "lanes", parallel=2, more={"cpu": "5"}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}}, repeats={"min": 2})
+    attempts, nodes = set(), set()
+
+    def look():
+        pods = [pod for pod in q.api.get(f"{NS}/pods")["items"] if pod["status"]["phase"] == "Running"]
+        attempts.clear()
+        attempts.update(attempt(pod) for pod in pods)
+        nodes.update((pod["spec"]["nodeName"], attempt(pod)) for pod in pods)
+        return len(attempts) == 2
+    wait_until(look, WAIT_S, "two attempts run")
+    admitted = [item["metadata"]["name"] for item in q.api.get(WORKLOADS)["items"] if q.conditions(f"{WORKLOADS}/{item['metadata']['name']}").get("Admitted")]
+    t.equal((2, 2, 2), (len(admitted), len({node for node, _ in nodes}), len(nodes)), "two Workloads are admitted, and each attempt has a node of its own")
+    ends.is_held.clear()
+    until_phase(q, path, "Succeeded")
+    t.ok(becomes(q.is_empty, WAIT_S), "lanes: nothing is left")
+
+
 def check_refusals(t, q):
     for name, changes, words in (
             ("by-ip", {"addressing": "Ip"}, "InvalidDefinition: spec.addressing: Ip starts the servers first"),
@@ -307,6 +328,7 @@ def check_benchd(t, q, cluster):
         ends.run_s = 1
         check_preemption(t, q, daemon, ends)
         check_queued(t, q, daemon, q.api.get(f"{RUNS}/preempted"))
+        check_lanes(t, q, ends)
         check_refusals(t, q)
 
 
@@ -315,7 +337,7 @@ def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster:
         cluster.apply_kinds()
-        kwok.make_nodes(cluster, 1, cpu="64")
+        kwok.make_nodes(cluster, 2, cpu="64")
         cluster.kubectl("label", "node", "--all", *(f"{key}={value}" for key, value in FLAVOR.items()))
         kueue.start(cluster, "kueue", "jobset", "trainer")
         kueue.make_queue(cluster, QUEUE, CPUS, FLAVOR)

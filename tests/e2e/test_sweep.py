@@ -13,6 +13,7 @@ import tap
 from benchctl import Benchctl
 from benchd import Benchd, definition, wait_for
 from cluster import CONTROLLERS, CRD, Cluster
+from gangs import attempt
 from rest import NS, RUNS, Api
 
 NAME = "vgg16-pserver-sweep"
@@ -158,6 +159,52 @@ def check_gpus(t, cluster, ctl):
     t.match(r"at 3.000 a GPU hour", ctl("results", result["run"], "--price", "3/gpu-hour").stdout, "results: the cost of a million samples")
 
 
+class Company:
+    """What pods of a run share a node at one time, and how many of its attempts run together, from a watch."""
+
+    def __init__(self, cluster):
+        self.pods, self.shared, self.most = {}, set(), 0
+        self._api = Api(cluster)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for event in self._api.watch(f"{NS}/pods"):
+            pod = event["object"]
+            is_over = event["type"] == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed")
+            self.pods[pod["metadata"]["name"]] = None if is_over else (pod["spec"].get("nodeName"), attempt(pod))
+            alive = [each for each in self.pods.values() if each is not None and each[0]]
+            self.shared |= {node for node, gang in alive for other, another in alive if node == other and gang != another}
+            self.most = max(self.most, len({gang for _, gang in alive}))
+
+
+def check_lanes(t, cluster, daemon, ends, ctl):
+    """Two trials at a time, each on nodes of its own, also after a kill -9; and marked."""
+    path = cluster.dir / "lanes.json"
+    path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "lanes"},
+                                "spec": definition(addressing="Dns", repeats={"min": 2}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}})}))
+    company, api = Company(cluster), Api(cluster)
+    ends.is_held.set()
+    name = ctl.run_and_detach("-f", str(path), "--parallel", "2")["metadata"]["name"]
+
+    def running():
+        pods = [pod for pod in api.get(f"{NS}/pods")["items"] if pod["status"]["phase"] == "Running"]
+        lanes = api.get(f"{RUNS}/{name}").get("status", {}).get("lanes", [])
+        return len(lanes) == 2 and len({attempt(pod) for pod in pods}) == 2 and {pod["metadata"]["uid"] for pod in pods}
+    before = wait_for(running)
+    t.ok(before, "two lanes in the status, and pods of two attempts run")
+    daemon.kill()
+    daemon.start()
+    ends.is_held.clear()
+    t.ok(wait_for(lambda: api.get(f"{RUNS}/{name}")["status"]["phase"] == "Succeeded"), "kill -9 while two lanes measure: the run succeeds")
+    parallel = json.loads(ctl("results", name, "-o", "json").stdout)
+    trials = [trial for point in parallel["points"] for trial in point["trials"]]
+    t.equal([("Succeeded", 0)] * 2 * 3, [(trial["phase"], trial["attempt"]) for trial in trials], "all trials, by their first attempts")
+    t.equal((2, set()), (company.most, company.shared), "attempts at a time, and nodes that two of them share")
+    t.equal(2, parallel["parallelTrials"], "JSON says so")
+    t.match("parallel, not shown independent", re.sub(r"\s+", " ", ctl("results", name).stdout), "results: a warning")
+    t.match("Scheduling: +exclusive nodes, 2 trials at a time", ctl("describe", name).stdout, "describe")
+
+
 def check_no_summaries(t):
     """Replicas that end well and say nothing: no number is made up, and everything says so."""
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster, summaries=False), Benchd(cluster):
@@ -187,7 +234,7 @@ def check_no_summaries(t):
 
 def main():
     t = tap.Tap()
-    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster):
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster) as ends:
         cluster.kubectl("apply", "-f", CRD)
         cluster.wait_for_kinds()
         kwok.make_nodes(cluster, NODES)
@@ -196,6 +243,7 @@ def main():
             check(t, cluster, daemon, ctl)
             check_marked(t, ctl, "full")
             check_gpus(t, cluster, ctl)
+            check_lanes(t, cluster, daemon, ends, ctl)
     check_no_summaries(t)
     return t.done()
 

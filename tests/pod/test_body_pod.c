@@ -71,8 +71,11 @@ TEST(placement)
            "\"2\"}}}]");
     expect(pod, "spec/affinity/podAntiAffinity" REQUIRED,
            "[{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{\"matchExpressions\":[{"
-           "\"key\":\"benchd.io/run\",\"operator\":\"Exists\"},{\"key\":\"benchd.io/run\","
-           "\"operator\":\"NotIn\",\"values\":[\"sample-1\"]}]},\"namespaceSelector\":{}}]");
+           "\"key\":\"benchd.io/run\",\"operator\":\"Exists\"},{\"key\":\"benchd.io/lane\","
+           "\"operator\":\"NotIn\",\"values\":[\"0f4c1de2-p0t1a2\"]}]},\"namespaceSelector\":{}}]");
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    assert_string_equal(json_string_value(json_object_get(labels, POD_LABEL_LANE)),
+                        "0f4c1de2-p0t1a2");
 }
 
 TEST(pod_by_ip)

@@ -2,6 +2,7 @@
 #include "prop_world.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/record.h"
@@ -65,6 +66,7 @@ void sim_init(struct sim *sim, struct test_run *run, struct rng *rng)
     run->spec.run_policy.backoff_limit = rng_below(rng, 4);
     run->spec.run_policy.active_deadline_s = rng_percent(rng, 20) ? 5 + rng_below(rng, 120) : 0;
     run->spec.run_policy.invalid_repeats = rng_below(rng, 3);
+    run->def.scheduling.trials = rng_percent(rng, 50) ? 1 : 2 + rng_below(rng, 3);
 }
 
 /* ---- fate ---- */
@@ -365,6 +367,26 @@ static bool is_of_run(const struct sim *sim, const struct replica_id *id)
            id->index < sim->run->points[id->attempt.point].replicas[id->role];
 }
 
+/* Of other attempts that live: none is of the same point, and each has a lane. */
+static bool has_free_lane(const struct sim *sim, const struct attempt_id *id)
+{
+    uint32_t n = 1;
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        const struct attempt_id *other = &sim->replicas[i].seen.id.attempt;
+        size_t first = 0;
+        while (!attempt_id_eq(&sim->replicas[first].seen.id.attempt, other)) {
+            first++;
+        }
+        if (first == i && !attempt_id_eq(other, id)) {
+            n++;
+            if (other->point == id->point) {
+                return false;
+            }
+        }
+    }
+    return n <= sim->run->def.scheduling.trials;
+}
+
 static const char *apply_create(struct sim *sim, const struct replica_id *id)
 {
     if (run_phase_is_final(sim->status.phase)) {
@@ -376,12 +398,13 @@ static const char *apply_create(struct sim *sim, const struct replica_id *id)
     if (find_replica(sim, id) != NULL) {
         return "no replica twice";
     }
+    if (!has_free_lane(sim, &id->attempt)) {
+        return "one gang a lane, and none of a point that another lane measures";
+    }
     for (size_t i = 0; i < sim->n_replicas; i++) {
         const struct replica_id *other = &sim->replicas[i].seen.id;
-        if (!attempt_id_eq(&other->attempt, &id->attempt)) {
-            return "one gang at a time";
-        }
-        if (sim->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
+        if (attempt_id_eq(&other->attempt, &id->attempt) &&
+            sim->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
             return "nobody joins a gang that has begun to end";
         }
     }
@@ -411,9 +434,9 @@ static const char *apply_delete(struct sim *sim, const struct replica_id *id)
         find_row(sim, id->attempt.point, id->attempt.trial, id->attempt.number);
     const bool is_kept = row != NULL && row->acknowledged_ms <= sim->now_ms;
     const int64_t deadline_ms = sim->run->spec.run_policy.active_deadline_s * 1000;
-    const bool is_named = sim->status.is_cut_short && sim->status.has_current &&
-                          attempt_id_eq(&sim->status.current, &id->attempt);
-    const bool is_cut_short = is_named || sim->request == REQUEST_CANCEL ||
+    const struct run_lane *named = run_status_find(&sim->status, &id->attempt);
+    const bool is_cut_short = (named != NULL && named->is_cut_short) ||
+                              sim->request == REQUEST_CANCEL ||
                               (deadline_ms != 0 && sim->status.started_unix_ms != 0 &&
                                sim->now_ms >= sim->status.started_unix_ms + deadline_ms);
     if (!is_kept && !is_cut_short && is_of_run(sim, id) && !run_phase_is_final(sim->status.phase)) {
@@ -459,8 +482,7 @@ static const char *contradiction(const struct sim *sim, const struct action *a)
     const bool is_whole = n.n_members == gang_size(point);
     /* A point whose rows were lost may have failed by those that are left: its
      * attempt is due no more. */
-    const bool is_due = sim->status.has_current &&
-                        attempt_id_eq(&sim->status.current, &a->save.id) &&
+    const bool is_due = run_status_find(&sim->status, &a->save.id) != NULL &&
                         !sim_point_is_given_up(sim, a->save.id.point) &&
                         !sim_point_has_enough(sim, a->save.id.point);
     int64_t n_invalid = 0;
@@ -618,12 +640,27 @@ bool sim_is_store_busy(const struct sim *sim)
     return false;
 }
 
-/* ---- comparing and printing ---- */
+/* ---- comparing ---- */
+
+static int compare_lanes(const void *pa, const void *pb)
+{
+    const struct run_lane *a = pa, *b = pb;
+    const int by_use = (a->has_current < b->has_current) - (a->has_current > b->has_current);
+    return by_use != 0 ? by_use : attempt_id_compare(&a->current, &b->current);
+}
+
+/* Whichever lane measures what. */
+static bool status_eq(struct run_status a, struct run_status b)
+{
+    qsort(a.lanes, LANES_MAX, sizeof(*a.lanes), compare_lanes);
+    qsort(b.lanes, LANES_MAX, sizeof(*b.lanes), compare_lanes);
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
 
 bool sim_eq(const struct sim *a, const struct sim *b)
 {
     if (a->n_replicas != b->n_replicas || a->n_rows != b->n_rows ||
-        memcmp(&a->status, &b->status, sizeof(a->status)) != 0) {
+        !status_eq(a->status, b->status)) {
         return false;
     }
     for (size_t i = 0; i < a->n_replicas; i++) {
@@ -639,61 +676,4 @@ bool sim_eq(const struct sim *a, const struct sim *b)
         }
     }
     return true;
-}
-
-static void print_replica(const struct observed_replica *r, struct buf *out)
-{
-    static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
-    buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.attempt.point,
-               r->id.attempt.trial, r->id.attempt.number, role_to_string(r->id.role), r->id.index,
-               states[r->state], failure_names[r->failure], r->exit_code,
-               (long long)r->ended_unix_ms);
-    if (r->has_blamed) {
-        buf_printf(out, " blames=%s/%u", role_to_string(r->blamed_role), r->blamed_index);
-    }
-    buf_printf(out, "%s%s%s\n", r->has_summary ? " summary" : "", r->message != NULL ? ": " : "",
-               r->message != NULL ? r->message : "");
-}
-
-void sim_print(const struct sim *sim, struct buf *out)
-{
-    static const char *const policies[] = {
-        [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
-    const struct spec *spec = &sim->run->spec;
-    for (uint32_t i = 0; i < sim->run->def.matrix.n_points; i++) {
-        const uint32_t *n = sim->run->points[i].replicas;
-        buf_printf(out, "point pservers=%u trainers=%u workers=%u\n", n[0], n[1], n[2]);
-    }
-    buf_printf(out,
-               "repeats %lld\npolicy %s maxFailedTrials=%lld backoffLimit=%lld "
-               "activeDeadlineSeconds=%lld\n# order:",
-               (long long)spec->repeats, policies[spec->failure_policy.on_trial_failure],
-               (long long)spec->failure_policy.max_failed_trials,
-               (long long)spec->run_policy.backoff_limit,
-               (long long)spec->run_policy.active_deadline_s);
-    for (uint32_t i = 0; i < sim->run->def.n_slots; i++) {
-        buf_printf(out, " p%ut%u", sim->run->slots[i].point, sim->run->slots[i].trial);
-    }
-    _cleanup_(plan_done) struct plan status = {0};
-    if (sim->status.started_unix_ms != 0) {
-        *vec_push(&status.actions) =
-            (struct action){.kind = ACTION_PATCH_STATUS, .status = sim->status};
-    }
-    buf_putc(out, '\n');
-    plan_format(&status, out);
-    for (size_t i = 0; i < sim->n_rows; i++) {
-        const struct sim_row *row = &sim->rows[i];
-        buf_printf(out, "%srow p%ut%ua%u %s%s%s\n",
-                   row->acknowledged_ms > sim->now_ms ? "# not acknowledged: " : "", row->point,
-                   row->trial, row->attempt, attempt_outcome_to_string(row->outcome),
-                   row->error[0] != '\0' ? ": " : "", row->error);
-    }
-    for (size_t i = 0; i < sim->n_replicas; i++) {
-        print_replica(&sim->replicas[i].seen, out);
-    }
-    buf_printf(out, "%snow %lld\nplan\n",
-               sim->request == REQUEST_CANCEL    ? "cancel\n"
-               : sim->request == REQUEST_SUSPEND ? "suspend\n"
-                                                 : "",
-               (long long)sim->now_ms);
 }

@@ -89,6 +89,3 @@ bool sim_is_store_busy(const struct sim *sim);
 
 /* The same replicas, rows and status (not the same events). */
 bool sim_eq(const struct sim *a, const struct sim *b);
-
-/* What the driver sees as a scenario for tests/golden/reconcile. */
-void sim_print(const struct sim *sim, struct buf *out);

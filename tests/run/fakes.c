@@ -193,8 +193,9 @@ static int fake_forget(struct launcher *launcher, const struct replica_id *id, s
     return fake_remove(launcher, id, err);
 }
 
-static bool fake_is_settling(const struct launcher *launcher)
+static bool fake_is_settling(const struct launcher *launcher, const struct attempt_id *attempt)
 {
+    (void)attempt; /* of all alike */
     return ((const struct fake_launcher *)launcher)->is_settling;
 }
 

@@ -107,6 +107,19 @@ void world_open_with_log(struct world *w, enum pod_naming naming, const char *lo
     make_launcher(w, naming);
 }
 
+void world_open_lanes(struct world *w, uint32_t n_lanes)
+{
+    world_open(w, POD_BY_IP);
+    w->launcher->ops->free(w->launcher);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    run_def_free(w->def);
+    w->def = test_def_new(&(struct test_def_params){
+        .grid = "{pservers: [1, 2, 3], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
+    w->def->scheduling.trials = n_lanes;
+    make_launcher(w, POD_BY_IP);
+    open_gates(w);
+}
+
 void world_close(struct world *w)
 {
     w->launcher->ops->free(w->launcher);

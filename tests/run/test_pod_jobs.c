@@ -257,7 +257,7 @@ TEST(an_attempt_that_succeeds)
     assert_non_null(strstr(text, "\"configMap\": {\"name\": \"settings-" NAME "\"}"));
     assert_non_null(strstr(text, "\"parallelism\": 2"));
     assert_non_null(strstr(text, "\"serviceAccountName\": \"replicas\""));
-    assert_true(j.w.launcher->ops->is_settling(j.w.launcher));
+    assert_true(j.w.launcher->ops->is_settling(j.w.launcher, NULL));
     struct run_wait wait;
     pass(&j, 8000);
     j.w.launcher->ops->wait(j.w.launcher, &wait);
@@ -271,7 +271,7 @@ TEST(an_attempt_that_succeeds)
     watch(&j, KUBE_CHANGE_ADDED, "a", NULL,
           SIMULATED("{\"running\":{}}", "Running")); /* without numbers, in their order */
     watch(&j, KUBE_CHANGE_ADDED, "b", NULL, SIMULATED("{\"running\":{}}", "Running"));
-    assert_false(j.w.launcher->ops->is_settling(j.w.launcher));
+    assert_false(j.w.launcher->ops->is_settling(j.w.launcher, NULL));
     pass(&j, 3000);
     assert_int_equal(worker(&j, 0)->state, REPLICA_RUNNING);
     watch(&j, KUBE_CHANGE_UPDATED, "a", NULL, SIMULATED(ENDS, "Succeeded"));

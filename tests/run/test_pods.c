@@ -11,7 +11,7 @@ TEST(the_first_goes_alone)
     assert_int_equal(fake_kube_n_open(), 2);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
     assert_non_null(strstr(fake_kube_open(1)->req.path, "/services"));
-    assert_true(w.launcher->ops->is_settling(w.launcher));
+    assert_true(w.launcher->ops->is_settling(w.launcher, NULL));
     open_gates(&w);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "fieldValidation=Strict"));
@@ -21,11 +21,11 @@ TEST(the_first_goes_alone)
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     answer(&w, first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
-    assert_true(w.launcher->ops->is_settling(w.launcher));
+    assert_true(w.launcher->ops->is_settling(w.launcher, NULL));
     const unsigned n_changes = w.n_changes;
     assert_int_equal(accept_pods(&w, pods), 2);
     assert_int_equal(w.n_changes, n_changes + 1); /* when the last one was created */
-    assert_false(w.launcher->ops->is_settling(w.launcher));
+    assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
     assert_int_equal(w.counters.created, 3);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
 }
@@ -196,7 +196,7 @@ TEST(a_pod_that_the_watch_never_shows_is_asked_for)
     while ((call = fake_kube_open(0)) != NULL) {
         answer(&w, call, 0, "{}");
     }
-    assert_false(w.launcher->ops->is_settling(w.launcher));
+    assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
     pass_ms(&w, 14900);
     assert_int_equal(fake_kube_n_open(), 0);
     pass_ms(&w, 200);
@@ -303,7 +303,7 @@ TEST(a_terminating_pod_is_not_taken_over)
     answer(&w, fake_kube_open(0), -EEXIST, "already exists");
     answer(&w, fake_kube_open(0), 0, text);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
-    assert_true(w.launcher->ops->is_settling(w.launcher));
+    assert_true(w.launcher->ops->is_settling(w.launcher, NULL));
     assert_int_equal(fake_kube_n_open(), 0);
     pass_ms(&w, 2000);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST); /* asked for anew */
@@ -355,7 +355,7 @@ TEST(a_new_launcher_takes_over)
     assert_null(seen(&w, &ids[2]));
     notify(&w, KUBE_CHANGE_ADDED, pods[2], NULL); /* its POST came late */
     assert_non_null(seen(&w, &ids[2]));
-    assert_false(w.launcher->ops->is_settling(w.launcher));
+    assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[0], NULL), 0);
     turn(&w);

@@ -44,7 +44,7 @@ static void know(struct world *w, char ret[static 512])
                                 list[i].id.role, list[i].id.index, list[i].state);
     }
     len += (size_t)snprintf(ret + len, 512 - len, "settling %d removing %d",
-                            ops->is_settling(w->launcher), ops->is_removing(w->launcher));
+                            ops->is_settling(w->launcher, NULL), ops->is_removing(w->launcher));
     struct run_wait wait;
     ops->wait(w->launcher, &wait);
     len += (size_t)snprintf(ret + len, 512 - len, " wait '%.20s %.60s'", wait.reason, wait.text);

@@ -228,7 +228,7 @@ TEST(a_removed_pod_whose_post_failed_is_looked_for)
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     answer(&w, post, -ECONNRESET, "broken");
     assert_int_equal(fake_kube_n_open(), 0); /* to be sent again */
-    assert_true(w.launcher->ops->is_settling(w.launcher));
+    assert_true(w.launcher->ops->is_settling(w.launcher, NULL));
     remove_gang(&w);
     assert_true(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);

@@ -4,6 +4,7 @@
 
 #include "tests/test.h"
 #include "base/text.h"
+#include "kube/json.h"
 #include "pods_world.h"
 #include "run/pods/pod_wait.h"
 
@@ -70,6 +71,66 @@ TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
     assert_string_equal(wait_of(&w).reason, "");
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+}
+
+static void create_server(struct world *w, uint32_t point, uint32_t attempt)
+{
+    const struct gang_spec gang = {{point, 0, attempt}, {[ROLE_PSERVER] = 1}};
+    const struct replica_spec spec = {.id = {gang.attempt, ROLE_PSERVER, 0}};
+    struct gang_addresses addresses;
+    assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
+    assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
+    turn(w);
+}
+
+static json_t *accept_server(struct world *w, const char *name)
+{
+    struct kube_call *call = fake_kube_open(0);
+    json_t *pod = pod_of(call);
+    assert_string_equal(kube_json_metadata(pod, "name"), name);
+    answer(w, call, 0, "{}");
+    assert_true(kube_cache_put(&w->cache, pod));
+    notify(w, KUBE_CHANGE_ADDED, pod, RUNNING);
+    return pod;
+}
+
+static void remove_server(struct world *w, uint32_t point)
+{
+    const struct replica_id id = {{point, 0, 0}, ROLE_PSERVER, 0};
+    assert_int_equal(w->launcher->ops->remove(w->launcher, &id, NULL), 0);
+    turn(w);
+    answer(w, fake_kube_open(0), 0, "{}"); /* the DELETE */
+}
+
+/* Each other attempt that may run takes a lane; of its point, or of another run, none may. */
+#define P "test-abcde-p"
+TEST(a_lane_begins_while_another_is_measured)
+{
+    for (uint32_t n_lanes = 2; n_lanes <= 3; n_lanes++) {
+        _cleanup_(world_close) struct world w;
+        world_open_lanes(&w, n_lanes);
+        create_server(&w, 0, 0);
+        json_t *first = accept_server(&w, P "0t0a0-pserver-0");
+        create_server(&w, 1, 0);
+        json_t *second = accept_server(&w, "test-abcde-p1t0a0-pserver-0");
+        remove_server(&w, 0);
+        /* Of two lanes none is left for another point; of three one is, but not for this point. */
+        const uint32_t point = n_lanes == 2 ? 2 : 0, attempt = n_lanes == 2 ? 0 : 1;
+        create_server(&w, point, attempt);
+        pass_ms(&w, 6000);
+        assert_int_equal(fake_kube_n_open(), 0); /* the first still terminates */
+        assert_string_equal(wait_of(&w).reason, "PodsRemain");
+        assert_true(wait_of(&w).is_partial);
+        remove_pod(&w, first);
+        json_decref(accept_server(&w, n_lanes == 2 ? P "2t0a0-pserver-0" : P "0t0a1-pserver-0"));
+        remove_server(&w, 1);
+        json_t *foreign = put_pod(&w, "other", OF_A_RUN GOING, RUNNING);
+        remove_pod(&w, second);
+        create_server(&w, 1, 1);
+        assert_int_equal(fake_kube_n_open(), 0);
+        remove_pod(&w, foreign);
+        json_decref(accept_server(&w, "test-abcde-p1t0a1-pserver-0"));
+    }
 }
 
 /* Whoever deletes a pod says any number of seconds: the server takes it, and
@@ -472,6 +533,7 @@ TEST(a_short_wait_does_not_hide_a_long_one)
     static const struct {
         int64_t at_s;
         const char *reason, *told;
+        bool is_partial;
     } rows[] = {
         {0, "QuotaExceeded", ""},
         {4, "QuotaExceeded", ""},
@@ -488,11 +550,15 @@ TEST(a_short_wait_does_not_hide_a_long_one)
         {26, "QuotaExceeded", "QuotaExceeded"},
         {27, "CreationFails", "QuotaExceeded"}, /* one answer that says something else */
         {28, "QuotaExceeded", "QuotaExceeded"},
+        {29, "", ""},
+        {30, "CreationFails", "", true},
+        {35, "CreationFails", "CreationFails", true},
+        {36, "CreationFails", "CreationFails", false}, /* the other lane waits, too */
     };
     struct pod_wait_told w = {0};
     struct run_wait before = {0}, told;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct run_wait now = {0};
+        struct run_wait now = {.is_partial = rows[i].is_partial};
         text_put(now.reason, sizeof(now.reason), "%s", rows[i].reason);
         text_put(now.text, sizeof(now.text), "%s", rows[i].reason);
         const bool has_changed = pod_wait_look(&w, &now, rows[i].at_s * INT64_C(1000000000));

@@ -2,6 +2,7 @@
 #include "sim.h"
 
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx))
 {
@@ -17,6 +18,30 @@ bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx))
     p->unplaced_ns = p->unplaced_ns == 0 ? sim.now_ns : p->unplaced_ns;
     sim_at(f->at_ns + f->length_ns + sim_time(DRAW_NODE, SIM_MS, SIM_S), schedule, p);
     return true;
+}
+
+/* No attempt of another run, none of the same point, and one a lane of the run. */
+void place_check_company(const struct sim_pod *p)
+{
+    const struct sim_run *run = user_find(p->run_uid);
+    VEC(struct attempt_id) company = {0};
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *other = node_get(i);
+        const struct attempt_id *id = &other->id.attempt;
+        const bool is_of_run = str_eq(other->run_uid, p->run_uid);
+        if ((is_of_run && attempt_id_eq(id, &p->id.attempt)) || !node_is_alive(other) ||
+            node_is_disowned(other) || node_is_disowned(p)) {
+            continue;
+        }
+        if (!vec_any(&company, it, attempt_id_eq(it, id))) {
+            *vec_push(&company) = *id;
+        }
+        if (!is_of_run || id->point == p->id.attempt.point || run == NULL ||
+            company.len >= run->n_lanes) {
+            sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
+        }
+    }
+    vec_done(&company);
 }
 
 static void add(json_t *list, const char *type, const char *status, const char *reason)

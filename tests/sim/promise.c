@@ -145,7 +145,7 @@ void promise_write_sent(const struct sim_process *p, const char *what)
     }
 }
 
-/* ---- one attempt at a time ---- */
+/* ---- one attempt at a time, or one a lane ---- */
 
 void promise_pod_created(const struct sim_pod *p)
 {
@@ -156,14 +156,7 @@ void promise_pod_created(const struct sim_pod *p)
 
 void promise_container_started(const struct sim_pod *p)
 {
-    for (size_t i = 0; i < node_count(); i++) {
-        const struct sim_pod *other = node_get(i);
-        const bool is_same =
-            str_eq(other->run_uid, p->run_uid) && attempt_id_eq(&other->id.attempt, &p->id.attempt);
-        if (!is_same && node_is_alive(other) && !node_is_disowned(other) && !node_is_disowned(p)) {
-            sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
-        }
-    }
+    place_check_company(p);
 }
 
 /* ---- a gang that runs is left alone ---- */
@@ -610,7 +603,8 @@ static void check_stop_rule(const struct sim_run *r, const struct stored *s, uin
  * is not enough for another one could not have afforded the most expensive of them once more. */
 static void check_budget(const struct sim_run *r, const struct stored *s)
 {
-    double spent = 0, last = 0, most = 0;
+    double spent = 0, last = 0, most = 0, of_lanes[4] = {0}; /* SIM_LANES_MAX */
+    unsigned n = 0;
     vec_each (const struct figures, f, &promise.figures) { /* as they were saved: clocks are set */
         if (!str_eq(f->run_uid, r->uid) || !is_on_disk(f)) {
             continue;
@@ -618,14 +612,17 @@ static void check_budget(const struct sim_run *r, const struct stored *s)
         const int64_t ms = f->ended_ms > f->started_ms ? f->ended_ms - f->started_ms : 0;
         last = (double)ms / 3.6e6 * (double)(f->id.point + 2); /* busy threads */
         spent += last;
+        of_lanes[n++ % r->n_lanes] = last;
         most = last > most ? last : most;
     }
+    last = of_lanes[0] + of_lanes[1] + of_lanes[2] + of_lanes[3]; /* they may have run together */
     if (spent - last > SIM_CPU_HOURS + 1e-9) {
         sim_broken("%s began an attempt with %g of %g CPU-hours spent", r->name, spent - last,
                    SIM_CPU_HOURS);
     }
-    /* An attempt of the larger point may last as long as the longest of the smaller one. */
-    if (str_eq(s->status.reason, "BudgetExhausted") && spent + 1.5 * most <= SIM_CPU_HOURS) {
+    /* One of the largest point may last as long as the longest of the smallest. */
+    most *= (double)(r->n_points + 1) / 2;
+    if (str_eq(s->status.reason, "BudgetExhausted") && spent + most <= SIM_CPU_HOURS) {
         sim_broken("%s gave up with %g of %g CPU-hours spent", r->name, spent, SIM_CPU_HOURS);
     }
 }

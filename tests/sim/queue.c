@@ -1,6 +1,6 @@
-/* Kueue, in a world with a queue: a quota for one gang, which others use too. It admits Workloads
- * in the order of their creation, takes their places back, and is stopped; an evicted Workload
- * keeps its quota, and is called admitted, until somebody deletes it. */
+/* Kueue, in a world with a queue: a quota for one gang, or two of a run with lanes; others use it,
+ * too. It admits Workloads in the order of their creation, takes their places back, and is stopped;
+ * an evicted Workload keeps its quota, and is called admitted, until somebody deletes it. */
 #include "sim.h"
 
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 
-#define QUOTA_PODS 3 /* the largest gang */
 #define LATE_NS (60 * SIM_S)
 
 static const json_t *condition(const struct sim_object *o, const char *type)
@@ -161,8 +160,9 @@ static void look(void *ctx)
             next = o;
         }
     }
-    const bool is_others = fault_is_on(FAULT_QUOTA, NULL); /* they have all of it */
-    if (next != NULL && !is_stopped && !is_others && n_used + pods_of(next) <= QUOTA_PODS) {
+    const json_int_t quota = sim_lanes(sim.seed) > 1 ? 7 : 3; /* the largest gang: 4, or 3 */
+    const bool is_others = fault_is_on(FAULT_QUOTA, NULL);    /* they have all of it */
+    if (next != NULL && !is_stopped && !is_others && n_used + pods_of(next) <= quota) {
         admit(next);
     } else if (next != NULL && condition(next, "QuotaReserved") == NULL) {
         say(next, "QuotaReserved", "False",

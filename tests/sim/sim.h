@@ -382,6 +382,7 @@ struct sim_run {
     int64_t grace_s;    /* of its pods */
     uint32_t n_trials;  /* at most */
     uint32_t n_points;
+    uint32_t n_lanes; /* trials that may be under way at a time */
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
     bool has_budget;  /* SIM_CPU_HOURS */
     int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
@@ -410,6 +411,12 @@ static inline bool sim_is_impatient(uint64_t seed)
     return seed > 40 && seed % 16 == 8;
 }
 #define SIM_WAIT_S 40
+/* Half of the worlds have runs that measure two to four trials at a time. */
+static inline uint32_t sim_lanes(uint64_t seed)
+{
+    const uint64_t z = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+    return z % 2 == 0 ? 1 : 2 + (uint32_t)(z / 2 % 3);
+}
 static inline bool sim_has_long_grace(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 11;
@@ -584,6 +591,8 @@ void promise_at_end(void);
 
 /* --- place.c --- */
 
+/* A container of the pod starts: no other may run that is not of another lane. */
+void place_check_company(const struct sim_pod *p);
 /* True: the pod has no place yet, and is scheduled later. */
 bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx));
 json_t *place_conditions(const struct sim_pod *p); /* owned */

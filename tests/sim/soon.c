@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/fact_texts.h"
 #include "core/phase.h"
 
 #define LOOK_EVERY_NS (5 * SIM_S)
@@ -159,6 +160,14 @@ static void check_told(enum fault_kind kind, const char *words)
                seconds_since(since_ns), words);
 }
 
+/* For whatever: of a run with several lanes the status says what one of them waits for. */
+static bool says_that_it_waits(const struct sim_object *o)
+{
+    const json_t *status = json_object_get(o->json, "status");
+    const json_t *waiting = fact_find(json_object_get(status, "conditions"), "type", "Waiting");
+    return str_eq(fact_text(waiting, "status"), "True");
+}
+
 #define SETUP_TOLD_NS (45 * SIM_S) /* 30 s, and until the API has it */
 
 /* Why a run stands still that has a pod without a place, or one which its node does not set up. */
@@ -189,8 +198,9 @@ static void check_set_up(void)
             sim_broken("%s still waits for its place after %d s", p->name, seconds_since(since_ns));
         }
         const bool is_queued = str_eq(user_phase_in_object(r), "Queued");
-        const bool is_told =
-            status != NULL && strstr(status, reason) != NULL && is_queued == (p->unplaced != NULL);
+        const bool is_told = r->n_lanes > 1 ? says_that_it_waits(user_object_of(r))
+                                            : status != NULL && strstr(status, reason) != NULL &&
+                                                  is_queued == (p->unplaced != NULL);
         if (!is_told && (status == NULL || strstr(status, "PodNotSetUp") == NULL)) {
             sim_broken("%s has no container for %d s, and its run's status does not say %s",
                        p->name, seconds_since(since_ns), reason);
@@ -225,7 +235,7 @@ static void check_half_gangs(void)
     }
 }
 
-/* Where no pod at all may be created, one is asked for now and then. */
+/* Where no pod at all may be created, each lane asks for one now and then. */
 static void check_quota(void)
 {
     const struct fault *f;
@@ -234,7 +244,7 @@ static void check_quota(void)
         last_trouble_ns(FAULT_QUOTA, true) + TOLD_NS > since_ns) {
         return;
     }
-    const unsigned n_most = 8 + (unsigned)seconds_since(since_ns) / 8;
+    const unsigned n_most = sim_lanes(sim.seed) * (8 + (unsigned)seconds_since(since_ns) / 8);
     if (f->n == 1 && soon.n_refused[FAULT_QUOTA] > n_most) {
         sim_broken("a full quota was asked %u times in %d s", soon.n_refused[FAULT_QUOTA],
                    seconds_since(since_ns));
@@ -278,6 +288,9 @@ static bool is_to_blame(const struct sim_run *r)
     const bool is_full = fault_is_on(FAULT_QUOTA, &quota) && quota->n == 1; /* for any pod */
     const bool is_refused = is_full || fault_is_on(FAULT_WEBHOOK, NULL);
     const bool is_known = sim.now_ns - soon.down_ns > LOOK_EVERY_NS;
+    if (r->n_lanes > 1 && has_live_pods(r, false)) {
+        return true; /* one lane may go on while another waits */
+    }
     if (is_known && has_unplaced_pods(r) && !fault_was_on(FAULT_SLOW_WATCHES, SOON_NS)) {
         return false;
     }

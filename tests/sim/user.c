@@ -27,7 +27,9 @@ static char *definition(struct sim_run *r)
 {
     static const char *const policies[] = {"All", "Running", "None", "OnSuccess"};
     static const char *const addressing[] = {"Auto", "Dns", "Ip"};
-    const unsigned n_points = 1 + sim_below(DRAW_USER, 2);
+    const unsigned n_drawn = 1 + sim_below(DRAW_USER, 2);
+    r->n_lanes = sim_lanes(sim.seed);
+    const unsigned n_points = r->n_lanes > 1 ? 3 : n_drawn;
     const unsigned n_trials = 1 + sim_below(DRAW_USER, 2);
     const char *policy = policies[sim_below(DRAW_USER, 4)];
     const unsigned by = sim_below(DRAW_USER, 3);
@@ -62,8 +64,11 @@ static char *definition(struct sim_run *r)
         "s},\"addressing\":\"%s\","
         "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},%s},"
         "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},%s}}}",
-        n_points == 1 ? "1" : "1,2", repeats, budget,
-        sim_has_deadline(sim.seed) ? SIM_DEADLINE_S : DEADLINE_S, policy, ttl, naming, pod, pod);
+        n_points == 1   ? "1"
+        : n_points == 2 ? "1,2"
+                        : "1,2,3",
+        repeats, budget, sim_has_deadline(sim.seed) ? SIM_DEADLINE_S : DEADLINE_S, policy, ttl,
+        naming, pod, pod);
 }
 
 static void use_name_again(void *ctx);
@@ -107,6 +112,9 @@ static void create(void *ctx)
     }
     if (sim_has_queue(sim.seed)) {
         json_object_set_new(asked, "scheduling", json_pack("{s:s}", "queueName", "team"));
+    }
+    if (r->n_lanes > 1) {
+        json_object_set_new(asked, "parallelism", json_pack("{s:i}", "trials", (int)r->n_lanes));
     }
     const struct sim_object *o = server_create(
         KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",

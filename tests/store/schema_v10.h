@@ -1,9 +1,9 @@
-/* Makes a file of version 12 one of version 11, or of version 10, without the figures of ended
+/* Makes a file of version 13 one of version 11, or of version 10, without the figures of ended
  * runs, which nobody reads any more. */
 #pragma once
 
 #define BACK_TO_VERSION_11                                                                         \
-    "DROP VIEW trial; ALTER TABLE attempt DROP COLUMN metrics;"                                    \
+    "DROP VIEW trial; ALTER TABLE attempt DROP COLUMN metrics; ALTER TABLE run DROP COLUMN lanes;" \
     "CREATE VIEW trial AS SELECT throughput FROM attempt; PRAGMA user_version = 11;"
 static const char back_to_version_10[] =
     BACK_TO_VERSION_11 "DROP VIEW trial; DROP TABLE replica_figures;"

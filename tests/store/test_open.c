@@ -123,13 +123,13 @@ TEST(test_an_older_schema_is_refused)
         store_close(s);
         _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", version);
         _cleanup_(freep) char *text =
-            xasprintf("(schema %d, this program reads 10 to 12)", version);
+            xasprintf("(schema %d, this program reads 10 to 13)", version);
         fixture_exec(&f, sql);
         struct err err = {0};
         assert_int_equal(read_all(&f, &err), -EPROTO);
         assert_has(err.msg, text);
         assert_has(err.msg, "choose another file with --store sqlite:FILE");
-        fixture_exec(&f, "PRAGMA user_version = 12");
+        fixture_exec(&f, "PRAGMA user_version = 13");
         assert_int_equal(read_all(&f, &err), 0);
     }
 }

@@ -13,6 +13,8 @@ TEST(test_run_comes_back)
     row.status.has_current = true;
     row.status.current.point = 2;
     row.status.is_cut_short = true;
+    row.status.lanes[3] = (struct run_lane){true, {1, 4, 5}, true};
+    row.status.lanes[15] = (struct run_lane){true, {0, 0, 1}, false};
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
     store_close(s);
 
@@ -33,6 +35,7 @@ TEST(test_run_comes_back)
         assert_int_equal(got.status.current.point, 2);
         assert_true(got.status.is_cut_short);
         assert_int_equal(got.status.trials_total, 4);
+        assert_true(run_status_eq(&got.status, &row.status)); /* with all lanes */
     }
     struct err err = {0};
     assert_int_equal(s->ops->put_run(s, &row, &err), -EEXIST);

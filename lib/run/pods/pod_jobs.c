@@ -91,7 +91,7 @@ static void enter(struct pod_job *job, enum job_step step, int64_t wait_ns)
     job->since_ns = job->step == step ? job->since_ns : now_ns;
     job->step = step;
     job->due_ns = now_ns + wait_ns;
-    job->owner->is_probed |= step == JOB_THERE;
+    pod_gang_of(job->owner, &job->attempt)->is_probed |= step == JOB_THERE;
     kind_of(job)->due_ns = step == JOB_UNKNOWN ? 0 : kind_of(job)->due_ns;
     pod_tick_soon(&job->owner->tick);
 }

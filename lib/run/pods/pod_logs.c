@@ -61,10 +61,10 @@ static void on_line(void *ctx, const char *line, size_t len)
 }
 
 /* The limit of one member's log; an attempt shares ATTEMPT_MAX_BYTES. */
-static size_t max_bytes(const struct pods *l)
+static size_t max_bytes(const struct pod_member *m)
 {
-    const size_t n_gang = member_count(l->gang.replicas);
-    const size_t n = n_gang > 0 ? n_gang : l->members.len;
+    const size_t n_gang = member_count(m->gang->spec.replicas);
+    const size_t n = n_gang > 0 ? n_gang : m->owner->members.len;
     const size_t share = ATTEMPT_MAX_BYTES / (n > 0 ? n : 1);
     return share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES : share;
 }
@@ -133,7 +133,7 @@ static void drop_capture(struct pod_log *log)
 static void begin_capture(struct pod_member *m)
 {
     m->log.capture = xnew(struct capture);
-    capture_init(m->log.capture, max_bytes(m->owner), on_line, m);
+    capture_init(m->log.capture, max_bytes(m), on_line, m);
 }
 
 /* ---- following ---- */

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/client.h"
-#include "run/pods/pod_setup.h"
+#include "pod/body.h"
+#include "run/pods/pods_internal.h"
 
 /* ---- the automaton ---- */
 
@@ -200,19 +201,19 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const struct pod_facts *pod, int64_t now_ns)
 {
-    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
-    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    struct replica_id id = {{POD_NO_POINT, 0, 0}, ROLE_PSERVER, 0};
+    (void)pod_identify(owner->params.def, pod, &id); /* else it is of no attempt of the run */
+    struct pod_member *m = new_named(owner, xstrdup(name), &id);
     pod_member_seen(m, uid, pod, now_ns);
     pod_member_remove(m, false, now_ns);
     m->has_news = true;
     return m;
 }
 
-struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
+struct pod_member *pod_member_for_doubt(const struct pod_member *of, const char *uid,
                                         int64_t now_ns)
 {
-    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
-    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    struct pod_member *m = new_named(of->owner, xstrdup(of->name), &of->id);
     m->sought_uid = xstrdup_or_null(uid);
     m->life = MEMBER_DYING_UNKNOWN;
     m->due_ns = now_ns + POD_RETRY_NS;

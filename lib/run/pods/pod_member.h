@@ -152,9 +152,15 @@ struct pod_log {
     bool is_explained;         /* end.why has the advice */
 };
 
+/* Of a pod that is of no attempt of the run. */
+#define POD_NO_POINT UINT32_MAX
+
 struct pods;
+struct pod_gang;
 struct pod_member {
     struct pods *owner;
+    struct pod_gang *gang; /* what is shared with those of its attempt; NULL: it is dying from the
+                              start */
     struct replica_id id;
     char *name; /* owned */
     enum member_life life;
@@ -184,9 +190,9 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 /* A member that is dying from the start: for a pod that nothing else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const struct pod_facts *pod, int64_t now_ns);
-/* A member that is dying from the start: a second pod of that name may come from a request on its
- * way, or the pod with that uid (NULL: none) may be hidden from the watch. */
-struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, const char *uid,
+/* A member that is dying from the start: a second pod of the name of `of` may come from a request
+ * on its way, or the pod with that uid (NULL: none) may be hidden from the watch. */
+struct pod_member *pod_member_for_doubt(const struct pod_member *of, const char *uid,
                                         int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *name,

@@ -112,16 +112,21 @@ static bool is_needed(const struct pods *l, const struct workload_facts *w)
            has_live(l, &w->attempt);
 }
 
+/* A Workload of an attempt that needs none any more. */
+static bool is_coming(const struct pod_gang *g)
+{
+    const struct pod_place *q = &g->place;
+    return q->is_asked && (q->call != NULL || g->owner->params.now_ns() < q->due_ns) &&
+           !has_live(g->owner, &g->spec.attempt);
+}
+
 bool pod_queue_is_leaving(const struct pods *l)
 {
     const struct pod_workloads *w = l->params.workloads;
-    const struct pod_queue *q = &l->queue;
     if (!has_queue(l)) {
         return false;
     }
-    const bool is_coming = q->is_asked && (q->call != NULL || l->params.now_ns() < q->due_ns) &&
-                           !has_live(l, &l->gang.attempt);
-    return !w->is_known || is_coming ||
+    return !w->is_known || vec_any(&l->gangs, it, is_coming(*it)) ||
            (w->cache != NULL && vec_any(&w->cache->objects, it,
                                         is_ours(l, (*it)->facts) && !is_needed(l, (*it)->facts)));
 }
@@ -158,16 +163,24 @@ static void remove_one(struct pods *l, int64_t now_ns)
     }
 }
 
+static void look_for_place(struct pod_gang *g)
+{
+    struct pod_place *q = &g->place;
+    if (q->is_asked && pod_queue_facts(g->owner, &g->spec.attempt) != NULL) {
+        q->is_asked = false;
+        q->due_ns = 0;
+        pod_trouble_clear(&q->trouble);
+    }
+}
+
 bool pod_queue_tick(struct pods *l, int64_t now_ns)
 {
     struct pod_queue *q = &l->queue;
     if (!has_queue(l)) {
         return false;
     }
-    if (q->is_asked && pod_queue_facts(l, &l->gang.attempt) != NULL) {
-        q->is_asked = false;
-        q->due_ns = 0;
-        pod_trouble_clear(&q->trouble);
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        look_for_place(*it);
     }
     evict(l, now_ns);
     if (q->is_driven) { /* else it may be wanted in a moment */
@@ -204,14 +217,14 @@ bool pod_queue_wait(const struct pods *l, struct run_wait *ret)
 /* ---- asking ---- */
 
 /* An answer to a question that is asked again, or never for this attempt. */
-static void heard(struct pods *l, int r, const struct kube_response *res, const char *words,
+static void heard(struct pod_gang *g, int r, const struct kube_response *res, const char *words,
                   bool is_transient)
 {
-    struct pod_queue *q = &l->queue;
-    const int64_t now_ns = l->params.now_ns();
+    struct pod_place *q = &g->place;
+    const int64_t now_ns = g->owner->params.now_ns();
     if (r == 0) {
         pod_trouble_clear(&q->trouble);
-    } else if (is_transient || pod_answer_is_transient(&l->denial, r, res, now_ns)) {
+    } else if (is_transient || pod_answer_is_transient(&g->owner->denial, r, res, now_ns)) {
         q->due_ns = now_ns + pod_trouble_note(&q->trouble, r, res, words);
     } else {
         free(q->refusal);
@@ -219,14 +232,14 @@ static void heard(struct pods *l, int r, const struct kube_response *res, const 
             xasprintf("%s%s", words, res != NULL && kube_lacks_right(res) ? RIGHTS_HINT : "");
         q->due_ns = now_ns + POD_RETRY_NS;
     }
-    pod_tick_soon(&l->tick);
+    pod_tick_soon(&g->owner->tick);
 }
 
 /* The priority class before the Workload is made, a flavor after its admission. */
 static void on_read(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    struct pods *l = ctx;
-    struct pod_queue *q = &l->queue;
+    struct pod_gang *g = ctx;
+    struct pod_place *q = &g->place;
     json_auto_t *object = NULL;
     struct err parsed = *err;
     q->call = NULL;
@@ -239,49 +252,50 @@ static void on_read(void *ctx, int r, const struct kube_response *res, const str
         (void)json_object_set_new(q->flavors, kube_json_metadata(object, "name"),
                                   spec == NULL ? json_object() : json_incref(spec));
     }
-    heard(l, r, res, parsed.msg, false);
+    heard(g, r, res, parsed.msg, false);
 }
 
-static void read_object(struct pods *l, const struct kube_resource *resource, const char *name)
+static void read_object(struct pod_gang *g, const struct kube_resource *resource, const char *name)
 {
     struct kube_request req;
     kube_request_get(resource, NULL, name, &req);
-    l->queue.call = kube_call(l->params.client, &req, &once, on_read, l);
+    g->place.call = kube_call(g->owner->params.client, &req, &once, on_read, g);
 }
 
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    struct pods *l = ctx;
-    struct pod_queue *q = &l->queue;
+    struct pod_gang *g = ctx;
+    struct pod_place *q = &g->place;
     q->call = NULL;
     if (!q->is_asked) {
         return; /* the watch has shown it before */
     }
     if (r == 0) {
-        pod_denial_clear(&l->denial);
-        q->due_ns = l->params.now_ns() + POD_UNSEEN_NS;
+        pod_denial_clear(&g->owner->denial);
+        q->due_ns = g->owner->params.now_ns() + POD_UNSEEN_NS;
     }
     /* It may exist already: of this run, and the watch is late, or of one of the same name that is
      * being deleted. Without Kueue in the cluster there is no such kind. */
-    heard(l, r, res, err->msg, r == -EEXIST || r == -ENOENT);
+    heard(g, r, res, err->msg, r == -EEXIST || r == -ENOENT);
     q->is_asked = q->refusal == NULL;
 }
 
 /* The pod sets are those of the pods that are made later. -EINVAL: a template contradicts. */
-static int make_body(const struct pods *l, json_t **ret, struct err *err)
+static int make_body(const struct pod_gang *g, json_t **ret, struct err *err)
 {
     const struct gang_addresses addresses = {.is_pods = true};
     json_t *pods[ROLE_COUNT] = {NULL};
     int r = 0;
     for (enum role role = 0; role < ROLE_COUNT && r == 0; role++) {
-        const struct replica_id id = {l->gang.attempt, role, 0};
-        if (l->gang.replicas[role] > 0) {
-            r = pod_body(l->params.def, &id, &addresses, l->params.naming, &pods[role], err);
+        const struct replica_id id = {g->spec.attempt, role, 0};
+        if (g->spec.replicas[role] > 0) {
+            r = pod_body(g->owner->params.def, &id, &addresses, g->owner->params.naming,
+                         &pods[role], err);
         }
     }
     if (r == 0) {
-        *ret = workload_body(l->params.def, &l->gang.attempt, pods, l->gang.replicas,
-                             l->queue.priority);
+        *ret = workload_body(g->owner->params.def, &g->spec.attempt, pods, g->spec.replicas,
+                             g->place.priority);
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         json_decref(pods[role]);
@@ -289,25 +303,25 @@ static int make_body(const struct pods *l, json_t **ret, struct err *err)
     return r;
 }
 
-static void ask(struct pods *l, int64_t now_ns)
+static void ask(struct pod_gang *g, int64_t now_ns)
 {
-    struct pod_queue *q = &l->queue;
-    const char *class = l->params.def->scheduling.priority_class;
+    struct pod_place *q = &g->place;
+    const char *class = g->owner->params.def->scheduling.priority_class;
     struct err err;
     json_auto_t *body = NULL;
     if (q->call != NULL || now_ns < q->due_ns) {
         return;
     }
     if (class != NULL && !q->has_priority) {
-        read_object(l, &kube_workload_priorities, class);
-    } else if (make_body(l, &body, &err) < 0) {
+        read_object(g, &kube_workload_priorities, class);
+    } else if (make_body(g, &body, &err) < 0) {
         free(q->refusal);
         q->refusal = xstrdup(err.msg);
     } else {
         struct kube_request req;
-        kube_request_create(&kube_workloads, l->params.ns, body, KUBE_WRITE, &req);
+        kube_request_create(&kube_workloads, g->owner->params.ns, body, KUBE_WRITE, &req);
         q->is_asked = true;
-        q->call = kube_call(l->params.client, &req, &once, on_posted, l);
+        q->call = kube_call(g->owner->params.client, &req, &once, on_posted, g);
     }
 }
 
@@ -315,9 +329,9 @@ static void ask(struct pods *l, int64_t now_ns)
 
 /* True: it is known which nodes the admission speaks of. Without that, pods could land on nodes of
  * another flavor, of which others have the quota, and measure those. */
-static bool knows_nodes(struct pods *l, const struct workload_facts *w, int64_t now_ns)
+static bool knows_nodes(struct pod_gang *g, const struct workload_facts *w, int64_t now_ns)
 {
-    struct pod_queue *q = &l->queue;
+    struct pod_place *q = &g->place;
     json_auto_t *admission = json_loads(w->admission, 0, NULL);
     const char *name = "";
     if (q->flavors == NULL) {
@@ -329,85 +343,87 @@ static bool knows_nodes(struct pods *l, const struct workload_facts *w, int64_t 
         }
     }
     if (name != NULL && q->call == NULL && now_ns >= q->due_ns) {
-        read_object(l, &kube_resource_flavors, name);
+        read_object(g, &kube_resource_flavors, name);
     }
     return name == NULL;
 }
 
-void pod_queue_dress(const struct pods *l, enum role role, json_t *pod)
+void pod_queue_dress(const struct pod_gang *g, enum role role, json_t *pod)
 {
-    const struct workload_facts *w = pod_queue_facts(l, &l->gang.attempt);
+    const struct workload_facts *w = pod_queue_facts(g->owner, &g->spec.attempt);
     if (w != NULL) {
         json_auto_t *admission = json_loads(w->admission, 0, NULL);
-        workload_dress(admission, l->queue.flavors, role, pod);
+        workload_dress(admission, g->place.flavors, role, pod);
     }
 }
 
 /* ---- waiting ---- */
 
-static void refuse(struct pods *l, enum failure_class failure, const char *message, int64_t now_ns)
+static void refuse(struct pod_gang *g, enum failure_class failure, const char *message,
+                   int64_t now_ns)
 {
-    struct pod_member *m = vec_find_item(&l->members, it, pod_member_is_wanted(it));
+    struct pod_member *m =
+        vec_find_item(&g->owner->members, it, it->gang == g && pod_member_is_wanted(it));
     if (m != NULL) {
         pod_member_fail(m, failure, message, now_ns);
     }
 }
 
 /* The queue has its place too late, or never. */
-static void give_up(struct pods *l, const struct workload_facts *w, int64_t now_ns)
+static void give_up(struct pod_gang *g, const struct workload_facts *w, int64_t now_ns)
 {
     const int64_t waited_ms = clock_steady_unix_ms() - w->created_unix_ms;
     char words[512];
-    workload_say(w, l->params.def->scheduling.queue, words, sizeof(words));
+    workload_say(w, g->owner->params.def->scheduling.queue, words, sizeof(words));
     if (w->state == WORKLOAD_NEVER) {
-        refuse(l, FAILURE_WAIT_OVER, words, now_ns);
-    } else if (waited_ms > l->wait_ms && w->created_unix_ms != 0) {
+        refuse(g, FAILURE_WAIT_OVER, words, now_ns);
+    } else if (waited_ms > g->owner->wait_ms && w->created_unix_ms != 0) {
         _cleanup_(freep) char *message = xasprintf("waited %lld s (scheduling.waitSeconds): %s",
-                                                   (long long)(l->wait_ms / 1000), words);
-        refuse(l, FAILURE_WAIT_OVER, message, now_ns);
+                                                   (long long)(g->owner->wait_ms / 1000), words);
+        refuse(g, FAILURE_WAIT_OVER, message, now_ns);
     }
 }
 
-static void say(const struct pods *l, const struct workload_facts *w, struct run_wait *ret)
+static void say(const struct pod_gang *g, const struct workload_facts *w, struct run_wait *ret)
 {
-    const struct pod_trouble *t = &l->queue.trouble;
-    const bool is_known = l->params.workloads->is_known;
+    const struct pod_trouble *t = &g->place.trouble;
+    const bool is_known = g->owner->params.workloads->is_known;
     text_put(ret->reason, sizeof(ret->reason), "%s",
              t->words != NULL || !is_known ? pod_answer_reason(t->code) : "Queued");
     if (!is_known) {
-        say_unknown(l, ret);
+        say_unknown(g->owner, ret);
     } else if (t->words != NULL) {
         text_put(ret->text, sizeof(ret->text), "%s", t->words);
     } else {
-        workload_say(w, l->params.def->scheduling.queue, ret->text, sizeof(ret->text));
+        workload_say(w, g->owner->params.def->scheduling.queue, ret->text, sizeof(ret->text));
     }
 }
 
-bool pod_queue_admits(struct pods *l, struct run_wait *ret, int64_t now_ns)
+bool pod_queue_admits(struct pod_gang *g, struct run_wait *ret, int64_t now_ns)
 {
-    struct pod_queue *q = &l->queue;
-    if (!has_place(l, &l->gang.attempt)) {
+    struct pod_place *q = &g->place;
+    if (!has_place(g->owner, &g->spec.attempt)) {
         return true;
     }
-    if (vec_any(&l->members, it, member_life_is_refused((*it)->life))) {
+    if (vec_any(&g->owner->members, it, (*it)->gang == g && member_life_is_refused((*it)->life))) {
         return false; /* the attempt fails */
     }
-    const struct workload_facts *w = pod_queue_facts(l, &l->gang.attempt);
+    const struct workload_facts *w = pod_queue_facts(g->owner, &g->spec.attempt);
     if (q->refusal != NULL) {
-        refuse(l, FAILURE_PERMANENT, q->refusal, now_ns);
+        refuse(g, FAILURE_PERMANENT, q->refusal, now_ns);
         free(take_ptr(q->refusal));
         return false;
     }
-    if (w == NULL && l->params.workloads->is_known) {
-        ask(l, now_ns);
+    if (w == NULL && g->owner->params.workloads->is_known) {
+        ask(g, now_ns);
     } else if (w != NULL && w->state == WORKLOAD_ADMITTED) {
-        if (knows_nodes(l, w, now_ns)) {
+        if (knows_nodes(g, w, now_ns)) {
             return true;
         }
     } else if (w != NULL) {
-        give_up(l, w, now_ns);
+        give_up(g, w, now_ns);
     }
-    say(l, w, ret);
+    say(g, w, ret);
     return false;
 }
 
@@ -418,7 +434,7 @@ void pod_queue_notice(struct launcher *launcher)
     pod_tick_soon(&((struct pods *)launcher)->tick);
 }
 
-void pod_queue_reset(struct pod_queue *q)
+void pod_place_reset(struct pod_place *q)
 {
     kube_call_cancel(take_ptr(q->call));
     pod_trouble_clear(&q->trouble);
@@ -430,7 +446,6 @@ void pod_queue_reset(struct pod_queue *q)
 
 void pod_queue_done(struct pod_queue *q)
 {
-    pod_queue_reset(q);
     kube_call_cancel(q->removing);
     pod_trouble_clear(&q->remove_trouble);
 }

@@ -24,6 +24,7 @@
 
 struct kube_call;
 struct launcher;
+struct pod_gang;
 struct pods;
 
 /* The Workloads of benchd in the namespace, as their watch has them; the owner updates it. */
@@ -36,8 +37,8 @@ struct pod_workloads {
 /* A Workload of `launcher` may have changed, or what is known of all. */
 void pod_queue_notice(struct launcher *launcher);
 
-/* What belongs to one attempt, but for `removing`. */
-struct pod_queue {
+/* That of one attempt. */
+struct pod_place {
     struct kube_call *call; /* the GET or POST that is on its way; NULL: none */
     int64_t due_ns;         /* the next one not before */
     struct pod_trouble trouble;
@@ -46,7 +47,11 @@ struct pod_queue {
     bool has_priority; /* the value of the run's priority class is known: */
     int64_t priority;
     json_t *flavors; /* owned; the specs of those that are known, by name */
+};
+/* A new attempt, or the end. */
+void pod_place_reset(struct pod_place *q);
 
+struct pod_queue {
     struct kube_call *removing; /* the DELETE that is on its way; NULL: none */
     int64_t remove_due_ns;
     char removed_uid[64]; /* of the last DELETE; "": none */
@@ -55,20 +60,18 @@ struct pod_queue {
     bool is_driven;   /* the driver has looked, so it has said which attempt it wants */
 };
 
-/* A new attempt. */
-void pod_queue_reset(struct pod_queue *q);
 void pod_queue_done(struct pod_queue *q);
 /* Ends the members of which the place is lost, and deletes the Workloads that are not needed. True:
  * the last of what pod_queue_is_leaving() speaks of is gone. */
 bool pod_queue_tick(struct pods *l, int64_t now_ns);
-/* May pods of the attempt that is due be made? Asks the queue; else *ret says what it says. */
-bool pod_queue_admits(struct pods *l, struct run_wait *ret, int64_t now_ns);
+/* May pods of the gang be made? Asks the queue; else *ret says what it says. */
+bool pod_queue_admits(struct pod_gang *g, struct run_wait *ret, int64_t now_ns);
 /* The Workload of an attempt, borrowed; NULL: none is known, or the run has no queue. */
 const struct workload_facts *pod_queue_facts(const struct pods *l, const struct attempt_id *id);
 /* The attempt has no place, so it is the queue that paces the next one. */
 bool pod_queue_lacks(const struct pods *l, const struct attempt_id *id);
 /* Sends a pod of the role to the nodes that were admitted. */
-void pod_queue_dress(const struct pods *l, enum role role, json_t *pod);
+void pod_queue_dress(const struct pod_gang *g, enum role role, json_t *pod);
 /* Some Workload of the run that is not needed exists, or may. */
 bool pod_queue_is_leaving(const struct pods *l);
 /* Says why a Workload is not deleted; false: for no reason that a person should know. */

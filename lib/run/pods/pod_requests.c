@@ -23,7 +23,7 @@ static bool is_transient(struct pod_member *m, int r, const struct kube_response
 static void heard(struct pod_member *m)
 {
     if (m->life == MEMBER_MADE || m->life == MEMBER_THERE) {
-        m->owner->is_probed = true; /* a dying one is of an earlier gang */
+        m->gang->is_probed = true; /* a dying one is of an earlier gang */
     }
     pod_tick_soon(&m->owner->tick);
 }
@@ -31,7 +31,7 @@ static void heard(struct pod_member *m)
 static void note_refusal(struct pod_member *m)
 {
     if (member_life_is_refused(m->life)) {
-        m->owner->is_probed = false;
+        m->gang->is_probed = false;
         m->owner->params.counters->failed++;
     }
 }
@@ -50,7 +50,7 @@ static void try_again(struct pod_member *m, int r, const struct kube_response *r
                       const char *words)
 {
     if (pod_member_is_wanted(m) || m->life == MEMBER_POSTING) {
-        m->owner->is_probed = false; /* one pod is retried, and not 160 */
+        m->gang->is_probed = false; /* one pod is retried, and not 160 */
     }
     pod_member_try_again(m, r, res, words, now(m));
 }
@@ -159,7 +159,7 @@ static void send_one(struct pod_member *m, int64_t now_ns)
 
 void pod_requests_send_due(struct pods *l, int64_t now_ns)
 {
-    const bool is_creating = l->base.ops->is_settling(&l->base);
+    const bool is_creating = l->base.ops->is_settling(&l->base, NULL);
     const size_t most = is_creating ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
     size_t n = vec_sum(&l->members, it,
                        (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER);
@@ -232,7 +232,7 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
 {
     struct pods *l = m->owner;
     const struct run_def *def = l->params.def;
-    json_t **body = &l->bodies[m->id.role];
+    json_t **body = &m->gang->bodies[m->id.role];
     if (*body != NULL && !pod_body_is_alike(def, m->id.attempt.point)) {
         json_decref(*body);
         *body = NULL;
@@ -243,7 +243,7 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
     }
     struct gang_addresses addresses = {.is_pods = true};
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        addresses.of_role[role] = l->addresses[role];
+        addresses.of_role[role] = m->gang->addresses[role];
     }
     if (servers != NULL) {
         addresses.of_role[ROLE_PSERVER] = servers;
@@ -252,7 +252,7 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
         return NULL;
     }
     pod_body_set_account(*body, l->params.account);
-    pod_queue_dress(l, m->id.role, *body);
+    pod_queue_dress(m->gang, m->id.role, *body);
     return *body;
 }
 

@@ -20,9 +20,10 @@ static bool is_not_set_up(const struct pod_member *m, int64_t now_ns)
            now_ns - m->waiting_since_ns >= POD_SETUP_USUAL_NS;
 }
 
-static struct pod_member *find_first(const struct pods *l, int64_t now_ns)
+/* Of any gang where `g` is NULL. */
+static struct pod_member *find_first(const struct pods *l, const struct pod_gang *g, int64_t now_ns)
 {
-    return vec_find_item(&l->members, m, is_not_set_up(m, now_ns));
+    return vec_find_item(&l->members, m, is_not_set_up(m, now_ns) && (g == NULL || m->gang == g));
 }
 
 /* When it was last seen: new recorders write a series, those of a kubelet a deprecated date. */
@@ -72,7 +73,7 @@ static void on_events(void *ctx, int r, const struct kube_response *res, const s
 void pod_setup_tick(struct pods *l, int64_t now_ns)
 {
     static const struct kube_call_options once = {.max_tries = 1};
-    const struct pod_member *m = find_first(l, now_ns);
+    const struct pod_member *m = find_first(l, NULL, now_ns);
     if (m == NULL || m->uid == NULL || l->setup.call != NULL || now_ns < l->setup.due_ns) {
         return;
     }
@@ -85,9 +86,9 @@ void pod_setup_tick(struct pods *l, int64_t now_ns)
     l->setup.call = kube_call(l->params.client, &req, &once, on_events, l);
 }
 
-bool pod_setup_wait(const struct pods *l, struct run_wait *ret)
+bool pod_setup_wait(const struct pod_gang *g, struct run_wait *ret)
 {
-    const struct pod_member *m = find_first(l, l->params.now_ns());
+    const struct pod_member *m = find_first(g->owner, g, g->owner->params.now_ns());
     if (m == NULL) {
         return false;
     }

@@ -8,6 +8,7 @@
 #include "decide/policy_wait.h"
 
 struct pods;
+struct pod_gang;
 struct kube_call;
 
 /* Usual up to here; with POD_WAIT_TOLD_NS people hear of it after 30 s. */
@@ -24,6 +25,6 @@ struct pod_setup {
 
 /* Asks for the last Warning event of the first such pod, which becomes its message. */
 void pod_setup_tick(struct pods *l, int64_t now_ns);
-/* True: some pod is not set up, *ret says which and why. */
-bool pod_setup_wait(const struct pods *l, struct run_wait *ret);
+/* True: some pod of the gang is not set up, *ret says which and why. */
+bool pod_setup_wait(const struct pod_gang *g, struct run_wait *ret);
 void pod_setup_done(struct pod_setup *s);

@@ -13,18 +13,18 @@
 #define FAMILIES 2
 
 /* The attempt whose pods are being looked after: those of others are dying. NULL if none exists. */
-static const struct attempt_id *find_attempt(const struct pods *l)
+static const struct attempt_id *find_attempt(const struct pod_gang *g)
 {
     const struct attempt_id *newest = NULL;
-    vec_each (struct pod_member *, it, &l->members) {
-        newest = (*it)->life < MEMBER_DYING_POSTING ? &(*it)->id.attempt : newest;
+    vec_each (struct pod_member *, it, &g->owner->members) {
+        newest = pod_gang_has(g, *it) ? &(*it)->id.attempt : newest;
     }
     return newest;
 }
 
-static const uint32_t *replicas_of(const struct pods *l, const struct attempt_id *attempt)
+static const uint32_t *replicas_of(const struct pod_gang *g, const struct attempt_id *attempt)
 {
-    return l->params.def->matrix.points[attempt->point].replicas;
+    return g->owner->params.def->matrix.points[attempt->point].replicas;
 }
 
 /* Its slice, by its place in the gang and its address. */
@@ -34,31 +34,32 @@ static size_t slice_of(const uint32_t *replicas, const struct pod_member *m)
     return place / POD_SLICE_MAX * FAMILIES + (strchr(m->state.ip, ':') != NULL);
 }
 
-static bool has_address(const struct pod_member *m, const struct attempt_id *attempt)
+static bool has_address(const struct pod_gang *g, const struct pod_member *m,
+                        const struct attempt_id *attempt)
 {
-    return m->life < MEMBER_DYING_POSTING && m->state.ip[0] != '\0' &&
-           attempt_id_eq(&m->id.attempt, attempt);
+    return pod_gang_has(g, m) && m->state.ip[0] != '\0' && attempt_id_eq(&m->id.attempt, attempt);
 }
 
 /* How many addresses each slice could have. Owned by the caller. */
-static uint32_t *count_known(const struct pods *l, const struct attempt_id *attempt,
+static uint32_t *count_known(const struct pod_gang *g, const struct attempt_id *attempt,
                              size_t n_slices)
 {
     uint32_t *known = xcalloc(n_slices, sizeof(*known));
-    vec_each (struct pod_member *, it, &l->members) {
-        if (has_address(*it, attempt)) {
-            known[slice_of(replicas_of(l, attempt), *it)]++;
+    vec_each (struct pod_member *, it, &g->owner->members) {
+        if (has_address(g, *it, attempt)) {
+            known[slice_of(replicas_of(g, attempt), *it)]++;
         }
     }
     return known;
 }
 
-static json_t *make_body(const struct pods *l, const struct attempt_id *attempt, size_t slice)
+static json_t *make_body(const struct pod_gang *g, const struct attempt_id *attempt, size_t slice)
 {
-    json_t *body =
-        pod_slice_body(l->params.def, (unsigned)(slice / FAMILIES), slice % FAMILIES != 0);
-    vec_each (struct pod_member *, it, &l->members) {
-        if (has_address(*it, attempt) && slice_of(replicas_of(l, attempt), *it) == slice) {
+    const unsigned first = g->number * SLICES_A_GANG;
+    json_t *body = pod_slice_body(g->owner->params.def, first + (unsigned)(slice / FAMILIES),
+                                  slice % FAMILIES != 0);
+    vec_each (struct pod_member *, it, &g->owner->members) {
+        if (has_address(g, *it, attempt) && slice_of(replicas_of(g, attempt), *it) == slice) {
             pod_slice_add(body, &(*it)->id, (*it)->state.ip);
         }
     }
@@ -73,9 +74,10 @@ static void on_applied(void *ctx, int r, const struct kube_response *res, const 
         pod_trouble_clear(&s->trouble);
         s->list.items[s->asked] = s->asking;
     } else { /* whatever it is: the pods are there, and a right can be given */
-        s->due_ns = s->owner->params.now_ns() + pod_trouble_note(&s->trouble, r, res, err->msg);
+        s->due_ns =
+            s->gang->owner->params.now_ns() + pod_trouble_note(&s->trouble, r, res, err->msg);
     }
-    pod_tick_soon(&s->owner->tick);
+    pod_tick_soon(&s->gang->owner->tick);
 }
 
 static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
@@ -83,10 +85,11 @@ static const struct kube_call_options once = {.max_tries = 1}; /* the tick retri
 static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *attempt, uint32_t n,
                   int64_t now_ns)
 {
-    const struct pods *l = s->owner;
-    const uint32_t n_gang = member_count(replicas_of(l, attempt));
+    const struct pod_gang *g = s->gang;
+    const struct pods *l = g->owner;
+    const uint32_t n_gang = member_count(replicas_of(g, attempt));
     const uint32_t n_most = n_gang < POD_SLICE_MAX ? n_gang : POD_SLICE_MAX;
-    json_auto_t *body = make_body(l, attempt, slice);
+    json_auto_t *body = make_body(g, attempt, slice);
     struct kube_request req;
     kube_request_apply(&kube_endpoint_slices, l->params.ns, NULL, "benchd", body, &req);
     s->asked = slice;
@@ -104,9 +107,9 @@ static bool is_complete(const uint32_t *known, size_t slice, uint32_t n_gang)
     return known[chunk * FAMILIES] + known[chunk * FAMILIES + 1] >= n_chunk;
 }
 
-void pod_slices_init(struct pod_slices *s, struct pods *owner)
+void pod_slices_init(struct pod_slices *s, struct pod_gang *gang)
 {
-    *s = (struct pod_slices){.owner = owner};
+    *s = (struct pod_slices){.gang = gang};
 }
 
 void pod_slices_done(struct pod_slices *s)
@@ -119,19 +122,19 @@ void pod_slices_done(struct pod_slices *s)
 
 void pod_slices_tick(struct pod_slices *s, int64_t now_ns)
 {
-    const struct pods *l = s->owner;
-    const struct attempt_id *attempt = find_attempt(l);
-    if (l->params.naming != POD_BY_DNS || attempt == NULL ||
-        job_of_point(l->params.def, attempt->point) != NULL || s->call != NULL ||
+    const struct pod_gang *g = s->gang;
+    const struct attempt_id *attempt = find_attempt(g);
+    if (g->owner->params.naming != POD_BY_DNS || attempt == NULL ||
+        job_of_point(g->owner->params.def, attempt->point) != NULL || s->call != NULL ||
         now_ns < s->due_ns) {
         return;
     }
-    const uint32_t n_gang = member_count(replicas_of(l, attempt));
+    const uint32_t n_gang = member_count(replicas_of(g, attempt));
     const size_t n_slices = (n_gang + POD_SLICE_MAX - 1) / POD_SLICE_MAX * FAMILIES;
     while (s->list.len < n_slices) {
         *vec_push(&s->list) = (struct pod_slice){0};
     }
-    _cleanup_(freep) uint32_t *known = count_known(l, attempt, n_slices);
+    _cleanup_(freep) uint32_t *known = count_known(g, attempt, n_slices);
     for (size_t i = 0; i < n_slices; i++) {
         const struct pod_slice *slice = &s->list.items[i];
         const bool is_new = slice->n > 0 && !attempt_id_eq(&slice->attempt, attempt);

@@ -19,11 +19,12 @@
 
 /* The API server takes 1,000. */
 #define POD_SLICE_MAX 500
+#define SLICES_A_GANG (ROLE_COUNT * SPEC_MAX_REPLICAS / POD_SLICE_MAX)
 /* Addresses are gathered that long for each pod of the slice, so that the bytes written for a gang
  * grow with its pods and not with their square. */
 #define POD_SLICE_GATHER_NS (5 * INT64_C(1000000))
 
-struct pods;
+struct pod_gang;
 
 struct pod_slice {
     struct attempt_id attempt; /* of what was written; nothing was, where n is 0 */
@@ -32,7 +33,7 @@ struct pod_slice {
 };
 
 struct pod_slices {
-    struct pods *owner;
+    struct pod_gang *gang;
     /* Two for each POD_SLICE_MAX replicas of a gang, in the order of roles and
      * indices: IPv4, then IPv6. */
     VEC(struct pod_slice) list;
@@ -43,7 +44,7 @@ struct pod_slices {
     struct pod_trouble trouble;
 };
 
-void pod_slices_init(struct pod_slices *s, struct pods *owner);
+void pod_slices_init(struct pod_slices *s, struct pod_gang *gang);
 void pod_slices_done(struct pod_slices *s);
 /* Sends what is due, one slice at a time. */
 void pod_slices_tick(struct pod_slices *s, int64_t now_ns);

@@ -33,13 +33,13 @@ char *pod_starts_add(const struct pods *l, const struct pod_member *m, const cha
     return record_add_seen(summary, NULL, &metrics);
 }
 
-int64_t pod_starts_longest_ms(const struct pods *l)
+int64_t pod_starts_longest_ms(const struct pod_gang *g)
 {
     const int64_t now_ms = clock_steady_unix_ms();
     int64_t first_ms = now_ms;
-    vec_each (struct pod_member *, it, &l->members) {
+    vec_each (struct pod_member *, it, &g->owner->members) {
         const int64_t ms = pod_member_started_unix_ms(*it);
-        if ((*it)->life < MEMBER_DYING_POSTING && ms != 0 && ms < first_ms) {
+        if (pod_gang_has(g, *it) && ms != 0 && ms < first_ms) {
             first_ms = ms;
         }
     }

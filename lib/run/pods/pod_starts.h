@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+struct pod_gang;
 struct pod_member;
 struct pods;
 
@@ -12,5 +13,5 @@ struct pods;
  *   start_spread_s  from the start of the first container to that of the last one
  * Dates are whole seconds. NULL: the run has no queue, or there is nothing to add. Owned. */
 char *pod_starts_add(const struct pods *l, const struct pod_member *m, const char *summary);
-/* How long the member that began first has run; 0: none runs. */
-int64_t pod_starts_longest_ms(const struct pods *l);
+/* How long the member of the gang that began first has run; 0: none runs. */
+int64_t pod_starts_longest_ms(const struct pod_gang *g);

@@ -6,24 +6,30 @@
 
 #include "run/pods/pod_answer.h"
 
+static bool is_alike(const struct run_wait *a, const struct run_wait *b)
+{
+    return strcmp(a->reason, b->reason) == 0 && a->is_partial == b->is_partial;
+}
+
 static bool is_same(const struct run_wait *a, const struct run_wait *b)
 {
-    return strcmp(a->reason, b->reason) == 0 && strcmp(a->text, b->text) == 0;
+    return is_alike(a, b) && strcmp(a->text, b->text) == 0;
 }
 
 bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns)
 {
     const struct run_wait before = w->told;
-    if (strcmp(w->now.reason, now->reason) != 0) {
+    if (!is_alike(&w->now, now)) {
         w->since_ns = now_ns;
     }
     w->now = *now;
-    const bool is_told = strcmp(w->told.reason, now->reason) == 0;
+    const bool is_told = is_alike(&w->told, now);
     if (now->reason[0] == '\0' || is_told || now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
         const int64_t before_ms = is_told ? w->told.before_ms : (now_ns - w->since_ns) / 1000000;
         w->told = *now;
         w->told.before_ms = before_ms;
     } else if (strcmp(now->reason, pod_answer_reason(0)) == 0 &&
+               strcmp(w->told.reason, now->reason) != 0 &&
                strcmp(w->told.reason, pod_answer_reason(-EDQUOT)) != 0) {
         w->told = (struct run_wait){0}; /* so far it waits for answers only */
     }

@@ -6,21 +6,21 @@
 #include "run/pods/pods_internal.h"
 
 /* A creation that is refused for now. */
-static void say_what_is_refused(const struct pods *l, struct run_wait *ret)
+static void say_what_is_refused(const struct pod_gang *g, struct run_wait *ret)
 {
     const struct pod_member *refused =
-        vec_find_item(&l->members, m, m->life < MEMBER_DYING_POSTING && m->trouble.words != NULL);
+        vec_find_item(&g->owner->members, m, pod_gang_has(g, m) && m->trouble.words != NULL);
     if (refused != NULL) {
         text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(refused->trouble.code));
         text_put(ret->text, sizeof(ret->text), "%s", refused->trouble.words);
     }
 }
 
-static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
+static void say_what_is_not_answered(const struct pod_gang *g, struct run_wait *ret)
 {
-    vec_each (struct pod_member *, it, &l->members) {
+    vec_each (struct pod_member *, it, &g->owner->members) {
         const struct pod_member *m = *it;
-        if (m->life == MEMBER_POSTING && !l->is_probed) {
+        if (m->gang == g && m->life == MEMBER_POSTING && !g->is_probed) {
             text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
             text_put(ret->text, sizeof(ret->text),
                      "the API server does not answer the creation of pod '%s'", m->name);
@@ -28,8 +28,7 @@ static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
     }
 }
 
-/* A deletion that is refused is the cause of whatever else is waited for. */
-static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
+void pod_words_removal(const struct pods *l, struct run_wait *ret)
 {
     const struct pod_member *refused =
         vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->trouble.words != NULL);
@@ -37,19 +36,20 @@ static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
         text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
         text_put(ret->text, sizeof(ret->text), "pod '%s': %s", refused->name,
                  refused->trouble.words);
+    } else {
+        (void)pod_queue_wait(l, ret); /* as above */
     }
-    return refused != NULL || pod_queue_wait(l, ret);
 }
 
 /* The first of the members that are as `is_meant` says, in its own words; none: nothing. */
-static void say_of(const struct pods *l, bool (*is_meant)(const struct pod_state *),
+static void say_of(const struct pod_gang *g, bool (*is_meant)(const struct pod_state *),
                    const char *reason, struct run_wait *ret)
 {
     const struct pod_member *first = NULL;
     size_t n = 0;
-    vec_each (struct pod_member *, it, &l->members) {
+    vec_each (struct pod_member *, it, &g->owner->members) {
         const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && is_meant(&m->state)) {
+        if (pod_gang_has(g, m) && is_meant(&m->state)) {
             first = n++ == 0 ? m : first;
         }
     }
@@ -66,9 +66,9 @@ static bool is_node_lost(const struct pod_state *state)
 }
 
 /* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
-static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
+static void say_which_node_is_lost(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(l, is_node_lost, "NodeNotReady", ret);
+    say_of(g, is_node_lost, "NodeNotReady", ret);
 }
 
 static bool waits_for_gate(const struct pod_state *state)
@@ -76,9 +76,9 @@ static bool waits_for_gate(const struct pod_state *state)
     return state->wait == POD_WAIT_GATE;
 }
 
-static void say_which_gate_is_shut(const struct pods *l, struct run_wait *ret)
+static void say_which_gate_is_shut(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(l, waits_for_gate, "Queued", ret);
+    say_of(g, waits_for_gate, "Queued", ret);
 }
 
 static bool waits_for_node(const struct pod_state *state)
@@ -86,50 +86,47 @@ static bool waits_for_node(const struct pod_state *state)
     return state->wait == POD_WAIT_NODE;
 }
 
-static void say_which_pod_fits_no_node(const struct pods *l, struct run_wait *ret)
+static void say_which_pod_fits_no_node(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(l, waits_for_node, "WaitsForNodes", ret);
+    say_of(g, waits_for_node, "WaitsForNodes", ret);
 }
 
 /* The last attempt lacked room, and this one has not found any yet. Said without a
  * break, also while a creation is under way: a wait that came and went with each attempt
  * would look like many. */
-static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret)
+static void say_that_room_was_missing(const struct pod_gang *g, struct run_wait *ret)
 {
     size_t n = 0, n_begun = 0;
-    vec_each (struct pod_member *, it, &l->members) {
+    vec_each (struct pod_member *, it, &g->owner->members) {
         const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING) {
+        if (pod_gang_has(g, m)) {
             n++;
             n_begun += m->state.state != REPLICA_PENDING && m->state.failure != FAILURE_NO_ROOM;
         }
     }
     if (n_begun < n || n == 0) {
-        no_room_backoff_tell(&l->room, ret);
+        no_room_backoff_tell(&g->room, ret);
     }
 }
 
-static void say_which_address_is_missing(const struct pods *l, struct run_wait *ret)
+static void say_which_address_is_missing(const struct pod_gang *g, struct run_wait *ret)
 {
-    (void)pod_slices_wait(&l->slices, ret); /* true: *ret has why */
+    (void)pod_slices_wait(&g->slices, ret); /* true: *ret has why */
 }
 
-static void say_which_pod_is_not_set_up(const struct pods *l, struct run_wait *ret)
+static void say_which_pod_is_not_set_up(const struct pod_gang *g, struct run_wait *ret)
 {
-    (void)pod_setup_wait(l, ret); /* as above */
+    (void)pod_setup_wait(g, ret); /* as above */
 }
 
-void pod_words_wait(const struct pods *l, struct run_wait *ret)
+void pod_words_wait(const struct pod_gang *g, struct run_wait *ret)
 {
-    if (say_what_is_not_deleted(l, ret)) {
-        return;
-    }
-    static void (*const say[])(const struct pods *, struct run_wait *) = {
+    static void (*const say[])(const struct pod_gang *, struct run_wait *) = {
         say_what_is_refused,        say_which_pod_is_not_set_up, say_which_gate_is_shut,
         say_which_pod_fits_no_node, say_that_room_was_missing,   say_what_is_not_answered,
         say_which_node_is_lost,     say_which_address_is_missing};
-    pod_jobs_wait(&l->jobs, ret);
+    pod_jobs_wait(&g->owner->jobs, ret);
     for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
-        say[i](l, ret);
+        say[i](g, ret);
     }
 }

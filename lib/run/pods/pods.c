@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "run/pods/pod_leftovers.h"
+#include "run/pods/pod_gang.h"
+#include "run/pods/pod_lanes.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
 #include "run/pods/pod_starts.h"
@@ -23,12 +24,6 @@
 /* At most that many members are POSTING, TAKEN or CHECKING at a time. */
 #define POSTS_AHEAD 40
 #define DEFAULT_WAIT_MS (INT64_C(86400) * 1000)
-
-static struct pod_member *find(const struct pods *l, const struct replica_id *id)
-{
-    return vec_find_item(&l->members, m,
-                         m->life < MEMBER_DYING_POSTING && replica_id_eq(&m->id, id));
-}
 
 static void member_free(struct pod_member *m)
 {
@@ -51,14 +46,6 @@ static void drop_gone(struct pods *l)
 
 /* ---- the watch ---- */
 
-/* By uid; a member that has none yet, by its name. */
-static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
-{
-    return vec_find_item(&l->members, m,
-                         member_life_is_dying(m->life) &&
-                             (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name)));
-}
-
 /* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
 static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
                                                 const char *uid)
@@ -70,16 +57,18 @@ static const struct pod_member *find_relabelled(const struct pods *l, const stru
 
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
 {
-    *vec_push(&l->members) =
+    struct pod_member *m =
         pod_member_adopt(l, object->name, id, object->uid, object->facts, l->params.now_ns());
+    m->gang = pod_gang_of(l, &id->attempt);
+    *vec_push(&l->members) = m;
     pod_jobs_want(&l->jobs, &id->attempt, true);
 }
 
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
                      const struct kube_object *object)
 {
-    struct pod_member *m = find_dying(l, object->name, object->uid);
-    m = m != NULL ? m : find(l, id);
+    struct pod_member *m = pod_gang_find_dying(l, object->name, object->uid);
+    m = m != NULL ? m : pod_gang_find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
         adopt(l, id, object); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
@@ -95,8 +84,8 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
 static void pod_vanished(struct pods *l, const struct replica_id *id,
                          const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, object->name, object->uid);
-    struct pod_member *m = dying != NULL ? dying : find(l, id);
+    struct pod_member *dying = pod_gang_find_dying(l, object->name, object->uid);
+    struct pod_member *m = dying != NULL ? dying : pod_gang_find(l, id);
     if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
         return;
     }
@@ -108,7 +97,7 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
     const bool is_hidden = m != dying && m->remains == POD_MAY_RUN && !pod->is_going;
     pod_member_vanished(m, l->params.now_ns());
     if (was_posting || is_hidden) {
-        *vec_push(&l->members) = pod_member_for_doubt(l, m->name, m->uid, l->params.now_ns());
+        *vec_push(&l->members) = pod_member_for_doubt(m, m->uid, l->params.now_ns());
     }
 }
 
@@ -116,7 +105,7 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
 static void stranger_changed(struct pods *l, enum kube_change change,
                              const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, object->name, object->uid);
+    struct pod_member *dying = pod_gang_find_dying(l, object->name, object->uid);
     if (dying != NULL && change == KUBE_CHANGE_REMOVED) {
         pod_member_vanished(dying, l->params.now_ns());
     } else if (dying != NULL) {
@@ -147,127 +136,63 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
 
 /* ---- which pods may be created ---- */
 
-/* A removed member of which something may still run; NULL: none. */
-static const struct pod_member *find_alive_dying(const struct pods *l)
+static size_t count(const struct pod_gang *g, enum member_life life)
 {
-    return vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->remains != POD_OVER);
+    return vec_sum(&g->owner->members, it, (*it)->gang == g && (*it)->life == life);
 }
 
-/* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins
- * to delete those that nothing else deletes. */
-static size_t look_for_leftovers(struct pods *l, const struct kube_object **ret_first,
-                                 int64_t now_ns)
+static size_t count_wanted(const struct pod_gang *g)
 {
-    size_t n = 0;
-    vec_each (struct kube_object *, it, &l->params.cache->objects) {
-        const char *name = (*it)->name, *uid = (*it)->uid;
-        const struct pod_facts *pod = (*it)->facts;
-        if (!pod_is_leftover(pod, l->params.def, &l->gang.attempt)) {
-            continue;
-        }
-        *ret_first = n++ == 0 ? *it : *ret_first;
-        if (pod_leftover_is_abandoned(pod) && find_dying(l, name, uid) == NULL) {
-            *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
-            pod_tick_soon(&l->tick);
-        }
-    }
-    return n;
+    return count(g, MEMBER_WANTED) + count(g, MEMBER_UNSURE);
 }
 
-/* Nothing in the namespace may run at the same time as the attempt that is due; else *ret_wait says
- * what may. Asked until its first pod is created: no other process creates any then. */
-static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+static bool is_due(const struct pod_gang *g, const struct pod_member *m, int64_t now_ns)
 {
-    const struct kube_object *first = NULL;
-    const struct pod_member *dying = find_alive_dying(l);
-    const size_t n = l->is_probed ? 0 : look_for_leftovers(l, &first, now_ns);
-    if (n > 0) {
-        pod_leftover_say(first->name, first->facts, n - 1, ret_wait->text, sizeof(ret_wait->text));
-    } else if (dying != NULL) {
-        text_put(ret_wait->text, sizeof(ret_wait->text),
-                 "pod '%s' of an earlier attempt may still run", dying->name);
-    } else {
-        return true;
-    }
-    text_put(ret_wait->reason, sizeof(ret_wait->reason), "PodsRemain");
-    return false;
+    return m->gang == g && pod_member_due(m, now_ns) == MEMBER_DO_POST;
 }
 
-static size_t count(const struct pods *l, enum member_life life)
+static size_t count_due(const struct pod_gang *g, int64_t now_ns)
 {
-    return vec_sum(&l->members, it, (*it)->life == life);
+    return vec_sum(&g->owner->members, it, is_due(g, *it, now_ns));
 }
 
-static size_t count_wanted(const struct pods *l)
+static size_t count_posting(const struct pod_gang *g)
 {
-    return count(l, MEMBER_WANTED) + count(l, MEMBER_UNSURE);
+    return count(g, MEMBER_POSTING) + count(g, MEMBER_TAKEN) + count(g, MEMBER_CHECKING);
 }
 
-static size_t count_due(const struct pods *l, int64_t now_ns)
+static size_t count_all_posting(const struct pods *l)
 {
-    return vec_sum(&l->members, it, pod_member_due(*it, now_ns) == MEMBER_DO_POST);
-}
-
-static size_t count_posting(const struct pods *l)
-{
-    return count(l, MEMBER_POSTING) + count(l, MEMBER_TAKEN) + count(l, MEMBER_CHECKING);
+    return vec_sum(&l->gangs, it, count_posting(*it));
 }
 
 /* How many pods may be posted now. */
-static size_t count_postable(const struct pods *l, int64_t now_ns)
+static size_t count_postable(const struct pod_gang *g, int64_t now_ns)
 {
-    const size_t n_due = count_due(l, now_ns), n_posting = count_posting(l);
-    if (count(l, MEMBER_REFUSED) + count(l, MEMBER_DOUBTED) > 0) {
+    const size_t n_due = count_due(g, now_ns), n_posting = count_posting(g);
+    if (count(g, MEMBER_REFUSED) + count(g, MEMBER_DOUBTED) > 0) {
         return 0; /* the attempt fails anyway */
     }
-    if (!l->is_probed) {
+    if (!g->is_probed) {
         /* One pod is posted and retried alone, so that a refused template or an unavailable server
          * costs one request. */
-        const bool is_probing = n_posting > 0 || count_wanted(l) > n_due;
+        const bool is_probing = n_posting > 0 || count_wanted(g) > n_due;
         return is_probing || n_due == 0 ? 0 : 1;
     }
-    const size_t n_free = n_posting < POSTS_AHEAD ? POSTS_AHEAD - n_posting : 0;
+    const size_t n_all = count_all_posting(g->owner);
+    const size_t n_free = n_all < POSTS_AHEAD ? POSTS_AHEAD - n_all : 0;
     return n_due < n_free ? n_due : n_free;
 }
 
-static void strings_free(char **list, uint32_t n)
+static void post(const struct pod_gang *g, size_t n, int64_t now_ns)
 {
-    for (uint32_t i = 0; list != NULL && i < n; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
-/* The pservers' addresses by index, if all are known, else NULL. Owned by the caller. */
-static char **server_addresses(const struct pods *l)
-{
-    const uint32_t n = l->gang.replicas[ROLE_PSERVER];
-    char **list = xnew_array(char *, n);
-    uint32_t known = 0;
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->id.role == ROLE_PSERVER &&
-            attempt_id_eq(&m->id.attempt, &l->gang.attempt) && m->id.index < n &&
-            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
-            list[m->id.index] = pod_ip_address(m->state.ip);
-            known++;
-        }
-    }
-    if (known < n) {
-        strings_free(list, n);
-        return NULL;
-    }
-    return list;
-}
-
-static void post(struct pods *l, size_t n, int64_t now_ns)
-{
+    struct pods *l = g->owner;
     const bool is_by_ip = l->params.naming == POD_BY_IP;
-    char **servers = is_by_ip ? server_addresses(l) : NULL;
+    char **servers = is_by_ip ? pod_gang_servers(g) : NULL;
     for (size_t i = 0; i < l->members.len && n > 0; i++) {
         struct pod_member *m = l->members.items[i];
         const bool must_wait = is_by_ip && m->id.role != ROLE_PSERVER && servers == NULL;
-        if (pod_member_due(m, now_ns) != MEMBER_DO_POST || must_wait) {
+        if (!is_due(g, m, now_ns) || must_wait) {
             continue;
         }
         pod_requests_post(m, servers, now_ns);
@@ -276,38 +201,42 @@ static void post(struct pods *l, size_t n, int64_t now_ns)
             break;
         }
     }
-    strings_free(servers, l->gang.replicas[ROLE_PSERVER]);
+    pod_gang_servers_free(g, servers);
 }
 
-static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+static void create_pods(struct pod_gang *g, struct run_wait *ret_wait, int64_t now_ns)
 {
-    if (count_wanted(l) == 0) {
+    struct pods *l = g->owner;
+    if (count_wanted(g) == 0) {
         return;
     }
-    const bool is_clear = is_namespace_clear(l, ret_wait, now_ns);
+    const bool is_clear = pod_lane_is_free(g, ret_wait, now_ns);
     /* The pause is what it waits for, also while pods of the last attempt end. */
-    if (no_room_backoff_must_wait(&l->room, now_ns, ret_wait) || !is_clear ||
+    if (no_room_backoff_must_wait(&g->room, now_ns, ret_wait) || !is_clear ||
         pod_jobs_are_removing(&l->jobs)) {
         return;
     }
-    const size_t n = pod_queue_admits(l, ret_wait, now_ns) ? count_postable(l, now_ns) : 0;
+    const size_t n = pod_queue_admits(g, ret_wait, now_ns) ? count_postable(g, now_ns) : 0;
     if (n == 0) {
         return;
     }
     pod_gates_send(&l->gates, now_ns);
-    if (pod_gates_are_open(&l->gates) && !pod_jobs_post(&l->jobs, &l->gang.attempt, now_ns)) {
-        post(l, n, now_ns);
+    /* Once it is probed, another lane may have shut them. */
+    if ((g->is_probed || pod_gates_are_open(&l->gates)) &&
+        !pod_jobs_post(&l->jobs, &g->spec.attempt, now_ns)) {
+        post(g, n, now_ns);
     } else if (!pod_gates_wait(&l->gates, ret_wait)) {
-        no_room_backoff_tell(&l->room, ret_wait); /* it still lacks room */
+        no_room_backoff_tell(&g->room, ret_wait); /* it still lacks room */
     }
 }
 
-/* One refused member ends the attempt. */
+/* One refused member ends the attempt; one that is probed needs the gates no more. */
 static void take_gate_refusals(struct pods *l, int64_t now_ns)
 {
     char *refusal;
     while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
-        struct pod_member *wanted = vec_find_item(&l->members, m, pod_member_is_wanted(m));
+        struct pod_member *wanted =
+            vec_find_item(&l->members, m, pod_member_is_wanted(m) && !m->gang->is_probed);
         if (wanted != NULL) {
             pod_requests_refuse(wanted, refusal, now_ns);
         }
@@ -326,24 +255,40 @@ static void look_for_room(struct pods *l, int64_t now_ns)
         const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
                                   !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
         if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
-            no_room_backoff_lacks(&l->room, &m->id.attempt,
+            no_room_backoff_lacks(&m->gang->room, &m->id.attempt,
                                   is_preempted ? "Preempted"
                                   : is_refused ? pod_answer_reason(-EDQUOT)
                                                : "NoRoom",
                                   pod_state_message(&m->state), now_ns);
-            if (!is_preempted && !is_refused && now_ns - l->room.since_ns > l->wait_ms * 1000000) {
+            if (!is_preempted && !is_refused &&
+                now_ns - m->gang->room.since_ns > l->wait_ms * 1000000) {
                 pod_member_wait_over(m, l->wait_ms);
             }
         } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
-            no_room_backoff_found(&l->room);
+            no_room_backoff_found(&m->gang->room);
         }
     }
 }
 
-static bool pods_is_settling(const struct launcher *launcher)
+static bool is_settling(const struct pod_gang *g)
+{
+    return count_wanted(g) + count_posting(g) > 0;
+}
+
+static bool pods_is_settling(const struct launcher *launcher, const struct attempt_id *attempt)
 {
     const struct pods *l = (const struct pods *)launcher;
-    return count_wanted(l) + count_posting(l) > 0;
+    return vec_any(&l->gangs, it,
+                   (attempt == NULL || attempt_id_eq(&(*it)->spec.attempt, attempt)) &&
+                       is_settling(*it));
+}
+
+/* A pod of it may be made, by a request that was sent. */
+static bool is_on_its_way(enum member_life life)
+{
+    return life == MEMBER_POSTING || life == MEMBER_TAKEN || life == MEMBER_CHECKING ||
+           life == MEMBER_DYING_POSTING || life == MEMBER_DYING_UNKNOWN ||
+           life == MEMBER_DYING_LOOKING;
 }
 
 static bool pods_stop_creating(struct launcher *launcher)
@@ -355,9 +300,7 @@ static bool pods_stop_creating(struct launcher *launcher)
             pod_tick_soon(&l->tick);
         }
     }
-    const size_t n_unknown = count(l, MEMBER_DYING_UNKNOWN) + count(l, MEMBER_DYING_LOOKING);
-    return pod_jobs_stop(&l->jobs) &&
-           count_posting(l) + count(l, MEMBER_DYING_POSTING) + n_unknown == 0;
+    return pod_jobs_stop(&l->jobs) && !vec_any(&l->members, it, is_on_its_way((*it)->life));
 }
 
 static bool take_news(struct pods *l)
@@ -370,46 +313,83 @@ static bool take_news(struct pods *l)
     return has_news;
 }
 
-/* Once per tick. Creations are reported when the last member is known to exist, not one by one. */
+/* Once per tick. Creations are reported when the last member of a gang is known to exist, not one
+ * by one. */
 static void report(struct pods *l, bool has_news)
 {
-    const bool is_settling = pods_is_settling(&l->base);
-    has_news = has_news || (l->was_settling && !is_settling);
-    l->was_settling = is_settling;
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        struct pod_gang *g = *it;
+        has_news = has_news || (g->was_settling && !is_settling(g));
+        g->was_settling = is_settling(g);
+    }
     if (has_news && l->base.on_change != NULL) {
         l->base.on_change(l->base.ctx);
     }
+}
+
+static void time_out(struct pods *l, int64_t now_ns)
+{
+    struct member_limits limits = {
+        .wait_ms = l->wait_ms,
+        .image_wait_ms = l->params.image_wait_ms,
+        .setup_wait_ms = l->params.setup_wait_ms,
+    };
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        (*it)->ran_ms = pod_starts_longest_ms(*it);
+    }
+    vec_each (struct pod_member *, it, &l->members) {
+        limits.ran_ms = (*it)->gang == NULL ? 0 : (*it)->gang->ran_ms;
+        pod_member_time_out(*it, &limits, now_ns);
+        if ((*it)->life < MEMBER_DYING_POSTING) {
+            pod_logs_tick(*it);
+        }
+    }
+}
+
+/* Of what several lanes wait for, what the status says already, else the first. */
+static void add_wait(const struct pods *l, const struct run_wait *wait, struct run_wait *all)
+{
+    const char *told = l->wait.told.reason;
+    if (wait->reason[0] != '\0' && (all->reason[0] == '\0' || (strcmp(all->reason, told) != 0 &&
+                                                               strcmp(wait->reason, told) == 0))) {
+        *all = *wait;
+    }
+}
+
+/* Creates what is due. */
+static void create(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+{
+    bool goes_on = false;
+    vec_each (struct pod_gang *, gang, &l->gangs) {
+        struct pod_gang *g = *gang;
+        struct run_wait wait = {0};
+        pod_slices_tick(&g->slices, now_ns);
+        create_pods(g, &wait, now_ns);
+        pod_words_wait(g, &wait);
+        add_wait(l, &wait, ret_wait);
+        goes_on =
+            goes_on || (wait.reason[0] == '\0' && vec_any(&l->members, it, pod_gang_has(g, *it)));
+    }
+    pod_words_removal(l, ret_wait);
+    ret_wait->is_partial = goes_on && l->n_lanes > 1 && ret_wait->reason[0] != '\0';
 }
 
 static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
     const int64_t now_ns = l->params.now_ns();
-    const struct member_limits limits = {
-        .wait_ms = l->wait_ms,
-        .image_wait_ms = l->params.image_wait_ms,
-        .setup_wait_ms = l->params.setup_wait_ms,
-        .ran_ms = pod_starts_longest_ms(l),
-    };
     take_gate_refusals(l, now_ns);
-    vec_each (struct pod_member *, it, &l->members) {
-        pod_member_time_out(*it, &limits, now_ns);
-        if ((*it)->life < MEMBER_DYING_POSTING) {
-            pod_logs_tick(*it);
-        }
-    }
+    time_out(l, now_ns);
     bool has_news = pod_queue_tick(l, now_ns);
     look_for_room(l, now_ns);
     has_news = pod_jobs_tick(&l->jobs, now_ns) || has_news;
     pod_requests_send_due(l, now_ns);
     has_news = take_news(l) || has_news;
     drop_gone(l);
-    pod_slices_tick(&l->slices, now_ns);
     pod_setup_tick(l, now_ns);
     pod_nodes_tick(l);
     struct run_wait wait = {0};
-    create_pods(l, &wait, now_ns);
-    pod_words_wait(l, &wait);
+    create(l, &wait, now_ns);
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
     if (l->members.len == 0 && !pod_queue_is_leaving(l) && l->jobs.list.len == 0 &&
@@ -421,46 +401,19 @@ static void on_tick(void *ctx)
 
 /* ---- the vtable ---- */
 
-static void addresses_free(struct pods *l)
-{
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        strings_free(take_ptr(l->addresses[role]), l->gang.replicas[role]);
-        json_decref(l->bodies[role]);
-        l->bodies[role] = NULL;
-    }
-}
-
-static void make_addresses(struct pods *l)
-{
-    const struct gang_spec *gang = &l->gang;
-    for (enum role role = 0; role < ROLE_COUNT; role++) {
-        l->addresses[role] = xnew_array(char *, gang->replicas[role]);
-        for (uint32_t i = 0; i < gang->replicas[role]; i++) {
-            const struct replica_id id = {gang->attempt, role, i};
-            l->addresses[role][i] = pod_dns_address(l->params.def, &id);
-        }
-    }
-}
-
 static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
                         struct gang_addresses *ret, struct err *err)
 {
     (void)err; /* nothing to reserve */
     struct pods *l = (struct pods *)launcher;
-    const bool is_same = l->has_gang && attempt_id_eq(&l->gang.attempt, &gang->attempt);
+    struct pod_gang *g = pod_gang_of(l, &gang->attempt);
+    const bool is_same = g->has_spec && attempt_id_eq(&g->spec.attempt, &gang->attempt);
     if (!is_same) {
-        addresses_free(l);
-        l->gang = *gang;
-        l->has_gang = true;
-        l->is_probed = false;
+        pod_gang_prepare(g, gang);
         pod_gates_shut(&l->gates);
-        pod_queue_reset(&l->queue);
-        if (l->params.naming == POD_BY_DNS) {
-            make_addresses(l);
-        }
     }
     *ret = (struct gang_addresses){.is_pods = true};
-    memcpy(ret->of_role, l->addresses, sizeof(ret->of_role));
+    memcpy(ret->of_role, g->addresses, sizeof(ret->of_role));
     return 0;
 }
 
@@ -468,8 +421,10 @@ static int pods_create(struct launcher *launcher, const struct replica_spec *spe
 {
     (void)err; /* failures are observed as the member's state */
     struct pods *l = (struct pods *)launcher;
-    if (find(l, &spec->id) == NULL) {
-        *vec_push(&l->members) = pod_member_new(l, l->params.def->name, &spec->id);
+    if (pod_gang_find(l, &spec->id) == NULL) {
+        struct pod_member *m = pod_member_new(l, l->params.def->name, &spec->id);
+        m->gang = pod_gang_of(l, &spec->id.attempt);
+        *vec_push(&l->members) = m;
         pod_jobs_want(&l->jobs, &spec->id.attempt, false);
         pod_tick_soon(&l->tick); /* after the driver has asked for the whole gang */
     }
@@ -478,7 +433,7 @@ static int pods_create(struct launcher *launcher, const struct replica_spec *spe
 
 static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
 {
-    struct pod_member *m = find(l, id);
+    struct pod_member *m = pod_gang_find(l, id);
     if (m != NULL) {
         pod_logs_close(m);
         pod_jobs_remove(&l->jobs, &id->attempt);
@@ -561,7 +516,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
     struct pods *l = (struct pods *)launcher;
-    struct pod_member *m = find(l, id);
+    struct pod_member *m = pod_gang_find(l, id);
     if (m == NULL) {
         return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
                        id->index);
@@ -592,7 +547,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
 
 static char *pods_take_log(struct launcher *launcher, const struct replica_id *id)
 {
-    return capture_take(find((struct pods *)launcher, id)->log.capture);
+    return capture_take(pod_gang_find((struct pods *)launcher, id)->log.capture);
 }
 
 static bool pods_is_removing(const struct launcher *launcher)
@@ -611,7 +566,7 @@ static void on_tick_closed(void *ctx)
 {
     struct pods *l = ctx;
     vec_done(&l->members);
-    addresses_free(l);
+    vec_done(&l->gangs);
     explicit_bzero((void *)l->params.secret, l->params.secret_len);
     free((void *)l->params.secret);
     free((void *)l->params.ns);
@@ -632,8 +587,10 @@ static void pods_free(struct launcher *launcher)
     l->members.len = 0;
     pod_jobs_done(&l->jobs);
     pod_gates_done(&l->gates);
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        pod_gang_free(*it);
+    }
     pod_queue_done(&l->queue);
-    pod_slices_done(&l->slices);
     pod_setup_done(&l->setup);
     pod_nodes_done(&l->nodes);
     pod_tick_close(&l->tick, on_tick_closed);
@@ -683,13 +640,13 @@ struct launcher *pods_new(const struct pods_params *params)
     pods_limit_wait(&l->base, 0);
     l->wait = (struct pod_wait_told){.now = params->wait, .told = params->wait};
     pod_gates_init(&l->gates, l);
-    pod_slices_init(&l->slices, l);
+    l->n_lanes = scheduling_lanes(&params->def->scheduling);
     l->params.ssh = NULL;
     pod_tick_init(&l->tick, params->loop, on_tick, l);
     pod_jobs_init(&l->jobs, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
-        if (pod_jobs_identify(&l->jobs, *it, &id) && find(l, &id) == NULL) {
+        if (pod_jobs_identify(&l->jobs, *it, &id) && pod_gang_find(l, &id) == NULL) {
             adopt(l, &id, *it);
         }
     }

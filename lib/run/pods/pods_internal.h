@@ -9,26 +9,27 @@
  *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
- *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is reported
+ *   pod_lanes.c       whether an attempt may begin            pod_wait.c    when a wait is reported
  *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
- *   pod_queue.c       the place in a queue
+ *   pod_queue.c       the place in a queue                    pod_gang.c    what an attempt shares
  *   pod_jobs.c        job objects
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it
- * is of, so that no measurement shares its CPUs with the remains of another. */
+ * is of, so that no measurement shares its CPUs with the remains of another. Where a run has
+ * several lanes, each other attempt of it of which a pod may run takes one, whether it is measured
+ * or its pods terminate; two attempts of one point never run at once. */
 #pragma once
 
 #include "base/vec.h"
 #include "run/pods/pod_answer.h"
+#include "run/pods/pod_gang.h"
 #include "run/pods/pod_gates.h"
 #include "run/pods/pod_jobs.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
-#include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_setup.h"
-#include "run/pods/pod_slices.h"
 #include "run/pods/pod_tick.h"
 #include "run/pods/pod_wait.h"
 #include "run/pods/pods.h"
@@ -38,20 +39,14 @@ struct pods {
     struct pods_params params; /* ns and secret are owned */
     struct pod_tick tick;
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
+    VEC(struct pod_gang *) gangs;     /* owned; of a run without lanes there is one for all */
+    uint32_t n_lanes;
     struct pod_gates gates;
-    struct pod_slices slices;
     struct pod_denial denial;
-    struct gang_spec gang; /* prepared last */
-    bool has_gang;
-    bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
-    bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
-    struct no_room_backoff room;
     int64_t wait_ms; /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
-    struct pod_queue queue; /* of the gang */
+    struct pod_queue queue;
     struct pod_jobs jobs;
-    json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
-    char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

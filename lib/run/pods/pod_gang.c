@@ -1,0 +1,131 @@
+/* See pod_gang.h. */
+#include "run/pods/pod_gang.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "pod/body.h"
+#include "run/pods/pods_internal.h"
+
+struct pod_member *pod_gang_find(const struct pods *l, const struct replica_id *id)
+{
+    return vec_find_item(&l->members, m,
+                         m->life < MEMBER_DYING_POSTING && replica_id_eq(&m->id, id));
+}
+
+struct pod_member *pod_gang_find_dying(const struct pods *l, const char *name, const char *uid)
+{
+    return vec_find_item(&l->members, m,
+                         member_life_is_dying(m->life) &&
+                             (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name)));
+}
+
+static void strings_free(char **list, uint32_t n)
+{
+    for (uint32_t i = 0; list != NULL && i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+char **pod_gang_servers(const struct pod_gang *g)
+{
+    const uint32_t n = g->spec.replicas[ROLE_PSERVER];
+    char **list = xnew_array(char *, n);
+    uint32_t known = 0;
+    vec_each (struct pod_member *, it, &g->owner->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->id.role == ROLE_PSERVER &&
+            attempt_id_eq(&m->id.attempt, &g->spec.attempt) && m->id.index < n &&
+            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
+            list[m->id.index] = pod_ip_address(m->state.ip);
+            known++;
+        }
+    }
+    if (known < n) {
+        strings_free(list, n);
+        return NULL;
+    }
+    return list;
+}
+
+void pod_gang_servers_free(const struct pod_gang *g, char **servers)
+{
+    strings_free(servers, g->spec.replicas[ROLE_PSERVER]);
+}
+
+static void addresses_free(struct pod_gang *g)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        strings_free(take_ptr(g->addresses[role]), g->spec.replicas[role]);
+        json_decref(g->bodies[role]);
+        g->bodies[role] = NULL;
+    }
+}
+
+static void make_addresses(struct pod_gang *g)
+{
+    const struct gang_spec *spec = &g->spec;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        g->addresses[role] = xnew_array(char *, spec->replicas[role]);
+        for (uint32_t i = 0; i < spec->replicas[role]; i++) {
+            const struct replica_id id = {spec->attempt, role, i};
+            g->addresses[role][i] = pod_dns_address(g->owner->params.def, &id);
+        }
+    }
+}
+
+static bool has_members(const struct pods *l, const struct pod_gang *g)
+{
+    return vec_any(&l->members, it, pod_gang_has(g, *it));
+}
+
+static struct pod_gang *new_gang(struct pods *l)
+{
+    struct pod_gang *g = xnew(struct pod_gang);
+    g->owner = l;
+    g->number = (unsigned)l->gangs.len;
+    pod_slices_init(&g->slices, g);
+    *vec_push(&l->gangs) = g;
+    return g;
+}
+
+/* Of a run without lanes all attempts share one: its driver ends the last before the next. */
+struct pod_gang *pod_gang_of(struct pods *l, const struct attempt_id *attempt)
+{
+    struct pod_gang *g =
+        vec_find_item(&l->gangs, it, l->n_lanes == 1 || attempt_id_eq(&it->spec.attempt, attempt));
+    if (g == NULL) {
+        g = vec_find_item(&l->gangs, it,
+                          it->spec.attempt.point == attempt->point && !has_members(l, it));
+    }
+    if (g == NULL) {
+        g = vec_find_item(&l->gangs, it, !has_members(l, it));
+    }
+    g = g == NULL ? new_gang(l) : g;
+    if (!has_members(l, g) && !attempt_id_eq(&g->spec.attempt, attempt)) {
+        g->has_spec = false; /* the next is prepared as another one */
+        g->spec.attempt = *attempt;
+    }
+    return g;
+}
+
+void pod_gang_free(struct pod_gang *g)
+{
+    pod_place_reset(&g->place);
+    pod_slices_done(&g->slices);
+    addresses_free(g);
+    free(g);
+}
+
+void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec)
+{
+    addresses_free(g);
+    pod_place_reset(&g->place);
+    g->spec = *spec;
+    g->has_spec = true;
+    g->is_probed = false;
+    if (g->owner->params.naming == POD_BY_DNS) {
+        make_addresses(g);
+    }
+}
