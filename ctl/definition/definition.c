@@ -2,9 +2,11 @@
 #include "ctl/definition/definition.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/vec.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"
@@ -25,12 +27,29 @@ enum exit_code definition_named(const struct cli *cli)
     return EXIT_OK;
 }
 
+/* A script or a program, where a definition of it is needed. */
+static bool is_program(const char *name)
+{
+    static const char *const endings[] = {".py", ".sh", ".jl", ".pl"};
+    static const char *const others[] = {".yaml", ".yml", ".json"};
+    struct stat st;
+    return array_any(endings, COUNT_OF(endings), it, str_has_suffix(name, *it)) ||
+           (stat(name, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR) != 0 &&
+            !array_any(others, COUNT_OF(others), it, str_has_suffix(name, *it)));
+}
+
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
 {
     const char *file = args_get(&cli->args, "file", NULL);
     enum exit_code code = definition_named(cli);
     if (code != EXIT_OK) {
         return code;
+    }
+    const char *name = file != NULL ? file : cli->args.words[0];
+    if (is_program(name)) {
+        _cleanup_(freep) char *fix = xasprintf("benchctl init -- %s > my.yaml", name);
+        return cli_error(EXIT_USAGE, fix, "'%s' is a program, and '%s' needs a definition of it",
+                         name, cli->verb->name);
     }
     struct err err = {0};
     int r = file != NULL ? definition_read(file, ret, &err)

@@ -1,7 +1,7 @@
 /* The layout of the live view, see live_model.h:
  *
  *   vgg16-pserver-sweep-7k3fq   3/10 trials   1m12s   eta 3m
- *   best 61.2 samples/s at point 0   waiting for the first step
+ *   waiting for the first step
  *    + 0   pservers=1 trainers=1  2/2  61.2 samples/s
  *    > 1   pservers=1 trainers=2  0/2  86.2 samples/s  ~~~===------ step 5/16
  *    . 2   pservers=2 trainers=1  0/2
@@ -292,33 +292,17 @@ static void format_header(const struct live_model *m, const struct live_model_op
     put_line(out, opts, buf_cstr(&line));
 }
 
-/* The best so far, and what is waited for. False: there is neither, and no line. */
+/* What is waited for. False: nothing, and no line. */
 static bool format_news(const struct live_model *m, const struct live_model_opts *opts,
                         const struct glyphs *g, struct buf *out)
 {
-    static const int order[] = {0};
-    _cleanup_(buf_done) struct buf line = BUF_INIT, best = BUF_INIT, waits = BUF_INIT;
-    uint32_t point;
-    double throughput;
-    if (live_model_best(m, &point, &throughput)) {
-        buf_puts(&best, "best ");
-        put_rate(&best, throughput, m->points[point].unit);
-        buf_printf(&best, " at point %u", point);
-    }
+    _cleanup_(buf_done) struct buf line = BUF_INIT, waits = BUF_INIT;
     live_model_waits_for(m, &waits);
-    struct pieces p = {0};
-    pieces_add_take(&p, &best);
-    pieces_put(&p, order, PIECE_GAP, line_width(opts), &line);
-    const size_t used = line.len == 0 ? 0 : text_width(buf_cstr(&line)) + strlen(PIECE_GAP);
-    if (waits.len > 0 && line_width(opts) > used) {
-        buf_puts(&line, line.len == 0 ? "" : PIECE_GAP);
-        put_words(&line, buf_cstr(&waits), line_width(opts) - used, g);
-    }
-    const bool is_shown = line.len > 0;
-    if (is_shown) {
+    if (waits.len > 0) {
+        put_words(&line, buf_cstr(&waits), line_width(opts), g);
         put_line(out, opts, buf_cstr(&line));
     }
-    return is_shown;
+    return waits.len > 0;
 }
 
 /* The first of `shown` points, chosen so that the current one is among them. */

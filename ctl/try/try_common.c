@@ -5,10 +5,13 @@
 #include "base/mem.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
-#include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
-#include "ctl/try/try_seen.h"
+#include "ctl/cli/whole_file.h"
+#include "ctl/definition/definition.h"
+#include "ctl/try/try_learn.h"
 #include "logparse/miss.h"
+
+#define WRITE_STEPS 10 /* after the warm-up */
 
 enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
 {
@@ -17,12 +20,12 @@ enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
         return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
                          "--timeout '%s': expected a duration", timeout);
     }
-    const enum exit_code code = definition_number(cli, "steps", 1000000, &ret->steps);
-    ret->steps = ret->steps == 0 ? TRY_STEPS : ret->steps;
-    return code;
+    ret->writes = args_has(&cli->args, "write");
+    return definition_number(cli, "steps", 1000000, &ret->steps);
 }
 
-void try_put_who(const struct run_def *small, struct buf *out)
+/* "ours (1 worker): " */
+static void put_who(const struct run_def *small, struct buf *out)
 {
     const struct point *p = &small->matrix.points[0];
     buf_printf(out, "%s", small->spec->systems.items[0].name);
@@ -52,36 +55,44 @@ static void put_last_lines(const struct trial_result *trial, try_log_fn get_log,
     }
 }
 
-bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, struct buf *out)
+void try_take_result(struct try_trial *t, const struct result *result, try_log_fn get_log,
+                     void *ctx)
 {
     const struct trial_result *trial = &result->points[0].trials[0];
-    if (trial->phase != TRIAL_SUCCEEDED) {
-        buf_printf(out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
-        buf_puts(out, trial->details == NULL ? "" : trial->details);
-        if (trial->details == NULL) {
-            put_last_lines(trial, get_log, ctx, out);
-        }
-        return false;
-    }
     const struct summary *s = NULL;
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_result *r = &trial->replicas[i];
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         s = s == NULL && replica_is_rated(r) ? &r->summary : s;
+        if (get_log(ctx, &r->row->id, &text)) {
+            const struct replica_output output = {.log = buf_cstr(&text), .log_len = text.len};
+            try_seen_output(&t->seen, &r->row->id, &output);
+        }
+    }
+    t->has_figure = trial->phase == TRIAL_SUCCEEDED;
+    if (!t->has_figure) {
+        buf_printf(&t->out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
+        buf_puts(&t->out, trial->details == NULL ? "" : trial->details);
+        if (trial->details == NULL) {
+            put_last_lines(trial, get_log, ctx, &t->out);
+        }
+        return;
     }
     const bool is_logged = s != NULL && s->source.rule != NULL;
-    try_put_figure(out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
+    try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
                    trial->throughput.unit, is_logged ? s->source.rule : "",
                    is_logged ? s->source.method : "");
-    return true;
 }
 
-enum exit_code try_exit_code(enum try_end end, bool has_figure)
+static enum exit_code exit_code_of(const struct try_trial *t)
 {
-    return end == TRY_INTERRUPTED ? EXIT_INTERRUPTED
-           : has_figure           ? EXIT_OK
-           : end == TRY_TIMED_OUT ? EXIT_TIMEOUT
-                                  : EXIT_RUN_FAILED;
+    return t->end == TRY_INTERRUPTED ? EXIT_INTERRUPTED
+           : t->has_figure           ? EXIT_OK
+           : t->end == TRY_TIMED_OUT ? EXIT_TIMEOUT
+                                     : EXIT_RUN_FAILED;
 }
+
+/* ---- the points ---- */
 
 static uint32_t replicas_of(const struct point *p)
 {
@@ -94,14 +105,16 @@ static bool is_smaller(const struct point *a, const struct point *b)
                                             : point_busy_threads(a) < point_busy_threads(b);
 }
 
-/* The swept point of the system with the fewest replicas, then the fewest busy threads, then the
- * lowest index; NULL: no swept point is of this system. */
-static const struct point *smallest_point(const struct run_def *def, uint32_t system)
+/* The swept point of the system with the fewest replicas, of at least so many that lead, then with
+ * the fewest busy threads, then the lowest index; NULL: no swept point is of this system. */
+static const struct point *smallest_point(const struct run_def *def, uint32_t system,
+                                          uint32_t least)
 {
     const struct point *best = NULL;
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
         const struct point *p = &def->matrix.points[i];
-        if (p->system == system && (best == NULL || is_smaller(p, best))) {
+        if (p->system == system && p->replicas[point_leading_role(p)] >= least &&
+            (best == NULL || is_smaller(p, best))) {
             best = p;
         }
     }
@@ -110,17 +123,22 @@ static const struct point *smallest_point(const struct run_def *def, uint32_t sy
 
 /* The definition of a run of that point alone: one trial of so many measured steps, without a
  * warm-up, tried once. It still has all systems: load it with --systems of the point's. Owned. */
-static json_t *make_definition(const struct try_params *p, const struct point *point)
+static json_t *make_definition(const struct try_params *p, const struct point *point, json_t *log)
 {
     json_t *definition = json_deep_copy(p->def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
     json_t *params = params_to_json(&point->params);
+    const int64_t steps = p->options->steps > 0 ? p->options->steps : TRY_STEPS;
     JSON_ADD(
         spec, {"sweep", json_pack("{s:[O]}", "points", params)},
         {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
         {"repeats", json_pack("{s:i}", "min", 1)},
-        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)p->steps)},
+        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)steps)},
         {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
+    if (log != NULL) {
+        json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
+        json_object_set(system, "log", log);
+    }
     json_object_del(spec, "thresholds");
     json_object_del(spec, "metrics");
     json_object_del(spec, "local");
@@ -138,9 +156,10 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
 }
 
 /* NULL: the diagnostics were printed, and the whole definition had none. */
-static struct run_def *make_small(const struct try_params *p, const struct point *point)
+static struct run_def *make_small(const struct try_params *p, const struct point *point,
+                                  json_t *log)
 {
-    json_auto_t *document = make_definition(p, point);
+    json_auto_t *document = make_definition(p, point, log);
     const struct spec_overrides overrides = {
         .profiles = p->profiles, .systems = p->def->spec->systems.items[point->system].name};
     const struct run_def_params params = {
@@ -148,24 +167,175 @@ static struct run_def *make_small(const struct try_params *p, const struct point
     return definition_of_document(document, "(the smallest point)", &overrides, params);
 }
 
+static void trial_free(struct try_trial *t)
+{
+    try_seen_done(&t->seen);
+    run_def_free(t->small);
+    buf_done(&t->out);
+    *t = (struct try_trial){0};
+}
+
+static enum exit_code run_trial(const struct try_params *p, const struct point *point, json_t *log,
+                                struct try_trial *ret)
+{
+    const int64_t steps = p->options->steps > 0 ? p->options->steps
+                          : !p->options->writes ? TRY_STEPS
+                                                : p->def->spec->warmup_steps + WRITE_STEPS;
+    trial_free(ret);
+    ret->system = p->def->spec->systems.items[point->system].name;
+    ret->small = make_small(p, point, log);
+    if (ret->small == NULL) {
+        return EXIT_USAGE;
+    }
+    try_seen_init(&ret->seen, ret->small, steps);
+    put_who(ret->small, &ret->out);
+    char limit[HUMAN_SIZE];
+    human_duration(p->options->timeout_ms, limit);
+    cli_note(p->cli, "trying %.*s for %s at most; nothing is stored", (int)ret->out.len - 2,
+             buf_cstr(&ret->out), limit);
+    return p->run(p->ctx, ret);
+}
+
+/* What the trial printed, by another rule. */
+static void read_again(const struct try_params *p, const struct point *point, json_t *log,
+                       struct try_trial *t)
+{
+    struct run_def *small = make_small(p, point, log);
+    if (small == NULL) {
+        return;
+    }
+    run_def_free(t->small);
+    t->seen.def = t->small = small;
+    buf_clear(&t->out);
+    put_who(small, &t->out);
+    t->has_figure = try_seen_format(&t->seen, &t->out);
+}
+
+/* ---- --write ---- */
+
+struct lesson {
+    uint32_t system;
+    const struct point *small, *large; /* `large` NULL: no point has several */
+    struct try_trial one, several;
+    json_t *log;     /* of the system; owned; NULL: none */
+    struct buf said; /* about scope and warm-up */
+};
+
+static void lesson_done(struct lesson *l)
+{
+    trial_free(&l->one);
+    trial_free(&l->several);
+    json_decref(l->log);
+    buf_done(&l->said);
+}
+
+static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT, said = BUF_INIT;
+    const json_t *systems =
+        json_object_get(json_object_get(p->def->spec->definition, "spec"), "systems");
+    const json_t *old = json_object_get(json_array_get(systems, l->system), "log");
+    enum exit_code code = definition_open(p->cli, &file);
+    unsigned line = 0;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    try_put_yaml(l->log, &rule);
+    if (json_equal(l->log, old)) {
+        buf_printf(&said, "nothing to write: %s has this rule\n", file.path);
+    } else if (!try_put_log(file.text, file.len, l->one.system, l->log, &text, &line)) {
+        return cli_error(EXIT_USAGE, "write it into the system yourself",
+                         "%s: the place of the rule was not found: log: %s", file.path,
+                         buf_cstr(&rule));
+    } else {
+        const int r = file_replace(file.path, &text);
+        if (r < 0) {
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file.path,
+                             strerror(-r));
+        }
+        buf_printf(&said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
+    }
+    buf_printf(&said, "next: benchctl run %s%s\n", file.path, p->cli->is_local ? " --local" : "");
+    return cli_print(&said);
+}
+
+static enum exit_code learn_and_write(const struct try_params *p, struct lesson *l)
+{
+    if (l->log == NULL) {
+        cli_note(p->cli, "nothing to write: the program prints records, which need no rule");
+        return EXIT_OK;
+    }
+    try_learn_warmup(&l->one, p->def->spec->warmup_steps, &l->log, &l->said);
+    enum exit_code code = cli_print(&l->said);
+    return code == EXIT_OK ? write_rule(p, l) : code;
+}
+
+/* ---- one system ---- */
+
+/* The rule that the system has; a trial without a figure may show another one. */
+static enum exit_code try_one(const struct try_params *p, struct lesson *l)
+{
+    const json_t *systems =
+        json_object_get(json_object_get(p->def->spec->definition, "spec"), "systems");
+    enum exit_code code = run_trial(p, l->small, NULL, &l->one);
+    l->log = json_deep_copy(json_object_get(json_array_get(systems, l->system), "log"));
+    json_t *learned = code == EXIT_OK && p->options->writes && !l->one.has_figure
+                          ? try_learn_rule(&l->one)
+                          : NULL;
+    if (learned != NULL) {
+        json_decref(l->log);
+        l->log = learned;
+        if (l->large != NULL && try_reads_rate(learned)) { /* how fast do its steps follow? */
+            code = run_trial(p, l->small, learned, &l->one);
+        } else {
+            read_again(p, l->small, learned, &l->one);
+        }
+    }
+    return code == EXIT_OK ? cli_print(&l->one.out) : code;
+}
+
+static enum exit_code try_several(const struct try_params *p, struct lesson *l)
+{
+    enum exit_code code = run_trial(p, l->large, l->log, &l->several);
+    if (code == EXIT_OK && p->options->writes && l->log != NULL) {
+        if (try_learn_scope(&l->one, &l->several, &l->log, &l->said)) {
+            read_again(p, l->large, l->log, &l->several);
+        }
+    }
+    return code == EXIT_OK ? cli_print(&l->several.out) : code;
+}
+
+static enum exit_code try_system(const struct try_params *p, uint32_t system)
+{
+    _cleanup_(lesson_done) struct lesson l = {.system = system};
+    l.small = smallest_point(p->def, system, 1);
+    if (l.small == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    const struct point *large = smallest_point(p->def, system, 2);
+    const bool has_rule = p->def->spec->systems.items[system].log != NULL || p->options->writes;
+    l.large = has_rule && large != l.small ? large : NULL;
+    enum exit_code code = try_one(p, &l);
+    code = code == EXIT_OK ? exit_code_of(&l.one) : code;
+    if (code == EXIT_OK && l.large != NULL) {
+        code = try_several(p, &l);
+        code = code == EXIT_OK ? exit_code_of(&l.several) : code;
+    }
+    return code == EXIT_OK && p->options->writes ? learn_and_write(p, &l) : code;
+}
+
 enum exit_code try_each_system(const struct try_params *p)
 {
     enum exit_code worst = EXIT_OK;
     for (uint32_t i = 0; i < p->def->spec->systems.len; i++) {
-        const struct point *point = smallest_point(p->def, i);
-        if (point == NULL) {
-            continue; /* the sweep leaves it out */
-        }
-        _cleanup_(run_def_freep) struct run_def *small = make_small(p, point);
-        const enum exit_code code =
-            small == NULL ? EXIT_USAGE
-                          : p->try_system(p->ctx, small, p->def->spec->systems.items[i].name);
+        const enum exit_code code = try_system(p, i);
         if (code == EXIT_INTERRUPTED) {
             return code;
         }
         worst = worst == EXIT_OK ? code : worst;
     }
-    if (worst == EXIT_OK) {
+    if (worst == EXIT_OK && !p->options->writes) {
         cli_note(p->cli, "this estimate includes warm-up steps; `benchctl run` skips "
                          "measure.warmupSteps and the rule's `skip`");
     }

@@ -1,6 +1,7 @@
 /* See try_seen.h. */
 #include "ctl/try/try_seen.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,8 +13,8 @@
 #include "result/number.h"
 #include "spec/log_rule.h"
 
-/* A trainer that is so many times further than it must be is the only one that prints. */
-#define ALONE_FACTOR 10
+/* A trainer that is so many steps further than it must be is the only one that prints. */
+#define ALONE_STEPS 27
 
 static const struct point *point_of(const struct try_seen *seen)
 {
@@ -63,13 +64,18 @@ bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
     if (r == NULL || record->type != RECORD_STEP || record->step.warmup) {
         return false;
     }
-    r->steps++;
+    if (r->steps++ == 0) {
+        r->first_step = record->step.step;
+        r->first_t_ns = record->step.t_ns;
+    }
+    r->last_step = record->step.step;
+    r->last_t_ns = record->step.t_ns;
     r->samples += record->step.samples;
     r->s += (double)record->step.step_ns / 1e9;
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     /* A program that writes records ends by itself after its steps, and its summary says more. */
     const int64_t wanted = seen->steps + (rule == NULL ? 1 : 0);
-    if (r->steps >= wanted * ALONE_FACTOR || (r->steps >= wanted && has_job_steps(rule))) {
+    if (r->steps >= wanted + ALONE_STEPS || (r->steps >= wanted && has_job_steps(rule))) {
         return true;
     }
     return array_all(seen->list, seen->n, it, it->steps >= wanted);
@@ -171,6 +177,19 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
     return has;
 }
 
+double try_seen_rate(const struct try_seen *seen, uint32_t index)
+{
+    struct sum sum = {0};
+    return add_one(seen, index, &sum) ? sum.rate + sum.job_rate : NAN;
+}
+
+double try_seen_steps_per_s(const struct try_seen *seen)
+{
+    const struct try_replica *r = array_find(seen->list, seen->n, it, it->steps >= 3);
+    const int64_t ns = r == NULL ? 0 : r->last_t_ns - r->first_t_ns;
+    return ns <= 0 ? NAN : (r->last_step - r->first_step) * 1e9 / (double)ns;
+}
+
 bool try_seen_format(const struct try_seen *seen, struct buf *out)
 {
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
@@ -183,8 +202,11 @@ bool try_seen_format(const struct try_seen *seen, struct buf *out)
     }
     if (n_missing > 0 && sum.n_job == 0) {
         if (n_missing < seen->n) {
-            buf_puts(out, "some processes printed no figure; set `scope: Each` or `scope: Job` in "
-                          "the rule\n");
+            const char *role = role_to_string(id_of(seen, 0).role);
+            buf_printf(out,
+                       "%u of %u %ss printed figures; where one prints for all, add `scope: Each` "
+                       "to the line of the rule (`scope: Job` if its figure is of all together)\n",
+                       seen->n - n_missing, seen->n, role);
         }
         explain(seen, missing, out);
         return false;

@@ -253,6 +253,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_get = {
     .name = "get",
+    .group = "Read",
     .args = "[runs|benchmarks] [NAME...] [option...]",
     .summary = "List runs (newest first) or benchmarks",
     .examples = "  benchctl get\n"

@@ -184,6 +184,7 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
     const yaml_char_t *tag = event->data.scalar.tag;
     struct node *node = xnew(struct node);
     node->mark = to_mark(event->start_mark);
+    node->end = to_mark(event->end_mark);
     if (spend(l, node->mark, 1, event->data.scalar.length) < 0) {
         tree_free(node);
         return NULL;
@@ -213,6 +214,14 @@ static void cut_path(struct loader *l, size_t len)
     l->path.data[len] = '\0';
 }
 
+/* The end of a list or map without brackets is where the next token begins. */
+static void take_end(struct node *node, const yaml_event_t *event)
+{
+    const bool has_bracket = event->end_mark.index > event->start_mark.index;
+    node->end = has_bracket || node->n_children == 0 ? to_mark(event->end_mark)
+                                                     : node->children[node->n_children - 1]->end;
+}
+
 static int load_seq(struct loader *l, struct node *seq)
 {
     for (size_t i = 0;; i++) {
@@ -222,6 +231,7 @@ static int load_seq(struct loader *l, struct node *seq)
             return r;
         }
         if (event.type == YAML_SEQUENCE_END_EVENT) {
+            take_end(seq, &event);
             yaml_event_delete(&event);
             return 0;
         }
@@ -377,7 +387,8 @@ static int load_pair(struct loader *l, struct node *map, struct loose *loose,
                      const yaml_event_t *key_event)
 {
     if (key_event->type != YAML_SCALAR_EVENT) {
-        complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
+        complain(l, to_mark(key_event->start_mark),
+                 "write the key as a plain word; render a template with {{...}} first, or quote it",
                  "a key must be a string");
         return -EINVAL;
     }
@@ -414,6 +425,9 @@ static int load_map(struct loader *l, struct node *map)
         }
         bool is_end = event.type == YAML_MAPPING_END_EVENT;
         r = is_end ? 0 : load_pair(l, map, &loose, &event);
+        if (is_end) {
+            take_end(map, &event);
+        }
         yaml_event_delete(&event);
         if (is_end || r < 0) {
             complain_loose(l, &loose);
@@ -492,7 +506,7 @@ static int load_document(struct loader *l, struct node **ret)
         } else if (event.type != frame[i]) {
             bool is_empty = i == 1;
             complain(l, mark,
-                     is_empty ? NULL
+                     is_empty ? "for a definition of a program: benchctl init -- COMMAND"
                               : "keep one document in a file; remove everything from '---' on",
                      is_empty ? "the file is empty" : "a second document starts here");
             r = -EINVAL;

@@ -11,6 +11,7 @@
 #include "result/outlier.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
+#include "spec/log_rule.h"
 #include "stats/significance.h"
 #include "stats/student.h"
 
@@ -51,6 +52,7 @@ const char *const warning_code_names[] = {
     [WARNING_MIXED_BATCHES] = "MixedBatches",
     [WARNING_SPLIT_NODE] = "SplitNode",
     [WARNING_GPU_THROTTLED] = "GpuThrottled",
+    [WARNING_WARMUP_COUNTED] = "WarmupCounted",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -605,6 +607,34 @@ static void lint_batches(struct result *r)
     }
 }
 
+/* Are the figures of a point those of lines of kind Step? */
+static bool has_step_lines(const struct point_result *p)
+{
+    point_each_replica (r, p) {
+        const char *method = r->has_summary ? r->summary.source.method : NULL;
+        if (method != NULL && strstr(method, " step line") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lint_counted_warmup(struct result *r)
+{
+    const struct spec *spec = r->def->spec;
+    result_each_swept (p, r) {
+        const struct system *system = &spec->systems.items[p->point->system];
+        if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) && has_step_lines(p)) {
+            warn(r, WARNING_WARMUP_COUNTED,
+                 "the figures of %s include the warm-up: its lines have no step number, so "
+                 "measure.warmupSteps %lld has no effect; benchctl try FILE --write finds the "
+                 "number, or adds 'skip: {lines: N}' to the rule",
+                 system->name, (long long)spec->warmup_steps);
+            return;
+        }
+    }
+}
+
 /* A node on which two replicas of one device each ran in a trial; NULL: none. Borrowed. */
 static const char *split_node(const struct point_result *p)
 {
@@ -663,4 +693,5 @@ void result_lint(struct result *r)
     lint_modes(r);
     lint_batches(r);
     lint_split_nodes(r);
+    lint_counted_warmup(r);
 }

@@ -67,6 +67,11 @@ class LogRules(cli.CliCase):
         self.assertEqual((summary["steps"], summary["samples"]), (3, 6))
         self.assertEqual((summary["lossFirst"], summary["lossLast"]), (1.5, 3.5))
         self.assertEqual(summary["log"]["rule"], "inline")
+        self.assertNotIn("WarmupCounted", [warning["code"] for warning in result["warnings"]])
+        for skip, counted in ((None, True), ({"lines": 1}, False)):
+            rule["lines"][0].update({"pattern": "took (?<step_ms>) ms"} | ({} if skip is None else {"skip": skip}))
+            result = self.run_script(script, rule)
+            self.assertEqual(counted, "WarmupCounted" in [warning["code"] for warning in result["warnings"]])
 
     def test_what_its_gpus_did(self):
         """Two devices of a stand-in for NVML, which replay a recording and become too hot at the ninth reading."""
@@ -200,7 +205,7 @@ tables:
     def test_each_place_has_the_unit(self):
         """The first point has no figure, so nothing can take the unit from there."""
         file = self.define_script('[ "$BENCHD_POINT" = 0 ] || echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests")
-        done = self.ctl("run", file, "--local", "--store", self.store, "--progress", "plain", code=1)
+        done = self.ctl("run", file, "--local", "--store", self.store, "--progress", "plain", "--explain", code=1)
         self.assertRegex(done.stderr, r"point=1 trial=0 attempt=0 outcome=Succeeded GB_per_s=\d")
         self.assertIn("Throughput X: GB/s of the whole job", done.stdout)
         shown = self.ctl("describe", self.run_name(), "--store", self.store).stdout

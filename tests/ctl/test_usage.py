@@ -62,7 +62,17 @@ class Usage(cli.CliCase):
 
     def test_wrong_command_lines(self):
         rows = [  # words, exit code, text
-            ([], 2, "Verbs:"),
+            ([], 2, "\nStart:\n  init "),
+            (["list"], 2, "unknown verb 'list'\nfix: benchctl get runs\n"),
+            (["ls"], 2, "fix: benchctl get runs\n"),
+            (["status"], 2, "fix: benchctl get runs\n"),
+            (["stop", "x"], 2, "fix: benchctl cancel RUN\n"),
+            (["plan", "x", "--workers", "4"], 2, "unknown option '--workers'\nfix: a value of the sweep is --set workers=4; "),
+            (["run", "x", "--local", "--batch-size=64"], 2, "fix: a value of the sweep is --set batch-size=64; "),
+            (["results", "x", "--workers", "4"], 2, "fix: --help lists them\n"),
+            (["run", "train.py"], 2, "'train.py' is a program, and 'run' needs a definition of it\nfix: benchctl init -- train.py > my.yaml\n"),
+            (["try", "./loop.sh", "--local"], 2, "fix: benchctl init -- ./loop.sh > my.yaml\n"),
+            (["try", "vgg16-single-node", "--local", "--write"], 2, "--write needs a file\nfix: write the definition into a file"),
             (["runn"], 2, "did you mean 'run'?"),
             (["-V"], 2, "error: unknown option '-V'; --help lists them\nfix: list the verbs with: benchctl help\n"),
             (["--local", "--verson"], 2, "error: unknown option '--verson'"),

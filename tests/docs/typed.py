@@ -37,7 +37,7 @@ def steps(text):
 def rough(line):
     """Without what differs between machines and runs: a machine with more CPUs has no rehearsal, and no column for it."""
     line = re.sub(r" +RUN$", "", line)
-    line = re.sub(r"\b(vgg16-pserver-sweep-)[a-z0-9]{5}\b", r"\1NAME", line)
+    line = re.sub(r"\b(vgg16-pserver-sweep-|train-|passes-sh-|fit-)[a-z0-9]{5}\b", r"\1NAME", line)
     line = re.sub(r"\b(benchd-)[a-z0-9]+-[a-z0-9]{5}\b", r"\1POD", line)
     line = re.sub(r"\b(?:\d+[smhd]){2,}\b", "#", line)
     return re.sub(r"-?\d[\d.,:]*(?:(?:ms|[smhd%x])\b|[%x])?", "#", re.sub(r"\s+", " ", line.strip()))

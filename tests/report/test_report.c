@@ -112,6 +112,20 @@ TEST(utilization)
     }
 }
 
+/* As a terminal of 80 columns shows it unless --explain is asked for. */
+TEST(brief_texts)
+{
+    static const char *const names[] = {"sweep", "single-node", "trouble",
+                                        "wide",  "six-trials",  "mixed"};
+    for (size_t i = 0; i < N_ROWS(names); i++) {
+        _cleanup_(fixture_done) struct fixture f;
+        report_run_find(names[i])->make(&f);
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 80, .brief = true);
+        check_golden(names[i], "brief.txt", &out);
+    }
+}
+
 TEST(texts_in_ascii_color_and_wide)
 {
     _cleanup_(fixture_done) struct fixture f;
