@@ -6,7 +6,7 @@
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
-#include "ctl/cli/whole_file.h"
+#include "base/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/try/try_learn.h"
 #include "logparse/miss.h"
