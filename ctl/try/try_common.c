@@ -1,8 +1,11 @@
 /* See try_common.h. */
 #include "ctl/try/try_common.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
@@ -10,6 +13,8 @@
 #include "ctl/definition/definition.h"
 #include "ctl/try/try_learn.h"
 #include "logparse/miss.h"
+#include "logparse/suggest.h"
+#include "spec/log_rule.h"
 
 #define WRITE_STEPS 10 /* after the warm-up */
 
@@ -211,14 +216,16 @@ static void read_again(const struct try_params *p, const struct point *point, js
     t->has_figure = try_seen_format(&t->seen, &t->out);
 }
 
-/* ---- --write ---- */
+/* ---- one system ---- */
 
 struct lesson {
-    uint32_t system;
     const struct point *small, *large; /* `large` NULL: no point has several */
     struct try_trial one, several;
-    json_t *log;     /* of the system; owned; NULL: none */
-    struct buf said; /* about scope and warm-up */
+    struct buf rule;   /* that was learned; empty: the file's is left */
+    bool is_own;       /* the file has a rule that reads figures, and that somebody wrote */
+    const char *scope; /* that the rule lacks; NULL: none */
+    json_t *log;       /* what was learned, for trials; owned; NULL: nothing */
+    struct buf said;   /* about scope and warm-up */
 };
 
 static void lesson_done(struct lesson *l)
@@ -226,25 +233,75 @@ static void lesson_done(struct lesson *l)
     trial_free(&l->one);
     trial_free(&l->several);
     json_decref(l->log);
+    buf_done(&l->rule);
     buf_done(&l->said);
+}
+
+static bool learn(struct lesson *l, bool must_be_made)
+{
+    _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
+    if (l->is_own || !try_learn_rule(&l->one, must_be_made, &rule)) {
+        return false;
+    }
+    try_put_rule(buf_cstr(&rule), l->scope, 0, &text);
+    buf_clear(&l->rule);
+    buf_append(&l->rule, rule.data, rule.len);
+    json_decref(l->log);
+    l->log = try_json_of(buf_cstr(&text), text.len);
+    return true;
+}
+
+/* Does a step's time follow from the rule, and not only how fast samples are? */
+static bool reads_rate(const struct lesson *l)
+{
+    return strstr(buf_cstr(&l->rule), "(?<step_") == NULL;
+}
+
+static enum exit_code try_one(const struct try_params *p, struct lesson *l)
+{
+    enum exit_code code = run_trial(p, l->small, NULL, &l->one);
+    const struct log_rule *rule = code == EXIT_OK ? l->one.small->spec->systems.items[0].log : NULL;
+    l->is_own = l->one.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
+    if (code == EXIT_OK && p->options->writes && !l->one.has_figure && learn(l, false)) {
+        if (l->large != NULL && reads_rate(l)) { /* how fast do its steps follow? */
+            code = run_trial(p, l->small, l->log, &l->one);
+        } else {
+            read_again(p, l->small, l->log, &l->one);
+        }
+    }
+    return code == EXIT_OK ? cli_print(&l->one.out) : code;
+}
+
+static enum exit_code try_several(const struct try_params *p, struct lesson *l)
+{
+    enum exit_code code = run_trial(p, l->large, l->log, &l->several);
+    const bool is_open = code == EXIT_OK && p->options->writes && !l->is_own;
+    l->scope = is_open ? try_learn_scope(&l->one, &l->several, reads_rate(l), &l->said) : NULL;
+    if (l->scope != NULL && learn(l, true)) {
+        read_again(p, l->large, l->log, &l->several);
+    }
+    return code == EXIT_OK ? cli_print(&l->several.out) : code;
 }
 
 static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
-    _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT, said = BUF_INIT;
-    const json_t *systems =
-        json_object_get(json_object_get(p->def->spec->definition, "spec"), "systems");
-    const json_t *old = json_object_get(json_array_get(systems, l->system), "log");
+    _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
     enum exit_code code = definition_open(p->cli, &file);
     unsigned line = 0;
+    const int64_t warmup = p->def->spec->warmup_steps;
+    const struct try_lines lines = try_seen_lines(&l->one.seen);
     if (code != EXIT_OK) {
         return code;
     }
-    try_put_yaml(l->log, &rule);
-    if (json_equal(l->log, old)) {
-        buf_printf(&said, "nothing to write: %s has this rule\n", file.path);
-    } else if (!try_put_log(file.text, file.len, l->one.system, l->log, &text, &line)) {
+    const bool is_made = str_has_prefix(buf_cstr(&l->rule), LOG_SUGGESTED) ||
+                         (warmup > 0 && lines.n_numbered < lines.n && learn(l, true));
+    const int64_t skip = try_learn_warmup(&l->one, warmup, is_made, &l->said);
+    try_put_rule(buf_cstr(&l->rule), l->scope, skip, &rule);
+    if (rule.len == 0) {
+        buf_printf(&l->said, "nothing to write: the figures are known without a change of %s\n",
+                   file.path);
+    } else if (!try_put_log(file.text, file.len, l->one.system, buf_cstr(&rule), &text, &line)) {
         return cli_error(EXIT_USAGE, "write it into the system yourself",
                          "%s: the place of the rule was not found: log: %s", file.path,
                          buf_cstr(&rule));
@@ -254,62 +311,16 @@ static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
             return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file.path,
                              strerror(-r));
         }
-        buf_printf(&said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
+        buf_printf(&l->said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
     }
-    buf_printf(&said, "next: benchctl run %s%s\n", file.path, p->cli->is_local ? " --local" : "");
-    return cli_print(&said);
-}
-
-static enum exit_code learn_and_write(const struct try_params *p, struct lesson *l)
-{
-    if (l->log == NULL) {
-        cli_note(p->cli, "nothing to write: the program prints records, which need no rule");
-        return EXIT_OK;
-    }
-    try_learn_warmup(&l->one, p->def->spec->warmup_steps, &l->log, &l->said);
-    enum exit_code code = cli_print(&l->said);
-    return code == EXIT_OK ? write_rule(p, l) : code;
-}
-
-/* ---- one system ---- */
-
-/* The rule that the system has; a trial without a figure may show another one. */
-static enum exit_code try_one(const struct try_params *p, struct lesson *l)
-{
-    const json_t *systems =
-        json_object_get(json_object_get(p->def->spec->definition, "spec"), "systems");
-    enum exit_code code = run_trial(p, l->small, NULL, &l->one);
-    l->log = json_deep_copy(json_object_get(json_array_get(systems, l->system), "log"));
-    json_t *learned = code == EXIT_OK && p->options->writes && !l->one.has_figure
-                          ? try_learn_rule(&l->one)
-                          : NULL;
-    if (learned != NULL) {
-        json_decref(l->log);
-        l->log = learned;
-        if (l->large != NULL && try_reads_rate(learned)) { /* how fast do its steps follow? */
-            code = run_trial(p, l->small, learned, &l->one);
-        } else {
-            read_again(p, l->small, learned, &l->one);
-        }
-    }
-    return code == EXIT_OK ? cli_print(&l->one.out) : code;
-}
-
-static enum exit_code try_several(const struct try_params *p, struct lesson *l)
-{
-    enum exit_code code = run_trial(p, l->large, l->log, &l->several);
-    if (code == EXIT_OK && p->options->writes && l->log != NULL) {
-        if (try_learn_scope(&l->one, &l->several, &l->log, &l->said)) {
-            read_again(p, l->large, l->log, &l->several);
-        }
-    }
-    return code == EXIT_OK ? cli_print(&l->several.out) : code;
+    buf_printf(&l->said, "next: benchctl run %s%s\n", file.path,
+               p->cli->is_local ? " --local" : "");
+    return cli_print(&l->said);
 }
 
 static enum exit_code try_system(const struct try_params *p, uint32_t system)
 {
-    _cleanup_(lesson_done) struct lesson l = {.system = system};
-    l.small = smallest_point(p->def, system, 1);
+    _cleanup_(lesson_done) struct lesson l = {.small = smallest_point(p->def, system, 1)};
     if (l.small == NULL) {
         return EXIT_OK; /* the sweep leaves it out */
     }
@@ -322,7 +333,7 @@ static enum exit_code try_system(const struct try_params *p, uint32_t system)
         code = try_several(p, &l);
         code = code == EXIT_OK ? exit_code_of(&l.several) : code;
     }
-    return code == EXIT_OK && p->options->writes ? learn_and_write(p, &l) : code;
+    return code == EXIT_OK && p->options->writes ? write_rule(p, &l) : code;
 }
 
 enum exit_code try_each_system(const struct try_params *p)

@@ -111,11 +111,29 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
 
 /* ---- what the outputs say ---- */
 
+struct counting {
+    const struct log_rule *rule;
+    struct try_lines *lines; /* NULL: not asked for */
+};
+
+static void on_figure(void *ctx, const struct log_figure *f)
+{
+    const struct counting *c = ctx;
+    if (c->lines != NULL && c->rule->lines.items[f->line].kind == LOG_KIND_STEP && f->rank <= 0) {
+        c->lines->n++;
+        c->lines->n_numbered += !isnan(f->step);
+    }
+}
+
 /* By the rule, from the output. Owned. */
-static struct log_parser *read_output(const struct try_seen *seen, uint32_t index)
+static struct log_parser *read_output(const struct try_seen *seen, uint32_t index,
+                                      struct try_lines *lines)
 {
     const struct replica_id id = id_of(seen, index);
-    const struct log_parser_params params = log_rule_params(seen->def, &id);
+    struct log_parser_params params = log_rule_params(seen->def, &id);
+    struct counting counting = {params.rule, lines};
+    params.on_figure = on_figure;
+    params.ctx = &counting;
     const struct try_replica *r = &seen->list[index];
     struct log_parser *parser = log_parser_new(&params);
     log_parser_feed(parser, LOG_STDOUT, r->output == NULL ? "" : r->output, r->len, 0);
@@ -134,7 +152,7 @@ static void explain(const struct try_seen *seen, uint32_t index, struct buf *out
         log_explain_unread(text, r->len, &params, out);
         return;
     }
-    struct log_parser *parser = read_output(seen, index);
+    struct log_parser *parser = read_output(seen, index, NULL);
     log_parser_explain(parser, out);
     log_advise(text, r->len, &params, out);
     log_parser_free(parser);
@@ -153,7 +171,7 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
 {
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     const struct try_replica *r = &seen->list[index];
-    struct log_parser *parser = rule == NULL ? NULL : read_output(seen, index);
+    struct log_parser *parser = rule == NULL ? NULL : read_output(seen, index, NULL);
     struct log_result result;
     bool has = parser != NULL && log_parser_result(parser, &result) == 0;
     if (has) {
@@ -188,6 +206,16 @@ double try_seen_steps_per_s(const struct try_seen *seen)
     const struct try_replica *r = array_find(seen->list, seen->n, it, it->steps >= 3);
     const int64_t ns = r == NULL ? 0 : r->last_t_ns - r->first_t_ns;
     return ns <= 0 ? NAN : (r->last_step - r->first_step) * 1e9 / (double)ns;
+}
+
+struct try_lines try_seen_lines(const struct try_seen *seen)
+{
+    struct try_lines lines = {0};
+    const bool has_rule = seen->def->spec->systems.items[0].log != NULL;
+    for (uint32_t i = 0; has_rule && i < seen->n && lines.n == 0; i++) {
+        log_parser_free(read_output(seen, i, &lines));
+    }
+    return lines;
 }
 
 bool try_seen_format(const struct try_seen *seen, struct buf *out)

@@ -39,6 +39,11 @@ void try_seen_output(struct try_seen *seen, const struct replica_id *id,
 /* Steps a second by the time when their lines were printed, of the first that prints any; NaN: too
  * few lines. */
 double try_seen_steps_per_s(const struct try_seen *seen);
+struct try_lines { /* with figures of kind Step */
+    int64_t n, n_numbered;
+};
+/* Of the first output that has any, by the rule of `seen->def`. */
+struct try_lines try_seen_lines(const struct try_seen *seen);
 /* Its output by the rule of `seen->def`: units/s; NaN: it has no figure. */
 double try_seen_rate(const struct try_seen *seen, uint32_t index);
 

@@ -19,7 +19,6 @@ enum node_kind { NODE_NULL, NODE_BOOL, NODE_INT, NODE_FLOAT, NODE_STRING, NODE_S
 struct node {
     enum node_kind kind;
     struct mark mark;     /* of the value */
-    struct mark end;      /* after it; of a list or map without brackets: after its last value */
     struct mark key_mark; /* of the key, inside a map */
     char *key;            /* owned; NULL outside a map */
     union {

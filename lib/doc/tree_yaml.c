@@ -184,7 +184,6 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
     const yaml_char_t *tag = event->data.scalar.tag;
     struct node *node = xnew(struct node);
     node->mark = to_mark(event->start_mark);
-    node->end = to_mark(event->end_mark);
     if (spend(l, node->mark, 1, event->data.scalar.length) < 0) {
         tree_free(node);
         return NULL;
@@ -214,14 +213,6 @@ static void cut_path(struct loader *l, size_t len)
     l->path.data[len] = '\0';
 }
 
-/* The end of a list or map without brackets is where the next token begins. */
-static void take_end(struct node *node, const yaml_event_t *event)
-{
-    const bool has_bracket = event->end_mark.index > event->start_mark.index;
-    node->end = has_bracket || node->n_children == 0 ? to_mark(event->end_mark)
-                                                     : node->children[node->n_children - 1]->end;
-}
-
 static int load_seq(struct loader *l, struct node *seq)
 {
     for (size_t i = 0;; i++) {
@@ -231,7 +222,6 @@ static int load_seq(struct loader *l, struct node *seq)
             return r;
         }
         if (event.type == YAML_SEQUENCE_END_EVENT) {
-            take_end(seq, &event);
             yaml_event_delete(&event);
             return 0;
         }
@@ -425,9 +415,6 @@ static int load_map(struct loader *l, struct node *map)
         }
         bool is_end = event.type == YAML_MAPPING_END_EVENT;
         r = is_end ? 0 : load_pair(l, map, &loose, &event);
-        if (is_end) {
-            take_end(map, &event);
-        }
         yaml_event_delete(&event);
         if (is_end || r < 0) {
             complain_loose(l, &loose);

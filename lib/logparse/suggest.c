@@ -132,7 +132,7 @@ static void put_rule(struct buf *out, const char *line, const struct candidate *
 {
     _cleanup_(buf_done) struct buf pattern = BUF_INIT;
     put_pattern(&pattern, line, c);
-    buf_puts(out, "{lines: [{kind: Step, ");
+    buf_puts(out, LOG_SUGGESTED);
     if (c->unit != UNIT_SAMPLES) {
         buf_printf(out, "unit: %s, ", summary_unit_names[c->unit]);
     }

@@ -308,7 +308,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
     struct point_columns c = {
         .parts = parts,
-        .by_index = !layout_has_words(l),
+        .by_index = (parts & LAYOUT_BY_INDEX) != 0 || !layout_has_words(l),
         .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
         .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
         .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),

@@ -39,6 +39,7 @@ enum layout_part {
     LAYOUT_RANGE = 2,     /* the lowest and the highest trial, where there are intervals */
     LAYOUT_RESOURCES = 4, /* efficiency per pod and per CPU, for wide tables */
     LAYOUT_WORD = 8,      /* "rehearsal" and the like in each row, where the run is one */
+    LAYOUT_BY_INDEX = 16, /* the point's index instead of what varies, for narrow terminals */
 };
 #define LAYOUT_ALL (LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_RESOURCES | LAYOUT_WORD)
 /* One row per swept point: throughput and efficiency, and these parts. Interval columns are omitted

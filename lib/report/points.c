@@ -75,8 +75,12 @@ static bool put_grid(struct sheet *s, const struct layout *l)
 
 static void put_points(struct sheet *s, const struct layout *l)
 {
-    static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_WORD,
-                                     LAYOUT_SPEEDUP | LAYOUT_WORD, LAYOUT_WORD, LAYOUT_SPEEDUP};
+    static const unsigned parts[] = {LAYOUT_ALL,
+                                     LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_WORD,
+                                     LAYOUT_SPEEDUP | LAYOUT_WORD,
+                                     LAYOUT_WORD,
+                                     LAYOUT_SPEEDUP,
+                                     0};
     for (size_t i = l->is_brief ? 2 : 0; i < COUNT_OF(parts); i++) {
         struct table *t = layout_points(l, parts[i]);
         if (sheet_fits(s, t)) {
@@ -85,8 +89,15 @@ static void put_points(struct sheet *s, const struct layout *l)
         }
         table_free(t);
     }
-    const size_t n_heads = l->words.names.len + (l->words.systems ? 1 : 0);
-    sheet_table(s, NULL, layout_points(l, LAYOUT_SPEEDUP), n_heads == 0 ? 1 : n_heads);
+    /* Rows have the index, and a list says what each point is. */
+    sheet_table(s, NULL, layout_points(l, LAYOUT_BY_INDEX), 1);
+    sheet_block(s, NULL);
+    result_each_swept (p, l->result) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "Point %u: ", p->point->index);
+        layout_describe_point(l, p->point->index, &text);
+        sheet_put_line(s, NULL, &text);
+    }
 }
 
 static void put_tables(struct sheet *s, const struct layout *l)

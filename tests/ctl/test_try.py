@@ -151,12 +151,12 @@ class Try(cli.CliCase):
 
     def test_the_rule_is_learned_and_written(self):
         """Rank 0 alone prints what is a step time, a rate of its own, or one of the job; a line may lack its number."""
-        ddp = ('for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.02; test "$BENCHD_INDEX" = 0 && '
+        ddp = ('for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.06; test "$BENCHD_INDEX" = 0 && '
                'echo "[12:23:56] E00 | it 00$((i * 5))/0075 | loss=2.3 | {}"; done; echo done $BENCHD_INDEX')
         rows = [
-            ("took 20.0ms/it", "{workers: [1, 2]}", "only worker/0 prints figures, of one worker: Each", "scope: Each, ", "it +(?<step>)"),
-            ("1600 img/s", "{workers: [1, 2]}", "only worker/0 prints figures, of one worker: Each", "scope: Each, ", "it +(?<step>)"),
-            ("$((1600 * BENCHD_WORKERS)) img/s", "{workers: [4, 1]}", "only worker/0 prints figures, of all workers together: Job",
+            ("took 20.0ms/it", "{workers: [1, 2]}", "1 of 2 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
+            ("1600 img/s", "{workers: [1, 2]}", "1 of 2 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
+            ("$((1600 * BENCHD_WORKERS)) img/s", "{workers: [4, 1]}", "1 of 4 workers prints figures, of all together: Job",
              "scope: Job, ", "it +(?<step>)"),
         ]
         for words, grid, why, scope, step in rows:
@@ -176,18 +176,19 @@ class Try(cli.CliCase):
         base = pathlib.Path(self.make(script, grid="{workers: [1]}", warmupSteps="0")).read_text(encoding="utf-8")
         at = base.index("    # which lines")
         head, tail = base[:at], base[base.index("  workload:"):]
+        name, rule = "  - name: sh\n", "    log: torch-ddp\n"
         rows = [
-            ("a comment names one", "    # log: x\n", "    log: torch-ddp\n"),
-            ("no field", "", "    log: torch-ddp\n"),
-            ("another one", "    log: keras  # a comment\n", "    log: torch-ddp  # a comment\n"),
-            ("a block", "    log:\n      lines:\n      - {kind: Step, pattern: x}\n    # more\n", "    log:\n      torch-ddp\n    # more\n"),
+            ("a comment names one", "    # log: x\n", head + rule + tail),
+            ("no field", "", head.replace(name, name + rule) + tail),
+            ("another one", "    log: keras  # a comment\n", head + "    log: torch-ddp  # a comment\n" + tail),
+            ("a block is left", "    log:\n      lines:\n      - {kind: Step, pattern: x}\n", None),
         ]
         for name, old, new in rows:
             with self.subTest(name):
                 path = self.folder / "one.yaml"
                 path.write_text(head + old + tail, encoding="utf-8")
-                self.try_it(str(path), "--write")
-                self.assertEqual(path.read_text(encoding="utf-8"), head + new + tail)
+                self.try_it(str(path), "--write", code=2 if new is None else 0)
+                self.assertEqual(path.read_text(encoding="utf-8"), new or head + old + tail)
         done = self.ctl("try", "-f", "-", "--local", "--write", code=2)
         self.assertIn("--write needs a file", done.stderr)
 

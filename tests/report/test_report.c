@@ -395,7 +395,8 @@ TEST(many_failures_are_counted)
                  0);
     for (uint32_t n = 10; n <= 12; n++) { /* failed trials: ten are named */
         for (uint32_t t = (uint32_t)f.rows.len; t < n; t++) {
-            fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, "trainer/0: exit code 10");
+            _cleanup_(freep) char *error = xasprintf("trainer/0: exit code %u", t);
+            fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, error);
         }
         struct buf out = BUF_INIT;
         sheet_as(sheet_points, fixture_build(&f, RUN_FAILED), &out, SHEET_TEXT, .ascii = true);
