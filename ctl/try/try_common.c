@@ -26,7 +26,7 @@ enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
                          "--timeout '%s': expected a duration", timeout);
     }
     ret->writes = args_has(&cli->args, "write");
-    return definition_number(cli, "steps", 1000000, &ret->steps);
+    return EXIT_OK;
 }
 
 /* "ours (1 worker): " */
@@ -133,12 +133,11 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
     json_t *definition = json_deep_copy(p->def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
     json_t *params = params_to_json(&point->params);
-    const int64_t steps = p->options->steps > 0 ? p->options->steps : TRY_STEPS;
     JSON_ADD(
         spec, {"sweep", json_pack("{s:[O]}", "points", params)},
         {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
         {"repeats", json_pack("{s:i}", "min", 1)},
-        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)steps)},
+        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)TRY_STEPS)},
         {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
     if (log != NULL) {
         json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
@@ -183,9 +182,7 @@ static void trial_free(struct try_trial *t)
 static enum exit_code run_trial(const struct try_params *p, const struct point *point, json_t *log,
                                 struct try_trial *ret)
 {
-    const int64_t steps = p->options->steps > 0 ? p->options->steps
-                          : !p->options->writes ? TRY_STEPS
-                                                : p->def->spec->warmup_steps + WRITE_STEPS;
+    const int64_t steps = p->options->writes ? p->def->spec->warmup_steps + WRITE_STEPS : TRY_STEPS;
     trial_free(ret);
     ret->system = p->def->spec->systems.items[point->system].name;
     ret->small = make_small(p, point, log);

@@ -10,7 +10,7 @@
 #define TRY_TIMEOUT "5m"
 
 struct try_options {
-    int64_t steps, timeout_ms;
+    int64_t timeout_ms;
     bool writes; /* --write: the rule that the trials show goes into the file */
 };
 /* EXIT_OK, or prints the error. */

@@ -13,8 +13,10 @@
 #include "result/number.h"
 #include "spec/log_rule.h"
 
-/* A trainer that is so many steps further than it must be is the only one that prints. */
+/* A trainer that is so many steps further than it must be, and printed them in so much time, is the
+ * only one that prints: others may keep their lines in a buffer for a while. */
 #define ALONE_STEPS 27
+#define ALONE_NS INT64_C(3000000000)
 
 static const struct point *point_of(const struct try_seen *seen)
 {
@@ -75,7 +77,9 @@ bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     /* A program that writes records ends by itself after its steps, and its summary says more. */
     const int64_t wanted = seen->steps + (rule == NULL ? 1 : 0);
-    if (r->steps >= wanted + ALONE_STEPS || (r->steps >= wanted && has_job_steps(rule))) {
+    const bool is_alone =
+        r->steps >= wanted + ALONE_STEPS && r->last_t_ns - r->first_t_ns >= ALONE_NS;
+    if (is_alone || (r->steps >= wanted && has_job_steps(rule))) {
         return true;
     }
     return array_all(seen->list, seen->n, it, it->steps >= wanted);
@@ -189,6 +193,7 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
         sum->rate += r->samples / r->s;
         sum->steps = r->steps;
         sum->unit = sum->unit == NULL ? summary_unit_names[UNIT_SAMPLES] : sum->unit;
+        text_put(sum->method, sizeof(sum->method), "mean of %lld step lines", (long long)r->steps);
         has = true;
     }
     log_parser_free(parser);
@@ -211,9 +216,13 @@ double try_seen_steps_per_s(const struct try_seen *seen)
 struct try_lines try_seen_lines(const struct try_seen *seen)
 {
     struct try_lines lines = {0};
-    const bool has_rule = seen->def->spec->systems.items[0].log != NULL;
-    for (uint32_t i = 0; has_rule && i < seen->n && lines.n == 0; i++) {
+    const struct log_rule *rule = seen->def->spec->systems.items[0].log;
+    for (uint32_t i = 0; rule != NULL && i < seen->n && lines.n == 0; i++) {
         log_parser_free(read_output(seen, i, &lines));
+        if (lines.n == 0) { /* a line that is drawn again and again, and did not end yet */
+            lines.n = seen->list[i].steps;
+            lines.n_numbered = log_rule_counts_warmup(rule) ? 0 : lines.n;
+        }
     }
     return lines;
 }

@@ -25,7 +25,6 @@ static const struct arg_opt opts[] = {
     {"systems", 0, "NAME,..", "Try only these systems of the definition"},
     {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},
     {"write", 0, NULL, "Write the log rule that the trials show into the file"},
-    {"steps", 0, "N", "Stop after this number of steps; default: 3"},
     {"timeout", 0, "DURATION", "Give up on a system after this time; default: 5m"},
 };
 

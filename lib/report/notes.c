@@ -539,36 +539,21 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
     }
 }
 
-/* Of how much a warning changes what the figures mean, the most first; others after them. */
-static const enum warning_code by_weight[] = {WARNING_SIMULATED,      WARNING_IMPORTED,
-                                              WARNING_REHEARSAL,      WARNING_NON_MONOTONIC_TIME,
-                                              WARNING_MIXED_UNITS,    WARNING_WARMUP_COUNTED,
-                                              WARNING_MIXED_MODES,    WARNING_MIXED_BATCHES,
-                                              WARNING_MIXED_HARDWARE, WARNING_EFFICIENCY_ABOVE_ONE};
-
-/* All in their order; or those that weigh most, and how many others there are. */
+/* All; or the first, and how many others there are. */
 static void note_warnings(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     size_t n = 0;
-    for (size_t i = 0; i <= COUNT_OF(by_weight) && l->is_brief; i++) {
-        vec_each (struct warning, w, &r->warnings) {
-            const bool is_listed =
-                array_any(by_weight, COUNT_OF(by_weight), code, *code == w->code);
-            const bool is_next = i == COUNT_OF(by_weight) ? !is_listed : w->code == by_weight[i];
-            if (is_next && n++ < NOTES_IN_BOX) {
-                notes_add(notes, NOTE_WARNING, "%s", w->message);
-            }
+    vec_each (struct warning, w, &r->warnings) {
+        n += !l->is_page || !prose_verdict_say(w);
+        if (l->is_page ? n > NOTES_IN_BOX && !prose_verdict_say(w)
+                       : !l->is_brief || n <= NOTES_IN_BOX) {
+            notes_add(notes, NOTE_WARNING, "%s", w->message);
         }
     }
     if (l->is_brief && n > NOTES_IN_BOX) {
         notes_add(notes, NOTE_WARNING, "%zu more: benchctl results %s --explain", n - NOTES_IN_BOX,
                   r->def->name);
-    }
-    vec_each (struct warning, w, &r->warnings) {
-        if (!l->is_brief && (!l->is_page || (!prose_verdict_say(w) && n++ >= NOTES_IN_BOX))) {
-            notes_add(notes, NOTE_WARNING, "%s", w->message);
-        }
     }
 }
 

@@ -1,9 +1,6 @@
 /* See trial_seconds.h. */
 #include "report/trial_seconds.h"
 
-#include "base/mem.h"
-#include "stats/stats.h"
-
 #define S_PER_MIN 60
 #define S_PER_H 3600
 
@@ -26,18 +23,6 @@ double trial_seconds_sum(const struct result *r, size_t *ret_n)
     }
     *ret_n = n;
     return sum;
-}
-
-double trial_seconds_median(const struct point_result *p)
-{
-    _cleanup_(freep) double *seconds = xnew_array(double, p->n_trials);
-    size_t n = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED && t->row != NULL && seconds_of(t->row) > 0) {
-            seconds[n++] = seconds_of(t->row);
-        }
-    }
-    return n == 0 ? 0 : stats_middle(seconds, n);
 }
 
 void trial_seconds_put(double seconds, struct buf *out)

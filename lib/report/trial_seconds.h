@@ -7,6 +7,5 @@
  * read from old logs. *ret_n: those trials. */
 double trial_seconds_sum(const struct result *r, size_t *ret_n);
 /* The median of a point's succeeded trials; 0: not known. */
-double trial_seconds_median(const struct point_result *p);
 /* "4.9 s", "49 s", "22 min", "3.4 h". */
 void trial_seconds_put(double seconds, struct buf *out);

@@ -671,11 +671,17 @@ static void lint_split_nodes(struct result *r)
     }
 }
 
+/* What changes most what the figures mean comes first: a short output has the first ones. */
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
     lint_simulated(r);
     lint_imported(r);
+    lint_time(r);
+    lint_units(r);
+    lint_counted_warmup(r);
+    lint_modes(r);
+    lint_batches(r);
     lint_one_trial(r);
     lint_efficiency(r);
     lint_throttled(r);
@@ -684,14 +690,9 @@ void result_lint(struct result *r)
     lint_efficiency_unproven(r);
     lint_wide_spread(r);
     lint_steady_state(r);
-    lint_time(r);
     lint_slow_nodes(r);
-    lint_units(r);
     lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
-    lint_modes(r);
-    lint_batches(r);
     lint_split_nodes(r);
-    lint_counted_warmup(r);
 }

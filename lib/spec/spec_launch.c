@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "core/fact_texts.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -105,36 +106,21 @@ static const char *meant_variable(const char *name)
 {
     const bool is_ours = str_has_prefix(name, "BENCHD_");
     const char *rest = name + (is_ours ? strlen("BENCHD_") : 0);
-    const bool is_known = str_index(rest, variables, COUNT_OF(variables)) >= 0;
-    if (is_ours && (is_known || str_has_prefix(rest, "PARAM_"))) {
-        return NULL;
-    }
     const char *const *longer = array_find(variables, COUNT_OF(variables), it,
                                            strlen(rest) > 2 && str_has_prefix(*it, rest));
+    if (is_ours && (str_has_prefix(rest, "PARAM_") || (longer != NULL && str_eq(*longer, rest)))) {
+        return NULL;
+    }
     return longer != NULL ? *longer
            : is_ours      ? str_suggest(rest, variables, COUNT_OF(variables))
                           : NULL;
-}
-
-static bool has_variable(const struct system *system, const json_t *container, const char *name)
-{
-    if (vec_any(&system->rendezvous.vars, it, str_eq(it->name, name))) {
-        return true;
-    }
-    size_t i;
-    json_t *entry;
-    json_array_foreach (json_object_get(container, "env"), i, entry) {
-        if (str_eq_or_null(json_string_value(json_object_get(entry, "name")), name)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* $(NAME) in the words of a command, which would reach the program as it is. */
 static void check_variables(struct reading *r, const struct place *item,
                             const struct system *system, const json_t *container, const char *field)
 {
+    const json_t *env = json_object_get(container, "env");
     struct place place = place_get(item, field);
     size_t i;
     json_t *word;
@@ -144,10 +130,10 @@ static void check_variables(struct reading *r, const struct place *item,
             const size_t len = strspn(at + 2, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
             _cleanup_(freep) char *name = xstrndup(at + 2, len);
             const bool is_escaped = at != json_string_value(word) && at[-1] == '$';
-            const bool is_reference = at[2 + len] == ')' && !is_escaped;
-            const char *meant = is_reference && !has_variable(system, container, name)
-                                    ? meant_variable(name)
-                                    : NULL;
+            const bool is_known = fact_find(env, "name", name) != NULL ||
+                                  vec_any(&system->rendezvous.vars, it, str_eq(it->name, name));
+            const char *meant =
+                at[2 + len] != ')' || is_escaped || is_known ? NULL : meant_variable(name);
             if (meant != NULL) {
                 _cleanup_(freep) char *fix = xasprintf("write $(BENCHD_%s)", meant);
                 reader_complain(r->diags, place.node == NULL ? item : &place, fix,

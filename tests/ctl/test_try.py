@@ -109,7 +109,6 @@ class Try(cli.CliCase):
     def test_no_rule_at_all(self):
         said = self.try_it(self.make("echo 12.5 images/sec"), code=1)
         self.assertIn("the shipped log rule torch-ddp reads 1 line, 12.5 samples/s: write 'log: torch-ddp'", said)
-        self.assertTrue(said.endswith("\n  log: torch-ddp\n"), said)
 
     def test_a_program_that_never_prints_a_figure(self):
         path = self.make("echo hello; exec sleep 1000", log="torch-ddp")
@@ -235,7 +234,6 @@ class Try(cli.CliCase):
             ([path, "--store", self.store], "try stores nothing"),
             (["--local"], "needs a NAME or -f FILE"),
             ([path, "--local", "--timeout", "soon"], "--timeout 'soon': expected a duration"),
-            ([path, "--local", "--steps", "0"], "--steps '0'"),
             ([path, "--local", "--systems", "other"], "other"),
         ]
         for words, text in rows:

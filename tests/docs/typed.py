@@ -17,6 +17,7 @@ def steps(text):
     """The commands of a page's blocks, lines that begin with "$ ", in their order. One may go on behind a backslash. A block without a command
     goes on with what was printed before; a block is typed beside if the text above it says "In another terminal"."""
     found = []
+    text = re.sub(r"^```\w+\n.*?^```$", "", text, flags=re.M | re.S)   # files
     parts = re.split(r"^```\n(.*?)^```", text, flags=re.M | re.S)
     for above, block in zip(parts[::2], parts[1::2]):
         is_beside = "In another terminal" in above
