@@ -232,8 +232,10 @@ static enum exit_code wrong_options(const struct verb *verb, int argc, char **ar
         }
     }
     if (quote != NULL && str_has_prefix(quote, "'; ")) {
-        return cli_error(EXIT_USAGE, quote + strlen("'; "), "%s: %.*s", verb->name,
-                         (int)(quote + 1 - err->msg), err->msg);
+        const char *fix = quote + strlen("'; ");
+        _cleanup_(freep) char *list = xasprintf("benchctl %s --help lists the options", verb->name);
+        return cli_error(EXIT_USAGE, str_eq(fix, "--help lists them") ? list : fix, "%s: %.*s",
+                         verb->name, (int)(quote + 1 - err->msg), err->msg);
     }
     return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err->msg);
 }

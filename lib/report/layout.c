@@ -8,7 +8,6 @@
 #include "base/vec_walk.h"
 #include "report/run_labels.h"
 #include "report/table.h"
-#include "report/trial_seconds.h"
 
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 #define BATCH_SIZE "batch_size"
@@ -460,17 +459,6 @@ static void put_shared(const struct layout *l, const struct param *p, struct buf
     buf_puts(out, "; ");
 }
 
-/* What the run cost. */
-static void put_time(const struct result *r, struct buf *out)
-{
-    size_t n;
-    const double seconds = trial_seconds_sum(r, &n);
-    if (seconds > 0) {
-        buf_printf(out, "; %zu trial%s took ", n, plural(n));
-        trial_seconds_put(seconds, out);
-    }
-}
-
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
@@ -509,8 +497,5 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));
-    }
-    if (l->is_page) {
-        put_time(l->result, out);
     }
 }

@@ -63,7 +63,8 @@ static void note_throughput(struct notes *notes, const struct layout *l)
             (long long)r->def->spec->min_repeats);
     }
     if (methods[INTERVAL_NONE]) {
-        notes_add(notes, NOTE_BASE, "No interval with fewer than 3 trials; --repeats 3 gives one.");
+        notes_add(notes, NOTE_BASE, "No interval with fewer than 3 trials%s.",
+                  r->def->spec->repeats < 3 ? "; --repeats 3 gives one" : "");
     }
 }
 

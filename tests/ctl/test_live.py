@@ -66,7 +66,7 @@ class Live(cli.CliCase):
                 ("get", "benchmarks", "--local"), ("results", "--reference", "list"), ("results", "--reference", "tf-official-2017"),
                 ("plan", "vgg16-pserver-sweep", "--local"), ("plan", "vgg16-pserver-sweep"),
                 ("describe", name, "--store", self.store), ("history", "tiny", "--store", self.store),
-                ("results", name, "--store", self.store), ("explain", "spec.systems"), ("explain", "--recursive"), ("explain", "spec.thresholds.metric"),
+                ("results", name, "--store", self.store), ("explain", "spec.systems"), ("explain", "spec.thresholds.metric"),
                 *(("results", name, "--store", self.store, "--by", what) for what in ("node", "replica", "phase", "curve"))]
         for args in rows:
             for columns in (60, 80, 200):

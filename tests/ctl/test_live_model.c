@@ -70,7 +70,7 @@ TEST(test_a_run_from_start_to_end)
     step(&m, ROLE_TRAINER, 1, 7, false); /* the point has no such trainer */
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  ~-----------  warm-up 1/2\n"
+                " > 0   trainers=1  0/2  warm-up 1/2\n"
                 " . 1   trainers=2  0/2\n");
     step(&m, ROLE_TRAINER, 0, 0, false);
     step(&m, ROLE_TRAINER, 0, 1, false);
@@ -125,7 +125,7 @@ TEST(test_batches_where_the_definition_wants_them)
     step(&m, ROLE_TRAINER, 0, 0, false);
     assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
-                " > 0   batch_size=4   1/2  10 batches/s  ~~=---------  step 1/8\n"
+                " > 0   batch_size=4   1/2  10 batches/s  step 1/8\n"
                 " + 1   batch_size=16  2/2  7.5 batches/s\n");
 }
 

@@ -65,35 +65,6 @@ TEST(cpus_that_were_used)
     }
 }
 
-/* What trials cost. */
-TEST(what_trials_cost)
-{
-    static const struct {
-        int64_t ms; /* of each trial */
-        const char *all;
-    } rows[] = {
-        {4900, "; 6 trials took 29 s.</p>"},
-        {300000, "; 6 trials took 30 min.</p>"},
-        {7200000, "; 6 trials took 12 h.</p>"},
-        {0, "2 warm-up steps.</p>"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
-        for (uint32_t t = 0; t < 6; t++) {
-            struct attempt_row *row = fixture_throughput(
-                &f, t / 3, t % 3, (t < 3 ? 30 : 100) * (1 + 0.1 * (double)(t % 3)));
-            row->started_unix_ms = 1795165971000;
-            row->ended_unix_ms = row->started_unix_ms + rows[i].ms;
-        }
-        fixture_build(&f, RUN_SUCCEEDED);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        const char *page = page_of(&f, &out);
-        expect(page, rows[i].all);
-    }
-}
-
 static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_t trial, double x,
                                       const char *environment)
 {
