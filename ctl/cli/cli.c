@@ -207,7 +207,7 @@ static char *fix_by_set(const struct verb *verb, int argc, char **argv, const ch
          i++) {
         const size_t len = strcspn(argv[i], "=");
         if (strcspn(option, "'=") == len && memcmp(argv[i], option, len) == 0 &&
-            str_has_prefix(argv[i], "--")) {
+            strspn(option, "-_abcdefghijklmnopqrstuvwxyz") == len) {
             const char *value = argv[i][len] == '=' ? argv[i] + len + 1
                                 : i + 1 < argc      ? argv[i + 1]
                                                     : "VALUE";

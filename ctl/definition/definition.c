@@ -14,19 +14,6 @@
 
 #define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
 
-enum exit_code definition_named(const struct cli *cli)
-{
-    const char *file = args_get(&cli->args, "file", NULL);
-    if ((file == NULL) == (cli->args.n_words == 0)) {
-        return cli_error(EXIT_USAGE,
-                         file != NULL ? "remove one of the two"
-                                      : "list the names with: benchctl get benchmarks --local",
-                         "'%s' needs a NAME or -f FILE%s", cli->verb->name,
-                         file == NULL ? "" : ", not both");
-    }
-    return EXIT_OK;
-}
-
 /* A script or a program, where a definition of it is needed. */
 static bool is_program(const char *name)
 {
@@ -38,18 +25,31 @@ static bool is_program(const char *name)
             !array_any(others, COUNT_OF(others), it, str_has_suffix(name, *it)));
 }
 
-enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+enum exit_code definition_named(const struct cli *cli)
 {
     const char *file = args_get(&cli->args, "file", NULL);
-    enum exit_code code = definition_named(cli);
-    if (code != EXIT_OK) {
-        return code;
+    if ((file == NULL) == (cli->args.n_words == 0)) {
+        return cli_error(EXIT_USAGE,
+                         file != NULL ? "remove one of the two"
+                                      : "list the names with: benchctl get benchmarks --local",
+                         "'%s' needs a NAME or -f FILE%s", cli->verb->name,
+                         file == NULL ? "" : ", not both");
     }
     const char *name = file != NULL ? file : cli->args.words[0];
     if (is_program(name)) {
         _cleanup_(freep) char *fix = xasprintf("benchctl init -- %s > my.yaml", name);
         return cli_error(EXIT_USAGE, fix, "'%s' is a program, and '%s' needs a definition of it",
                          name, cli->verb->name);
+    }
+    return EXIT_OK;
+}
+
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+{
+    const char *file = args_get(&cli->args, "file", NULL);
+    enum exit_code code = definition_named(cli);
+    if (code != EXIT_OK) {
+        return code;
     }
     struct err err = {0};
     int r = file != NULL ? definition_read(file, ret, &err)

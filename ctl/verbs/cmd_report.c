@@ -207,14 +207,13 @@ const struct verb verb_report = {
     .examples = "  benchctl report 7k3fq --open\n"
                 "  benchctl report 5hd2p 7k3fq --file comparison.html\n"
                 "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n",
-    .details =
-        "The page is one file of HTML: what the run says in words, charts, tables,\n"
-        "warnings, environment, and how to run it again. It loads nothing and is whole\n"
-        "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
-        "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
-        "With --reference it shows published figures next to the run's.\n"
-        "A file of the same name is replaced. Without --file and --open the page is printed\n"
-        "where stdout is no terminal: benchctl report RUN > page.html.",
+    .details = "The page is one file of HTML: what the run says in words, charts, tables,\n"
+               "warnings, environment, and how to run it again. It loads nothing and is whole\n"
+               "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
+               "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
+               "With --reference it shows published figures next to the run's.\n"
+               "A file of the same name is replaced. Without --file and --open the page goes to\n"
+               "stdout where that is no terminal: benchctl report RUN > page.html.",
     VERB_OPTS(opts),
     .formats = "html|svg",
     .min_words = 1,

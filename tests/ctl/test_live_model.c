@@ -76,7 +76,7 @@ TEST(test_a_run_from_start_to_end)
     step(&m, ROLE_TRAINER, 0, 1, false);
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  40 samples/s  ~~==--------  step 2/8\n"
+                " > 0   trainers=1  0/2  40 samples/s  step 2/8\n"
                 " . 1   trainers=2  0/2\n");
     attempt(&m, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));

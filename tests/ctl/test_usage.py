@@ -129,7 +129,7 @@ class Usage(cli.CliCase):
             (["report", "x", "-o", "page.html"], 2, "unknown output format 'page.html'\nfix: --file page.html writes the page there\n"),
             (["report", "x", "-o", "chart.svg"], 2, "unknown output format 'chart.svg'\nfix: -o svg >chart.svg\n"),
             (["results", "x", "-o", "page.html"], 2, "fix: use -o "),
-            (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: --help lists them\n"),
+            (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: benchctl run --help lists the options\n"),
             (["run", "x", "--local=a; b"], 2, "error: run: option --local takes no value, got 'a; b'\n"),
             (["validate", "/"], 9, "Is a directory"),
             (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
