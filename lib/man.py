@@ -90,9 +90,9 @@ def described(name):
 
 def benchctl(version, program):
     text = program("--help")
-    summary, examples, verbs = re.fullmatch(r"benchctl (.*?), and .*?\n\n(.*?)\nVerbs:\n(.*?)\n\n.*", text, re.DOTALL).groups()
+    summary, examples, verbs = re.fullmatch(r"benchctl (.*?), and .*?\n\n(.*?\n)\n(\S.*?)\n\nUse .*", text, re.DOTALL).groups()
     return (head("benchctl", 1, summary, "`benchctl` VERB [option...]\n\n`kubectl bench` VERB [option...]", version) +
-            described("benchctl") + ".SH VERBS\n" + "".join(item(*line.split(maxsplit=1)) for line in verbs.splitlines()) +
+            described("benchctl") + ".SH VERBS\n" + "".join(item(*line.split(maxsplit=1)) for line in re.findall("^  (.+)", verbs, re.MULTILINE)) +
             ".SH OPTIONS OF ALL VERBS\n" + options(program("version", "--help").split("\nGlobal options:\n")[1]) +
             option(*HELP_OPTION[1:]) + exit_codes("benchctl") +
             ".SH ENVIRONMENT\n" + "".join(item(*row) for row in VARIABLES.items()) + ".SH EXAMPLES\n" + lines(examples))

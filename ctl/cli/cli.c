@@ -27,15 +27,26 @@ const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, cons
     return array_find_item(verbs, n, verb, str_eq(verb->name, name));
 }
 
+/* What other programs call it. */
+static const char *const meanings[][2] = {
+    {"ls", "get runs"},   {"list", "get runs"},     {"status", "get runs"},
+    {"ps", "get runs"},   {"show", "results RUN"},  {"stop", "cancel RUN"},
+    {"rm", "delete RUN"}, {"remove", "delete RUN"}, {"check", "validate"},
+    {"lint", "validate"}, {"start", "run"},         {"bench", "run"},
+    {"new", "init"},      {"create", "init"},       {"open", "report RUN --open"}};
+
 static enum exit_code unknown_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
     _cleanup_(freep) const char **names = xnew_array(const char *, n);
     for (size_t i = 0; i < n; i++) {
         names[i] = verbs[i]->name;
     }
+    const char *const(*meant)[2] =
+        array_find(meanings, COUNT_OF(meanings), it, str_eq((*it)[0], name));
     const char *hint = str_suggest(name, names, n);
-    _cleanup_(freep) char *fix = hint == NULL ? xstrdup("list the verbs with: benchctl help")
-                                              : xasprintf("did you mean '%s'?", hint);
+    _cleanup_(freep) char *fix = meant != NULL  ? xasprintf("benchctl %s", (*meant)[1])
+                                 : hint == NULL ? xstrdup("list the verbs with: benchctl help")
+                                                : xasprintf("did you mean '%s'?", hint);
     return cli_error(EXIT_USAGE, fix, "unknown verb '%s'", name);
 }
 
@@ -189,13 +200,42 @@ static size_t list_options(const struct verb *verb, struct arg_opt ret[CLI_MAX_O
     return n;
 }
 
+/* "--workers 4" as "--set workers=4", of a verb that takes that. Owned; NULL: something else. */
+static char *fix_by_set(const struct verb *verb, int argc, char **argv, const char *option)
+{
+    for (int i = 0; i < argc && array_any(verb->opts, verb->n_opts, it, str_eq(it->name, "set"));
+         i++) {
+        const size_t len = strcspn(argv[i], "=");
+        if (strcspn(option, "'=") == len && memcmp(argv[i], option, len) == 0 &&
+            strspn(option, "-_abcdefghijklmnopqrstuvwxyz") == len) {
+            const char *value = argv[i][len] == '=' ? argv[i] + len + 1
+                                : i + 1 < argc      ? argv[i + 1]
+                                                    : "VALUE";
+            return xasprintf("a value of the sweep is --set %.*s=%s; --help lists the options",
+                             (int)len - 2, argv[i] + 2, value);
+        }
+    }
+    return NULL;
+}
+
 /* args.h says what to do after the argument: "unknown option '--locl'; did you mean --local?". */
-static enum exit_code wrong_options(const struct verb *verb, const struct err *err)
+static enum exit_code wrong_options(const struct verb *verb, int argc, char **argv,
+                                    const struct err *err)
 {
     const char *quote = strrchr(err->msg, '\'');
+    static const char unknown[] = "unknown option '";
+    if (str_has_prefix(err->msg, unknown) && str_has_suffix(err->msg, "lists them")) {
+        _cleanup_(freep) char *fix = fix_by_set(verb, argc, argv, err->msg + strlen(unknown));
+        if (fix != NULL) {
+            return cli_error(EXIT_USAGE, fix, "%s: %.*s", verb->name, (int)(quote + 1 - err->msg),
+                             err->msg);
+        }
+    }
     if (quote != NULL && str_has_prefix(quote, "'; ")) {
-        return cli_error(EXIT_USAGE, quote + strlen("'; "), "%s: %.*s", verb->name,
-                         (int)(quote + 1 - err->msg), err->msg);
+        const char *fix = quote + strlen("'; ");
+        _cleanup_(freep) char *list = xasprintf("benchctl %s --help lists the options", verb->name);
+        return cli_error(EXIT_USAGE, str_eq(fix, "--help lists them") ? list : fix, "%s: %.*s",
+                         verb->name, (int)(quote + 1 - err->msg), err->msg);
     }
     return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err->msg);
 }
@@ -208,7 +248,7 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
     const size_t n = list_options(verb, opts);
     struct err err = {0};
     if (args_parse(opts, n, argc, argv, &cli->args, &err) < 0) {
-        return wrong_options(verb, &err);
+        return wrong_options(verb, argc, argv, &err);
     }
     enum exit_code code;
     if (args_has(&cli->args, "help")) {

@@ -41,8 +41,11 @@ void usage_program(const char *program, const struct verb *const *verbs, size_t 
     buf_puts(out, "benchctl measures how distributed training scales, and how far its\n"
                   "figures can be trusted.\n\n"
                   "  benchctl run vgg16-pserver-sweep\n"
-                  "  benchctl run vgg16-pserver-sweep --local\n\nVerbs:\n");
+                  "  benchctl run vgg16-pserver-sweep --local\n");
     for (size_t i = 0; i < n_verbs; i++) {
+        if (verbs[i]->group != NULL) {
+            buf_printf(out, "\n%s:\n", verbs[i]->group);
+        }
         buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }
     buf_printf(out, "\nUse \"%s VERB --help\" for the examples and options of a verb.\n", program);

@@ -11,8 +11,9 @@ struct cli; /* ctl/cli/cli.h */
 
 struct verb {
     const char *name;
-    const char *args;     /* "NAME [option...]" */
-    const char *summary;  /* one line for the list of verbs */
+    const char *args;    /* "NAME [option...]" */
+    const char *summary; /* one line for the list of verbs */
+    const char *group; /* of the list, which begins with this verb; NULL: that of the verb before */
     const char *examples; /* lines of --help; never NULL */
     const char *details;  /* NULL, or a paragraph of --help */
     const struct arg_opt *opts;

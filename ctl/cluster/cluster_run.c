@@ -248,6 +248,7 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
         code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
                          status->message[0] == '\0' ? "no reason given" : status->message);
     } else if ((code = show_sheet(c->backend.cli, sheet_points, run.result)) == EXIT_OK) {
+        show_note_more(c->backend.cli, run.def->name, c->backend.where);
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
     }
     return code == EXIT_OK || code == EXIT_RUN_FAILED || code == EXIT_THRESHOLD

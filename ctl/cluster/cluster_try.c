@@ -7,9 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/cluster/cluster_internal.h"
-#include "ctl/cli/human.h"
 #include "ctl/try/try_common.h"
-#include "ctl/try/try_seen.h"
 #include "kube/json.h"
 #include "kube/log_cursor.h"
 #include "pod/facts.h"
@@ -29,11 +27,10 @@ struct trying {
     uv_signal_t signals[CLUSTER_N_SIGNALS];
     uv_timer_t timer;
     bool is_due, is_interrupted;
-    /* of one system */
-    const struct run_def *def; /* borrowed */
-    const char *name;          /* of its BenchmarkRun; borrowed */
+    /* of one trial */
+    struct try_trial *trial; /* borrowed; `seen` is of the last look at the logs */
+    const char *name;        /* of its BenchmarkRun; borrowed */
     int64_t end_ns;
-    struct try_seen seen; /* of the last look at the logs */
     bool has_log;
     bool is_gone; /* somebody else has deleted it */
     struct run_status status;
@@ -93,7 +90,7 @@ struct reading {
 static void on_step(void *ctx, const struct record *record)
 {
     struct reading *r = ctx;
-    r->is_enough |= try_seen_record(&r->t->seen, &r->id, record);
+    r->is_enough |= try_seen_record(&r->t->trial->seen, &r->id, record);
 }
 
 static void on_line(void *ctx, const char *line, size_t len)
@@ -114,14 +111,15 @@ static void on_line(void *ctx, const char *line, size_t len)
 static bool read_log(struct trying *t, uint32_t index, const char *text, size_t len)
 {
     struct reading r = {
-        .t = t, .id = {.role = point_leading_role(&t->def->matrix.points[0]), .index = index}};
-    const struct log_parser_params params = log_rule_params(t->def, &r.id);
+        .t = t,
+        .id = {.role = point_leading_role(&t->trial->small->matrix.points[0]), .index = index}};
+    const struct log_parser_params params = log_rule_params(t->trial->small, &r.id);
     r.log = params.rule == NULL ? NULL : log_reader_new(&params, &r.id, on_step, &r);
     kube_log_cursor_init(&r.cursor, 0, on_line, &r);
     kube_log_cursor_feed(&r.cursor, text, len);
     kube_log_cursor_end(&r.cursor);
     const struct replica_output output = {.log = buf_cstr(&r.text), .log_len = r.text.len};
-    try_seen_output(&t->seen, &r.id, &output);
+    try_seen_output(&t->trial->seen, &r.id, &output);
     kube_log_cursor_done(&r.cursor);
     log_reader_free(r.log);
     buf_done(&r.text);
@@ -168,14 +166,16 @@ static int look_at_logs(struct trying *t, struct err *err)
 {
     _cleanup_(freep) char *selector =
         xasprintf("benchd.io/run=%s,benchd.io/role=%s", t->name,
-                  role_to_string(point_leading_role(&t->def->matrix.points[0])));
+                  role_to_string(point_leading_role(&t->trial->small->matrix.points[0])));
     json_auto_t *list = NULL;
     int r = cluster_get_list(t->c, &kube_pods, t->c->ns, selector, &list, err);
     if (r < 0) {
         return r == -EACCES ? r : 0; /* the next look may succeed */
     }
-    try_seen_done(&t->seen);
-    try_seen_init(&t->seen, t->def, t->options.steps);
+    struct try_seen *seen = &t->trial->seen;
+    const int64_t steps = seen->steps;
+    try_seen_done(seen);
+    try_seen_init(seen, t->trial->small, steps);
     const json_t *items = json_object_get(list, "items");
     r = 0;
     for (size_t i = 0; i < json_array_size(items) && r >= 0; i++) {
@@ -247,7 +247,7 @@ static int load_ended(struct trying *t, struct loaded_run *ret, struct err *err)
 }
 
 /* It came to its own end: benchd has its figures, or says why it has no figures. */
-static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has_figure)
+static enum exit_code take_ended(struct trying *t)
 {
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
@@ -258,51 +258,43 @@ static enum exit_code put_ended(struct trying *t, struct buf *out, bool *ret_has
     }
     struct stored stored = {t->c, &run};
     if (run.result == NULL || run.n_rows == 0) {
-        buf_printf(out, "%s\n",
+        buf_printf(&t->trial->out, "%s\n",
                    t->status.message[0] == '\0' ? "no trial was started" : t->status.message);
     } else {
-        *ret_has_figure = try_put_result(run.result, get_log, &stored, out);
+        try_take_result(t->trial, run.result, get_log, &stored);
     }
     return EXIT_OK;
 }
 
-static enum exit_code conclude(struct trying *t, enum try_end end)
+static enum exit_code conclude(struct trying *t)
 {
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    bool has_figure = false;
-    enum exit_code code = EXIT_OK;
-    try_put_who(t->def, &out);
-    if (end == TRY_ENDED) {
-        code = put_ended(t, &out, &has_figure);
-    } else if (t->has_log) {
-        has_figure = try_seen_format(&t->seen, &out);
+    struct try_trial *trial = t->trial;
+    if (trial->end == TRY_ENDED) {
+        return take_ended(t);
+    }
+    if (t->has_log) {
+        trial->has_figure = try_seen_format(&trial->seen, &trial->out);
     } else {
-        buf_printf(&out, "no pod has printed anything%s%s\n",
+        buf_printf(&trial->out, "no pod has printed anything%s%s\n",
                    t->status.message[0] == '\0' ? "" : "; ", t->status.message);
     }
-    code = code == EXIT_OK ? cli_print(&out) : code;
-    return code == EXIT_OK ? try_exit_code(end, has_figure) : code;
+    return EXIT_OK;
 }
 
 static enum exit_code follow(struct trying *t)
 {
     struct err err = {0};
-    enum try_end end;
     t->end_ns = clock_monotonic_ns() + t->options.timeout_ms * INT64_C(1000000);
     t->has_log = t->is_gone = false;
     t->status = (struct run_status){0};
-    try_seen_init(&t->seen, t->def, t->options.steps);
-    const int r = watch(t, &end, &err);
+    const int r = watch(t, &t->trial->end, &err);
     t->is_gone = r == -ENOENT;
-    const enum exit_code code = r == -ENOENT
-                                    ? cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", t->name)
-                                : r < 0 ? cluster_error(r, &err)
-                                        : conclude(t, end);
-    try_seen_done(&t->seen);
-    return code;
+    return r == -ENOENT ? cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", t->name)
+           : r < 0      ? cluster_error(r, &err)
+                        : conclude(t);
 }
 
-/* ---- one system ---- */
+/* ---- one trial ---- */
 
 static enum exit_code remove_run(struct trying *t, const char *name)
 {
@@ -315,18 +307,16 @@ static enum exit_code remove_run(struct trying *t, const char *name)
     return code;
 }
 
-static enum exit_code try_system(void *ctx, const struct run_def *small, const char *system)
+static enum exit_code run_trial(void *ctx, struct try_trial *trial)
 {
     struct trying *t = ctx;
-    char limit[HUMAN_SIZE];
-    human_duration(t->options.timeout_ms, limit);
-    cli_note(t->c->backend.cli, "trying %s for %s at most; nothing is kept", system, limit);
-    const struct object_run_params params = {.benchmark = small->spec->name,
-                                             .definition = small->spec->definition};
+    const struct spec *spec = trial->small->spec;
+    const struct object_run_params params = {.benchmark = spec->name,
+                                             .definition = spec->definition};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = cluster_create_run(t->c, &params, &name);
     if (code == EXIT_OK) {
-        t->def = small;
+        t->trial = trial;
         t->name = name;
         code = follow(t);
     }
@@ -334,7 +324,7 @@ static enum exit_code try_system(void *ctx, const struct run_def *small, const c
         const enum exit_code removed = remove_run(t, name);
         code = code == EXIT_OK ? removed : code;
     }
-    return t->is_interrupted ? EXIT_INTERRUPTED : code;
+    return code;
 }
 
 enum exit_code cluster_try(struct backend *b)
@@ -350,10 +340,10 @@ enum exit_code cluster_try(struct backend *b)
             .cli = b->cli,
             .def = source.def,
             .profiles = has_profiles ? &source.profiles : NULL,
-            .steps = t.options.steps,
+            .options = &t.options,
             .deadline_s = t.options.timeout_ms / 1000 + ORPHAN_DEADLINE_S,
             .ttl_s = ORPHAN_TTL_S,
-            .try_system = try_system,
+            .run = run_trial,
             .ctx = &t,
         };
         start_handles(&t);

@@ -2,15 +2,28 @@
 #include "ctl/definition/definition.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/vec.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"
 #include "result/threshold.h"
 
 #define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
+
+/* A script or a program, where a definition of it is needed. */
+static bool is_program(const char *name)
+{
+    static const char *const endings[] = {".py", ".sh", ".jl", ".pl"};
+    static const char *const others[] = {".yaml", ".yml", ".json"};
+    struct stat st;
+    return array_any(endings, COUNT_OF(endings), it, str_has_suffix(name, *it)) ||
+           (stat(name, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR) != 0 &&
+            !array_any(others, COUNT_OF(others), it, str_has_suffix(name, *it)));
+}
 
 enum exit_code definition_named(const struct cli *cli)
 {
@@ -21,6 +34,12 @@ enum exit_code definition_named(const struct cli *cli)
                                       : "list the names with: benchctl get benchmarks --local",
                          "'%s' needs a NAME or -f FILE%s", cli->verb->name,
                          file == NULL ? "" : ", not both");
+    }
+    const char *name = file != NULL ? file : cli->args.words[0];
+    if (is_program(name)) {
+        _cleanup_(freep) char *fix = xasprintf("benchctl init -- %s > my.yaml", name);
+        return cli_error(EXIT_USAGE, fix, "'%s' is a program, and '%s' needs a definition of it",
+                         name, cli->verb->name);
     }
     return EXIT_OK;
 }

@@ -5,22 +5,17 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/texts.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
-#include "decide/attempt_history.h"
-#include "decide/reconcile.h"
-#include "pod/body.h"
-#include "pod/job_body.h"
 #include "pod/point_rate.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12
-#define SHOWN_NAMES 8
-#define WIDTH 80 /* of tables, where they can be parted */
+#define WIDTH 80 /* of lines that no terminal breaks */
 #define INDENT 2 /* of the lines that a line is broken into */
 
 /* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
@@ -43,192 +38,89 @@ static bool is_common(const struct run_def *def, const struct param *param)
     return array_all(def->matrix.points, def->matrix.n_points, p, params_has(&p->params, param));
 }
 
-enum params_shown {
-    PARAMS_ALL,
-    PARAMS_NOT_REPLICAS, /* those have columns */
-    PARAMS_VARYING,      /* neither those that all points have */
-};
-
-static void format_params(const struct run_def *def, const struct point *p, enum params_shown shown,
+/* What only some points have, but for numbers of replicas, which have columns; or what all have. */
+static void format_params(const struct run_def *def, const struct point *p, bool are_common,
                           struct buf *out)
 {
     vec_each (const struct param, param, &p->params.list) {
-        const bool is_left_out =
-            (shown != PARAMS_ALL && param_is_replicas(def->spec, param->name)) ||
-            (shown == PARAMS_VARYING && is_common(def, param));
-        if (!is_left_out) {
+        if (!param_is_replicas(def->spec, param->name) && is_common(def, param) == are_common) {
             buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
             value_format(&param->value, out);
         }
     }
-    if (p->is_baseline) {
-        buf_puts(out, out->len == 0 ? "(baseline)" : " (baseline)");
-    }
 }
 
-static void add_resources(struct table *t, const struct point *p, const struct point_rate *rate,
+/* The heading above the number of those who train. */
+static const char *training_heading(const struct run_def *def)
+{
+    const struct training_words words = matrix_training_words(&def->matrix);
+    return str_eq(words.many, "trainers")  ? "TRAINERS"
+           : str_eq(words.many, "workers") ? "WORKERS"
+                                           : "TRAINERS/WORKERS";
+}
+
+static void put_resources(struct table *t, const struct point *p, const struct point_rate *rate,
                           bool is_local)
 {
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(rate->cpu_millicores, cores);
     human_bytes(rate->mem_bytes, memory);
     if (is_local) {
-        table_cell(t, "%lld", (long long)point_busy_threads(p));
+        table_number(t, "THREADS", "%lld", (long long)point_busy_threads(p));
     } else {
-        table_cell(t, "%s", rate->cpu_millicores > 0 ? cores : "-");
-        table_cell(t, "%s", rate->mem_bytes > 0 ? memory : "-");
+        table_number(t, "CPU", "%s", rate->cpu_millicores > 0 ? cores : "-");
+        table_number(t, "MEMORY", "%s", rate->mem_bytes > 0 ? memory : "-");
     }
 }
 
-#define ALL_SYSTEMS SIZE_MAX
-
-static bool is_shown(const struct point *p, size_t system)
+static void put_point(const struct run_def *def, const struct point *p,
+                      const struct point_rate *rate, bool is_local, struct table *t)
 {
-    return system == ALL_SYSTEMS || p->system == system;
-}
-
-/* The heading above the number of those who train. */
-static const char *training_heading(const struct run_def *def, size_t system)
-{
-    bool has_workers = false, has_trainers = false;
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        const bool is_worker = point_training_role(p) == ROLE_WORKER;
-        has_workers |= is_shown(p, system) && is_worker;
-        has_trainers |= is_shown(p, system) && !is_worker;
+    const struct spec *spec = def->spec;
+    _cleanup_(buf_done) struct buf params = BUF_INIT;
+    format_params(def, p, false, &params);
+    table_number(t, "POINT", "%u", p->index);
+    if (spec->systems.len > 1) {
+        table_text(t, "SYSTEM", "%s", spec->systems.items[p->system].label);
     }
-    return !has_workers ? "TRAINERS" : has_trainers ? "TRAINERS/WORKERS" : "WORKERS";
-}
-
-/* "5"; with a stop rule "3..10" */
-static void put_trials(const struct spec *spec, struct table *t)
-{
+    table_text(t, "PARAMETERS", "%s%s%s", buf_cstr(&params),
+               p->is_baseline && params.len > 0 ? " " : "", p->is_baseline ? "(baseline)" : "");
+    if (array_any(def->matrix.points, def->matrix.n_points, it, it->replicas[ROLE_PSERVER] > 0)) {
+        table_number(t, "PSERVERS", "%u", p->replicas[ROLE_PSERVER]);
+    }
+    table_number(t, training_heading(def), "%u", point_training_replicas(p));
+    if (p->devices > 0) {
+        table_number(t, "DEVICES", "%u", p->devices);
+    }
+    put_resources(t, p, rate, is_local);
     if (spec->stop.is_set) {
-        table_cell(t, "%lld..%lld", (long long)spec->min_repeats, (long long)spec->repeats);
+        table_number(t, "TRIALS", "%lld..%lld", (long long)spec->min_repeats,
+                     (long long)spec->repeats);
     } else {
-        table_cell(t, "%lld", (long long)spec->repeats);
+        table_number(t, "TRIALS", "%lld", (long long)spec->repeats);
     }
+    table_end_row(t);
 }
 
-/* The points of one system, or of all. */
-static struct table *make_points(const struct run_def *def, const struct point_rate *rates,
-                                 const struct preview_opts *opts, size_t system,
-                                 enum params_shown shown)
-{
-    bool has_systems = opts->is_wide || (system == ALL_SYSTEMS && def->spec->systems.len > 1);
-    bool with_pservers =
-        opts->is_wide || array_any(def->matrix.points, def->matrix.n_points, p,
-                                   is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0);
-    struct table *t = table_new();
-    table_column(t, "POINT", TABLE_RIGHT);
-    if (has_systems) {
-        table_column(t, "SYSTEM", TABLE_LEFT);
-    }
-    table_column(t, "PARAMETERS", TABLE_LEFT);
-    if (with_pservers) {
-        table_column(t, "PSERVERS", TABLE_RIGHT);
-    }
-    table_column(t, training_heading(def, system), TABLE_RIGHT);
-    if (def->matrix.points[0].devices > 0) {
-        table_column(t, "DEVICES", TABLE_RIGHT);
-    }
-    table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
-    if (!opts->is_local) {
-        table_column(t, "MEMORY", TABLE_RIGHT);
-    }
-    table_column(t, "TRIALS", TABLE_RIGHT);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const struct point *p = &def->matrix.points[i];
-        if (!is_shown(p, system)) {
-            continue;
-        }
-        _cleanup_(buf_done) struct buf params = BUF_INIT;
-        format_params(def, p, shown, &params);
-        table_cell(t, "%u", i);
-        if (has_systems) {
-            table_cell(t, "%s", def->spec->systems.items[p->system].label);
-        }
-        table_cell(t, "%s", buf_cstr(&params));
-        if (with_pservers) {
-            table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
-        }
-        table_cell(t, "%u", point_training_replicas(p));
-        if (p->devices > 0) {
-            table_cell(t, "%u", p->devices);
-        }
-        add_resources(t, p, &rates[i], opts->is_local);
-        put_trials(def->spec, t);
-    }
-    return t;
-}
-
-/* Of a table, before it says less or is parted. */
-static size_t width_of(const struct preview_opts *opts)
-{
-    return opts->columns == 0 || opts->columns > WIDTH ? WIDTH : opts->columns;
-}
-
-/* "In all points: batch_size=2 image_size=96"; nothing if each value varies. */
-static void format_common(const struct run_def *def, const struct preview_opts *opts,
-                          struct buf *out)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    vec_each (const struct param, param, &def->matrix.points[0].params.list) {
-        if (is_common(def, param) && !param_is_replicas(def->spec, param->name)) {
-            buf_printf(&text, "%s%s=", text.len == 0 ? "In all points: " : " ", param->name);
-            value_format(&param->value, &text);
-        }
-    }
-    if (text.len > 0) {
-        wrap_text(out, buf_cstr(&text), width_of(opts), 0, INDENT);
-    }
-}
-
-/* One system, or all in one table. What all points have is said once if there is no
- * room for it in each row. */
-static void format_one_table(const struct run_def *def, const struct point_rate *rates,
-                             const struct preview_opts *opts, size_t system, struct buf *out)
-{
-    struct table *t =
-        make_points(def, rates, opts, system, opts->is_wide ? PARAMS_ALL : PARAMS_NOT_REPLICAS);
-    if (!opts->is_wide && table_width(t) > width_of(opts)) {
-        table_free(t);
-        t = make_points(def, rates, opts, system, PARAMS_VARYING);
-        format_common(def, opts, out);
-        if (table_width(t) > width_of(opts)) {
-            table_set_gap(t, 2);
-        }
-    }
-    table_format_list(t, 1, !opts->no_headers, opts->is_wide ? 0 : opts->columns, out);
-    table_free(t);
-}
-
-static bool is_too_wide(const struct run_def *def, const struct point_rate *rates,
-                        const struct preview_opts *opts)
-{
-    _cleanup_(table_freep) struct table *all =
-        make_points(def, rates, opts, ALL_SYSTEMS, PARAMS_NOT_REPLICAS);
-    return table_width(all) > width_of(opts);
-}
-
-/* One table, or where that is too wide one for each system. */
 static void format_points(const struct run_def *def, const struct point_rate *rates,
                           const struct preview_opts *opts, struct buf *out)
 {
-    const size_t n = def->spec->systems.len;
-    if (opts->is_wide || n == 1 || !is_too_wide(def, rates, opts)) {
-        format_one_table(def, rates, opts, ALL_SYSTEMS, out);
-        return;
+    _cleanup_(table_freep) struct table *t = table_new();
+    _cleanup_(buf_done) struct buf common = BUF_INIT;
+    format_params(def, &def->matrix.points[0], true, &common);
+    if (common.len > 0) {
+        _cleanup_(freep) char *line = xasprintf("In all points: %s", buf_cstr(&common));
+        wrap_text(out, line, opts->columns == 0 ? WIDTH : opts->columns, 0, INDENT);
     }
-    for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].label);
-        format_one_table(def, rates, opts, i, out);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        put_point(def, &def->matrix.points[i], &rates[i], opts->is_local, t);
     }
+    table_format_list(t, 1, !opts->no_headers, opts->columns, out);
 }
 
-static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
+static void format_order(const struct run_def *def, struct buf *out)
 {
-    uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
+    uint32_t shown = def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
     buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_names[def->spec->order],
                (unsigned long long)def->spec->workload.seed);
     for (uint32_t i = 0; i < shown; i++) {
@@ -236,44 +128,9 @@ static void format_order(const struct run_def *def, bool is_wide, struct buf *ou
                    def->slots[i].trial);
     }
     if (shown < def->n_slots) {
-        buf_printf(out, "\n  ... (%u more; -o wide shows all)", def->n_slots - shown);
+        buf_printf(out, "\n  ... (%u more; -o json has all)", def->n_slots - shown);
     }
     buf_putc(out, '\n');
-}
-
-/* The replicas that reconcile would create first, in an empty world. */
-static void first_replicas(const struct run_def *def, struct texts *ret)
-{
-    struct attempt_history none;
-    attempt_history_init(&none, def);
-    const struct observed observed = {
-        .def = def, .now_unix_ms = def->created_unix_ms, .history = &none};
-    _cleanup_(plan_done) struct plan plan = {0};
-    reconcile(&observed, &plan);
-    vec_each (const struct action, action, &plan.actions) {
-        const bool is_first = ret->list.len == 0;
-        if (action->kind == ACTION_CREATE_REPLICA &&
-            job_of_point(def, action->replica.attempt.point) == NULL) {
-            *vec_push(&ret->list) = replica_name(def->name, &action->replica);
-        } else if (action->kind == ACTION_CREATE_REPLICA && is_first) {
-            *vec_push(&ret->list) = pod_attempt_name(def, &action->replica.attempt);
-        }
-    }
-    attempt_history_done(&none);
-}
-
-static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
-{
-    _cleanup_(texts_done) struct texts names = {0};
-    first_replicas(def, &names);
-    size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
-    buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
-    for (size_t i = 0; i < shown; i++) {
-        buf_printf(out, "  %s\n", names.list.items[i]);
-    }
-    if (shown < names.list.len) {
-        buf_printf(out, "  ... (%zu more; -o wide shows all)\n", names.list.len - shown);
-    }
 }
 
 /* At most a thousand days: larger numbers are of no use. */
@@ -454,8 +311,7 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
     format_points(def, rates, opts, out);
     _cleanup_(buf_done) struct buf lines = BUF_INIT;
     format_totals(def, rates, opts, &lines);
-    format_order(def, opts->is_wide, &lines);
-    format_first(def, opts->is_wide, &lines);
+    format_order(def, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
     return 0;
 }
@@ -490,19 +346,16 @@ int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct 
     if (r < 0) {
         return r;
     }
-    _cleanup_(texts_done) struct texts names = {0};
-    first_replicas(def, &names);
     json_t *points = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->matrix.n_points; i++),
                                    point_json(def, i, &rates[i]));
     json_t *order = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->n_slots; i++),
                                   json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
                                             "trial", (int)def->slots[i].trial));
-    json_t *first = JSON_ARRAY_OF(vec_each (char *, name, &names.list), json_string(*name));
-    *ret = json_pack(
-        "{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
-        "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name, "local",
-        is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(), "rehearsal",
-        def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps, "steps",
-        (json_int_t)def->spec->steps, "points", points, "order", order, "first", first);
+    *ret =
+        json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o}", "apiVersion",
+                  "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
+                  "local", is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(),
+                  "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
+                  "steps", (json_int_t)def->spec->steps, "points", points, "order", order);
     return 0;
 }

@@ -10,11 +10,9 @@
 
 struct preview_opts {
     bool is_local;
-    bool is_wide; /* everything, nothing cut */
     bool no_headers;
     double gpu_hour; /* the price of one; 0: none */
-    /* Of the terminal: lines are broken between words, tables between columns unless
-     * `is_wide`. 0: any width fits. */
+    /* Of the terminal: breaks lines between words, tables between columns. 0: any width fits. */
     size_t columns;
 };
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,

@@ -169,23 +169,6 @@ double live_model_rate(const struct live_model *m, bool *ret_is_estimate, const 
     return shown(m, &m->def->matrix.points[c->id.point], UNIT_SAMPLES, rate, ret_unit);
 }
 
-bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput)
-{
-    bool has_best = false;
-    for (uint32_t i = 0; m->def->spec->systems.len == 1 && i < m->def->matrix.n_swept; i++) {
-        const struct live_model_point *p = &m->points[i];
-        const double x = p->throughputs.len == 0
-                             ? 0
-                             : stats_median(p->throughputs.items, p->throughputs.len).value;
-        if (x > 0 && (!has_best || x > *ret_throughput)) {
-            has_best = true;
-            *ret_point = i;
-            *ret_throughput = x;
-        }
-    }
-    return has_best;
-}
-
 void live_model_waits_for(const struct live_model *m, struct buf *out)
 {
     const struct live_model_current *c = &m->current;
@@ -195,8 +178,8 @@ void live_model_waits_for(const struct live_model *m, struct buf *out)
     } else if (c->is_active && n_begun == 0) {
         buf_puts(out, "waiting for the first step");
     } else if (c->is_active && m->sees_all && n_begun < c->trainers.len) {
-        buf_printf(out, "waiting for the first step of %zu of %zu trainers",
-                   c->trainers.len - n_begun, (size_t)c->trainers.len);
+        buf_printf(out, "waiting for the first step of %zu of %zu %s", c->trainers.len - n_begun,
+                   (size_t)c->trainers.len, matrix_training_words(&m->def->matrix).many);
     }
 }
 
@@ -215,7 +198,8 @@ static uint32_t count_left(const struct live_model *m, uint32_t point, bool is_l
 
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms, bool is_least)
 {
-    if (m->weight_done <= 0 || m->status.phase == RUN_QUEUED) { /* how long it waits is unknown */
+    if (m->weight_done <= 0 || m->status.phase == RUN_QUEUED || /* for how long is unknown */
+        run_phase_is_final(m->status.phase)) {                  /* no trial follows */
         return -1;
     }
     double weight = 0;

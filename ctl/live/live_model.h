@@ -59,9 +59,6 @@ double live_model_throughput(const struct live_model *m, const struct attempt_ro
 /* Samples/s or batches/s of the running attempt over all its trainers; 0, without a unit: no step
  * was measured. Trainers that do not report count like those that do: then *ret_is_estimate. */
 double live_model_rate(const struct live_model *m, bool *ret_is_estimate, const char **ret_unit);
-/* Of the swept points with a result, the one with the highest median; false: no such point, or
- * several systems (their units may differ). */
-bool live_model_best(const struct live_model *m, uint32_t *ret_point, double *ret_throughput);
 /* What the run waits for now, as a sentence without its end; nothing where it is at work. */
 void live_model_waits_for(const struct live_model *m, struct buf *out);
 

@@ -1,14 +1,13 @@
 /* The layout of the live view, see live_model.h:
  *
  *   vgg16-pserver-sweep-7k3fq   3/10 trials   1m12s   eta 3m
- *   best 61.2 samples/s at point 0   waiting for the first step
+ *   waiting for the first step
  *    + 0   pservers=1 trainers=1  2/2  61.2 samples/s
- *    > 1   pservers=1 trainers=2  0/2  86.2 samples/s  ~~~===------ step 5/16
+ *    > 1   pservers=1 trainers=2  0/2  86.2 samples/s  step 5/16
  *    . 2   pservers=2 trainers=1  0/2
  *
- * The bar is the trial: warm-up (~), measured steps (=), what is left (-). If the points do not fit
- * on the screen, the window follows the current one. No line is cut inside a number: what does not
- * fit whole is left out, the least important first. */
+ * If the points do not fit on the screen, the window follows the current one. No line is cut inside
+ * a number: what does not fit whole is left out, the least important first. */
 #include "ctl/live/live_model.h"
 
 #include <string.h>
@@ -19,17 +18,16 @@
 #include "report/terminal.h"
 #include "stats/stats.h"
 
-#define BAR_WIDTH 12
 #define LABEL_MAX 48
 #define PIECE_GAP "   "
 
 enum { COLOR_GREEN = 32, COLOR_RED = 31, COLOR_CYAN = 36 };
 
 struct glyphs {
-    const char *done, *failed, *running, *waiting, *bar_warm, *bar_full, *bar_empty, *more;
+    const char *done, *failed, *running, *waiting, *more;
 };
-static const struct glyphs unicode_glyphs = {"✓", "✗", "▸", "·", "╍", "━", "─", "…"};
-static const struct glyphs ascii_glyphs = {"+", "x", ">", ".", "~", "=", "-", "..."};
+static const struct glyphs unicode_glyphs = {"✓", "✗", "▸", "·", "…"};
+static const struct glyphs ascii_glyphs = {"+", "x", ">", ".", "..."};
 
 /* Bytes of the first `characters` of s. */
 static size_t utf8_prefix(const char *s, size_t characters)
@@ -76,7 +74,7 @@ static void put_words(struct buf *out, const char *text, size_t width, const str
 }
 
 /* Parts of a line that are shown whole or not at all. */
-enum { MAX_PIECES = 5 };
+enum { MAX_PIECES = 4 };
 struct pieces {
     char *text[MAX_PIECES]; /* in the order of the line; owned; NULL: none */
     size_t n;
@@ -110,24 +108,14 @@ static void pieces_put(struct pieces *p, const int *order, const char *gap, size
     }
 }
 
-/* "~~~===------" and "step 5/8", or "warm-up 1/2". */
-static void format_bar(const struct live_model *m, const struct glyphs *g, struct buf *bar,
-                       struct buf *step)
+/* "step 5/8", or "warm-up 1/2". */
+static void format_step(const struct live_model *m, struct buf *out)
 {
     const struct live_model_current *c = &m->current;
-    const int64_t warmup = m->def->spec->warmup_steps, steps = m->def->spec->steps;
-    const int64_t all = warmup + steps > 0 ? warmup + steps : 1;
-    const int64_t done = c->steps_done > 0 ? warmup + c->steps_done : c->warmup_done;
-    for (int64_t i = 0; i < BAR_WIDTH; i++) {
-        const bool is_warm = (i + 1) * all <= warmup * BAR_WIDTH;
-        buf_puts(bar, (i + 1) * all > done * BAR_WIDTH ? g->bar_empty
-                      : is_warm                        ? g->bar_warm
-                                                       : g->bar_full);
-    }
     if (c->steps_done == 0) {
-        buf_printf(step, "warm-up %u/%lld", c->warmup_done, (long long)warmup);
+        buf_printf(out, "warm-up %u/%lld", c->warmup_done, (long long)m->def->spec->warmup_steps);
     } else {
-        buf_printf(step, "step %u/%lld", c->steps_done, (long long)steps);
+        buf_printf(out, "step %u/%lld", c->steps_done, (long long)m->def->spec->steps);
     }
 }
 
@@ -206,7 +194,7 @@ static void format_point(const struct live_model *m, const struct live_model_opt
                          const struct glyphs *g, uint32_t index, size_t width, struct buf *line,
                          int *ret_color)
 {
-    static const int order[] = {0, 3, 2, 1}; /* the rate, failures, the step, the bar */
+    static const int order[] = {0, 2, 1}; /* the rate, failures, the step */
     const struct live_model_point *vp = &m->points[index];
     bool is_current = m->current.is_active && m->current.id.point == index;
     const uint32_t n_trials = live_model_trials(m, index);
@@ -220,10 +208,10 @@ static void format_point(const struct live_model *m, const struct live_model_opt
     buf_printf(line, " %s %-3u ", glyph, index);
     put_label(m, g, index, width, line);
     buf_printf(line, " %u/%u", vp->done, n_trials);
-    struct buf rate = BUF_INIT, bar = BUF_INIT, step = BUF_INIT, failed = BUF_INIT;
+    struct buf rate = BUF_INIT, step = BUF_INIT, failed = BUF_INIT;
     if (is_current) {
         format_rate(m, &rate);
-        format_bar(m, g, &bar, &step);
+        format_step(m, &step);
     } else if (vp->throughputs.len > 0) {
         put_rate(&rate, stats_median(vp->throughputs.items, vp->throughputs.len).value, vp->unit);
     }
@@ -232,7 +220,6 @@ static void format_point(const struct live_model *m, const struct live_model_opt
     }
     struct pieces p = {0};
     pieces_add_take(&p, &rate);
-    pieces_add_take(&p, &bar);
     pieces_add_take(&p, &step);
     pieces_add_take(&p, &failed);
     const size_t used = text_width(buf_cstr(line)), all = line_width(opts);
@@ -292,33 +279,17 @@ static void format_header(const struct live_model *m, const struct live_model_op
     put_line(out, opts, buf_cstr(&line));
 }
 
-/* The best so far, and what is waited for. False: there is neither, and no line. */
+/* What is waited for. False: nothing, and no line. */
 static bool format_news(const struct live_model *m, const struct live_model_opts *opts,
                         const struct glyphs *g, struct buf *out)
 {
-    static const int order[] = {0};
-    _cleanup_(buf_done) struct buf line = BUF_INIT, best = BUF_INIT, waits = BUF_INIT;
-    uint32_t point;
-    double throughput;
-    if (live_model_best(m, &point, &throughput)) {
-        buf_puts(&best, "best ");
-        put_rate(&best, throughput, m->points[point].unit);
-        buf_printf(&best, " at point %u", point);
-    }
+    _cleanup_(buf_done) struct buf line = BUF_INIT, waits = BUF_INIT;
     live_model_waits_for(m, &waits);
-    struct pieces p = {0};
-    pieces_add_take(&p, &best);
-    pieces_put(&p, order, PIECE_GAP, line_width(opts), &line);
-    const size_t used = line.len == 0 ? 0 : text_width(buf_cstr(&line)) + strlen(PIECE_GAP);
-    if (waits.len > 0 && line_width(opts) > used) {
-        buf_puts(&line, line.len == 0 ? "" : PIECE_GAP);
-        put_words(&line, buf_cstr(&waits), line_width(opts) - used, g);
-    }
-    const bool is_shown = line.len > 0;
-    if (is_shown) {
+    if (waits.len > 0) {
+        put_words(&line, buf_cstr(&waits), line_width(opts), g);
         put_line(out, opts, buf_cstr(&line));
     }
-    return is_shown;
+    return waits.len > 0;
 }
 
 /* The first of `shown` points, chosen so that the current one is among them. */

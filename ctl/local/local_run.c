@@ -123,6 +123,9 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
     code = show_sheet(cli, sheet_points, run.result);
     if (end != DRIVE_FINISHED) {
         note_resume(cli, name);
+    } else if (code == EXIT_OK) {
+        _cleanup_(freep) char *where = local_store_options(cli);
+        show_note_more(cli, run.def->name, where);
     }
     if (code == EXIT_OK) {
         code = end == DRIVE_FINISHED  ? show_exit_code(run.result)

@@ -14,7 +14,6 @@
 #include "ctl/local/drive.h"
 #include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
-#include "ctl/cli/human.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
@@ -93,54 +92,50 @@ static enum try_end end_of(enum drive_end end)
                                                               : TRY_ENOUGH;
 }
 
-static enum exit_code conclude(const struct local_try *t, const char *name,
-                               const struct try_seen *seen, enum drive_end end)
+static enum exit_code conclude(const struct local_try *t, const char *name, struct try_trial *trial)
 {
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
     if (code != EXIT_OK) {
         return code;
     }
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct stored stored = {t->store, run.row.uid};
-    try_put_who(run.def, &out);
-    const bool has_figure = end == DRIVE_FINISHED
-                                ? try_put_result(run.result, get_log, &stored, &out)
-                                : try_seen_format(seen, &out);
-    code = cli_print(&out);
-    return code == EXIT_OK ? try_exit_code(end_of(end), has_figure) : code;
+    if (trial->end == TRY_ENDED) {
+        try_take_result(trial, run.result, get_log, &stored);
+    } else {
+        trial->has_figure = try_seen_format(&trial->seen, &trial->out);
+    }
+    return EXIT_OK;
 }
 
-/* ---- one system ---- */
+/* ---- one trial ---- */
 
 static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
-                                  const char *name)
+                                  struct try_trial *trial)
 {
-    struct try_seen seen;
-    try_seen_init(&seen, def, t->options.steps);
     const struct drive_params params = {
         .progress = {.mode = PROGRESS_NONE, .def = def},
         .store = t->store,
         .benchworker = t->worker,
         .timeout_ms = t->options.timeout_ms,
-        .seen = &seen,
+        .seen = &trial->seen,
     };
     struct err err = {0};
     enum drive_end end = DRIVE_FINISHED;
-    const enum exit_code code = drive(&params, &end, &err) < 0
-                                    ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
-                                    : conclude(t, name, &seen, end);
-    try_seen_done(&seen);
-    return code;
+    if (drive(&params, &end, &err) < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    trial->end = end_of(end);
+    return conclude(t, def->name, trial);
 }
 
-static enum exit_code try_system(void *ctx, const struct run_def *small, const char *system)
+static enum exit_code run_trial(void *ctx, struct try_trial *trial)
 {
     const struct local_try *t = ctx;
     _cleanup_(freep) char *name = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err;
-    enum exit_code code = local_run_put(t->store, small, &name);
+    enum exit_code code = local_run_put(t->store, trial->small, &name);
     if (code == EXIT_OK) {
         code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
     }
@@ -151,10 +146,7 @@ static enum exit_code try_system(void *ctx, const struct run_def *small, const c
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK) {
-        char limit[HUMAN_SIZE];
-        human_duration(t->options.timeout_ms, limit);
-        cli_note(t->cli, "trying %s for %s at most; nothing is stored", system, limit);
-        code = drive_small(t, run.def, name);
+        code = drive_small(t, run.def, trial);
         t->store->ops->release_run(t->store, run.row.uid);
     }
     return code;
@@ -184,8 +176,8 @@ enum exit_code local_try(struct backend *b)
     const struct try_params params = {.cli = b->cli,
                                       .def = t.def,
                                       .profiles = &t.profiles,
-                                      .steps = t.options.steps,
-                                      .try_system = try_system,
+                                      .options = &t.options,
+                                      .run = run_trial,
                                       .ctx = &t};
     code = code == EXIT_OK ? try_each_system(&params) : code;
     remove_store(&t);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -21,6 +22,7 @@ struct progress {
     struct live_model model;
     struct live *live;        /* mode LIVE only */
     struct run_status status; /* as last shown */
+    char *error;              /* of the latest trials that failed, if people have read it; owned */
 };
 
 static bool terminal_can_live(void)
@@ -119,8 +121,17 @@ void progress_status(struct progress *p, const struct run_status *status)
     }
 }
 
+/* Events repeat the error of a trial, and so do the trials of a point: people read it once. */
+static bool is_said(const struct progress *p, const char *text)
+{
+    return p->error != NULL && strstr(text, p->error) != NULL;
+}
+
 void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note)
 {
+    if (p->mode != PROGRESS_JSON && is_said(p, note)) {
+        return;
+    }
     if (p->live != NULL) {
         if (type == EVENT_WARNING) {
             live_note(p->live, reason, note);
@@ -155,8 +166,10 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
     if (!isnan(x)) {
         buf_printf(&text, " %s_per_s=%.4g", unit, x);
     }
-    if (row->error != NULL) {
+    if (row->error != NULL && !is_said(p, row->error)) {
         buf_printf(&text, " error: %s", row->error);
+        free(p->error);
+        p->error = xstrdup(row->error);
     }
     put_plain(p, buf_cstr(&text));
 }
@@ -192,6 +205,7 @@ void progress_free(struct progress *p)
         return;
     }
     live_free(p->live);
+    free(p->error);
     live_model_done(&p->model);
     free(p);
 }

@@ -29,6 +29,7 @@ void show_begin(const struct cli *cli, struct sheet *sheet)
                : cli_output_is(cli, "junit")    ? SHEET_JUNIT
                                                 : SHEET_TEXT,
                &term);
+    sheet->term.brief = sheet->form == SHEET_TEXT && !term.wide && !args_has(&cli->args, "explain");
 }
 
 enum exit_code show_text(const struct cli *cli, struct buf *out_take)
@@ -43,6 +44,16 @@ enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
     struct buf out = BUF_INIT;
     sheet_write(sheet_take, &out);
     return show_text(cli, &out);
+}
+
+void show_note_more(const struct cli *cli, const char *run, const char *where)
+{
+    const char *blank = where[0] == '\0' ? "" : " ";
+    if (cli->output[0] == '\0') {
+        cli_note_prose(
+            cli, "the columns: benchctl results %s%s%s --explain; charts: benchctl report %s%s%s",
+            run, blank, where, run, blank, where);
+    }
 }
 
 /* A run that succeeded has a throughput of every trial. An older benchd may report this for a trial

@@ -7,6 +7,12 @@
 
 #define SHOW_FORMATS "text|markdown|csv|json"
 
+/* Without it text is brief: an answer, one table, at most three warnings. */
+#define EXPLAIN_OPT                                                                                \
+    {                                                                                              \
+        "explain", 0, NULL, "Print all tables and warnings, and what the columns mean"             \
+    }
+
 /* Prints what a builder of report/sheets.h makes, as -o asks: show_sheet(cli, sheet_nodes, result).
  * Evaluates to the exit code. */
 #define show_sheet(cli, build, of)                                                                 \
@@ -18,6 +24,8 @@
     })
 void show_begin(const struct cli *cli, struct sheet *sheet);
 enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take);
+/* After the tables of a run that ended: the commands that show more of it. */
+void show_note_more(const struct cli *cli, const char *run, const char *where);
 /* Prints and frees a text that is no sheet. */
 enum exit_code show_text(const struct cli *cli, struct buf *out_take);
 struct comparison;

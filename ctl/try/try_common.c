@@ -1,14 +1,22 @@
 /* See try_common.h. */
 #include "ctl/try/try_common.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
-#include "ctl/definition/definition.h"
 #include "ctl/cli/human.h"
-#include "ctl/try/try_seen.h"
+#include "base/whole_file.h"
+#include "ctl/definition/definition.h"
+#include "ctl/try/try_learn.h"
 #include "logparse/miss.h"
+#include "logparse/suggest.h"
+#include "spec/log_rule.h"
+
+#define WRITE_STEPS 10 /* after the warm-up */
 
 enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
 {
@@ -17,12 +25,12 @@ enum exit_code try_options_take(const struct cli *cli, struct try_options *ret)
         return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
                          "--timeout '%s': expected a duration", timeout);
     }
-    const enum exit_code code = definition_number(cli, "steps", 1000000, &ret->steps);
-    ret->steps = ret->steps == 0 ? TRY_STEPS : ret->steps;
-    return code;
+    ret->writes = args_has(&cli->args, "write");
+    return EXIT_OK;
 }
 
-void try_put_who(const struct run_def *small, struct buf *out)
+/* "ours (1 worker): " */
+static void put_who(const struct run_def *small, struct buf *out)
 {
     const struct point *p = &small->matrix.points[0];
     buf_printf(out, "%s", small->spec->systems.items[0].name);
@@ -52,36 +60,44 @@ static void put_last_lines(const struct trial_result *trial, try_log_fn get_log,
     }
 }
 
-bool try_put_result(const struct result *result, try_log_fn get_log, void *ctx, struct buf *out)
+void try_take_result(struct try_trial *t, const struct result *result, try_log_fn get_log,
+                     void *ctx)
 {
     const struct trial_result *trial = &result->points[0].trials[0];
-    if (trial->phase != TRIAL_SUCCEEDED) {
-        buf_printf(out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
-        buf_puts(out, trial->details == NULL ? "" : trial->details);
-        if (trial->details == NULL) {
-            put_last_lines(trial, get_log, ctx, out);
-        }
-        return false;
-    }
     const struct summary *s = NULL;
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_result *r = &trial->replicas[i];
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         s = s == NULL && replica_is_rated(r) ? &r->summary : s;
+        if (get_log(ctx, &r->row->id, &text)) {
+            const struct replica_output output = {.log = buf_cstr(&text), .log_len = text.len};
+            try_seen_output(&t->seen, &r->row->id, &output);
+        }
+    }
+    t->has_figure = trial->phase == TRIAL_SUCCEEDED;
+    if (!t->has_figure) {
+        buf_printf(&t->out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
+        buf_puts(&t->out, trial->details == NULL ? "" : trial->details);
+        if (trial->details == NULL) {
+            put_last_lines(trial, get_log, ctx, &t->out);
+        }
+        return;
     }
     const bool is_logged = s != NULL && s->source.rule != NULL;
-    try_put_figure(out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
+    try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
                    trial->throughput.unit, is_logged ? s->source.rule : "",
                    is_logged ? s->source.method : "");
-    return true;
 }
 
-enum exit_code try_exit_code(enum try_end end, bool has_figure)
+static enum exit_code exit_code_of(const struct try_trial *t)
 {
-    return end == TRY_INTERRUPTED ? EXIT_INTERRUPTED
-           : has_figure           ? EXIT_OK
-           : end == TRY_TIMED_OUT ? EXIT_TIMEOUT
-                                  : EXIT_RUN_FAILED;
+    return t->end == TRY_INTERRUPTED ? EXIT_INTERRUPTED
+           : t->has_figure           ? EXIT_OK
+           : t->end == TRY_TIMED_OUT ? EXIT_TIMEOUT
+                                     : EXIT_RUN_FAILED;
 }
+
+/* ---- the points ---- */
 
 static uint32_t replicas_of(const struct point *p)
 {
@@ -94,14 +110,16 @@ static bool is_smaller(const struct point *a, const struct point *b)
                                             : point_busy_threads(a) < point_busy_threads(b);
 }
 
-/* The swept point of the system with the fewest replicas, then the fewest busy threads, then the
- * lowest index; NULL: no swept point is of this system. */
-static const struct point *smallest_point(const struct run_def *def, uint32_t system)
+/* The swept point of the system with the fewest replicas, of at least so many that lead, then with
+ * the fewest busy threads, then the lowest index; NULL: no swept point is of this system. */
+static const struct point *smallest_point(const struct run_def *def, uint32_t system,
+                                          uint32_t least)
 {
     const struct point *best = NULL;
     for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
         const struct point *p = &def->matrix.points[i];
-        if (p->system == system && (best == NULL || is_smaller(p, best))) {
+        if (p->system == system && p->replicas[point_leading_role(p)] >= least &&
+            (best == NULL || is_smaller(p, best))) {
             best = p;
         }
     }
@@ -110,7 +128,7 @@ static const struct point *smallest_point(const struct run_def *def, uint32_t sy
 
 /* The definition of a run of that point alone: one trial of so many measured steps, without a
  * warm-up, tried once. It still has all systems: load it with --systems of the point's. Owned. */
-static json_t *make_definition(const struct try_params *p, const struct point *point)
+static json_t *make_definition(const struct try_params *p, const struct point *point, json_t *log)
 {
     json_t *definition = json_deep_copy(p->def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
@@ -119,8 +137,12 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
         spec, {"sweep", json_pack("{s:[O]}", "points", params)},
         {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
         {"repeats", json_pack("{s:i}", "min", 1)},
-        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)p->steps)},
+        {"measure", json_pack("{s:i, s:I}", "warmupSteps", 0, "steps", (json_int_t)TRY_STEPS)},
         {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)});
+    if (log != NULL) {
+        json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
+        json_object_set(system, "log", log);
+    }
     json_object_del(spec, "thresholds");
     json_object_del(spec, "metrics");
     json_object_del(spec, "local");
@@ -138,9 +160,10 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
 }
 
 /* NULL: the diagnostics were printed, and the whole definition had none. */
-static struct run_def *make_small(const struct try_params *p, const struct point *point)
+static struct run_def *make_small(const struct try_params *p, const struct point *point,
+                                  json_t *log)
 {
-    json_auto_t *document = make_definition(p, point);
+    json_auto_t *document = make_definition(p, point, log);
     const struct spec_overrides overrides = {
         .profiles = p->profiles, .systems = p->def->spec->systems.items[point->system].name};
     const struct run_def_params params = {
@@ -148,24 +171,179 @@ static struct run_def *make_small(const struct try_params *p, const struct point
     return definition_of_document(document, "(the smallest point)", &overrides, params);
 }
 
+static void trial_free(struct try_trial *t)
+{
+    try_seen_done(&t->seen);
+    run_def_free(t->small);
+    buf_done(&t->out);
+    *t = (struct try_trial){0};
+}
+
+static enum exit_code run_trial(const struct try_params *p, const struct point *point, json_t *log,
+                                struct try_trial *ret)
+{
+    const int64_t steps = p->options->writes ? p->def->spec->warmup_steps + WRITE_STEPS : TRY_STEPS;
+    trial_free(ret);
+    ret->system = p->def->spec->systems.items[point->system].name;
+    ret->small = make_small(p, point, log);
+    if (ret->small == NULL) {
+        return EXIT_USAGE;
+    }
+    try_seen_init(&ret->seen, ret->small, steps);
+    put_who(ret->small, &ret->out);
+    char limit[HUMAN_SIZE];
+    human_duration(p->options->timeout_ms, limit);
+    cli_note(p->cli, "trying %.*s for %s at most; nothing is stored", (int)ret->out.len - 2,
+             buf_cstr(&ret->out), limit);
+    return p->run(p->ctx, ret);
+}
+
+/* What the trial printed, by another rule. */
+static void read_again(const struct try_params *p, const struct point *point, json_t *log,
+                       struct try_trial *t)
+{
+    struct run_def *small = make_small(p, point, log);
+    if (small == NULL) {
+        return;
+    }
+    run_def_free(t->small);
+    t->seen.def = t->small = small;
+    buf_clear(&t->out);
+    put_who(small, &t->out);
+    t->has_figure = try_seen_format(&t->seen, &t->out);
+}
+
+/* ---- one system ---- */
+
+struct lesson {
+    const struct point *small, *large; /* `large` NULL: no point has several */
+    struct try_trial one, several;
+    struct buf rule;   /* that was learned; empty: the file's is left */
+    bool is_own;       /* the file has a rule that reads figures, and that somebody wrote */
+    const char *scope; /* that the rule lacks; NULL: none */
+    json_t *log;       /* what was learned, for trials; owned; NULL: nothing */
+    struct buf said;   /* about scope and warm-up */
+};
+
+static void lesson_done(struct lesson *l)
+{
+    trial_free(&l->one);
+    trial_free(&l->several);
+    json_decref(l->log);
+    buf_done(&l->rule);
+    buf_done(&l->said);
+}
+
+static bool learn(struct lesson *l, bool must_be_made)
+{
+    _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
+    if (l->is_own || !try_learn_rule(&l->one, must_be_made, &rule)) {
+        return false;
+    }
+    try_put_rule(buf_cstr(&rule), l->scope, 0, &text);
+    buf_clear(&l->rule);
+    buf_append(&l->rule, rule.data, rule.len);
+    json_decref(l->log);
+    l->log = try_json_of(buf_cstr(&text), text.len);
+    return true;
+}
+
+/* Does a step's time follow from the rule, and not only how fast samples are? */
+static bool reads_rate(const struct lesson *l)
+{
+    return strstr(buf_cstr(&l->rule), "(?<step_") == NULL;
+}
+
+static enum exit_code try_one(const struct try_params *p, struct lesson *l)
+{
+    enum exit_code code = run_trial(p, l->small, NULL, &l->one);
+    const struct log_rule *rule = code == EXIT_OK ? l->one.small->spec->systems.items[0].log : NULL;
+    l->is_own = l->one.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
+    if (code == EXIT_OK && p->options->writes && !l->one.has_figure && learn(l, false)) {
+        if (l->large != NULL && reads_rate(l)) { /* how fast do its steps follow? */
+            code = run_trial(p, l->small, l->log, &l->one);
+        } else {
+            read_again(p, l->small, l->log, &l->one);
+        }
+    }
+    return code == EXIT_OK ? cli_print(&l->one.out) : code;
+}
+
+static enum exit_code try_several(const struct try_params *p, struct lesson *l)
+{
+    enum exit_code code = run_trial(p, l->large, l->log, &l->several);
+    const bool is_open = code == EXIT_OK && p->options->writes && !l->is_own;
+    l->scope = is_open ? try_learn_scope(&l->one, &l->several, reads_rate(l), &l->said) : NULL;
+    if (l->scope != NULL && learn(l, true)) {
+        read_again(p, l->large, l->log, &l->several);
+    }
+    return code == EXIT_OK ? cli_print(&l->several.out) : code;
+}
+
+static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
+    enum exit_code code = definition_open(p->cli, &file);
+    unsigned line = 0;
+    const int64_t warmup = p->def->spec->warmup_steps;
+    const struct try_lines lines = try_seen_lines(&l->one.seen);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const bool is_made = str_has_prefix(buf_cstr(&l->rule), LOG_SUGGESTED) ||
+                         (warmup > 0 && lines.n_numbered < lines.n && learn(l, true));
+    const int64_t skip = try_learn_warmup(&l->one, warmup, is_made, &l->said);
+    try_put_rule(buf_cstr(&l->rule), l->scope, skip, &rule);
+    if (rule.len == 0) {
+        buf_printf(&l->said, "nothing to write: the figures are known without a change of %s\n",
+                   file.path);
+    } else if (!try_put_log(file.text, file.len, l->one.system, buf_cstr(&rule), &text, &line)) {
+        return cli_error(EXIT_USAGE, "write it into the system yourself",
+                         "%s: the place of the rule was not found: log: %s", file.path,
+                         buf_cstr(&rule));
+    } else {
+        const int r = file_replace(file.path, &text);
+        if (r < 0) {
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file.path,
+                             strerror(-r));
+        }
+        buf_printf(&l->said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
+    }
+    buf_printf(&l->said, "next: benchctl run %s%s\n", file.path,
+               p->cli->is_local ? " --local" : "");
+    return cli_print(&l->said);
+}
+
+static enum exit_code try_system(const struct try_params *p, uint32_t system)
+{
+    _cleanup_(lesson_done) struct lesson l = {.small = smallest_point(p->def, system, 1)};
+    if (l.small == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    const struct point *large = smallest_point(p->def, system, 2);
+    const bool has_rule = p->def->spec->systems.items[system].log != NULL || p->options->writes;
+    l.large = has_rule && large != l.small ? large : NULL;
+    enum exit_code code = try_one(p, &l);
+    code = code == EXIT_OK ? exit_code_of(&l.one) : code;
+    if (code == EXIT_OK && l.large != NULL) {
+        code = try_several(p, &l);
+        code = code == EXIT_OK ? exit_code_of(&l.several) : code;
+    }
+    return code == EXIT_OK && p->options->writes ? write_rule(p, &l) : code;
+}
+
 enum exit_code try_each_system(const struct try_params *p)
 {
     enum exit_code worst = EXIT_OK;
     for (uint32_t i = 0; i < p->def->spec->systems.len; i++) {
-        const struct point *point = smallest_point(p->def, i);
-        if (point == NULL) {
-            continue; /* the sweep leaves it out */
-        }
-        _cleanup_(run_def_freep) struct run_def *small = make_small(p, point);
-        const enum exit_code code =
-            small == NULL ? EXIT_USAGE
-                          : p->try_system(p->ctx, small, p->def->spec->systems.items[i].name);
+        const enum exit_code code = try_system(p, i);
         if (code == EXIT_INTERRUPTED) {
             return code;
         }
         worst = worst == EXIT_OK ? code : worst;
     }
-    if (worst == EXIT_OK) {
+    if (worst == EXIT_OK && !p->options->writes) {
         cli_note(p->cli, "this estimate includes warm-up steps; `benchctl run` skips "
                          "measure.warmupSteps and the rule's `skip`");
     }

@@ -1,6 +1,7 @@
 /* See try_seen.h. */
 #include "ctl/try/try_seen.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,8 +13,10 @@
 #include "result/number.h"
 #include "spec/log_rule.h"
 
-/* A trainer that is so many times further than it must be is the only one that prints. */
-#define ALONE_FACTOR 10
+/* A trainer that is so many steps further than it must be, and printed them in so much time, is the
+ * only one that prints: others may keep their lines in a buffer for a while. */
+#define ALONE_STEPS 27
+#define ALONE_NS INT64_C(3000000000)
 
 static const struct point *point_of(const struct try_seen *seen)
 {
@@ -63,13 +66,20 @@ bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
     if (r == NULL || record->type != RECORD_STEP || record->step.warmup) {
         return false;
     }
-    r->steps++;
+    if (r->steps++ == 0) {
+        r->first_step = record->step.step;
+        r->first_t_ns = record->step.t_ns;
+    }
+    r->last_step = record->step.step;
+    r->last_t_ns = record->step.t_ns;
     r->samples += record->step.samples;
     r->s += (double)record->step.step_ns / 1e9;
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     /* A program that writes records ends by itself after its steps, and its summary says more. */
     const int64_t wanted = seen->steps + (rule == NULL ? 1 : 0);
-    if (r->steps >= wanted * ALONE_FACTOR || (r->steps >= wanted && has_job_steps(rule))) {
+    const bool is_alone =
+        r->steps >= wanted + ALONE_STEPS && r->last_t_ns - r->first_t_ns >= ALONE_NS;
+    if (is_alone || (r->steps >= wanted && has_job_steps(rule))) {
         return true;
     }
     return array_all(seen->list, seen->n, it, it->steps >= wanted);
@@ -105,11 +115,29 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
 
 /* ---- what the outputs say ---- */
 
+struct counting {
+    const struct log_rule *rule;
+    struct try_lines *lines; /* NULL: not asked for */
+};
+
+static void on_figure(void *ctx, const struct log_figure *f)
+{
+    const struct counting *c = ctx;
+    if (c->lines != NULL && c->rule->lines.items[f->line].kind == LOG_KIND_STEP && f->rank <= 0) {
+        c->lines->n++;
+        c->lines->n_numbered += !isnan(f->step);
+    }
+}
+
 /* By the rule, from the output. Owned. */
-static struct log_parser *read_output(const struct try_seen *seen, uint32_t index)
+static struct log_parser *read_output(const struct try_seen *seen, uint32_t index,
+                                      struct try_lines *lines)
 {
     const struct replica_id id = id_of(seen, index);
-    const struct log_parser_params params = log_rule_params(seen->def, &id);
+    struct log_parser_params params = log_rule_params(seen->def, &id);
+    struct counting counting = {params.rule, lines};
+    params.on_figure = on_figure;
+    params.ctx = &counting;
     const struct try_replica *r = &seen->list[index];
     struct log_parser *parser = log_parser_new(&params);
     log_parser_feed(parser, LOG_STDOUT, r->output == NULL ? "" : r->output, r->len, 0);
@@ -128,7 +156,7 @@ static void explain(const struct try_seen *seen, uint32_t index, struct buf *out
         log_explain_unread(text, r->len, &params, out);
         return;
     }
-    struct log_parser *parser = read_output(seen, index);
+    struct log_parser *parser = read_output(seen, index, NULL);
     log_parser_explain(parser, out);
     log_advise(text, r->len, &params, out);
     log_parser_free(parser);
@@ -147,7 +175,7 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
 {
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     const struct try_replica *r = &seen->list[index];
-    struct log_parser *parser = rule == NULL ? NULL : read_output(seen, index);
+    struct log_parser *parser = rule == NULL ? NULL : read_output(seen, index, NULL);
     struct log_result result;
     bool has = parser != NULL && log_parser_result(parser, &result) == 0;
     if (has) {
@@ -165,10 +193,38 @@ static bool add_one(const struct try_seen *seen, uint32_t index, struct sum *sum
         sum->rate += r->samples / r->s;
         sum->steps = r->steps;
         sum->unit = sum->unit == NULL ? summary_unit_names[UNIT_SAMPLES] : sum->unit;
+        text_put(sum->method, sizeof(sum->method), "mean of %lld step lines", (long long)r->steps);
         has = true;
     }
     log_parser_free(parser);
     return has;
+}
+
+double try_seen_rate(const struct try_seen *seen, uint32_t index)
+{
+    struct sum sum = {0};
+    return add_one(seen, index, &sum) ? sum.rate + sum.job_rate : NAN;
+}
+
+double try_seen_steps_per_s(const struct try_seen *seen)
+{
+    const struct try_replica *r = array_find(seen->list, seen->n, it, it->steps >= 3);
+    const int64_t ns = r == NULL ? 0 : r->last_t_ns - r->first_t_ns;
+    return ns <= 0 ? NAN : (r->last_step - r->first_step) * 1e9 / (double)ns;
+}
+
+struct try_lines try_seen_lines(const struct try_seen *seen)
+{
+    struct try_lines lines = {0};
+    const struct log_rule *rule = seen->def->spec->systems.items[0].log;
+    for (uint32_t i = 0; rule != NULL && i < seen->n && lines.n == 0; i++) {
+        log_parser_free(read_output(seen, i, &lines));
+        if (lines.n == 0) { /* a line that is drawn again and again, and did not end yet */
+            lines.n = seen->list[i].steps;
+            lines.n_numbered = log_rule_counts_warmup(rule) ? 0 : lines.n;
+        }
+    }
+    return lines;
 }
 
 bool try_seen_format(const struct try_seen *seen, struct buf *out)
@@ -183,8 +239,11 @@ bool try_seen_format(const struct try_seen *seen, struct buf *out)
     }
     if (n_missing > 0 && sum.n_job == 0) {
         if (n_missing < seen->n) {
-            buf_puts(out, "some processes printed no figure; set `scope: Each` or `scope: Job` in "
-                          "the rule\n");
+            const char *role = role_to_string(id_of(seen, 0).role);
+            buf_printf(out,
+                       "%u of %u %ss printed figures; where one prints for all, add `scope: Each` "
+                       "to the line of the rule (`scope: Job` if its figure is of all together)\n",
+                       seen->n - n_missing, seen->n, role);
         }
         explain(seen, missing, out);
         return false;

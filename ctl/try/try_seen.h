@@ -14,7 +14,9 @@
 struct try_replica { /* a trainer or worker */
     int64_t steps;   /* measured ones that were seen */
     double samples, s;
-    char *output; /* owned; NULL: none was shown */
+    uint32_t first_step, last_step; /* their numbers, */
+    int64_t first_t_ns, last_t_ns;  /* and when they were printed */
+    char *output;                   /* owned; NULL: none was shown */
     size_t len;
 };
 
@@ -33,6 +35,17 @@ bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
                      const struct record *record);
 void try_seen_output(struct try_seen *seen, const struct replica_id *id,
                      const struct replica_output *output);
+
+/* Steps a second by the time when their lines were printed, of the first that prints any; NaN: too
+ * few lines. */
+double try_seen_steps_per_s(const struct try_seen *seen);
+struct try_lines { /* with figures of kind Step */
+    int64_t n, n_numbered;
+};
+/* Of the first output that has any, by the rule of `seen->def`. */
+struct try_lines try_seen_lines(const struct try_seen *seen);
+/* Its output by the rule of `seen->def`: units/s; NaN: it has no figure. */
+double try_seen_rate(const struct try_seen *seen, uint32_t index);
 
 /* "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline: true. Without a
  * figure false, and why, in lines. */

@@ -10,6 +10,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
+    EXPLAIN_OPT,
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
 };

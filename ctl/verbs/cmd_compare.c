@@ -128,6 +128,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_compare = {
     .name = "compare",
+    .group = "Compare",
     .args = "RUN_A RUN_B | RUN --axis NAME [option...]",
     .summary = "Test whether a run, or one side of a run, is slower or faster",
     .examples = "  benchctl compare 5hd2p 7k3fq\n"

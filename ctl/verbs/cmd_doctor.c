@@ -26,6 +26,7 @@ static enum exit_code run(struct cli *cli)
 
 const struct verb verb_doctor = {
     .name = "doctor",
+    .group = "Cluster and this program",
     .args = "",
     .summary = "Check this machine and the cluster, with a fix for each problem",
     .examples = "  benchctl doctor\n"

@@ -1,5 +1,4 @@
 /* benchctl explain PATH: what a field of a definition means. Offline. */
-#include <limits.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -44,16 +43,6 @@ static void put_head(const struct schema_field *field, const char *name, unsigne
     }
 }
 
-static void put_names(const struct schema *s, const struct schema_field *field, unsigned indent,
-                      struct buf *out)
-{
-    struct schema_field child;
-    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
-        put_head(&child, child.name, indent, out);
-        put_names(s, &child, indent + 2, out);
-    }
-}
-
 static void put_children(const struct schema *s, const struct schema_field *field, struct buf *out)
 {
     struct schema_field child;
@@ -68,7 +57,7 @@ static void put_children(const struct schema *s, const struct schema_field *fiel
 }
 
 static void explain(const struct schema *s, const struct schema_field *field, const char *path,
-                    bool is_recursive, struct buf *out)
+                    struct buf *out)
 {
     buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
     if (field->name[0] != '\0') {
@@ -81,12 +70,7 @@ static void explain(const struct schema *s, const struct schema_field *field, co
         buf_putc(out, '\n');
         put_wrapped(text, 0, out);
     }
-    if (is_recursive) {
-        buf_puts(out, "\nFIELDS:\n");
-        put_names(s, field, 2, out);
-    } else {
-        put_children(s, field, out);
-    }
+    put_children(s, field, out);
 }
 
 /* ---- as JSON ---- */
@@ -119,9 +103,9 @@ static json_t *field_to_json(const struct schema *s, const struct schema_field *
 }
 
 static void explain_json(const struct schema *s, const struct schema_field *field, const char *path,
-                         bool is_recursive, struct buf *out)
+                         struct buf *out)
 {
-    json_t *o = field_to_json(s, field, path, is_recursive ? UINT_MAX : 1);
+    json_t *o = field_to_json(s, field, path, 1);
     JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
              {"kind", json_string("FieldExplanation")}, {"of", json_string(field->kind)});
     json_text_put(o, out);
@@ -173,28 +157,23 @@ static enum exit_code run(struct cli *cli)
         put_fix(&s, &field, path, wrong, &out);
         code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
     } else {
-        const bool is_recursive = args_has(&cli->args, "recursive");
         if (cli_output_is(cli, "json")) {
-            explain_json(&s, &field, path, is_recursive, &out);
+            explain_json(&s, &field, path, &out);
         } else {
-            explain(&s, &field, path, is_recursive, &out);
+            explain(&s, &field, path, &out);
         }
         code = cli_show(cli, &out);
     }
     return code;
 }
 
-static const struct arg_opt opts[] = {
-    {"recursive", 0, NULL, "Print all fields below it, without their descriptions"},
-};
-
 const struct verb verb_explain = {
     .name = "explain",
-    .args = "[PATH] [option...]",
+    .args = "[PATH]",
     .summary = "Explain the fields of a definition",
     .examples = "  benchctl explain spec.systems\n"
                 "  benchctl explain spec.systems.log\n"
-                "  benchctl explain benchmarkrun.spec --recursive\n"
+                "  benchctl explain benchmarkrun.spec\n"
                 "  benchctl explain spec.measure -o jsonpath='{.fields[*].name}'\n",
     .details = "Prints a field's type and bounds, whether it is required, its meaning and\n"
                "default, and its fields. PATH is as in the messages of validate; indexes of\n"
@@ -203,7 +182,6 @@ const struct verb verb_explain = {
                "not contacted.\n"
                "\n"
                "Exit codes: 2 the field does not exist.",
-    VERB_OPTS(opts),
     .formats = "text|json",
     .max_words = 1,
     .run = run,

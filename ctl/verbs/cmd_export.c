@@ -87,6 +87,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_export = {
     .name = "export",
+    .group = "Share",
     .args = "RUN [option...]",
     .summary = "Write a run and all its stored data into a file",
     .examples = "  benchctl export 7k3fq --local\n"

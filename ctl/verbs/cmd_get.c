@@ -1,13 +1,9 @@
 /* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/texts.h"
-#include "base/vec_sorted.h"
 #include "ctl/runs/list_order.h"
 #include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
@@ -106,28 +102,19 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
         return cli_error(EXIT_USAGE, "remove the names, or these options",
                          "--all-namespaces and --selector choose the objects themselves");
     }
-    if (!is_runs && args_has(&cli->args, "watch")) {
-        return cli_error(EXIT_USAGE, "benchctl get runs --watch", "--watch follows runs only");
-    }
     return take_order(cli, ret);
-}
-
-static enum exit_code list_sorted(struct backend *b, const struct get *g, struct listing *ret)
-{
-    const enum exit_code code = b->ops->list(b, &g->wanted, ret);
-    if (code == EXIT_OK && g->column >= 0) {
-        listing_sort(ret, g->kind, g->column);
-    }
-    return code;
 }
 
 static enum exit_code get_once(struct backend *b, const struct get *g)
 {
     _cleanup_(listing_done) struct listing found = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    enum exit_code code = list_sorted(b, g, &found);
+    enum exit_code code = b->ops->list(b, &g->wanted, &found);
     if (code != EXIT_OK) {
         return code;
+    }
+    if (g->column >= 0) {
+        listing_sort(&found, g->kind, g->column);
     }
     listing_format(b->cli, g->kind, &found, g->wanted.is_all_namespaces, &out);
     code = cli_show(b->cli, &out);
@@ -139,112 +126,18 @@ static enum exit_code get_once(struct backend *b, const struct get *g)
     return code;
 }
 
-/* ---- --watch ---- */
-
-#define WATCH_LOCAL_S 1
-#define WATCH_CLUSTER_S 2
-
-struct watching {
-    struct backend *b;
-    const struct get *get;
-    struct texts texts; /* the state of each run that was shown last; sorted */
-    bool is_shown;      /* the header was printed */
-};
-
-/* What has changed where the text of a run has: phase, counts, cause. Owned. */
-static char *state_text(const struct listed *l)
-{
-    const struct run_status *st = &l->row.status;
-    return xasprintf("%s %s %u/%u %u %d %s", l->row.uid, run_phase_to_string(st->phase),
-                     st->trials_done, st->trials_total, st->trials_failed, (int)l->is_interrupted,
-                     st->reason);
-}
-
-static void keep_texts(struct texts *ret, const struct listing *list)
-{
-    texts_done(ret);
-    vec_each (const struct listed, l, &list->items) {
-        *vec_push(&ret->list) = state_text(l);
-    }
-    array_sort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), texts_compare);
-}
-
-static bool has_changed(const struct texts *before, const struct listed *l)
-{
-    _cleanup_(freep) char *now = state_text(l);
-    size_t at;
-    return !vec_search(&before->list, it, strcmp(*it, now), &at);
-}
-
-/* Prints the runs of the list that were not shown as they are now. */
-static enum exit_code show_changes(struct watching *w, const struct listing *list)
-{
-    struct listing changed = {0}; /* borrows its rows */
-    vec_each (const struct listed, l, &list->items) {
-        if (has_changed(&w->texts, l)) {
-            *vec_push(&changed.items) = *l;
-        }
-    }
-    struct cli cli = *w->b->cli;
-    cli.no_headers = cli.no_headers || w->is_shown;
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    if (changed.items.len > 0) {
-        listing_format(&cli, w->get->kind, &changed, w->get->wanted.is_all_namespaces, &out);
-        w->is_shown = true;
-    }
-    const enum exit_code code = cli_show(&cli, &out);
-    vec_done(&changed.items);
-    return code;
-}
-
-static enum exit_code look_again(struct watching *w)
-{
-    _cleanup_(listing_done) struct listing found = {0};
-    enum exit_code code = list_sorted(w->b, w->get, &found);
-    if (code == EXIT_OK) {
-        code = show_changes(w, &found);
-        keep_texts(&w->texts, &found);
-    }
-    return code;
-}
-
-/* The next look is a period after this one has ended: a slow server is asked less often. A signal
- * that arrives during a look ends the wait after it. */
-static enum exit_code watch_runs(struct backend *b, const struct get *g)
-{
-    const bool is_here = b->cli->is_local || b->cli->store != NULL;
-    const struct timespec period = {.tv_sec = is_here ? WATCH_LOCAL_S : WATCH_CLUSTER_S};
-    struct watching w = {.b = b, .get = g};
-    enum exit_code code = EXIT_OK;
-    sigset_t ends;
-    (void)sigemptyset(&ends); /* these fail for wrong numbers only */
-    (void)sigaddset(&ends, SIGINT);
-    (void)sigaddset(&ends, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &ends, NULL);
-    while (code == EXIT_OK && (code = look_again(&w)) == EXIT_OK) {
-        code = sigtimedwait(&ends, NULL, &period) > 0 ? EXIT_INTERRUPTED : EXIT_OK;
-    }
-    texts_done(&w.texts);
-    return code;
-}
-
 static enum exit_code run(struct cli *cli)
 {
     struct get get = {0};
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = take(cli, &get);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
-    if (code == EXIT_OK && args_has(&cli->args, "watch")) {
-        code = watch_runs(b, &get);
-    } else if (code == EXIT_OK) {
-        code = get_once(b, &get);
-    }
+    code = code == EXIT_OK ? get_once(b, &get) : code;
     vec_done(&get.names);
     return code;
 }
 
 static const struct arg_opt opts[] = {
-    {"watch", 'w', NULL, "Then print each run again when it changes, until Ctrl-C"},
     {"all-namespaces", 'A', NULL, "List those of all namespaces of the cluster"},
     {"selector", 'l', "LABELS", "List only those with these labels, for example team=a,tier!=b"},
     {"sort-by", 0, "COLUMN",
@@ -253,12 +146,13 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_get = {
     .name = "get",
+    .group = "Read",
     .args = "[runs|benchmarks] [NAME...] [option...]",
     .summary = "List runs (newest first) or benchmarks",
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
-                "  benchctl get runs --sort-by duration --watch\n"
+                "  benchctl get runs --sort-by duration\n"
                 "  benchctl get runs -A -l team=vision\n"
                 "  benchctl get $(benchctl get runs -o name) -o wide\n"
                 "  benchctl get benchmarks --local\n",
@@ -266,10 +160,9 @@ const struct verb verb_get = {
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"
                "\n"
-               "--watch checks a local store every second and a cluster every 2 s, and prints\n"
-               "runs that are new or whose phase or trials changed; -o json prints them as a\n"
-               "list. --sort-by sorts in ascending order, and also takes kubectl's\n"
-               ".metadata.name and .metadata.creationTimestamp.",
+               "--sort-by sorts in ascending order, and also takes kubectl's .metadata.name and\n"
+               ".metadata.creationTimestamp. To follow a run: benchctl attach RUN, or in a\n"
+               "cluster also kubectl get bmr -w.",
     VERB_OPTS(opts),
     .formats = "wide|json|name",
     .max_words = (size_t)-1,

@@ -145,6 +145,7 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_init = {
     .name = "init",
+    .group = "Start",
     .args = "[option...] (-f FILE | -- COMMAND...)",
     .summary = "Print a definition that measures a command or a job of yours",
     .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"

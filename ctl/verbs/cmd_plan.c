@@ -1,4 +1,4 @@
-/* benchctl plan NAME: prints every point, what it needs, and what would be created first. */
+/* benchctl plan NAME: prints every point and what it needs. */
 #include "base/clock.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"
@@ -35,7 +35,6 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
     } else {
         const struct preview_opts opts = {
             .is_local = is_local,
-            .is_wide = cli_output_is(cli, "wide"),
             .no_headers = cli->no_headers,
             .gpu_hour = gpu_hour,
             .columns = show_list_columns(),
@@ -90,7 +89,7 @@ const struct verb verb_plan = {
                 "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
                 "  benchctl plan -f my-sweep.yaml -o json\n",
     VERB_OPTS(opts),
-    .formats = "wide|json",
+    .formats = "json",
     .max_words = 1,
     .run = run,
 };

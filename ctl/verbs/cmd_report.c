@@ -3,6 +3,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "config.h"
@@ -98,7 +99,9 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
     sheet_init(&sheet, SHEET_HTML, NULL);
     sheet_page(&sheet, &page);
     sheet_write(&sheet, &out);
-    return cli_output_is(cli, "html") ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
+    const bool is_named = args_has(&cli->args, "file") || args_has(&cli->args, "open");
+    const bool is_printed = cli_output_is(cli, "html") || (!is_named && !isatty(STDOUT_FILENO));
+    return is_printed ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
 }
 
 static enum sheet_chart_answer draw(const struct result *result, const char *chart, struct buf *out)
@@ -209,7 +212,8 @@ const struct verb verb_report = {
                "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"
                "comparison of RUN_B with RUN, as `compare RUN RUN_B` makes it, and shows RUN.\n"
                "With --reference it shows published figures next to the run's.\n"
-               "A file of the same name is replaced.",
+               "A file of the same name is replaced. Without --file and --open the page goes to\n"
+               "stdout where that is no terminal: benchctl report RUN > page.html.",
     VERB_OPTS(opts),
     .formats = "html|svg",
     .min_words = 1,

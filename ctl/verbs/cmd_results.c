@@ -201,6 +201,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
+    EXPLAIN_OPT,
     {"by", 0, "point|node|replica|curve|phase",
      "Print a row for each point (the default), node or replica, the models of each curve, or "
      "where the time goes"},

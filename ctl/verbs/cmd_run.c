@@ -60,6 +60,7 @@ static const struct arg_opt opts[] = {
     {"prometheus", 0, "URL",
      "Where spec.metrics are asked for in a local run, such as http://127.0.0.1:9090"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+    EXPLAIN_OPT,
 };
 
 const struct verb verb_run = {

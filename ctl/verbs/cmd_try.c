@@ -1,4 +1,5 @@
 /* benchctl try FILE: does this definition give figures? */
+#include "base/str.h"
 #include "ctl/definition/definition.h"
 #include "ctl/verbs/verbs.h"
 
@@ -9,6 +10,12 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK && cli->store != NULL) {
         code = cli_error(EXIT_USAGE, "write --local", "try stores nothing, so it takes no --store");
     }
+    const char *file = args_get(&cli->args, "file", NULL);
+    if (code == EXIT_OK && args_has(&cli->args, "write") &&
+        (file == NULL ? !definition_is_file(cli->args.words[0]) : str_eq(file, "-"))) {
+        code = cli_error(EXIT_USAGE, "write the definition into a file, and name that",
+                         "--write needs a file");
+    }
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     return code == EXIT_OK ? b->ops->try_small(b) : code;
 }
@@ -17,22 +24,25 @@ static const struct arg_opt opts[] = {
     {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},
     {"systems", 0, "NAME,..", "Try only these systems of the definition"},
     {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},
-    {"steps", 0, "N", "Stop after this number of steps; default: 3"},
+    {"write", 0, NULL, "Write the log rule that the trials show into the file"},
     {"timeout", 0, "DURATION", "Give up on a system after this time; default: 5m"},
 };
 
 const struct verb verb_try = {
     .name = "try",
     .args = "NAME [option...]",
-    .summary = "Run one small point and show which lines are figures",
+    .summary = "Run small points, and show or write which lines are figures",
     .examples = "  benchctl try my-sweep.yaml --local\n"
+                "  benchctl try train.yaml --local --write\n"
                 "  benchctl try my-sweep.yaml -n bench --systems ddp\n"
                 "  benchctl init -- torchrun train.py | benchctl try -f - --local\n",
     .details = "Starts the smallest point of each system once, in the cluster or with --local on\n"
-               "this machine, and ends it when it has printed a few steps. Prints the throughput\n"
-               "with the rule that found it; or else the last lines of the output and a log rule\n"
-               "that reads them. Nothing is stored: in a cluster the run is deleted with its\n"
-               "pods, also after Ctrl-C.\n"
+               "this machine, and ends it when it has printed a few steps; then the smallest one\n"
+               "with several workers. Prints the throughput with the rule that found it; or else\n"
+               "the last lines of the output and a log rule that reads them. --write puts the\n"
+               "rule into the file, with its scope and warm-up, and leaves all else in the file\n"
+               "as it is. Nothing is stored: in a cluster the runs are deleted with their pods,\n"
+               "also after Ctrl-C.\n"
                "\n"
                "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, 3\n"
                "no such file, 4 not authorised, 5 no cluster or no benchd, 8 --timeout without a\n"

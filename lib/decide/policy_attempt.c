@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "core/role.h"
 #include "core/noise_rule.h"
 #include "core/summary.h"
@@ -271,15 +272,26 @@ static void judge_survivor(const struct findings *f, const struct gang *gang, in
 
 /* A replica that succeeded has a message if one of its records was damaged (perhaps the summary),
  * or if its log has no figure. The cause is its first line. */
-static void say_silent(struct attempt_verdict *ret, const struct observed_replica *r)
+static void say_silent(struct attempt_verdict *ret, const struct gang *gang,
+                       const struct observed_replica *r)
 {
     const bool is_refused = r->has_summary;
     const char *why = is_refused ? r->summary_fault : r->message;
     const char *separator = why == NULL ? "" : is_refused ? ": " : "; ";
     const int why_len = why == NULL ? 0 : (int)strcspn(why, "\n");
     if (r->has_log_rule && why != NULL) { /* no summary of it is expected */
-        text_put(ret->error, sizeof(ret->error), "%s/%u: %.*s", role_to_string(r->id.role),
-                 r->id.index, why_len, why);
+        const char *role = role_to_string(r->id.role);
+        const struct observed_replica *other =
+            array_find(gang->members, gang->n_members, it,
+                       it->has_log_rule && it->has_summary && it->id.role == r->id.role);
+        text_put(ret->error, sizeof(ret->error), "%s/%u: %.*s", role, r->id.index, why_len, why);
+        if (other != NULL) {
+            const size_t used = strlen(ret->error);
+            text_put(ret->error + used, sizeof(ret->error) - used,
+                     ", but %s/%u printed figures; where one %s prints for all, add 'scope: Each' "
+                     "to the line of the rule ('scope: Job' if its figure is of all together)",
+                     role, other->id.index, role);
+        }
         return;
     }
     text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but %s%s%.*s",
@@ -327,7 +339,7 @@ static void judge_success(const struct findings *f, const struct gang *gang, int
     ret->end = ATTEMPT_END_WELL;
     if (f->silent != NULL && !f->has_job_summary) {
         ret->end = ATTEMPT_END_NO_SUMMARY;
-        say_silent(ret, f->silent);
+        say_silent(ret, gang, f->silent);
     } else {
         judge_noise(gang, ret);
     }

@@ -377,7 +377,8 @@ static int load_pair(struct loader *l, struct node *map, struct loose *loose,
                      const yaml_event_t *key_event)
 {
     if (key_event->type != YAML_SCALAR_EVENT) {
-        complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
+        complain(l, to_mark(key_event->start_mark),
+                 "write the key as a plain word; render a template with {{...}} first, or quote it",
                  "a key must be a string");
         return -EINVAL;
     }
@@ -492,7 +493,7 @@ static int load_document(struct loader *l, struct node **ret)
         } else if (event.type != frame[i]) {
             bool is_empty = i == 1;
             complain(l, mark,
-                     is_empty ? NULL
+                     is_empty ? "for a definition of a program: benchctl init -- COMMAND"
                               : "keep one document in a file; remove everything from '---' on",
                      is_empty ? "the file is empty" : "a second document starts here");
             r = -EINVAL;

@@ -45,27 +45,20 @@ static void put_suggestion(const char *text, size_t len, const struct log_parser
     }
 }
 
-/* `guess` NULL: no rule that ships reads it. */
-static void put_advice(const char *text, size_t len, const struct log_parser_params *who,
-                       const struct log_guess *guess, struct buf *out)
-{
-    if (guess != NULL) {
-        buf_printf(out, "the shipped rule %s reads ", guess->rule);
-        put_found(guess, out);
-        buf_printf(out, " of this output; write in the system:\n  log: %s\n", guess->rule);
-    }
-    if (guess == NULL || guess->unit == UNIT_RUNS) {
-        put_suggestion(text, len, who, out);
-    }
-}
-
 void log_advise(const char *text, size_t len, const struct log_parser_params *who, struct buf *out)
 {
     text = tail_of(text, &len);
     struct log_guess guess;
     const bool is_news = log_guess_rule(text, len, who, &guess) == 0 &&
                          (who->rule == NULL || !str_eq(guess.rule, who->rule->name));
-    put_advice(text, len, who, is_news ? &guess : NULL, out);
+    if (is_news) {
+        buf_printf(out, "the shipped rule %s reads ", guess.rule);
+        put_found(&guess, out);
+        buf_printf(out, " of this output; write in the system:\n  log: %s\n", guess.rule);
+    }
+    if (!is_news || guess.unit == UNIT_RUNS) {
+        put_suggestion(text, len, who, out);
+    }
 }
 
 void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
@@ -86,5 +79,7 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
         buf_puts(out, "it printed no record, and the system has no log rule\n");
     }
     buf_puts(out, buf_cstr(&last));
-    put_advice(tail, len, who, is_found ? &guess : NULL, out);
+    if (!is_found || guess.unit == UNIT_RUNS) {
+        put_suggestion(tail, len, who, out);
+    }
 }

@@ -333,12 +333,13 @@ static void read_named(const char *line, struct word *label, const struct behind
                        struct number_role *p)
 {
     static const char *const numbers[] = {
-        "step", "steps", "iter", "iters", "iteration", "batch", "global_step", "iterations", NULL};
+        "step", "steps",       "iter",      "iters",  "iteration", "iterations", "it",
+        "itr",  "global_step", "batch_idx", "update", "updates",   "batch",      NULL};
     enum log_group time;
     const bool is_time = time_of(b->first.text, &time);
     if (str_is_one_of(label->text, numbers) && is_whole(line, p) && !is_time) {
         p->group = LOG_STEP;
-        p->score = 1;
+        p->score = 2;
         return;
     }
     if (strcmp(label->text, "loss") == 0 || strcmp(label->text, "train_loss") == 0) {
@@ -353,6 +354,16 @@ static void read_named(const char *line, struct word *label, const struct behind
     } else {
         read_time(label, b, p);
     }
+}
+
+/* "[40/60]", "| 40/60 [00:20<": a step of so many, unless a name says of what else. */
+static bool is_step_of_all(const char *line, size_t len, const struct word *label,
+                           const struct number_role *p)
+{
+    static const char *const names[] = {"", "train", "training", "info", NULL};
+    const size_t slash = p->number + p->number_len, end = skip_digits(line, len, slash + 1);
+    return str_is_one_of(label->text, names) && is_whole(line, p) && end > slash + 1 &&
+           line[slash] == '/' && (end == len || strchr("/.-", line[end]) == NULL);
 }
 
 /* "timer.py:260": where the line was printed. */
@@ -394,6 +405,10 @@ void number_role_read(const char *line, size_t len, struct number_role *piece)
                                   memchr(separators, '=', piece->number - label.end) != NULL);
     if (read_unit(&b, piece)) {
         piece->begin = is_named ? label.begin : piece->begin;
+    } else if (is_step_of_all(line, len, &label, piece)) {
+        piece->group = LOG_STEP;
+        piece->score = 1;
+        piece->end++;
     } else if (label.text[0] != '\0') {
         piece->begin = label.begin;
         read_named(line, &label, &b, piece);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
 #include "logparse/lines.h"
 #include "logparse/log_metrics.h"
@@ -582,33 +583,30 @@ char *log_result_to_record(const struct log_result *r, const struct record_who *
 static void put_reason(const struct log_parser *p, struct buf *out)
 {
     const struct log_rule *rule = p->params.rule;
-    const char *name = rule->name;
+    const bool is_own = str_eq(rule->name, LOG_RULE_UNNAMED);
+    _cleanup_(freep) char *name =
+        xasprintf("the log rule %s", is_own ? "of the definition" : rule->name);
     const unsigned long long n = p->n_lines, matched = p->n_matched;
     if (n == 0) {
-        buf_printf(
-            out, "the program printed nothing for the log rule %s%s", name,
-            p->params.trainers > 1
-                ? "; where one process prints for all, the rule needs 'scope: Each' or 'scope: Job'"
-                : "");
+        buf_printf(out, "the program printed nothing for %s", name);
     } else if (p->n_lines_read > 0) {
-        buf_printf(out, "the log rule %s was given up at line %llu: its patterns take too long",
-                   name, (unsigned long long)p->n_lines_read);
+        buf_printf(out, "%s was given up at line %llu: its patterns take too long", name,
+                   (unsigned long long)p->n_lines_read);
     } else if (matched == 0) {
-        buf_printf(out, "no line of %llu matched the log rule %s", n, name);
+        buf_printf(out, "no line of %llu matched %s", n, name);
     } else if (p->mllog != NULL) {
         buf_printf(out, "%llu events of MLPerf: %s", matched, p->mlperf.refusal);
     } else if (p->needs_batch) {
-        buf_printf(out, "%llu lines matched the log rule %s, but the samples of a step are unknown",
-                   matched, name);
+        buf_printf(out, "%llu lines matched %s, but the samples of a step are unknown", matched,
+                   name);
     } else if (p->n_warmup > 0) {
         buf_printf(out,
-                   "%llu lines matched the log rule %s, %llu of them in the warm-up, and no "
-                   "throughput follows from the others; lower measure.warmupSteps, or let the "
-                   "program run longer",
+                   "%llu lines matched %s, %llu of them in the warm-up, and no throughput follows "
+                   "from the others; lower measure.warmupSteps, or let the program run longer",
                    matched, name, (unsigned long long)p->n_warmup);
     } else {
-        buf_printf(out, "%llu lines matched the log rule %s, but no throughput follows from them",
-                   matched, name);
+        buf_printf(out, "%llu lines matched %s, but no throughput follows from them", matched,
+                   name);
     }
     if (p->n_refused > 0) {
         buf_printf(out, "; %llu refused, %s", (unsigned long long)p->n_refused, p->refusal);

@@ -53,7 +53,9 @@ static struct candidate look_at(const char *line, size_t len)
         struct number_role *slot = piece.group == LOG_STEP   ? &step
                                    : piece.group == LOG_LOSS ? &loss
                                                              : &best;
-        if (piece.score > slot->score) { /* of equal ones the first: others are means, often */
+        /* Of equal ones the first: others are means, often. But of "[1/3] [40/60]" the last. */
+        const bool is_inner = piece.group == LOG_STEP && piece.score == 1;
+        if (piece.score > slot->score || (is_inner && slot->score == 1)) {
             *slot = piece;
         }
     }
@@ -91,11 +93,27 @@ static void put_literal(struct buf *out, const char *text, size_t len)
     }
 }
 
+/* Of "Epoch 2/10 [40/60]" the second "/60]" is the step's: passes over those before it. */
+static void put_earlier(struct buf *out, const char *line, size_t from, const struct number_role *p)
+{
+    unsigned n = 0;
+    for (size_t i = from + 1; line[p->end - 1] == '/' && i + 1 < p->number; i++) {
+        const bool is_one = line[i] == '/' && isdigit((unsigned char)line[i - 1]) &&
+                            isdigit((unsigned char)line[i + 1]);
+        n += is_one;
+        i += is_one;
+    }
+    if (n > 0) {
+        buf_printf(out, "(?:\\d/\\d.*?){%u}", n);
+    }
+}
+
 static void put_pattern(struct buf *out, const char *line, const struct candidate *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         const struct number_role *p = &c->pieces[i];
         buf_puts(out, i == 0 ? "" : ".*?");
+        put_earlier(out, line, i == 0 ? 0 : p[-1].end, p);
         if (p->begin == p->number && p->begin > 0) {
             buf_puts(out, "(?<![\\w.,])"); /* not the end of a longer one */
         } else if (p->begin < p->number && p->begin > 0) {
@@ -114,7 +132,7 @@ static void put_rule(struct buf *out, const char *line, const struct candidate *
 {
     _cleanup_(buf_done) struct buf pattern = BUF_INIT;
     put_pattern(&pattern, line, c);
-    buf_puts(out, "{lines: [{kind: Step, ");
+    buf_puts(out, LOG_SUGGESTED);
     if (c->unit != UNIT_SAMPLES) {
         buf_printf(out, "unit: %s, ", summary_unit_names[c->unit]);
     }

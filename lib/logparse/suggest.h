@@ -13,6 +13,8 @@ struct log_suggestion {
     struct log_guess guess; /* what the rule makes of the output; its `rule` is NULL */
     const char *doubt;      /* with -ENOENT: why line `number` is not one; NULL: no line seems so */
 };
+/* What each begins with. */
+#define LOG_SUGGESTED "{lines: [{kind: Step, "
 /* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
  * -ENOENT, and nothing: no line is a figure for sure. */
 int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,

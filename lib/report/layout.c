@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec_walk.h"
 #include "report/run_labels.h"
 #include "report/table.h"
-#include "report/trial_seconds.h"
 
 #define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 #define BATCH_SIZE "batch_size"
@@ -210,7 +210,8 @@ struct table *layout_grid(const struct layout *l)
     collect_heads(l, &columns, same_column);
     /* A zip's values are a diagonal: a grid of blanks, and a search for each of them. */
     const bool is_half_full = rows.list.len * columns.list.len <= 2 * (size_t)n_swept;
-    struct table *t = is_half_full ? grid_of(l, &rows, &columns) : NULL;
+    const bool is_grid = rows.list.len > 1 && columns.list.len > 1; /* else it is a list */
+    struct table *t = is_grid && is_half_full ? grid_of(l, &rows, &columns) : NULL;
     vec_done(&rows.list);
     vec_done(&columns.list);
     return t;
@@ -284,10 +285,11 @@ struct point_columns {
     unsigned parts;
     bool by_index, has_index;    /* the index in place of what varies; besides that */
     bool x_interval, e_interval; /* of throughput, of efficiency */
-    bool range;
+    bool range, trials, scaling;
     bool devices;
     bool resources[COUNT_OF(resource_columns)];
-    char *word; /* of the run; NULL: none; owned */
+    char *word;  /* of the run; NULL: none; owned */
+    char *title; /* of the throughput; owned */
 };
 
 /* Are devices known, and other numbers than those of replicas, which are parameters? */
@@ -304,21 +306,21 @@ static bool says_devices(const struct layout *l)
 static struct point_columns columns_of(const struct layout *l, unsigned parts)
 {
     struct point_columns c = {
-        .by_index =
-            (parts & LAYOUT_BY_INDEX) != 0 || (!l->words.systems && l->words.names.len == 0),
+        .parts = parts,
+        .by_index = (parts & LAYOUT_BY_INDEX) != 0 || !layout_has_words(l),
         .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
         .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
-        .word = run_word(l),
+        .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),
+        .scaling = !l->own_baselines,
+        .word = (parts & LAYOUT_WORD) == 0 ? NULL : run_word(l),
+        .title = l->is_brief && !l->mixed_units ? text_capitals(l->unit) : xstrdup("THROUGHPUT"),
     };
-    c.parts = l->own_baselines ? parts & ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES) : parts;
     c.has_index = l->is_page && !c.by_index; /* notes and warnings name points by it */
-    /* A narrow table with units, or with words in each row, has no room for the lowest and the
-     * highest trial. */
-    c.range = (parts & LAYOUT_BY_INDEX) == 0 || (!l->mixed_units && c.word == NULL);
+    c.range = (parts & LAYOUT_RANGE) != 0 || !c.x_interval;
     c.devices = !c.by_index && says_devices(l);
     for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
-        c.resources[i] =
-            (c.parts & LAYOUT_RESOURCES) != 0 && layout_says_more(l, resource_columns[i].offset);
+        c.resources[i] = c.scaling && (parts & LAYOUT_RESOURCES) != 0 &&
+                         layout_says_more(l, resource_columns[i].offset);
     }
     return c;
 }
@@ -326,7 +328,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
 static void put_throughput(struct table *t, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
-    table_figure(t, "THROUGHPUT", &p->throughput);
+    table_figure(t, with->title, &p->throughput);
     if (l->mixed_units) {
         table_text(t, "UNIT", "%s",
                    p->throughput.estimate.known ? figure_shown(&p->throughput).unit : "-");
@@ -338,7 +340,9 @@ static void put_throughput(struct table *t, const struct layout *l,
         table_value(t, "MIN", figure_shown_value(&p->throughput, p->throughput_min));
         table_value(t, "MAX", figure_shown_value(&p->throughput, p->throughput_max));
     }
-    table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
+    if (with->trials) {
+        table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
+    }
 }
 
 static void put_efficiency(struct table *t, const char *title, const struct estimate *e)
@@ -363,11 +367,11 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
     if (with->devices) {
         table_number(t, "DEVICES", "%u", p->point->devices);
     }
-    if ((with->parts & LAYOUT_THROUGHPUT) != 0) {
-        put_throughput(t, l, with, p);
-    }
-    if ((with->parts & LAYOUT_SCALING) != 0) {
+    put_throughput(t, l, with, p);
+    if (with->scaling && (with->parts & LAYOUT_SPEEDUP) != 0) {
         table_figure(t, "SPEEDUP", &p->speedup);
+    }
+    if (with->scaling) {
         put_efficiency(t, "EFFICIENCY", e);
         if (with->e_interval) {
             layout_put_percents(t, e, 1);
@@ -389,13 +393,11 @@ struct table *layout_points(const struct layout *l, unsigned parts)
 {
     const struct point_columns with = columns_of(l, parts);
     struct table *t = table_new();
-    if ((parts & LAYOUT_BY_INDEX) != 0) {
-        table_set_gap(t, TABLE_TIGHT_GAP);
-    }
     result_each_swept (p, l->result) {
         put_row(t, l, &with, p);
     }
     free(with.word);
+    free(with.title);
     return t;
 }
 
@@ -457,17 +459,6 @@ static void put_shared(const struct layout *l, const struct param *p, struct buf
     buf_puts(out, "; ");
 }
 
-/* What the run cost. */
-static void put_time(const struct result *r, struct buf *out)
-{
-    size_t n;
-    const double seconds = trial_seconds_sum(r, &n);
-    if (seconds > 0) {
-        buf_printf(out, "; %zu trial%s took ", n, plural(n));
-        trial_seconds_put(seconds, out);
-    }
-}
-
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
@@ -506,8 +497,5 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));
-    }
-    if (l->is_page) {
-        put_time(l->result, out);
     }
 }

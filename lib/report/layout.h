@@ -12,7 +12,8 @@ struct layout {
     const char *unit;            /* of throughputs, as result_unit says; static */
     bool mixed_units;            /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
-    bool is_page; /* for readers who do not know the definition; layout_init leaves it false */
+    bool is_page;  /* for readers who do not know the definition; layout_init leaves it false */
+    bool is_brief; /* of a terminal that did not ask for --explain; likewise */
 };
 /* Whether a condition holds for some swept point; it is an expression of `p`, see vec_walk.h. */
 #define swept_any(r, p, condition) array_any((r)->points, (r)->def->matrix.n_swept, p, condition)
@@ -23,7 +24,8 @@ void layout_done(struct layout *l);
 bool layout_follows_system(const struct layout *l, const char *name);
 
 /* Throughput (efficiency) as a grid. NULL where units are mixed, where what varies follows from the
- * system, and unless one or two parameters vary and at least half of the cells have a point. Shaded
+ * system, where it would have one row or column, and unless one or two parameters vary and at least
+ * half of the cells have a point. Shaded
  * by efficiency; by throughput where there are several systems, because theirs divide by different
  * baselines, and where each point is its own baseline. One parameter: one row per system. Two: one
  * row per value of the first, one column per value of the second. */
@@ -33,14 +35,17 @@ bool layout_shades_efficiency(const struct layout *l);
 void layout_grid_caption(const struct layout *l, struct buf *out);
 
 enum layout_part {
-    LAYOUT_THROUGHPUT = 1,
-    LAYOUT_SCALING = 2,   /* speedup and efficiency */
-    LAYOUT_BY_INDEX = 4,  /* the point's index instead of what varies, for narrow terminals */
-    LAYOUT_RESOURCES = 8, /* efficiency per pod and per CPU, for wide tables */
+    LAYOUT_SPEEDUP = 1,   /* which efficiency times the number of trainers is */
+    LAYOUT_RANGE = 2,     /* the lowest and the highest trial, where there are intervals */
+    LAYOUT_RESOURCES = 4, /* efficiency per pod and per CPU, for wide tables */
+    LAYOUT_WORD = 8,      /* "rehearsal" and the like in each row, where the run is one */
+    LAYOUT_BY_INDEX = 16, /* the point's index instead of what varies, for narrow terminals */
 };
-/* One row per swept point. Interval columns are omitted if no point has one, scaling columns if
- * every point is its own baseline. Of LAYOUT_RESOURCES, a column that no point knows, or that
- * repeats the efficiency at every point, is omitted. */
+#define LAYOUT_ALL (LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_RESOURCES | LAYOUT_WORD)
+/* One row per swept point: throughput and efficiency, and these parts. Interval columns are omitted
+ * if no point has one, scaling columns if every point is its own baseline, in a brief layout the
+ * trials if no point lacks one. Of LAYOUT_RESOURCES, a column that no point knows, or that repeats
+ * the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
 /* Has a swept point an interval of the figure at this offset of struct point_result? */
 bool layout_any_interval(const struct layout *l, size_t offset);

@@ -31,28 +31,6 @@ static struct training_words training_words(const struct result *r)
     return matrix_training_words(&r->def->matrix);
 }
 
-/* Says how many trials a point has that this interval is of: as many as all have, or from
- * the least to the most. */
-static void note_student(struct notes *notes, const struct layout *l)
-{
-    const struct result *r = l->result;
-    size_t least = SIZE_MAX, most = 0;
-    result_each_point (p, r) {
-        const struct estimate *e = &p->throughput.estimate;
-        if (e->known && e->method == INTERVAL_T_LOG) {
-            least = p->n_succeeded < least ? p->n_succeeded : least;
-            most = p->n_succeeded > most ? p->n_succeeded : most;
-        }
-    }
-    _cleanup_(buf_done) struct buf trials = BUF_INIT;
-    buf_printf(&trials, least == most ? "%zu trials each" : "%zu to %zu trials", least, most);
-    notes_add(
-        notes, NOTE_INFO, "95%% interval: Student's t on log throughput (%s).%s", buf_cstr(&trials),
-        l->is_page
-            ? "" /* the words below the box say it */
-            : " Its center is the geometric mean of the trials, so the median may differ from it.");
-}
-
 static void note_throughput(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -66,7 +44,10 @@ static void note_throughput(struct notes *notes, const struct layout *l)
               l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
               training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
-        note_student(notes, l);
+        notes_add(notes, NOTE_INFO, "95%% interval: Student's t on log throughput.%s",
+                  l->is_page ? "" /* the words below the box say it */
+                             : " Its center is the geometric mean of the trials, so the median may "
+                               "differ from it.");
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
         notes_add(
@@ -82,7 +63,8 @@ static void note_throughput(struct notes *notes, const struct layout *l)
             (long long)r->def->spec->min_repeats);
     }
     if (methods[INTERVAL_NONE]) {
-        notes_add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
+        notes_add(notes, NOTE_BASE, "No interval with fewer than 3 trials%s.",
+                  r->def->spec->repeats < 3 ? "; --repeats 3 gives one" : "");
     }
 }
 
@@ -350,7 +332,8 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
         goal_format(&r->def->spec->goal, &text);
         buf_printf(&text, " was reached by %zu/%zu of them", base->n_reached, base->n_succeeded);
     }
-    notes_add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
+    notes_add(notes, base->point->is_baseline ? NOTE_BASE : NOTE_INFO, "Baseline %s.",
+              buf_cstr(&text));
 }
 
 static void note_baselines(struct notes *notes, const struct result *r)
@@ -360,7 +343,7 @@ static void note_baselines(struct notes *notes, const struct result *r)
     _cleanup_(buf_done) struct buf without = BUF_INIT;
     matrix_describe_unbased(&r->def->matrix, &without);
     if (without.len > 0) {
-        notes_add(notes, NOTE_INFO, "%s.", buf_cstr(&without));
+        notes_add(notes, NOTE_BASE, "%s.", buf_cstr(&without));
     }
     result_each_swept (p, r) {
         if (p->point->baseline_excluded || seen[p->point->baseline_index]) {
@@ -376,16 +359,21 @@ static void note_baselines(struct notes *notes, const struct result *r)
     }
 }
 
+/* "trial 0 of point 1 (workers 2)", or of how many, and why. Trials that failed alike are one note,
+ * at the first of them. */
 static void note_failure(struct notes *notes, const struct layout *l, const struct point_result *p,
-                         const struct trial_result *t, bool with_details)
+                         const struct trial_result *t, size_t n_alike, bool with_details)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     layout_describe_place(l, p->point->index, &text);
-    buf_printf(&text, ", trial %u, attempt %u: ", t->trial, t->attempt);
-    if (t->phase != TRIAL_FAILED) {
-        buf_printf(&text, "%s: ", trial_phase_to_string(t->phase));
+    buf_printf(&text, ", trial %u, attempt %u", t->trial, t->attempt);
+    if (n_alike > 1) {
+        buf_printf(&text, " and %zu more", n_alike - 1);
     }
-    notes_add(notes, NOTE_FAILED, "%s%s", buf_cstr(&text),
+    if (t->phase != TRIAL_FAILED) {
+        buf_printf(&text, ": %s", trial_phase_to_string(t->phase));
+    }
+    notes_add(notes, NOTE_FAILED, "%s: %s", buf_cstr(&text),
               t->error == NULL ? "unknown cause" : t->error);
     if (with_details) {
         /* Control characters have left the lines of processes before (logparse/lines.h), but not
@@ -395,10 +383,32 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
     }
 }
 
+static bool has_failed(const struct trial_result *t)
+{
+    return t->phase == TRIAL_FAILED || t->phase == TRIAL_METRICS_UNAVAILABLE;
+}
+
+/* How many trials failed as this one did; 0: an earlier one is the first. */
+static size_t count_alike(const struct result *r, const struct trial_result *first)
+{
+    size_t n = 0;
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            if (has_failed(t) && t->phase == first->phase &&
+                str_eq_or_null(t->error, first->error)) {
+                if (n++ == 0 && t != first) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return n;
+}
+
 static void note_failures(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
-    size_t failed = 0, pending = 0, not_run = 0, given_up = 0;
+    size_t n_shown = 0, failed = 0, pending = 0, not_run = 0, given_up = 0;
     _cleanup_(freep) bool *is_shown = xnew_array(bool, r->def->spec->systems.len);
     result_each_point (p, r) {
         const bool is_given_up = point_result_is_given_up(p);
@@ -407,19 +417,23 @@ static void note_failures(struct notes *notes, const struct layout *l)
             if (t->phase == TRIAL_SUCCEEDED) {
                 continue;
             }
-            if (t->phase == TRIAL_PENDING || t->phase == TRIAL_RUNNING) {
+            const size_t n_alike = has_failed(t) && n_shown < MAX_FAILED ? count_alike(r, t) : 0;
+            if (!has_failed(t)) {
                 not_run += is_given_up;
                 pending += !is_given_up;
-            } else if (++failed <= MAX_FAILED) {
+            } else if (n_alike > 0) {
                 /* The trials of a system mostly fail alike: the first one is shown. */
                 bool *shown = &is_shown[p->point->system];
-                note_failure(notes, l, p, t, t->details != NULL && !*shown);
+                note_failure(notes, l, p, t, n_alike, t->details != NULL && !*shown);
                 *shown = *shown || t->details != NULL;
+                n_shown++;
+            } else {
+                failed += n_shown == MAX_FAILED;
             }
         }
     }
-    if (failed > MAX_FAILED) {
-        notes_add(notes, NOTE_FAILED, "%zu more: see -o json", failed - MAX_FAILED);
+    if (failed > 0) {
+        notes_add(notes, NOTE_FAILED, "%zu more: see -o json", failed);
     }
     if (not_run > 0) {
         notes_add(notes, NOTE_FAILED, "%zu trial%s not run, because %zu point%s failed", not_run,
@@ -526,6 +540,24 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
     }
 }
 
+/* All; or the first, and how many others there are. */
+static void note_warnings(struct notes *notes, const struct layout *l)
+{
+    const struct result *r = l->result;
+    size_t n = 0;
+    vec_each (struct warning, w, &r->warnings) {
+        n += !l->is_page || !prose_verdict_say(w);
+        if (l->is_page ? n > NOTES_IN_BOX && !prose_verdict_say(w)
+                       : !l->is_brief || n <= NOTES_IN_BOX) {
+            notes_add(notes, NOTE_WARNING, "%s", w->message);
+        }
+    }
+    if (l->is_brief && n > NOTES_IN_BOX) {
+        notes_add(notes, NOTE_WARNING, "%zu more: benchctl results %s --explain", n - NOTES_IN_BOX,
+                  r->def->name);
+    }
+}
+
 void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
@@ -548,12 +580,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_thresholds(notes, l);
     note_wide(notes, l);
     warn_of_mfu(notes, l->result);
-    size_t n = 0;
-    vec_each (struct warning, w, &l->result->warnings) {
-        if (!l->is_page || (!prose_verdict_say(w) && n++ >= NOTES_IN_BOX)) {
-            notes_add(notes, NOTE_WARNING, "%s", w->message);
-        }
-    }
+    note_warnings(notes, l);
 }
 
 void notes_done(struct notes *notes)

@@ -6,7 +6,8 @@
 #define NOTES_IN_BOX 3 /* warnings that the box of a page has; its notes have the others */
 
 enum note_kind {
-    NOTE_INFO,    /* unit, scope, methods, baseline */
+    NOTE_INFO,    /* unit, scope, methods: what a brief sheet leaves out */
+    NOTE_BASE,    /* what figures are divided by, if no row of the table shows it */
     NOTE_FAILED,  /* a trial without a result, and why */
     NOTE_PENDING, /* trials that have not ended */
     NOTE_PASSED_THRESHOLD,

@@ -7,9 +7,11 @@
 #include "report/sheets.h"
 #include "result/result_json.h"
 
+#define MAX_ROWS 12 /* of a brief table of points; of more a grid is shown if it can be */
+
 /* ---- for people ---- */
 
-/* NOTE_INFO has none. */
+/* NOTE_INFO and NOTE_BASE have none. */
 static const struct sheet_mark marks[] = {
     [NOTE_FAILED] = {"✗", "FAILED", TERMINAL_RED, 2, "**Without a result:** ", false,
                      "Without a result: ", SHEET_BAD},
@@ -57,52 +59,57 @@ static void put_scaling(struct sheet *s, const struct layout *l)
     }
 }
 
-static void put_grid(struct sheet *s, const struct layout *l)
+/* The rows below have the same. */
+static bool put_grid(struct sheet *s, const struct layout *l)
 {
     struct table *t = layout_grid(l);
-    if (t == NULL || !sheet_fits(s, t)) { /* the rows below have the same */
+    if (t == NULL || !sheet_fits(s, t)) {
         table_free(t);
-        return;
+        return false;
     }
     struct buf caption = BUF_INIT;
     layout_grid_caption(l, &caption);
     sheet_table(s, &caption, t, 1);
-}
-
-/* One table with these parts, or two; none if one of them does not fit. */
-static bool put_parts(struct sheet *s, const struct layout *l, unsigned first, unsigned second)
-{
-    struct table *a = layout_points(l, first);
-    struct table *b = second == 0 ? table_new() : layout_points(l, second);
-    if (!sheet_fits(s, a) || !sheet_fits(s, b)) {
-        table_free(a);
-        table_free(b);
-        return false;
-    }
-    sheet_table(s, NULL, a, 1);
-    sheet_table(s, NULL, b, 1); /* none where it has no row */
     return true;
 }
 
 static void put_points(struct sheet *s, const struct layout *l)
 {
-    const unsigned both = LAYOUT_THROUGHPUT | LAYOUT_SCALING;
-    if (put_parts(s, l, both | LAYOUT_RESOURCES, 0) || put_parts(s, l, both, 0) ||
-        put_parts(s, l, LAYOUT_THROUGHPUT, LAYOUT_SCALING)) {
-        return;
+    static const unsigned parts[] = {LAYOUT_ALL,
+                                     LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_WORD,
+                                     LAYOUT_SPEEDUP | LAYOUT_WORD,
+                                     LAYOUT_WORD,
+                                     LAYOUT_SPEEDUP,
+                                     0};
+    for (size_t i = l->is_brief ? 2 : 0; i < COUNT_OF(parts); i++) {
+        struct table *t = layout_points(l, parts[i]);
+        if (sheet_fits(s, t)) {
+            sheet_table(s, NULL, t, 1);
+            return;
+        }
+        table_free(t);
     }
-    /* Too many parameters vary to have a column each: rows have the index, and a list says what
-     * each point is. */
-    sheet_table(s, NULL, layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_BY_INDEX), 1);
-    if (!l->own_baselines) {
-        sheet_table(s, NULL, layout_points(l, LAYOUT_SCALING | LAYOUT_BY_INDEX), 1);
-    }
+    /* Rows have the index, and a list says what each point is. */
+    sheet_table(s, NULL, layout_points(l, LAYOUT_BY_INDEX), 1);
     sheet_block(s, NULL);
     result_each_swept (p, l->result) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "Point %u: ", p->point->index);
         layout_describe_point(l, p->point->index, &text);
         sheet_put_line(s, NULL, &text);
+    }
+}
+
+static void put_tables(struct sheet *s, const struct layout *l)
+{
+    const bool has_any = swept_any(l->result, p, p->throughput.estimate.known);
+    if (l->is_brief && !has_any) {
+        return; /* what failed says it */
+    }
+    const bool has_grid =
+        (!l->is_brief || l->result->def->matrix.n_swept > MAX_ROWS) && put_grid(s, l);
+    if (!l->is_brief || !has_grid) {
+        put_points(s, l);
     }
 }
 
@@ -123,31 +130,52 @@ void sheet_other_figures(struct sheet *s, const struct layout *l)
     }
 }
 
-void sheet_notes(struct sheet *s, const struct layout *l)
+/* Those of some kinds. A brief sheet has no titles of sections. */
+static void put_notes(struct sheet *s, const struct notes *notes, enum note_kind from,
+                      enum note_kind to)
 {
-    _cleanup_(notes_done) struct notes notes;
-    const char *last = "";
-    notes_init(&notes, l);
-    vec_each (struct note, n, &notes.list) {
-        if (sections[n->kind] != last) {
-            last = sections[n->kind];
-            sheet_block(s, last);
+    const char *last = NULL;
+    vec_each (const struct note, n, &notes->list) {
+        if (n->kind < from || n->kind > to) {
+            continue;
+        }
+        const char *section = sections[n->kind] == NULL || s->term.brief ? "" : sections[n->kind];
+        if (section != last) {
+            sheet_block(s, section[0] == '\0' ? NULL : section);
+            last = section;
         }
         sheet_line(s, &marks[n->kind], "%s", n->text);
         sheet_details(s, n->details);
     }
 }
 
+void sheet_notes(struct sheet *s, const struct layout *l)
+{
+    _cleanup_(notes_done) struct notes notes;
+    notes_init(&notes, l);
+    put_notes(s, &notes, NOTE_INFO, NOTE_VERDICT);
+}
+
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
+    _cleanup_(notes_done) struct notes notes;
     layout_init(&l, r);
+    l.is_brief = s->term.brief;
+    notes_init(&notes, &l);
     put_head(s, &l);
+    if (s->term.brief) {
+        put_notes(s, &notes, NOTE_FAILED, NOTE_FAILED);
+    }
     put_scaling(s, &l);
-    put_grid(s, &l);
-    put_points(s, &l);
+    put_tables(s, &l);
     sheet_other_figures(s, &l);
-    sheet_notes(s, &l);
+    if (s->term.brief) {
+        put_notes(s, &notes, NOTE_BASE, NOTE_BASE);
+        put_notes(s, &notes, NOTE_PENDING, NOTE_VERDICT);
+    } else {
+        put_notes(s, &notes, NOTE_INFO, NOTE_VERDICT);
+    }
 }
 
 /* ---- for programs ---- */

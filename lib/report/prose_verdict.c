@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "report/trial_seconds.h"
 #include "result/choice.h"
 #include "result/number.h"
 
@@ -194,16 +193,6 @@ static void put_other(const struct layout *l, const struct choice *c, const stru
     put_slower(c, p, out);
 }
 
-/* Faster than all other points, with fewer replicas, and none of them: one who looks for the next
- * best must see it. */
-static bool is_next_best(const struct choice *c, const struct point_result *base)
-{
-    const struct figure *x = &base->throughput, *best = &c->fastest->throughput;
-    return !has_own_baseline(c->fastest) && x->estimate.known && str_eq(x->unit, best->unit) &&
-           x->estimate.value <= best->estimate.value &&
-           (c->second == NULL || x->estimate.value > c->second->throughput.estimate.value);
-}
-
 /* What the speedup of the fastest point is against. */
 static void add_baseline(struct prose_verdict *lines, const struct layout *l,
                          const struct choice *c)
@@ -217,48 +206,7 @@ static void add_baseline(struct prose_verdict *lines, const struct layout *l,
     result_describe_replicas(l->result, base->point, &text);
     buf_puts(&text, ": ");
     words_put_figure(&base->throughput, &text);
-    if (is_next_best(c, base)) {
-        buf_puts(&text, ", ");
-        put_slower(c, base, &text);
-        put_fewer_replicas(l, c, &text);
-        buf_puts(&text, "; it comes second, but it is not one of the points compared");
-    }
     add(lines, "Its baseline", &text);
-}
-
-/* A reader who chooses among the others must know which of them are equal to the runner-up. */
-static void put_equals(const struct layout *l, const struct choice *c, struct buf *out)
-{
-    size_t n = 0;
-    result_each_swept (p, l->result) {
-        if (p == c->fastest || p == c->second) {
-            continue;
-        }
-        const struct estimate ratio =
-            stats_ratio(&p->throughput.estimate, &c->second->throughput.estimate, 1);
-        if (!ratio.has_interval || ratio.high < 1 || ++n > MAX_TIES) {
-            continue;
-        }
-        buf_puts(out, n == 1 ? "; not significantly different from " : "; ");
-        put_point(l, p, out);
-        buf_puts(out, " with ");
-        number_format(figure_shown(&p->throughput).estimate.value, out);
-    }
-    if (n > MAX_TIES) {
-        buf_printf(out, "; and %zu more", n - MAX_TIES);
-    }
-}
-
-/* The ties name it already, where there are some. */
-static void add_second(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
-{
-    if (c->second == NULL || c->ties.len > 0) {
-        return;
-    }
-    struct buf text = BUF_INIT;
-    put_other(l, c, c->second, &text);
-    put_equals(l, c, &text);
-    add(lines, "Runner-up", &text);
 }
 
 static void add_ties(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
@@ -273,82 +221,6 @@ static void add_ties(struct prose_verdict *lines, const struct layout *l, const 
     }
     if (c->ties.len > 0) {
         add(lines, "May be as fast", &text);
-    }
-}
-
-static void put_needs(const struct point *p, struct buf *out)
-{
-    const long long cpus = (long long)point_busy_threads(p);
-    const uint32_t n = point_pods(p);
-    buf_printf(out, "%lld CPU%s busy with %" PRIu32 " replica%s", cpus, plural((size_t)cpus), n,
-               plural(n));
-}
-
-/* Of equals the cheaper one would do. */
-static void add_cheapest(struct prose_verdict *lines, const struct layout *l,
-                         const struct choice *c)
-{
-    if (c->cheapest == NULL) {
-        return;
-    }
-    struct buf text = BUF_INIT;
-    put_point(l, c->cheapest, &text);
-    buf_puts(&text, " keeps ");
-    put_needs(c->cheapest->point, &text);
-    buf_puts(&text, "; the point with the highest throughput keeps ");
-    put_needs(c->fastest->point, &text);
-    buf_puts(
-        &text,
-        "; so far their throughputs do not differ significantly, so the cheaper one may be enough");
-    add(lines, "Cheapest of these", &text);
-}
-
-static void put_trials_needed(uint32_t n, size_t n_now, struct buf *out)
-{
-    if (n > CHOICE_MAX_TRIALS) {
-        buf_printf(out, "it takes more than %d trials", CHOICE_MAX_TRIALS);
-    } else { /* an estimate may come out at what is there and was not enough */
-        buf_printf(out, "it takes about %zu trials", n > n_now ? n : n_now + 1);
-    }
-}
-
-/* What one of them costs. */
-static void put_trial_time(const struct point_result *p, struct buf *out)
-{
-    const double seconds = trial_seconds_median(p);
-    if (seconds > 0) {
-        buf_puts(out, "; one took ");
-        trial_seconds_put(seconds, out);
-    }
-}
-
-/* What would make the verdict surer. */
-static void add_repeats(struct prose_verdict *lines, const struct run_def *def,
-                        const struct choice *c)
-{
-    const struct estimate *e = &c->fastest->throughput.estimate;
-    const size_t n_now = c->fastest->n_succeeded;
-    const bool is_wide = e->has_interval && sqrt(e->high / e->low) > 1 + CHOICE_HALF_WIDTH;
-    const uint32_t n_tell = c->ties.len > 0 ? choice_trials_to_tell(c, c->ties.items[0]) : 0;
-    /* Repeats do not cure a figure that is too low. */
-    const bool is_starved = def->cpus > 0 && point_busy_threads(c->fastest->point) > def->cpus;
-    const uint32_t n_narrow = is_wide && !is_starved ? choice_trials_to_narrow(c->fastest) : 0;
-    struct buf text = BUF_INIT;
-    if (n_tell > 0) {
-        put_trials_needed(n_tell, n_now, &text);
-        buf_puts(&text, " of each point to tell the fastest from the next one, if their difference "
-                        "is as large as it was here");
-        put_trial_time(c->fastest, &text);
-    } else if (n_narrow > 0) {
-        put_trials_needed(n_narrow, n_now, &text);
-        buf_printf(&text,
-                   " of the fastest point to know its throughput within %.0f%%, if they vary as "
-                   "the %zu did here",
-                   100 * CHOICE_HALF_WIDTH, n_now);
-        put_trial_time(c->fastest, &text);
-    }
-    if (text.len > 0) {
-        add(lines, "To be surer", &text);
     }
 }
 
@@ -509,10 +381,7 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
         add_starved(lines, l, &c);
         add_fastest(lines, l, &c);
         add_baseline(lines, l, &c);
-        add_second(lines, l, &c);
         add_ties(lines, l, &c);
-        add_cheapest(lines, l, &c);
-        add_repeats(lines, l->result->def, &c);
         add_shared(lines, l);
     }
     if (is_choice) {

@@ -341,8 +341,7 @@ static void put_points(struct sheet *s, const struct layout *l)
                    : "");
     sheet_span(s, SHEET_ON_SCREEN,
                " A shade at the edge of a table says that it scrolls sideways.");
-    sheet_table(s, NULL, layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES),
-                1);
+    sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
 }
 
 static void put_tables(struct sheet *s, const struct layout *l)

@@ -4,9 +4,10 @@
 #include "report/sheet.h"
 #include "result/result.h"
 
-/* By point, the tables of a result: a compact grid where one or two names vary, then one row a
- * point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
- * warnings. points.c. */
+/* By point, the tables of a result: a compact grid where two names vary, then one row a point.
+ * Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
+ * warnings. A brief sheet has what failed first, one of both tables, and no more than a reader must
+ * know. points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
 /* Its notes alone; times to accuracy and metrics, a table each. points.c. */
 struct layout;

@@ -16,6 +16,7 @@ struct terminal {
     bool color;
     bool ascii; /* no glyphs beyond ASCII */
     bool wide;  /* tables as wide as they are, with all columns */
+    bool brief; /* of a run the answer, one table and at most three warnings */
 };
 
 void terminal_colored(struct buf *out, const struct terminal *t, const char *color,

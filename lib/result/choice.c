@@ -1,12 +1,7 @@
 /* See choice.h. */
 #include "result/choice.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-#include "stats/student.h"
-
-#define ALPHA 0.05 /* of a 95% interval */
 
 static bool is_measured(const struct point_result *p)
 {
@@ -47,9 +42,6 @@ static void find_ties(struct choice *c, const struct result *r)
         if (c->fastest == NULL || p == c->fastest || !is_measured(p)) {
             continue;
         }
-        if (c->second == NULL || value_of(&p->throughput) > value_of(&c->second->throughput)) {
-            c->second = p;
-        }
         const struct estimate ratio = choice_ratio(c, p);
         if (!ratio.has_interval) {
             c->n_unsure++;
@@ -60,31 +52,6 @@ static void find_ties(struct choice *c, const struct result *r)
         }
     }
     array_sort(c->ties.items, c->ties.len, sizeof(*c->ties.items), compare_speed);
-}
-
-static bool is_cheaper(const struct point *p, const struct point *than)
-{
-    const int64_t a = point_busy_threads(p), b = point_busy_threads(than);
-    const uint32_t pods_a = point_pods(p), pods_b = point_pods(than);
-    return a <= b && pods_a <= pods_b && (a < b || pods_a < pods_b);
-}
-
-/* Fewer CPUs first, then fewer replicas. */
-static bool needs_less(const struct point *p, const struct point *than)
-{
-    const int64_t a = point_busy_threads(p), b = point_busy_threads(than);
-    return a < b || (a == b && point_pods(p) < point_pods(than));
-}
-
-static void find_cheapest(struct choice *c)
-{
-    vec_each (const struct point_result *const, it, &c->ties) {
-        const struct point *p = (*it)->point;
-        if (is_cheaper(p, c->fastest->point) &&
-            (c->cheapest == NULL || needs_less(p, c->cheapest->point))) {
-            c->cheapest = *it;
-        }
-    }
 }
 
 /* Do efficiencies of the swept points rank numbers of trainers, and not systems? */
@@ -151,49 +118,9 @@ void choice_init(struct choice *c, const struct result *r)
     *c = (struct choice){0};
     find_fastest(c, r);
     find_ties(c, r);
-    find_cheapest(c);
     if (ranks_trainers(r)) {
         find_widest(c, r);
     }
-}
-
-/* The least number of trials from 3 on whose interval of +-t sqrt(variance / n) reaches `bound` at
- * most. It falls with n, so the middle of what is left says which half has it. */
-static uint32_t least_trials(double variance, uint32_t n_samples, double bound)
-{
-    uint32_t low = 3, high = CHOICE_MAX_TRIALS + 1;
-    while (low < high) {
-        const uint32_t n = low + (high - low) / 2;
-        const double t = student_quantile((double)n_samples * (n - 1), ALPHA);
-        if (t * sqrt(variance / n) <= bound) {
-            high = n;
-        } else {
-            low = n + 1;
-        }
-    }
-    return low;
-}
-
-/* The variance of one log, of which `logs` has that of the mean; NaN: not known, or a stop rule
- * asks for the trials. */
-static double variance_of(const struct point_result *p)
-{
-    const struct contrast *logs = &p->throughput.estimate.logs;
-    return logs->df > 0 && !logs->is_staged ? logs->variance * (logs->df + 1) : NAN;
-}
-
-uint32_t choice_trials_to_tell(const struct choice *c, const struct point_result *p)
-{
-    const double variance = variance_of(c->fastest) + variance_of(p);
-    const double difference =
-        c->fastest->throughput.estimate.logs.value - p->throughput.estimate.logs.value;
-    return isnan(variance) ? 0 : least_trials(variance, 2, fabs(difference));
-}
-
-uint32_t choice_trials_to_narrow(const struct point_result *p)
-{
-    const double variance = variance_of(p);
-    return isnan(variance) ? 0 : least_trials(variance, 1, log1p(CHOICE_HALF_WIDTH));
 }
 
 void choice_done(struct choice *c)

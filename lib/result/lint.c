@@ -11,6 +11,7 @@
 #include "result/outlier.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
+#include "spec/log_rule.h"
 #include "stats/significance.h"
 #include "stats/student.h"
 
@@ -52,6 +53,7 @@ const char *const warning_code_names[] = {
     [WARNING_MIXED_BATCHES] = "MixedBatches",
     [WARNING_SPLIT_NODE] = "SplitNode",
     [WARNING_GPU_THROTTLED] = "GpuThrottled",
+    [WARNING_WARMUP_COUNTED] = "WarmupCounted",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -616,6 +618,34 @@ static void lint_batches(struct result *r)
     }
 }
 
+/* Are the figures of a point those of lines of kind Step? */
+static bool has_step_lines(const struct point_result *p)
+{
+    point_each_replica (r, p) {
+        const char *method = r->has_summary ? r->summary.source.method : NULL;
+        if (method != NULL && strstr(method, " step line") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lint_counted_warmup(struct result *r)
+{
+    const struct spec *spec = r->def->spec;
+    result_each_swept (p, r) {
+        const struct system *system = &spec->systems.items[p->point->system];
+        if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) && has_step_lines(p)) {
+            warn(r, WARNING_WARMUP_COUNTED,
+                 "the figures of %s include the warm-up: its lines have no step number, so "
+                 "measure.warmupSteps %lld has no effect; benchctl try FILE --write finds the "
+                 "number, or adds 'skip: {lines: N}' to the rule",
+                 system->name, (long long)spec->warmup_steps);
+            return;
+        }
+    }
+}
+
 /* A node on which two replicas of one device each ran in a trial; NULL: none. Borrowed. */
 static const char *split_node(const struct point_result *p)
 {
@@ -652,12 +682,18 @@ static void lint_split_nodes(struct result *r)
     }
 }
 
+/* What changes most what the figures mean comes first: a short output has the first ones. */
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
     lint_parallel(r);
     lint_simulated(r);
     lint_imported(r);
+    lint_time(r);
+    lint_units(r);
+    lint_counted_warmup(r);
+    lint_modes(r);
+    lint_batches(r);
     lint_one_trial(r);
     lint_efficiency(r);
     lint_throttled(r);
@@ -666,13 +702,9 @@ void result_lint(struct result *r)
     lint_efficiency_unproven(r);
     lint_wide_spread(r);
     lint_steady_state(r);
-    lint_time(r);
     lint_slow_nodes(r);
-    lint_units(r);
     lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
-    lint_modes(r);
-    lint_batches(r);
     lint_split_nodes(r);
 }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 #include "logparse/shipped_rules.h"
 
 static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)
@@ -45,6 +46,14 @@ struct log_rule *log_rule_of_system(struct diags *diags, const struct place *sys
 bool log_rule_is_unnamed(const struct log_rule *rule)
 {
     return rule != NULL && str_eq(rule->name, LOG_RULE_UNNAMED);
+}
+
+bool log_rule_counts_warmup(const struct log_rule *rule)
+{
+    return rule != NULL &&
+           vec_all(&rule->lines, line,
+                   line->kind != LOG_KIND_STEP || (line->skip.kind == LOG_SKIP_DEFAULT &&
+                                                   !log_pattern_has(line->pattern, LOG_STEP)));
 }
 
 struct log_parser_params log_rule_params(const struct run_def *def, const struct replica_id *id)

@@ -17,6 +17,10 @@ struct log_rule *log_rule_of_system(struct diags *diags, const struct place *sys
  * NULL is no rule. */
 bool log_rule_is_unnamed(const struct log_rule *rule);
 
+/* Do its lines of kind Step say neither their number nor what to skip? Then measure.warmupSteps has
+ * no effect on them. NULL is no rule. */
+bool log_rule_counts_warmup(const struct log_rule *rule);
+
 /* What a parser of this replica's log is made with; rule NULL: the replica writes records. The rule
  * is borrowed from `def`. */
 struct log_parser_params log_rule_params(const struct run_def *def, const struct replica_id *id);

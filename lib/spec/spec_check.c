@@ -42,14 +42,14 @@ static void check_from(struct reading *r, enum role role)
         place_get(PLACE(PLACE(&r->at, "roles"), role_to_string(role)), "replicas");
     struct place place = place_get(&replicas, "from");
     if (!counts_replicas(from)) {
-        reader_complain(r->diags, &place, "write pservers or trainers",
+        reader_complain(r->diags, &place, "write pservers, trainers or workers",
                         "'%s' is not a number of replicas", from);
         return;
     }
     if (is_swept_in(r, from)) {
         return;
     }
-    static const char *const counts[] = {"pservers", "trainers"};
+    static const char *const counts[] = {"pservers", "trainers", "workers"};
     const char *meant =
         spec_is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
     _cleanup_(freep) char *fix =

@@ -1,7 +1,12 @@
 /* Reading what a system has of its own: image, command, args, env, patches, and the same for single
  * roles. See spec_internal.h. */
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "core/fact_texts.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
@@ -85,6 +90,62 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
 
 /* ---- what only shows when everything is read ---- */
 
+/* Of docs/contracts/environment.md, without BENCHD_ in front. */
+static const char *const variables[] = {
+    "RUN",           "POINT",         "TRIAL",        "ATTEMPT",        "ROLE",
+    "INDEX",         "PSERVERS",      "TRAINERS",     "WORKERS",        "LISTEN",
+    "MODEL",         "DATA",          "THREADS",      "SEED",           "EXCHANGE",
+    "MODE",          "TRANSPORT",     "WIRE",         "STEPS",          "COMPUTE",
+    "BATCH_SIZE",    "TRACE",         "JITTER",       "WARMUP_STEPS",   "ARENA_FD",
+    "SECRET_FD",     "SECRET_FILE",   "SSH_KEY_FILE", "SUMMARY_FILE",   "RENDEZVOUS_S",
+    "PSERVER_ADDRS", "TRAINER_ADDRS", "WORKER_ADDRS", "LAUNCHER_ADDRS", "PEER_TIMEOUT_S"};
+
+/* The variable that was meant; NULL: the name is that of one, or is nothing like one, as in a
+ * command of a shell. */
+static const char *meant_variable(const char *name)
+{
+    const bool is_ours = str_has_prefix(name, "BENCHD_");
+    const char *rest = name + (is_ours ? strlen("BENCHD_") : 0);
+    const char *const *longer = array_find(variables, COUNT_OF(variables), it,
+                                           strlen(rest) > 2 && str_has_prefix(*it, rest));
+    if (is_ours && (str_has_prefix(rest, "PARAM_") || (longer != NULL && str_eq(*longer, rest)))) {
+        return NULL;
+    }
+    return longer != NULL ? *longer
+           : is_ours      ? str_suggest(rest, variables, COUNT_OF(variables))
+                          : NULL;
+}
+
+/* $(NAME) in the words of a command, which would reach the program as it is. */
+static void check_variables(struct reading *r, const struct place *item,
+                            const struct system *system, const json_t *container, const char *field)
+{
+    const json_t *env = json_object_get(container, "env");
+    struct place place = place_get(item, field);
+    size_t i;
+    json_t *word;
+    json_array_foreach (json_object_get(container, field), i, word) {
+        const char *at = json_string_value(word);
+        while (at != NULL && (at = strstr(at, "$(")) != NULL) {
+            const size_t len = strspn(at + 2, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+            _cleanup_(freep) char *name = xstrndup(at + 2, len);
+            const bool is_escaped = at != json_string_value(word) && at[-1] == '$';
+            const bool is_known = fact_find(env, "name", name) != NULL ||
+                                  vec_any(&system->rendezvous.vars, it, str_eq(it->name, name));
+            const char *meant =
+                at[2 + len] != ')' || is_escaped || is_known ? NULL : meant_variable(name);
+            if (meant != NULL) {
+                _cleanup_(freep) char *fix = xasprintf("write $(BENCHD_%s)", meant);
+                reader_complain(r->diags, place.node == NULL ? item : &place, fix,
+                                "there is no variable $(%s): the program would get these letters",
+                                name);
+                return;
+            }
+            at += 2;
+        }
+    }
+}
+
 /* The template of that role with the system's own on top; what cannot be, or must not be, is noted
  * at the patch or the role. */
 static void check_template(struct reading *r, const struct place *item, const struct system *system,
@@ -98,6 +159,8 @@ static void check_template(struct reading *r, const struct place *item, const st
                         "the template of %s has no such path: %s", role_to_string(role), err.msg);
         return;
     }
+    check_variables(r, item, system, template_container(template), "command");
+    check_variables(r, item, system, template_container(template), "args");
     struct template_problem problem;
     const bool is_own = system->patches.len > 0 || r->spec->roles[role].template == NULL;
     if (is_own && template_rules_check(template, &problem) < 0) {

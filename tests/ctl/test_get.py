@@ -1,10 +1,7 @@
-"""Lists of runs and benchmarks of a store: order, --watch, `latest`."""
+"""Lists of runs and benchmarks of a store: order, `latest`."""
 import json
-import queue
-import signal
 import sqlite3
 import subprocess
-import threading
 
 import cli
 
@@ -147,35 +144,11 @@ class Local(cli.CliCase):
             (("runs", "-A"), "a store has no namespaces"),
             (("runs", "-l", "a=b"), "here nothing has labels"),
             (("benchmarks", "-l", "a=b"), "here nothing has labels"),
-            (("benchmarks", "-w"), "--watch follows runs only"),
         ]
         for args, text in rows:
             done = self.ctl("get", *args, *where, code=2)
             self.assertIn(text, done.stderr)
             self.assertIn("\nfix: ", done.stderr)
-
-    def watch(self, *args):
-        """`get --watch` and the queue of its lines."""
-        process = self.start("get", "runs", "--watch", *args)
-        lines = queue.Queue()
-        threading.Thread(target=lambda: [lines.put(line) for line in process.stdout], daemon=True).start()
-        return process, lines
-
-    def test_watch(self):
-        first = self.make_runs(old=1)
-        process, lines = self.watch("--store", self.store)
-        self.assertEqual([lines.get(timeout=cli.WAIT_S).split()[0] for _ in range(3)], ["NAME", first, "old"])
-        with sqlite3.connect(self.folder / "results.db") as db:
-            db.execute("UPDATE run SET trials_done = 1 WHERE name = 'old'")
-        db.close()
-        self.assertRegex(lines.get(timeout=cli.WAIT_S), r"^old +tiny +Succeeded +1/")   # this one alone, without a header
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(cli.WAIT_S), 130)
-        self.assertTrue(lines.empty())
-
-    def test_a_watch_ends_with_the_first_failure(self):
-        process, _ = self.watch("nosuch", "--store", self.store)
-        self.assertEqual(process.wait(cli.WAIT_S), 3)
 
 
 if __name__ == "__main__":

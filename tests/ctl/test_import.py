@@ -60,7 +60,7 @@ class Import(cli.CliCase):
         table = re.search(r"^WORKERS .*?(?=```)", page, re.M | re.S).group(0)
         self.assertIn(table, done.stdout)
         how = re.search(r"`(by the rule .*?)`\.", page).group(1)
-        self.assertIn(how, re.sub(r"\s+", " ", done.stdout))
+        self.assertIn(how, re.sub(r"\s+", " ", self.ctl("results", "latest", "--store", self.store, "--explain").stdout))
         short = "Speed = 1 images\nSpeed = 12 images\nthree\nfour\nfive\n12 frames/s\n"
         wanted = re.search(r"^error: short.log.*?(?=```)", page, re.M | re.S).group(0)
         done = self.load(self.put("short.log", short), rules="torch-ddp", code=2)

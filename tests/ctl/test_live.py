@@ -66,7 +66,7 @@ class Live(cli.CliCase):
                 ("get", "benchmarks", "--local"), ("results", "--reference", "list"), ("results", "--reference", "tf-official-2017"),
                 ("plan", "vgg16-pserver-sweep", "--local"), ("plan", "vgg16-pserver-sweep"),
                 ("describe", name, "--store", self.store), ("history", "tiny", "--store", self.store),
-                ("results", name, "--store", self.store), ("explain", "spec.systems"), ("explain", "--recursive"), ("explain", "spec.thresholds.metric"),
+                ("results", name, "--store", self.store), ("explain", "spec.systems"), ("explain", "spec.thresholds.metric"),
                 *(("results", name, "--store", self.store, "--by", what) for what in ("node", "replica", "phase", "curve"))]
         for args in rows:
             for columns in (60, 80, 200):
@@ -87,8 +87,7 @@ class Live(cli.CliCase):
                 gates = self.folder / f"gates-{columns}"
                 gates.mkdir()
                 waits, trains = ["waiting for the first step"], [r"▸ 1 .* 0/1  ~?[\d.]+ samples/s"]
-                step, bar = r"samples/s  .*step \d/3", r"samples/s  ╍+━+─*  step"
-                trains += [step] * (columns >= 80) + [bar] * (columns >= 130)
+                trains += [r"samples/s  step \d/3"] * (columns >= 80)
                 # However slow benchctl is, or fast the trial: point 1 goes on when it was seen.
                 text = self.run_on_terminal(columns, trainers=(1, 2), repeats=1, env={"FAKE_STEP_S": "0.08", "FAKE_GATES": f"1={gates}"},
                                             gates=[(gates / "first", waits), (gates / "last", trains)])
@@ -97,12 +96,9 @@ class Live(cli.CliCase):
                 self.assertEqual(screen.wrapped, 0)
                 end = "\n".join(screen.lines)
                 self.assertRegex(end, r"tiny-\w{5}   \d/\d trials")
-                self.assertRegex(end, r"\nbest [\d.]+ samples/s at point \d")
                 self.assertRegex(end, r"\n ✓ 1 +pservers=\d trainers=\d +1/1  [\d.]+ samples/s")
                 for pattern in waits + trains:
                     self.assertRegex(text, pattern)
-                self.assertEqual(re.search(step, text) is not None, columns >= 80)
-                self.assertEqual(re.search(bar, text) is not None, columns >= 130)
 
     def test_notes_above_it_are_broken_at_blanks(self):
         """Those before the first frame, and those that come while it is drawn."""

@@ -70,13 +70,13 @@ TEST(test_a_run_from_start_to_end)
     step(&m, ROLE_TRAINER, 1, 7, false); /* the point has no such trainer */
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  ~-----------  warm-up 1/2\n"
+                " > 0   trainers=1  0/2  warm-up 1/2\n"
                 " . 1   trainers=2  0/2\n");
     step(&m, ROLE_TRAINER, 0, 0, false);
     step(&m, ROLE_TRAINER, 0, 1, false);
     assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
-                " > 0   trainers=1  0/2  40 samples/s  ~~==--------  step 2/8\n"
+                " > 0   trainers=1  0/2  40 samples/s  step 2/8\n"
                 " . 1   trainers=2  0/2\n");
     attempt(&m, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
@@ -85,7 +85,6 @@ TEST(test_a_run_from_start_to_end)
     attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result: given up */
     assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
-                "best 30 samples/s at point 0\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
                 " x 1   trainers=2  1/2  1 failed\n");
 }
@@ -106,7 +105,6 @@ TEST(test_a_figure_has_its_unit)
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, bandwidth);
     assert_live(&m, &opts,
                 "tiny-7k3fq   2/2 trials   30s\n"
-                "best 40 GB/s at point 0\n"
                 " + 0    2/2  40 GB/s\n");
 }
 
@@ -127,8 +125,7 @@ TEST(test_batches_where_the_definition_wants_them)
     step(&m, ROLE_TRAINER, 0, 0, false);
     assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
-                "best 20 batches/s at point 0\n"
-                " > 0   batch_size=4   1/2  10 batches/s  ~~=---------  step 1/8\n"
+                " > 0   batch_size=4   1/2  10 batches/s  step 1/8\n"
                 " + 1   batch_size=16  2/2  7.5 batches/s\n");
 }
 
@@ -191,7 +188,6 @@ TEST(test_unicode_and_color)
     struct live_model_opts opts = {.columns = 80, .rows = 24, .color = true};
     assert_live(&m, &opts,
                 "tiny-7k3fq   2/2 trials   rehearsal\n"
-                "best 40 samples/s at point 0\n"
                 "\033[32m ✓ 0    2/2  40 samples/s\033[0m\n");
 }
 
@@ -332,25 +328,6 @@ TEST(test_the_rate_of_the_whole_job)
     assert_waits(&m, "QuotaExceeded: pods 8 of 8");
 }
 
-TEST(test_the_best_so_far)
-{
-    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2, 4]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
-    uint32_t point = 0;
-    double x = 0;
-    assert_false(live_model_best(&m, &point, &x));
-    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
-    attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
-    assert_true(live_model_best(&m, &point, &x));
-    assert_int_equal(point, 0);
-    *vec_push(&m.points[2].throughputs) = 30;
-    *vec_push(&m.points[1].throughputs) = 10;
-    assert_true(live_model_best(&m, &point, &x));
-    assert_int_equal(point, 2);
-    assert_true(x == 30);
-}
-
 /* Is it a word of the text? */
 static bool has_word(const char *text, const char *word, size_t len)
 {
@@ -396,7 +373,6 @@ TEST(test_no_number_is_cut)
             at += len + (at[len] != '\0');
         }
         if (opts.columns >= 60) { /* what matters most is there */
-            assert_non_null(strstr(buf_cstr(&out), "best 154320 samples/s at point 0"));
             assert_non_null(strstr(buf_cstr(&out), "/2  ~"));
             assert_non_null(strstr(buf_cstr(&out), "eta "));
         }

@@ -69,7 +69,7 @@ class Real(cli.CliCase):
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
             self.assertIn("# Out of bounds values : 0 OK", log)
             self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
-        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
         self.assertNotRegex(table.partition("\nWarnings\n")[0], "EFFICIENCY|%")
 
@@ -96,7 +96,7 @@ class Real(cli.CliCase):
         for point in result["points"]:
             self.assertEqual("samples/s", point["throughput"]["unit"])
             self.assertGreater(point["efficiency"]["value"], 0)
-        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertRegex(table, r"WORKERS\s+THROUGHPUT.*SPEEDUP\s+EFFICIENCY")
         self.assertIn("Gradients travelled over SharedMemory.", table)
 

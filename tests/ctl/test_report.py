@@ -28,11 +28,12 @@ class Report(cli.CliCase):
         return self.ctl("report", *args, "--store", self.store, **keys)
 
     def test_page_is_written_and_named(self):
-        done = self.report(self.name)
+        done = self.report(self.name, "--file", f"{self.name}.html")
         self.assertEqual((done.stdout, done.stderr), (f"{self.name}.html\n", ""))
         page = (self.folder / f"{self.name}.html").read_text(encoding="utf-8")
         self.assertTrue(page.startswith("<!doctype html>") and page.endswith("</html>\n"))
         self.assertEqual(page, self.report(self.name, "-o", "html").stdout)
+        self.assertEqual(page, self.report(self.name).stdout)   # report RUN > page.html
         result = json.loads(self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout)
         fastest = max(result["points"], key=lambda point: point["throughput"]["value"])
         self.assertIn(f"with {fastest['throughput']['value']:#.4g}", page)

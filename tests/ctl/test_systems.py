@@ -115,8 +115,7 @@ class Systems(cli.CliCase):
         self.assertRegex(described, r"(?m)^Noise .*\n +POINT .*\n +0 +0 +\d+ +([\d.]+|too busy) +\d+ +([\d.]+|too busy) ")
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
         self.assertIn("model my-net world 2\n", log)
-        table = self.ctl("results", result["run"], "--store", self.store).stdout
-        self.assertIn("by workers (columns)\n", table)
+        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertIn("efficiency E = S / workers; X_1: one worker.", table)
         plan = self.ctl("plan", path, "--local").stdout
         self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")

@@ -62,7 +62,17 @@ class Usage(cli.CliCase):
 
     def test_wrong_command_lines(self):
         rows = [  # words, exit code, text
-            ([], 2, "Verbs:"),
+            ([], 2, "\nStart:\n  init "),
+            (["list"], 2, "unknown verb 'list'\nfix: benchctl get runs\n"),
+            (["ls"], 2, "fix: benchctl get runs\n"),
+            (["status"], 2, "fix: benchctl get runs\n"),
+            (["stop", "x"], 2, "fix: benchctl cancel RUN\n"),
+            (["plan", "x", "--workers", "4"], 2, "unknown option '--workers'\nfix: a value of the sweep is --set workers=4; "),
+            (["run", "x", "--local", "--batch-size=64"], 2, "fix: a value of the sweep is --set batch-size=64; "),
+            (["results", "x", "--workers", "4"], 2, "fix: benchctl results --help lists the options\n"),
+            (["run", "train.py"], 2, "'train.py' is a program, and 'run' needs a definition of it\nfix: benchctl init -- train.py > my.yaml\n"),
+            (["try", "./loop.sh", "--local"], 2, "fix: benchctl init -- ./loop.sh > my.yaml\n"),
+            (["try", "vgg16-single-node", "--local", "--write"], 2, "--write needs a file\nfix: write the definition into a file"),
             (["runn"], 2, "did you mean 'run'?"),
             (["-V"], 2, "error: unknown option '-V'; --help lists them\nfix: list the verbs with: benchctl help\n"),
             (["--local", "--verson"], 2, "error: unknown option '--verson'"),
@@ -119,7 +129,7 @@ class Usage(cli.CliCase):
             (["report", "x", "-o", "page.html"], 2, "unknown output format 'page.html'\nfix: --file page.html writes the page there\n"),
             (["report", "x", "-o", "chart.svg"], 2, "unknown output format 'chart.svg'\nfix: -o svg >chart.svg\n"),
             (["results", "x", "-o", "page.html"], 2, "fix: use -o "),
-            (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: --help lists them\n"),
+            (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: benchctl run --help lists the options\n"),
             (["run", "x", "--local=a; b"], 2, "error: run: option --local takes no value, got 'a; b'\n"),
             (["validate", "/"], 9, "Is a directory"),
             (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
@@ -206,8 +216,6 @@ class Validate(cli.CliCase):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         text = self.ctl("explain", "spec.measure").stdout
         self.assertRegex(text, r"steps   <integer>   1 to 1000000\n    Measured steps; default 100\.")
-        text = self.ctl("explain", "--recursive").stdout
-        self.assertRegex(text, r"(?m)^        lines   <\[\]object>   required\n          kind   <string>   required   one of")
         self.assertEqual(self.ctl("explain", "Benchmark.spec").stdout.count("FIELDS:"), 1)
         self.assertIn("FIELD:  bmr.status.eta", self.ctl("explain", "bmr.status.eta").stdout)
 
@@ -219,11 +227,6 @@ class Validate(cli.CliCase):
         steps = next(field for field in document["fields"] if field["name"] == "steps")
         self.assertEqual(steps, {"name": "steps", "type": "integer", "required": False, "bounds": "1 to 1000000",
                                  "description": "Measured steps; default 100."})
-        everything = json.loads(self.ctl("explain", "--recursive", "-o", "json").stdout)
-
-        def count(field):
-            return sum(1 + count(child) for child in field["fields"])
-        self.assertEqual(count(everything), len(re.findall(r"(?m)^ +\S+   <", self.ctl("explain", "--recursive").stdout)))
         self.assertEqual(self.ctl("explain", "spec.baseline", "-o", "jsonpath={.fields[0].name}").stdout, "kind")
 
     def test_explain_knows_no_such_field(self):
@@ -344,10 +347,6 @@ class Plan(cli.CliCase):
         self.assertEqual(first["memoryBytes"], 110 * 5 * 1024**3)
         self.assertEqual([p["baseline"] for p in plan["points"]], [False] * 4 + [True])
         self.assertEqual(len(plan["order"]), 25)
-        start = plan["order"][0]
-        replicas = plan["points"][start["point"]]["replicas"]
-        self.assertEqual(len(plan["first"]), sum(replicas.values()))
-        self.assertEqual(plan["first"][0], f"vgg16-pserver-sweep-xxxxx-p{start['point']}t0a0-pserver-0")
         self.assertFalse(plan["rehearsal"])
         self.assertIsNone(plan["cpus"])
 

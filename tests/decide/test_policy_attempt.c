@@ -24,6 +24,7 @@ static const struct {
                .summary_fault = "'samples' is 0"}},
     {"damaged", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW,
                  .message = "damaged record: 'steps' is missing"}},
+    {"logged", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_log_rule = true, .has_summary = true}},
     {"missed", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_log_rule = true,
                 .message = "no line matched\nthe last 5 lines:\n"}},
     {"unread", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW,
@@ -116,6 +117,9 @@ TEST(verdicts)
          "trainer/0: succeeded but wrote no summary; damaged record: 'steps' is missing", 0},
         {"no line matched its rule", {0, 1, 0}, "trainer/0=missed", 0, "NoSummary",
          "trainer/0: no line matched", 0},
+        {"another one's lines did", {0, 2, 0}, "trainer/0=logged trainer/1=missed", 0, "NoSummary",
+         "trainer/1: no line matched, but trainer/0 printed figures; where one trainer prints for all, add 'scope: Each' "
+         "to the line of the rule ('scope: Job' if its figure is of all together)", 0},
         {"it has no rule", {0, 1, 0}, "trainer/0=unread", 0, "NoSummary",
          "trainer/0: succeeded but wrote no summary; it printed no record", 0},
         {"a launcher leads: workers need not end", {0, 0, 2, 1},

@@ -17,6 +17,7 @@ def steps(text):
     """The commands of a page's blocks, lines that begin with "$ ", in their order. One may go on behind a backslash. A block without a command
     goes on with what was printed before; a block is typed beside if the text above it says "In another terminal"."""
     found = []
+    text = re.sub(r"^```\w+\n.*?^```$", "", text, flags=re.M | re.S)   # files
     parts = re.split(r"^```\n(.*?)^```", text, flags=re.M | re.S)
     for above, block in zip(parts[::2], parts[1::2]):
         is_beside = "In another terminal" in above
@@ -37,7 +38,7 @@ def steps(text):
 def rough(line):
     """Without what differs between machines and runs: a machine with more CPUs has no rehearsal, and no column for it."""
     line = re.sub(r" +RUN$", "", line)
-    line = re.sub(r"\b(vgg16-pserver-sweep-)[a-z0-9]{5}\b", r"\1NAME", line)
+    line = re.sub(r"\b(vgg16-pserver-sweep-|train-|passes-sh-|fit-)[a-z0-9]{5}\b", r"\1NAME", line)
     line = re.sub(r"\b(benchd-)[a-z0-9]+-[a-z0-9]{5}\b", r"\1POD", line)
     line = re.sub(r"\b(?:\d+[smhd]){2,}\b", "#", line)
     return re.sub(r"-?\d[\d.,:]*(?:(?:ms|[smhd%x])\b|[%x])?", "#", re.sub(r"\s+", " ", line.strip()))

@@ -88,7 +88,7 @@ def check_table(t, user, result, name):
     for point, workers in ((result["points"][0], 2), (result["baselines"][0], 1)):
         t.equal(workers, point["replicas"]["worker"], f"{name}: {workers} workers")
         t.ok((point["throughput"]["value"] or 0) > 0, f"{name}: their throughput", point)
-    table = user.ctl("results", result["run"]).stdout
+    table = user.ctl("results", result["run"], "--explain").stdout
     t.match(r"mean of 20 step\s+lines,\s+of\s+the whole job", table, f"{name}: from 20 of 30 lines")
     t.match(r"POINT +THROUGHPUT", table, f"{name}: a table")
 

@@ -145,7 +145,7 @@ def check_watch(t, watch, name):
 def check_ended(v, name, result):
     t, ctl, k = v.t, v.ctl, v.k
     t.equal(result["points"], json.loads(ctl("results", name, "-o", "json").stdout)["points"], "results: as attach said")
-    t.match("THROUGHPUT", ctl("results", name[-5:]).stdout, "results: by the end of its name")
+    t.match("SAMPLES/S|BATCHES/S", ctl("results", name[-5:]).stdout, "results: by the end of its name")
     ctl.expect("logs of a simulated pod, which nobody read", 0, "trainer/1 of point 1, trial 0, attempt 0: 0 bytes", "logs",
                name, "--point", "1", "--role", "trainer", "--index", "1")
     ctl.expect("logs of no such replica", 3, "available logs", "logs", name, "--point", "1", "--role", "trainer", "--index", "7")
@@ -188,7 +188,7 @@ def check_plugin(v, name):
         return v.cluster.run(v.cluster.programs["kubectl"], *args, env=env)
     v.t.match("kubectl-bench", kubectl("plugin", "list").stdout, "kubectl plugin list")
     v.t.match(rf"(?m)^{name} ", kubectl("bench", "get", "runs").stdout, "kubectl bench get runs")
-    v.t.match("THROUGHPUT", kubectl("bench", "results", name).stdout, "kubectl bench results X")
+    v.t.match("SAMPLES/S|BATCHES/S", kubectl("bench", "results", name).stdout, "kubectl bench results X")
     done = kubectl("bench", "results", "none")
     v.t.equal((3, ""), (done.returncode, done.stdout), "kubectl bench: benchctl's exit code")
 

@@ -77,7 +77,7 @@ def check_what_stays(t, user, result):
     t.equal(result["points"], again["points"], "the same results without the pods")
     log = user.ctl("logs", name, "--point", "1", "--role", "trainer", "--index", "1").stdout
     t.match('"type":"summary"', log, "the log of a trainer whose pod is gone")
-    t.match("THROUGHPUT", user.ctl("results", name).stdout, "the tables")
+    t.match("SAMPLES/S|BATCHES/S", user.ctl("results", name).stdout, "the tables")
     t.match(f"{name}.*Succeeded", user.ctl("get", "runs").stdout, "get runs")
 
 
@@ -120,7 +120,7 @@ def check_ip(t, user):
 
 # The shipped sweeps without servers, fitted to a node of two CPUs: the arguments, the points by workers, the unit, what the tables show.
 ALLREDUCE = [
-    (["allreduce-sweep", "--set", "bytes=4096,65536", "--set", "workers=2"], [2, 2], "GB/s", "Throughput in GB/s"),
+    (["allreduce-sweep", "--set", "bytes=4096,65536", "--set", "workers=2"], [2, 2], "GB/s", "GB/S"),
     (["vgg16-allreduce-sweep", "--set", "workers=1,2", "--set", "batch_size=4"], [1, 2], "samples/s", "EFFICIENCY"),
 ]
 SMALL = ["--set", "cpu=400m", "--set", "memory=1Gi", "--steps", "4", "--repeats", "1"]

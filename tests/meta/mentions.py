@@ -27,6 +27,7 @@ NOT_OURS = {
     "cpuid.h": "the compiler",
     "cmocka.h": "a library",
     "nccl.h": "a library",
+    "work.c": "a program of a page, which its reader types",
     "nvml.h": "a library",
     "cuda.h": "a library",
 }

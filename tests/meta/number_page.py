@@ -13,7 +13,8 @@ NO_FIGURE = {
 }
 # Warnings that say what a run is, and follow from no figure.
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Parallel", "Imported", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",
-                                             "MixedBatches", "SplitNode", "EfficiencyUnproven", "NonMonotonicTime")}
+                                             "MixedBatches", "SplitNode", "EfficiencyUnproven", "NonMonotonicTime",
+                                             "WarmupCounted")}
 # Names that are not a column and not a warning: words of a line, or titles that are made.
 WORDS = {"REACHED", "BEST", "KNOWN", "TFLOPS", "MFU", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 

@@ -367,12 +367,6 @@ TEST(systems_are_explained_and_not_ranked)
         "130.4; ",
         "<dt>Its baseline</dt>\n<dd>point 3: own, 1 trainer, no pserver, batch_size 16: 84.90 "
         "samples/s (95%: ",
-        "), 18.2% slower (95%: ",
-        ", with 1 replica instead of 3; it comes second, but it is not one of the points "
-        "compared</dd>",
-        "<dt>Runner-up</dt>\n<dd>ddp with 37.84 samples/s",
-        "% slower (95%: ",
-        "; not significantly different from mpi with 37.55</dd>",
         "<dt>Shared CPUs</dt>\n<dd>point 0 (own, 1 pserver) with 3 threads</dd>",
         "trial 2 of point 0 lies 25.7% above the median of its other trials",
         " A <dfn>worker</dfn> is a trainer without parameter servers",
@@ -556,11 +550,6 @@ TEST(equals_are_weighed)
         ", 0.3% slower (95%: ",
         "% slower to ",
         "% faster)",
-        "<dt>Cheapest of these</dt>\n<dd>1 pserver, 2 trainers keeps 3 CPUs busy with 3 replicas; "
-        "the point with the highest throughput keeps 6 CPUs busy with 6 replicas; so far their "
-        "throughputs do not differ significantly, so the cheaper one may be enough</dd>",
-        "<dt>To be surer</dt>\n<dd>it takes about ",
-        " trials of each point to tell the fastest from the next one",
     };
     const char *at = buf_cstr(&out);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
@@ -569,7 +558,6 @@ TEST(equals_are_weighed)
             fail_msg("the box does not say '%s', or earlier than it should", want[i]);
         }
     }
-    assert_null(strstr(buf_cstr(&out), "Runner-up"));
 }
 
 /* 44 points of 5 trials. */

@@ -65,71 +65,6 @@ TEST(cpus_that_were_used)
     }
 }
 
-/* Who takes the second best must know whether it is one: equals of the runner-up are
- * named, three at most. */
-TEST(equals_of_the_runner_up)
-{
-    static const struct {
-        double x[6];      /* of each number of trainers */
-        const char *text; /* NULL: says nothing of it */
-    } rows[] = {
-        {{200, 100, 90, 80, 70, 60}, NULL},
-        {{200, 100, 99.8, 80, 70, 60},
-         "; not significantly different from 3 trainers with 99.80</dd>"},
-        {{200, 100, 99.8, 99.7, 99.6, 99.5},
-         "; not significantly different from 3 trainers with 99.80; 4 trainers with 99.70; 5 "
-         "trainers with 99.60; and 1 more</dd>"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 3, 4, 5, 6]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 64);
-        for (uint32_t t = 0; t < 18; t++) {
-            fixture_throughput(&f, t / 3, t % 3,
-                               rows[i].x[t / 3] * (1 + 0.01 * ((double)(t % 3) - 1)));
-        }
-        fixture_build(&f, RUN_SUCCEEDED);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        const char *page = page_of(&f, &out);
-        expect(page, "<dt>Runner-up</dt>\n<dd>2 trainers with 100.0 samples/s");
-        if (rows[i].text == NULL) {
-            assert_null(strstr(page, "not significantly different"));
-        } else {
-            expect(page, rows[i].text);
-        }
-    }
-}
-
-/* What more trials would cost stands beside their number. */
-TEST(what_trials_cost)
-{
-    static const struct {
-        int64_t ms; /* of each trial */
-        const char *all, *one;
-    } rows[] = {
-        {4900, "; 6 trials took 29 s.</p>", "; one took 4.9 s</dd>"},
-        {300000, "; 6 trials took 30 min.</p>", "; one took 5 min</dd>"},
-        {7200000, "; 6 trials took 12 h.</p>", "; one took 2.0 h</dd>"},
-        {0, "2 warm-up steps.</p>", "vary as the 3 did here</dd>"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
-        for (uint32_t t = 0; t < 6; t++) {
-            struct attempt_row *row = fixture_throughput(
-                &f, t / 3, t % 3, (t < 3 ? 30 : 100) * (1 + 0.1 * (double)(t % 3)));
-            row->started_unix_ms = 1795165971000;
-            row->ended_unix_ms = row->started_unix_ms + rows[i].ms;
-        }
-        fixture_build(&f, RUN_SUCCEEDED);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        const char *page = page_of(&f, &out);
-        expect(page, rows[i].all);
-        expect(page, rows[i].one);
-    }
-}
-
 static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_t trial, double x,
                                       const char *environment)
 {
@@ -240,11 +175,7 @@ TEST(notes_say_what_is_so)
     struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
     expect(page, "of its log, by a rule in the definition: mean of 8 step lines");
-    expect(page, "Student&#39;s t on log throughput (3 to 4 trials).");
-    buf_done(&out);
-    fixture_done(&f);
-    report_run_find("sweep")->make(&f);
-    expect(page_of(&f, &out), "Student&#39;s t on log throughput (3 trials each).");
+    expect(page, "Student&#39;s t on log throughput.");
     buf_done(&out);
     fixture_done(&f);
 }

@@ -112,6 +112,20 @@ TEST(utilization)
     }
 }
 
+/* As a terminal of 80 columns shows it unless --explain is asked for. */
+TEST(brief_texts)
+{
+    static const char *const names[] = {"sweep", "single-node", "trouble",
+                                        "wide",  "six-trials",  "mixed"};
+    for (size_t i = 0; i < N_ROWS(names); i++) {
+        _cleanup_(fixture_done) struct fixture f;
+        report_run_find(names[i])->make(&f);
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        sheet_as(sheet_points, f.result, &out, SHEET_TEXT, .columns = 80, .brief = true);
+        check_golden(names[i], "brief.txt", &out);
+    }
+}
+
 TEST(texts_in_ascii_color_and_wide)
 {
     _cleanup_(fixture_done) struct fixture f;
@@ -381,7 +395,8 @@ TEST(many_failures_are_counted)
                  0);
     for (uint32_t n = 10; n <= 12; n++) { /* failed trials: ten are named */
         for (uint32_t t = (uint32_t)f.rows.len; t < n; t++) {
-            fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, "trainer/0: exit code 10");
+            _cleanup_(freep) char *error = xasprintf("trainer/0: exit code %u", t);
+            fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, error);
         }
         struct buf out = BUF_INIT;
         sheet_as(sheet_points, fixture_build(&f, RUN_FAILED), &out, SHEET_TEXT, .ascii = true);

@@ -238,15 +238,6 @@ static void two_runs(const char *page)
                                 -100 * expm1(b.difference), 100 * expm1(b.sd)));
 }
 
-/* A point whose three trials have this mean of ln X and deviate by `sd`. */
-static struct point_result point_of(double mean, double sd)
-{
-    return (struct point_result){
-        .throughput.estimate = {.known = true,
-                                .value = exp(mean),
-                                .logs = {.value = mean, .variance = sd * sd / 3, .df = 2}}};
-}
-
 static void how_many_trials(const char *page)
 {
     static const double base[] = {100.0, 104.0, 98.0}, candidate[] = {97.0, 101.5, 95.2};
@@ -261,14 +252,6 @@ static void how_many_trials(const char *page)
         page, xasprintf("%.5f - %.5f = %.5f of the mean", -log(0.97), -p.mean, p.mean - log(0.97)));
     on_the_page(page, xasprintf("= %.5f: %zu\n", student_quantile(6, 0.1) * p.sd / sqrt(7),
                                 paired_n_above(&p, log(0.97))));
-    const struct point_result fastest = point_of(4.260, 0.010), next = point_of(4.252, 0.012),
-                              wide = point_of(4, 0.04);
-    const struct choice c = {.fastest = &fastest};
-    on_the_page(page, xasprintf("= %.5f, at most 0.008: %u\n",
-                                student_quantile(30, 0.05) * sqrt(0.000244 / 16),
-                                choice_trials_to_tell(&c, &next)));
-    on_the_page(page, xasprintf("= %.5f: %u\n", student_quantile(5, 0.05) * 0.04 / sqrt(6),
-                                choice_trials_to_narrow(&wide)));
 }
 
 static void what_would_help(const char *page)
