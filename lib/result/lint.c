@@ -118,7 +118,7 @@ static void lint_rehearsal(struct result *r)
          busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
 }
 
-static void lint_parallel(struct result *r)
+static void lint_kind(struct result *r)
 {
     if (r->def->scheduling.trials > 1) {
         warn(r, WARNING_PARALLEL,
@@ -126,18 +126,10 @@ static void lint_parallel(struct result *r)
              "own but with one network; compare its numbers only with runs of as many",
              r->def->scheduling.trials);
     }
-}
-
-static void lint_simulated(struct result *r)
-{
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
              "simulated: the pods were fake; compare its numbers only with each other");
     }
-}
-
-static void lint_imported(struct result *r)
-{
     if (spec_is_imported(r->def->spec)) {
         warn(
             r, WARNING_IMPORTED,
@@ -686,9 +678,7 @@ static void lint_split_nodes(struct result *r)
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
-    lint_parallel(r);
-    lint_simulated(r);
-    lint_imported(r);
+    lint_kind(r);
     lint_time(r);
     lint_units(r);
     lint_counted_warmup(r);
