@@ -50,9 +50,9 @@ class OpenMpi(cli.CliCase):
             self.assertEqual({("launcher", 20), ("worker", None)}, figures)  # 10 steps are warm-up
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of the launcher
         self.assertEqual(30, len(re.findall(r"(?m)^step \d+: ", log)), log)  # two processes, one that prints
-        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertRegex(table, r"mean of 20 step\s+lines,\s+of\s+the whole job\.")
-        self.assertIn("by workers (columns)\n", table)
+        self.assertRegex(table, r"(?m)^WORKERS +THROUGHPUT ")
         silent = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker")
         self.assertEqual("", silent.stdout)
 

@@ -139,7 +139,8 @@ def check_ring(tap):
         tap.equal("Emulated", records[name][0]["environment"].get("compute"), f"{name}: its first record says what it is")
         tap.ok(len(steps) == 3 and all(r["step_ns"] >= STEP_NS for r in steps), f"{name}: no step is shorter than its layers", steps)
         sent = 3 * BYTES * 4 / 3  # 2 (N - 1)/N of the parameters, in 3 steps
-        tap.ok(all(0.99 * sent <= summary[key] <= 1.01 * sent for key in ("bytes_tx", "bytes_rx")), f"{name}: the bytes are real", summary)
+        early = 8 << 20  # a neighbour that left the barrier first may send these before this worker counts anew
+        tap.ok(all(0.99 * sent - early <= summary[key] <= 1.01 * sent for key in ("bytes_tx", "bytes_rx")), f"{name}: the bytes are real", summary)
         tap.equal("Tcp", summary["transport"], f"{name}: over TCP, as between machines")
     grads = 2 * PAGE  # after the head and the checksums of 4 steps and 234 slices
     flip(fd, grads + 5_000_003)
