@@ -153,7 +153,9 @@ static size_t put_log(const char *text, const struct node *system, const char *r
     const bool is_replaced = at != NULL;
     at = is_replaced ? at : begin + strcspn(begin, "\n");
     buf_append(out, text, (size_t)(at - text));
-    buf_printf(out, is_replaced ? "" : "\n%*s", (int)first->key_mark.column - 1, "");
+    if (!is_replaced) {
+        buf_printf(out, "\n%*s", (int)first->key_mark.column - 1, "");
+    }
     const size_t place = out->len;
     const char *end = at + strcspn(at, "\n"), *comment = strstr(at + 1, "  # ");
     buf_printf(out, "log: %s%s", rule,
