@@ -114,7 +114,7 @@ class Jobs:
 def check_table(t, jobs, kind):
     """A manifest becomes a table in two commands."""
     definition = jobs.define(kind)
-    done = jobs.ctl("run", definition)
+    done = jobs.ctl("run", definition, "--explain")
     t.equal(0, done.returncode, f"{kind}: run")
     has_gpus = MANIFESTS[kind][1]["spec"].get("template") is GPUS
     t.match(r"(?s)16 devices: 2\.000x .*\n +1 +8 .* 1/1 .*\n +2 +16 .* 1/1 .*efficiency E = S x devices of the baseline / devices" if has_gpus else

@@ -153,7 +153,7 @@ def check_gpus(t, cluster, ctl):
     for fact in ("accelerator: +NVIDIA-H100-80GB-HBM3", "gpu_driver: +nvidia 535.104.05", "instance_type: +p5.48xlarge", "zone: +z1",
                  'node_labels: +{"rack":"r7"}'):
         t.match(rf"(?m)^  {fact}$", told, "describe: where it ran")
-    text = ctl("results", result["run"]).stdout
+    text = ctl("results", result["run"], "--explain").stdout
     t.match("efficiency E = S x devices of the baseline / devices", re.sub(r"\s+", " ", text), "results: by devices")
     t.match("node 'gpu-0' had several pods of one device each", re.sub(r"\s+", " ", text), "results: a node that is split")
     t.match(r"at 3.000 a GPU hour", ctl("results", result["run"], "--price", "3/gpu-hour").stdout, "results: the cost of a million samples")
