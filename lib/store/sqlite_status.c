@@ -19,8 +19,11 @@ static char *lanes_to_text(const struct run_status *st)
                        id->trial, id->number, st->lanes[i].is_cut_short);
         }
     }
-    buf_puts(&text, text.len == 0 ? "" : "]");
-    return text.len == 0 ? NULL : buf_take(&text);
+    if (text.len == 0) {
+        return NULL;
+    }
+    buf_puts(&text, "]");
+    return buf_take(&text);
 }
 
 static int lanes_from_text(struct sqlite_store *s, const char *text, struct run_status *st,
