@@ -142,6 +142,22 @@ static const char *line_of(const char *text, unsigned line)
     return text;
 }
 
+/* The comment that init writes, among the fields of the system that begins in this line; NULL. */
+static const char *find_comment(const char *line, size_t indent)
+{
+    while ((line = strchr(line, '\n')) != NULL) {
+        line++;
+        const size_t n = strspn(line, " ");
+        if (n == indent && str_has_prefix(line + n, "# log:")) {
+            return line + n;
+        }
+        if (n < indent && line[n] != '\n') {
+            return NULL; /* of something else */
+        }
+    }
+    return NULL;
+}
+
 /* Puts the rule in place of the old one, or of the comment that init writes, or below the first
  * field of the system. Returns where it is in `out`. */
 static size_t put_log(const char *text, const struct node *system, const char *rule,
@@ -149,12 +165,13 @@ static size_t put_log(const char *text, const struct node *system, const char *r
 {
     const struct node *old = tree_get(system, "log"), *first = system->children[0];
     const char *begin = line_of(text, old != NULL ? old->key_mark.line : first->key_mark.line);
-    const char *at = strstr(begin, old != NULL ? "log:" : "# log:");
+    const size_t indent = first->key_mark.column - 1;
+    const char *at = old != NULL ? strstr(begin, "log:") : find_comment(begin, indent);
     const bool is_replaced = at != NULL;
     at = is_replaced ? at : begin + strcspn(begin, "\n");
     buf_append(out, text, (size_t)(at - text));
     if (!is_replaced) {
-        buf_printf(out, "\n%*s", (int)first->key_mark.column - 1, "");
+        buf_printf(out, "\n%*s", (int)indent, "");
     }
     const size_t place = out->len;
     const char *end = at + strcspn(at, "\n"), *comment = strstr(at + 1, "  # ");

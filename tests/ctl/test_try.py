@@ -180,6 +180,7 @@ class Try(cli.CliCase):
         rows = [
             ("a comment names one", "    # log: x\n", head + rule + tail),
             ("no field", "", head.replace(name, name + rule) + tail),
+            ("a comment of something else", "  # log: x\n", head.replace(name, name + rule) + "  # log: x\n" + tail),
             ("another one", "    log: keras  # a comment\n", head + "    log: torch-ddp  # a comment\n" + tail),
             ("a block is left", "    log:\n      lines:\n      - {kind: Step, pattern: x}\n", None),
         ]
