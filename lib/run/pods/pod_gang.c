@@ -85,7 +85,7 @@ static struct pod_gang *new_gang(struct pods *l)
     struct pod_gang *g = xnew(struct pod_gang);
     g->owner = l;
     g->number = (unsigned)l->gangs.len;
-    pod_slices_init(&g->slices, g);
+    g->slices.gang = g;
     *vec_push(&l->gangs) = g;
     return g;
 }
@@ -113,7 +113,6 @@ struct pod_gang *pod_gang_of(struct pods *l, const struct attempt_id *attempt)
 void pod_gang_free(struct pod_gang *g)
 {
     pod_place_reset(&g->place);
-    pod_slices_done(&g->slices);
     addresses_free(g);
     free(g);
 }

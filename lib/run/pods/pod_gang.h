@@ -34,6 +34,7 @@ static inline bool pod_gang_has(const struct pod_gang *g, const struct pod_membe
 /* That of the attempt; else one that becomes it: of its point, for the pauses, one that is free, or
  * a new one. After a restart there may be more than lanes: some pods should not be there. */
 struct pod_gang *pod_gang_of(struct pods *l, const struct attempt_id *attempt);
+/* After pod_slices_done. */
 void pod_gang_free(struct pod_gang *g);
 /* Another attempt: those of the last one are not needed any more. */
 void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec);

@@ -107,11 +107,6 @@ static bool is_complete(const uint32_t *known, size_t slice, uint32_t n_gang)
     return known[chunk * FAMILIES] + known[chunk * FAMILIES + 1] >= n_chunk;
 }
 
-void pod_slices_init(struct pod_slices *s, struct pod_gang *gang)
-{
-    *s = (struct pod_slices){.gang = gang};
-}
-
 void pod_slices_done(struct pod_slices *s)
 {
     kube_call_cancel(s->call);

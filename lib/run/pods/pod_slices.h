@@ -33,7 +33,7 @@ struct pod_slice {
 };
 
 struct pod_slices {
-    struct pod_gang *gang;
+    struct pod_gang *gang; /* all else is 0 at first */
     /* Two for each POD_SLICE_MAX replicas of a gang, in the order of roles and
      * indices: IPv4, then IPv6. */
     VEC(struct pod_slice) list;
@@ -44,7 +44,6 @@ struct pod_slices {
     struct pod_trouble trouble;
 };
 
-void pod_slices_init(struct pod_slices *s, struct pod_gang *gang);
 void pod_slices_done(struct pod_slices *s);
 /* Sends what is due, one slice at a time. */
 void pod_slices_tick(struct pod_slices *s, int64_t now_ns);

@@ -588,6 +588,7 @@ static void pods_free(struct launcher *launcher)
     pod_jobs_done(&l->jobs);
     pod_gates_done(&l->gates);
     vec_each (struct pod_gang *, it, &l->gangs) {
+        pod_slices_done(&(*it)->slices);
         pod_gang_free(*it);
     }
     pod_queue_done(&l->queue);
