@@ -106,14 +106,16 @@ static const char *meant_variable(const char *name)
 {
     const bool is_ours = str_has_prefix(name, "BENCHD_");
     const char *rest = name + (is_ours ? strlen("BENCHD_") : 0);
+    const char *const *same = array_find(variables, COUNT_OF(variables), it, str_eq(*it, rest));
     const char *const *longer = array_find(variables, COUNT_OF(variables), it,
                                            strlen(rest) > 2 && str_has_prefix(*it, rest));
-    if (is_ours && (str_has_prefix(rest, "PARAM_") || (longer != NULL && str_eq(*longer, rest)))) {
+    if (is_ours && (same != NULL || str_has_prefix(rest, "PARAM_"))) {
         return NULL;
     }
-    return longer != NULL ? *longer
-           : is_ours      ? str_suggest(rest, variables, COUNT_OF(variables))
-                          : NULL;
+    return same != NULL     ? *same
+           : longer != NULL ? *longer
+           : is_ours        ? str_suggest(rest, variables, COUNT_OF(variables))
+                            : NULL;
 }
 
 /* $(NAME) in the words of a command, which would reach the program as it is. */

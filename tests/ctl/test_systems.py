@@ -2,6 +2,7 @@
 """Systems with an image and a command of their own: plain scripts that know nothing of benchd but the lines they print, and
 find each other by the variables of a profile. No framework is needed."""
 import json
+import re
 import sys
 
 import cli
@@ -192,6 +193,20 @@ spec:
         port = logs["trainer"].split("PORT=")[1].split("\n")[0]
         self.assertEqual(same % (port, "worker"), logs["trainer"])
         self.assertEqual(same % (port, "server"), logs["pserver"])
+
+    def test_variables_of_a_command(self):
+        """Each of the contract is known, and is what is meant without its prefix."""
+        text = (cli.ROOT / "docs" / "contracts" / "environment.md").read_text(encoding="utf-8")
+        names = {name for name in re.findall(r"BENCHD_[A-Z_]+[A-Z]", text) if not name.startswith("BENCHD_PARAM")}
+        self.assertIn("BENCHD_MODE", names)
+        command = "command: [train, %s]"
+        before = re.search(r"command: \[.*?\]", DEFINITION)[0]
+        known = ", ".join(f"$({name})" for name in sorted(names))
+        self.ctl("validate", self.file("known.yaml", DEFINITION.replace(before, command % known)))
+        for name in names:
+            word = f"$({name.removeprefix('BENCHD_')})"
+            done = self.ctl("validate", self.file("bare.yaml", DEFINITION.replace(before, command % word)), code=2)
+            self.assertIn(f"fix: write $({name})\n", done.stderr)
 
     def test_what_is_missing_has_its_place(self):
         path = self.file("none.yaml", DEFINITION.replace(", command: [%s, $(BENCHD_BATCH_SIZE), $(BENCHD_MODEL)]", ""))
