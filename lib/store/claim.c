@@ -106,21 +106,6 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
     return r;
 }
 
-int claim_probe_benchd(const struct sqlite_store *s, struct err *err)
-{
-    _cleanup_(freep) char *path = xasprintf("%s.lock", s->path);
-    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return errno == ENOENT ? 0 : err_set_errno(err, errno, "lock file '%s'", path);
-    }
-    int r = 0;
-    if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* it cannot be asked for without taking it */
-        r = errno == EWOULDBLOCK ? err_set(err, EBUSY, "a benchd works with it")
-                                 : err_set_errno(err, errno, "lock file '%s'", path);
-    }
-    return r;
-}
-
 static void release(struct claim *c)
 {
     (void)unlink(c->path); /* before the lock is released; a file that stays is harmless */

@@ -2,7 +2,7 @@
  *
  *   u32 n; n x (index of the replica u32, length u64); the logs, one after another
  *
- * Used by sqlite_logs.c and old_rows.c. Pure. */
+ * Used by sqlite_logs.c. Pure. */
 #pragma once
 
 #include <stddef.h>

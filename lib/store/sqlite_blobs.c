@@ -33,50 +33,33 @@ int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
     return 0;
 }
 
-int blob_next(struct sqlite_store *s, struct packed_part *rest, size_t max_bytes, const char *what,
-              char **ret, size_t *ret_len, struct err *err)
+int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
+                size_t *ret_len, struct err *err)
 {
     _cleanup_(freep) char *fault = xasprintf("%s cannot be unpacked", what);
-    const size_t frame = ZSTD_findFrameCompressedSize(rest->data, rest->len);
-    const unsigned long long len = ZSTD_getFrameContentSize(rest->data, rest->len);
+    const void *data = sqlite3_column_blob(q, column);
+    const size_t n = (size_t)sqlite3_column_bytes(q, column);
+    const size_t frame = ZSTD_findFrameCompressedSize(data, n);
+    const unsigned long long len = ZSTD_getFrameContentSize(data, n);
     if (ZSTD_isError(frame) || len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN ||
-        len > max_bytes) {
+        len > BLOB_MAX_BYTES) {
         return sql_damaged(s, err, fault);
+    }
+    if (frame < n) {
+        _cleanup_(freep) char *more = xasprintf("%s has bytes behind its end", what);
+        return sql_damaged(s, err, more);
     }
     char *text = xmalloc((size_t)len + 1);
     s->unpacker = s->unpacker == NULL ? ZSTD_createDCtx() : s->unpacker;
     const size_t got = s->unpacker == NULL
-                           ? ZSTD_decompress(text, (size_t)len, rest->data, frame)
-                           : ZSTD_decompressDCtx(s->unpacker, text, (size_t)len, rest->data, frame);
+                           ? ZSTD_decompress(text, (size_t)len, data, n)
+                           : ZSTD_decompressDCtx(s->unpacker, text, (size_t)len, data, n);
     if (ZSTD_isError(got) || got != len) {
         free(text);
         return sql_damaged(s, err, fault);
     }
     text[len] = '\0';
-    rest->data += frame;
-    rest->len -= frame;
     *ret = text;
     *ret_len = (size_t)len;
-    return 0;
-}
-
-int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
-                size_t *ret_len, struct err *err)
-{
-    struct packed_part rest = {sqlite3_column_blob(q, column),
-                               (size_t)sqlite3_column_bytes(q, column)};
-    char *text = NULL;
-    size_t len = 0;
-    const int r = blob_next(s, &rest, BLOB_MAX_BYTES, what, &text, &len, err);
-    if (r < 0) {
-        return r;
-    }
-    if (rest.len > 0) {
-        free(text);
-        _cleanup_(freep) char *fault = xasprintf("%s has bytes behind its end", what);
-        return sql_damaged(s, err, fault);
-    }
-    *ret = text;
-    *ret_len = len;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* What the records of attempts say (result/trial_figures.h): columns of the attempt, and the array
- * of its replicas in a row of its own, which comparisons do not read. Written with the attempt; of
- * attempts from before schema 11 once, by the upgrade. What records say does not change. */
+ * of its replicas in a row of its own, which comparisons do not read. Written with the attempt;
+ * what records say does not change. */
 #include "store/sqlite_store.h"
 
 #include <errno.h>
@@ -142,9 +142,6 @@ int figures_list(struct store *base, const char *uid, bool with_replicas, store_
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    if (s->version < SCHEMA_VERSION) {
-        return err_set(err, ENOENT, "store '%s': it is older than figures", s->path);
-    }
     int r = sql_prepare(s, &q, err,
                         with_replicas ? COLUMNS ", f.zstd FROM attempt a LEFT JOIN "
                                                 "replica_figures f USING (run_uid, point, trial, "

@@ -9,16 +9,10 @@
 #include "base/mem.h"
 #include "base/vec_walk.h"
 #include "store/log_rows.h"
-#include "store/old_rows.h"
 
-/* Column `packed`; NULL: the bytes of one log. */
-enum { OLD_PACKS = 1, SHARED = 2 };
+#define SHARED 2                        /* column `packed`; NULL: the bytes of one log */
 #define ROW_MAX_BYTES ((size_t)4 << 20) /* of logs: one is read with all others of its row */
-#define HEAD_MAX_BYTES ((size_t)1 << 20)
 #define ROW_MAX_LOGS 65536
-/* What an old pack has at most: a number is 2 bytes with what separates it from the next, and takes
- * up to 10; all else is a part of the logs, or a few bytes a piece. */
-#define OLD_PACK_BYTES (8 * OLD_PACK_MAX_BYTES)
 
 static_assert(offsetof(struct replica_log, id) == 0, "rows_compare reads it there");
 
@@ -131,76 +125,29 @@ static bool take_pieces(const struct log_row *logs, uint32_t index, struct buf *
     return is_there;
 }
 
-/* The next frame of a row. */
-static int next_logs(struct sqlite_store *s, int64_t kind, struct packed_part *rest,
-                     struct log_row *ret, struct err *err)
+/* The logs of the row that was read last are kept: whoever reads one of them reads the others. */
+static int read_shared(struct sqlite_store *s, sqlite3_stmt *q, struct err *err)
 {
-    char *bytes = NULL;
-    size_t len = 0;
-    const size_t max = kind == SHARED ? ROW_MAX_BYTES + HEAD_MAX_BYTES : OLD_PACK_BYTES;
-    int r = blob_next(s, rest, max, "a log", &bytes, &len, err);
-    if (r < 0) {
-        return r;
-    }
-    struct err fault = {0};
-    if (kind == OLD_PACKS) {
-        r = old_pack_read(bytes, len, ret, &fault);
-        free(bytes);
-    } else if ((r = log_row_read(bytes, len, ret, &fault)) < 0) {
-        free(bytes);
-    }
-    return r < 0 ? sql_damaged(s, err, fault.msg) : 0;
-}
-
-/* An old pack of few bytes can hold 4 MiB, and a row many packs: they have as much as a log may
- * have, and each has some of it. Logs that share a row are one frame. */
-static int check_growth(struct sqlite_store *s, int64_t kind, const struct log_row *logs,
-                        bool is_only, size_t *total, struct err *err)
-{
-    const size_t before = *total;
-    *total += array_sum(logs->pieces, logs->n_pieces, piece, piece->len);
-    if (*total > BLOB_MAX_BYTES || (!is_only && (*total == before || kind == SHARED))) {
-        return sql_damaged(s, err, "a log has too many packs");
-    }
-    return 0;
-}
-
-/* The logs of a row that is one frame are kept: whoever reads one of them reads the others next. */
-static int read_frames(struct sqlite_store *s, int64_t kind, struct packed_part row, uint32_t index,
-                       struct buf *out, bool *ret_is_there, struct err *err)
-{
+    const void *data = sqlite3_column_blob(q, 0);
+    const size_t n = (size_t)sqlite3_column_bytes(q, 0);
     struct log_cache *cache = &s->logs;
-    if (cache->packed.len == row.len && row.len > 0 &&
-        memcmp(cache->packed.data, row.data, row.len) == 0) {
-        *ret_is_there = take_pieces(&cache->logs, index, out);
+    if (n > 0 && cache->packed.len == n && memcmp(cache->packed.data, data, n) == 0) {
         return 0;
     }
     log_cache_done(cache);
-    struct packed_part rest = row;
-    size_t total = 0;
-    bool is_there = false, is_only = true;
-    do {
-        struct log_row logs;
-        int r = next_logs(s, kind, &rest, &logs, err);
-        if (r < 0) {
-            return r;
-        }
-        is_only = is_only && rest.len == 0;
-        r = check_growth(s, kind, &logs, is_only, &total, err);
-        if (r < 0) {
-            log_row_done(&logs);
-            return r;
-        }
-        is_there |= take_pieces(&logs, index, out);
-        if (is_only) {
-            cache->packed = (struct packed){xmalloc(row.len), row.len};
-            memcpy(cache->packed.data, row.data, row.len);
-            cache->logs = logs;
-        } else {
-            log_row_done(&logs);
-        }
-    } while (rest.len > 0);
-    *ret_is_there = is_there;
+    char *bytes = NULL;
+    size_t len = 0;
+    struct err fault = {0};
+    int r = blob_unpack(s, q, 0, "a log", &bytes, &len, err);
+    if (r < 0) {
+        return r;
+    }
+    if (log_row_read(bytes, len, &cache->logs, &fault) < 0) {
+        free(bytes);
+        return sql_damaged(s, err, fault.msg);
+    }
+    cache->packed = (struct packed){xmalloc(n), n};
+    memcpy(cache->packed.data, data, n);
     return 0;
 }
 
@@ -229,16 +176,12 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, uint32_t index, cha
         const int r = blob_unpack(s, q, 0, "a log", ret, ret_len, err);
         return r < 0 ? r : 1;
     }
-    const int64_t kind = sqlite3_column_int64(q, 1);
-    if (kind != OLD_PACKS && kind != SHARED) {
+    if (sqlite3_column_int64(q, 1) != SHARED) {
         return sql_damaged(s, err, "a log is packed in an unknown way");
     }
+    int r = read_shared(s, q, err);
     struct buf out = BUF_INIT;
-    bool is_there = false;
-    const struct packed_part row = {sqlite3_column_blob(q, 0), (size_t)sqlite3_column_bytes(q, 0)};
-    const int r = read_frames(s, kind, row, index, &out, &is_there, err);
-    if (r < 0 || !is_there) {
-        buf_done(&out);
+    if (r < 0 || !take_pieces(&s->logs.logs, index, &out)) {
         return r;
     }
     *ret_len = out.len;

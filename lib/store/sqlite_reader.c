@@ -20,8 +20,7 @@ int reader_set_up(struct sqlite_store *s, struct err *err)
 {
     (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
     sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
-    int r = sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
-    return r < 0 ? r : sql_get_int(s, &s->version, err, "PRAGMA user_version", "");
+    return sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
 }
 
 int reader_begin(struct store *base, struct err *err)

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* Those beyond the first, as schema_13.sql says; NULL: they name no attempt. Owned. */
+/* Those beyond the first, as schema.sql says; NULL: they name no attempt. Owned. */
 static char *lanes_to_text(const struct run_status *st)
 {
     struct buf text = BUF_INIT;

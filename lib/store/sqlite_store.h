@@ -8,9 +8,8 @@
  *   sqlite_logs.c      the logs of an attempt, compressed
  *   sqlite_blobs.c     columns that are compressed
  *   sqlite_figures.c   what the records of attempts say
- *   schema.c           the tables (schema_*.sql), and their upgrade by PRAGMA user_version
+ *   schema.c           the tables (schema.sql)
  *   sqlite_events.c    events of a run, for people
- *   sqlite_upgrade.c   the figures of attempts from before schema 11
  *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
@@ -57,8 +56,6 @@ struct sqlite_store {
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
     struct store_stats stats;
-    int64_t
-        version; /* of its schema: an older one where it could not be upgraded, to be read only */
     struct ZSTD_DCtx_s
         *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
     struct log_cache logs;
@@ -132,12 +129,8 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 /* --- schema.c --- */
 
 #define SCHEMA_VERSION 13
-#define OLDEST_VERSION 10 /* the oldest that is upgraded, or read as it is */
-/* Made of the .sql files. */
-extern const char schema_10_sql[], schema_11_sql[], schema_12_sql[], schema_13_sql[];
-/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones, those from before
- * OLDEST_VERSION, and other programs' files. Where nothing can be written, a file from
- * OLDEST_VERSION on stays as it is. */
+extern const char schema_sql[];
+/* Gives a new file its tables; refuses one of another SCHEMA_VERSION, and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_status.c --- */
@@ -189,14 +182,6 @@ int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
 /* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
                 size_t *ret_len, struct err *err);
-/* Frames that are still to be read; borrowed. */
-struct packed_part {
-    const char *data;
-    size_t len;
-};
-/* The first of them, as blob_unpack does; it has `max_bytes` at most. */
-int blob_next(struct sqlite_store *s, struct packed_part *rest, size_t max_bytes, const char *what,
-              char **ret, size_t *ret_len, struct err *err);
 
 /* --- sqlite_logs.c --- */
 
@@ -235,11 +220,6 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
 int figures_list(struct store *base, const char *uid, bool with_replicas, store_figures_fn each,
                  void *ctx, struct err *err);
 
-/* --- sqlite_upgrade.c --- */
-
-/* Makes the figures of all attempts. Those that are damaged have none. */
-int figures_upgrade(struct sqlite_store *s, struct err *err);
-
 /* --- sqlite_ends.c --- */
 
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
@@ -274,8 +254,6 @@ int reader_get_version(struct store *base, const char *uid, struct run_version *
 
 int claim_take(struct store *base, const char *uid, struct err *err);
 int claim_probe(struct store *base, const char *uid, struct err *err);
-/* -EBUSY: a benchd holds FILE.lock, as it does while it lives (daemon/cluster/lock.h). */
-int claim_probe_benchd(const struct sqlite_store *s, struct err *err);
 void claim_release(struct store *base, const char *uid);
 void claim_release_all(struct sqlite_store *s);
 

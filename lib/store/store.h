@@ -25,7 +25,7 @@ struct run_row {
     struct run_status status;
     int64_t deleted_unix_ms; /* when its object was found deleted: a tombstone; 0: it was not */
     /* Another number each time that it is stored: a run that was deleted and came back is not the
-     * one that was read. The store's own, put_run chooses it; 0 in rows of before version 10. */
+     * one that was read. The store's own, put_run chooses it. */
     int64_t incarnation;
 };
 void run_row_done(struct run_row *row);
@@ -239,7 +239,7 @@ static inline void store_closep(struct store **s)
 /* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
  * exist; the caller may have mistyped it. -EPROTO: a newer schema version, or one from before the
  * first release; -EBADMSG: a damaged file; -ENOSPC: the disk is full; -EBUSY: another process
- * writes for long, or works with a file of an older version, which must be upgraded. */
+ * writes for long. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
 /* A second connection to an open store, for a thread of its own; it cannot write, and no writer
  * waits for it. `must_stop` is asked on that thread while a call reads; once it says true, the call

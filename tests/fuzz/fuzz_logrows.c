@@ -1,9 +1,8 @@
-/* Rows of logs, as they are written now and as old stores have them, from any bytes: nothing is
- * read beyond them, a failure has words, and what comes out lies in one text without gaps. */
+/* Rows of logs from any bytes: nothing is read beyond them, a failure has words, and what comes out
+ * lies in one text without gaps. */
 #include "fuzz.h"
 
 #include "store/log_rows.h"
-#include "store/old_rows.h"
 
 static void check(int r, const struct err *err, struct log_row *row, size_t max)
 {
@@ -19,13 +18,10 @@ static void check(int r, const struct err *err, struct log_row *row, size_t max)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct log_row old = {0}, row = {0};
+    struct log_row row = {0};
     struct err err = {0};
-    check(old_pack_read(data, size, &old, &err), &err, &old, OLD_PACK_MAX_BYTES);
-    log_row_done(&old);
     char *bytes = xmalloc(size); /* of the exact size, for the sanitizer */
     memcpy(bytes, data, size);
-    err = (struct err){0};
     const int r = log_row_read(bytes, size, &row, &err);
     check(r, &err, &row, size);
     if (r == 0) {

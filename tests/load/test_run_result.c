@@ -8,7 +8,6 @@
 
 #include <sqlite3.h>
 
-#include "../store/schema_v10.h"
 #include "../store/store_folder.h"
 #include "result_fixture.h"
 
@@ -154,28 +153,6 @@ TEST(rows_are_read_where_figures_are_missing)
     exec(&s, "UPDATE replica_figures SET zstd = X'00112233' WHERE trial = 1");
     load_both(&s, 0);
     stored_done(&s);
-}
-
-/* A file of the version before gets them when it is opened; of replicas that are damaged it gets
- * none, and the others of the run do not hide that. */
-TEST(an_upgrade_makes_them)
-{
-    for (int i = 0; i < 3; i++) {
-        const bool is_damaged = i == 1;
-        _cleanup_(stored_done) struct stored s = {0};
-        init(&s);
-        store_close(s.store);
-        exec(&s, i == 2 ? BACK_TO_VERSION_11 : back_to_version_10);
-        if (is_damaged) {
-            exec(&s, "UPDATE replicas SET zstd = X'' WHERE point = 1 AND trial = 1");
-        }
-        _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", s.folder);
-        assert_int_equal(store_open(url, true, &s.store, NULL), 0);
-        if (!is_damaged) {
-            exec(&s, "UPDATE replicas SET zstd = X''");
-        }
-        load_both(&s, is_damaged ? -EBADMSG : 0);
-    }
 }
 
 /* Rows of a large run are read point by point. */

@@ -7,8 +7,6 @@
 
 #include <sqlite3.h>
 
-#include "schema_v10.h"
-
 #define NOW_MS INT64_C(20000)
 
 static void put(struct store *s, const char *uid, const char *ns, enum run_phase phase)
@@ -56,31 +54,6 @@ TEST(a_verdict_comes_back)
     struct run_brief none;
     assert_int_equal(s->ops->get_brief(s, "nobody", &none, NULL), -ENOENT);
     assert_int_equal(s->ops->put_verdict(s, "nobody", &verdicts[0], NULL), -ENOENT);
-}
-
-/* A process of the older version that works with the file could not save any more. */
-TEST(a_file_in_use_is_not_upgraded)
-{
-    static const char *const locks[] = {"-" UID ".lock", ".lock"}; /* of a run; of a benchd */
-    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        store_close(open_with_run(&f));
-        fixture_exec(&f, back_to_version_10);
-        _cleanup_(freep) char *path = xasprintf("%s%s", f.path, locks[i]);
-        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        assert_true(fd >= 0);
-        struct flock run = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        assert_int_equal(i == 0 ? fcntl(fd, F_OFD_SETLK, &run) : flock(fd, LOCK_EX), 0);
-        struct store *s = NULL;
-        struct err err = {0};
-        assert_int_equal(store_open(f.url, true, &s, &err), -EBUSY);
-        assert_non_null(strstr(err.msg, "end it first"));
-        fixture_exec(&f, "SELECT version FROM figures"); /* as it was */
-        assert_int_equal(close(fd), 0); /* a file that is left behind holds nothing */
-        store_close(fixture_open(&f));
-        fixture_exec(&f, "SELECT throughput FROM trial");
-        (void)unlink(path); /* fixture_done looks for one of the two */
-    }
 }
 
 /* A row and what it looks like after all objects of "ns" were found to be those of `live`. */

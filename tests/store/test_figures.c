@@ -1,5 +1,5 @@
-/* What the records of attempts say, in columns of the store: for its own readers, for people with
- * SQL, and in files from before there were any. */
+/* What the records of attempts say, in columns of the store: for its own readers, and for people
+ * with SQL. */
 #include "store_fixture.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 
 #include "core/record.h"
 #include "result/trial_figures.h"
-#include "schema_v10.h"
 
 /* A trial of one trainer: 600 samples in 4 s, unless it says nothing. */
 static struct attempt_row make_trial(uint32_t trial, enum attempt_outcome outcome, bool speaks)
@@ -158,51 +157,4 @@ TEST(a_strange_attempt_has_none)
         s->ops->save_attempt(s, UID, &row, &(struct trial_terms){0}, NULL, 0, NULL, NULL), 0);
     assert_sql(&f, "SELECT throughput FROM trial WHERE trial = 3", NULL);
     assert_int_equal(list(s, false, &seen), -ENOENT);
-}
-
-/* ---- files of earlier versions ---- */
-
-/* In a process of its own, as somebody who may read alone. */
-static int read_version_10(const struct fixture *f)
-{
-    struct store *s = NULL;
-    struct attempt_row *attempts = NULL;
-    struct seen seen = {0};
-    size_t n = 0;
-    if (geteuid() == 0 && setuid(65534) < 0) {
-        return 1;
-    }
-    if (store_open(f->url, false, &s, NULL) < 0) {
-        return 2;
-    }
-    if (s->ops->list_attempts(s, UID, &attempts, &n, NULL) < 0 || n != 3) {
-        return 3;
-    }
-    if (s->ops->list_figures(s, UID, true, on_figures, &seen, NULL) != -ENOENT) {
-        return 4;
-    }
-    for (size_t i = 0; i < n; i++) {
-        attempt_row_done(&attempts[i]);
-    }
-    free(attempts);
-    store_close(s);
-    return 0;
-}
-
-TEST(an_older_file_is_read_where_nothing_can_be_written)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    store_close(open_trials(&f));
-    fixture_exec(&f, back_to_version_10);
-    assert_int_equal(chmod(f.path, 0444), 0);
-    assert_int_equal(chmod(f.folder, 0555), 0);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        _exit(read_version_10(&f));
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(chmod(f.folder, 0755), 0);
-    assert_int_equal(status, 0);
-    assert_sql(&f, "PRAGMA user_version", "10");
 }

@@ -10,8 +10,6 @@
 
 #include <sqlite3.h>
 
-#include "schema_v10.h"
-
 #define DISK "size=20m"
 #define N_INODES 12
 #define DISK_OF_FEW_FILES DISK ",nr_inodes=12"
@@ -75,15 +73,6 @@ static void take_space(const struct fixture *f, off_t n_bytes)
     assert_true(fd >= 0);
     assert_int_equal(posix_fallocate(fd, 0, n_bytes), 0);
     assert_int_equal(close(fd), 0);
-}
-
-/* Gives back so much of it, for the file that all connections share. */
-static void leave_space(const struct fixture *f, off_t n_bytes)
-{
-    _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(truncate(path, st.st_size - n_bytes), 0);
 }
 
 static void empty_disk(const struct fixture *f)
@@ -264,50 +253,6 @@ TEST(a_deletion_waits_for_no_reader)
     assert_int_equal(count_attempts(reader, UID), n_saved);
     reader->ops->end_read(reader);
     store_close(reader);
-    store_close(s);
-    unmount_disk(&f);
-}
-
-static int version_of(const struct fixture *f)
-{
-    sqlite3 *db = NULL;
-    sqlite3_stmt *q = NULL;
-    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    const int version = sqlite3_column_int(q, 0);
-    assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    return version;
-}
-
-TEST(an_upgrade_without_room_changes_nothing)
-{
-    struct fixture f;
-    fixture_init(&f);
-    if (!mount_disk(&f, DISK)) {
-        (void)rmdir(f.folder);
-        skip(); /* not root, or no mount namespaces */
-    }
-    struct store *s = fixture_open(&f);
-    add_run(s);
-    assert_int_equal(save(s, UID, 3, 1, 0, "", 0, NULL), 0);
-    store_close(s);
-    fixture_exec(&f, back_to_version_10);
-    fill_disk(&f);
-    leave_space(&f, 40 << 10);
-    for (int i = 0; i < 2; i++) {
-        s = NULL;
-        struct err err = {0};
-        assert_int_equal(store_open(f.url, true, &s, &err), -ENOSPC);
-        assert_non_null(strstr(err.msg, "disk full"));
-        assert_non_null(strstr(err.msg, f.path));
-        assert_null(s);
-    }
-    empty_disk(&f);
-    assert_int_equal(version_of(&f), 10);
-    s = fixture_open(&f);
-    assert_int_equal(count_attempts(s, UID), 1);
     store_close(s);
     unmount_disk(&f);
 }

@@ -5,18 +5,10 @@
 #include "store_fixture.h"
 
 #include "fail_vfs.h"
-#include "schema_v10.h"
 
 static char big_log[60000]; /* several pages even when compressed */
 
-enum call {
-    CALL_OPEN,
-    CALL_PUT_RUN,
-    CALL_PUT_STATUS,
-    CALL_SAVE_ATTEMPT,
-    CALL_UPGRADE,
-    CALL_DELETE_RUN
-};
+enum call { CALL_OPEN, CALL_PUT_RUN, CALL_PUT_STATUS, CALL_SAVE_ATTEMPT, CALL_DELETE_RUN };
 
 static const struct {
     enum call call;
@@ -26,7 +18,6 @@ static const struct {
     {CALL_PUT_RUN, "put_run"},
     {CALL_PUT_STATUS, "put_status"},
     {CALL_SAVE_ATTEMPT, "save_attempt"},
-    {CALL_UPGRADE, "upgrade"},
     {CALL_DELETE_RUN, "delete_run"},
 };
 
@@ -40,13 +31,8 @@ static struct store *prepare(struct fixture *f, enum call call)
     if (call >= CALL_PUT_STATUS) {
         add_run(s);
     }
-    if (call >= CALL_UPGRADE) {
+    if (call >= CALL_DELETE_RUN) {
         assert_int_equal(save(s, UID, 3, 1, 0, big_log, sizeof(big_log), NULL), 0);
-    }
-    if (call == CALL_UPGRADE) {
-        store_close(s);
-        s = NULL;
-        fixture_exec(f, back_to_version_10);
     }
     return s;
 }
@@ -58,7 +44,6 @@ static int make_call(struct fixture *f, struct store **s, enum call call, struct
     int r;
     switch (call) {
     case CALL_OPEN:
-    case CALL_UPGRADE:
         return *s != NULL ? 0 : store_open(f->url, true, s, err);
     case CALL_PUT_RUN:
         run = make_run(UID, RUN_NAME, 1);
@@ -109,9 +94,6 @@ static bool is_done(struct store *s, enum call call)
         assert_int_equal(s->ops->list_figures(s, UID, true, count_figures, &n, NULL), 0);
         assert_int_equal(n, 1);
         return true;
-    case CALL_UPGRADE:
-        assert_whole_attempt(s, big_log, sizeof(big_log));
-        return true; /* by this opening, if not by that one */
     default:
         if (there) {
             assert_whole_attempt(s, big_log, sizeof(big_log));
@@ -148,7 +130,7 @@ static bool torture_once(enum call call, const char *name, long n, enum fail_kin
     if (r >= 0 && !done) {
         fail_msg("%s, write %ld: said 0 but nothing is kept", name, n);
     }
-    if (r < 0 && done && kind == FAIL_FULL && call != CALL_OPEN && call != CALL_UPGRADE) {
+    if (r < 0 && done && kind == FAIL_FULL && call != CALL_OPEN) {
         fail_msg("%s, write %ld: said %s but it is kept", name, n, err.msg);
     }
     /* And the store works again once the disk does. */
