@@ -33,6 +33,27 @@ TEST(removal_waits_for_the_answer_and_for_the_end)
     assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
 }
 
+/* The server knows nothing of a pod that the watch has shown, as after a backup of etcd was
+ * restored: it is not deleted again and again until a list tells of its end. */
+TEST(what_is_gone_already_is_waited_for_too)
+{
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    _cleanup_(world_close) struct world w;
+    world_open_pods(&w, pods);
+    remove_gang(&w);
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL) {
+        assert_int_equal(call->req.method, KUBE_DELETE);
+        answer(&w, call, -ENOENT, "HTTP 404");
+    }
+    create_gang(&w, 1);
+    assert_int_equal(fake_kube_n_open(), 0); /* it waits, and nothing is deleted again */
+    for (size_t i = 0; i < 3; i++) {
+        notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+    }
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-"));
+}
+
 /* The gang, made and ended: trainers have left, their pods' phase is to come. */
 static void make_ended_gang(struct world *w, json_t *pods[3], const char *status)
 {

@@ -520,18 +520,36 @@ static bool is_open(const char *name, const char *what)
     return false;
 }
 
+/* One that ended in the future, as the date is now, may take hours to expire. */
+static bool ended_in_future(const struct stored *s)
+{
+    return s != NULL && s->wall_off_ns > process_wall_off_ns();
+}
+
+/* Its name is that of such a run, which came back from a backup. */
+static bool waits_for_future(const struct sim_run *r)
+{
+    const struct sim_object *o = server_find(KIND_RUNS, r->name);
+    return o != NULL && ended_in_future(find_stored(o->uid));
+}
+
 bool promise_is_settled(const char **ret_why)
 {
     *ret_why = promise.open;
-    if (!user_is_done()) {
-        return is_open("a run", "is suspended or not created yet");
+    if (user_is_suspended()) {
+        return is_open("a run", "is suspended");
     }
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
+        if (r->uid == NULL && waits_for_future(r)) {
+            continue;
+        }
+        if (r->uid == NULL) {
+            return is_open(r->name, "is not created yet");
+        }
         const bool is_deleted = (r->wishes & WISH_DELETE) != 0 || r->is_lost;
         const struct stored *s = find_stored(r->uid);
-        /* One that ended in the future, as the date is now, may take hours. */
-        const bool is_brief = r->is_brief && s != NULL && s->wall_off_ns <= process_wall_off_ns();
+        const bool is_brief = r->is_brief && s != NULL && !ended_in_future(s);
         if ((is_deleted || is_brief) && user_object_of(r) != NULL) {
             return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
@@ -690,7 +708,7 @@ void promise_at_end(void)
     disk_check(process_store());
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
-        if ((r->wishes & WISH_DELETE) == 0 && !r->is_lost) {
+        if (r->uid != NULL && (r->wishes & WISH_DELETE) == 0 && !r->is_lost) {
             check_run(r);
         }
     }

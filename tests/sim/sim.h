@@ -461,7 +461,7 @@ void user_lose_objects(void);
 void user_lose_object(const char *uid);
 void user_object_gone(const char *uid);
 void user_object_back(const char *uid);
-bool user_is_done(void); /* every run was created, and none is suspended */
+bool user_is_suspended(void);
 /* Another benchd with a copy of the store and its key, of which nothing is seen but that it takes
  * part in the election. */
 void user_rival(int64_t length_ns, bool is_on_same_host);

@@ -204,14 +204,14 @@ struct sim_run *user_find(const char *uid)
     return NULL;
 }
 
-bool user_is_done(void)
+bool user_is_suspended(void)
 {
     for (unsigned i = 0; i < user.n; i++) {
         if (user.runs[i].is_suspended) {
-            return false;
+            return true;
         }
     }
-    return user.n_created == user.n;
+    return false;
 }
 
 /* ---- wishes ---- */

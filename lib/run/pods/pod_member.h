@@ -104,7 +104,7 @@ enum member_event {
     MEMBER_TRY_AGAIN,  /* any request: failed, but not because of the pod */
     MEMBER_FAILED, /* POST, GET: refused for good, or the pod is somebody else's; DELETE: gone */
     MEMBER_FAILED_UNSURE, /* POST, GET: refused for good, but the pod may exist */
-    MEMBER_DELETED,       /* the DELETE: 200 */
+    MEMBER_DELETED,       /* the DELETE: 200, or 404 of a pod that the watch has shown */
     MEMBER_SEEN,          /* the watch shows it */
     MEMBER_VANISHED,      /* the watch reports it gone */
     MEMBER_REMOVE,

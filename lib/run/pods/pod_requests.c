@@ -130,7 +130,8 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         l->params.counters->deleted++;
         pod_member_answered(m, MEMBER_DELETED, now(m));
     } else if (r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
-        pod_member_answered(m, MEMBER_FAILED, now(m));
+        /* What the watch has shown is waited for like any other: else it would be found again. */
+        pod_member_answered(m, m->is_shown ? MEMBER_DELETED : MEMBER_FAILED, now(m));
     } else {
         (void)is_transient(m, r, res); /* notes a denial */
         pod_member_try_again(m, r, res, err->msg, now(m));
