@@ -1,7 +1,8 @@
 /* Max-min rates, see share.h. The way: a link's level follows from the levels at the other links of
  * its flows, and the links are computed again until no level changes. The level of the tightest
  * link is right after its first turn, whatever the others say, because none can be lower; then that
- * of the second tightest, and so on. */
+ * of the second tightest, and so on. The links take turns: were the last one that has changed the
+ * next, a change would be followed to its end before others that it depends on. */
 #include "predict/share.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void soil(struct share *s, uint32_t link)
 {
     if (!s->links[link].is_dirty) {
         s->links[link].is_dirty = true;
-        s->dirty[s->n_dirty++] = link;
+        s->dirty[(s->first_dirty + s->n_dirty++) % s->n_links] = link;
     }
 }
 
@@ -157,7 +158,9 @@ static void settle_link(struct share *s, uint32_t link)
 void share_settle(struct share *s, share_rate_fn rate, void *ctx)
 {
     while (s->n_dirty > 0) {
-        const uint32_t link = s->dirty[--s->n_dirty];
+        const uint32_t link = s->dirty[s->first_dirty];
+        s->first_dirty = (s->first_dirty + 1) % s->n_links;
+        s->n_dirty--;
         s->links[link].is_dirty = false;
         settle_link(s, link);
     }
