@@ -557,8 +557,9 @@ struct frame_id role_env_id(const struct role_env *e)
 struct slices role_env_slices(const struct role_env *e)
 {
     const size_t n = model_def_n_params(e->model);
-    return e->role == ROLE_WORKER ? ring_slices(n, (uint32_t)e->n_trainers)
-                                  : slices_plan(n, (uint32_t)e->n_pservers, SLICES_MAX_BYTES);
+    return e->role == ROLE_WORKER
+               ? ring_slices(n, (uint32_t)e->n_trainers)
+               : slices_of_gang(n, (uint32_t)e->n_pservers, (uint32_t)e->n_trainers);
 }
 
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32])

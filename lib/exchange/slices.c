@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "exchange/flow.h"
+
 #define LINE 16 /* floats in a cache line: slices start on one */
 
 struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
@@ -17,6 +19,16 @@ struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
         .n_servers = n_servers,
         .n = (uint32_t)(rounds * n_servers),
     };
+}
+
+struct slices slices_of_gang(size_t n_params, uint32_t n_servers, uint32_t n_trainers)
+{
+    assert(n_trainers > 0);
+    const size_t fair = FLOW_BYTES / n_trainers;
+    return slices_plan(n_params, n_servers,
+                       fair < SLICES_MIN_BYTES   ? SLICES_MIN_BYTES
+                       : fair > SLICES_MAX_BYTES ? SLICES_MAX_BYTES
+                                                 : fair);
 }
 
 /* Where slice i starts: the i-th of n equal parts, rounded down to a line. */

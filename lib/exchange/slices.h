@@ -1,5 +1,5 @@
 /* Cuts the flat parameter arena into slices and assigns them to parameter servers. Pure: both sides
- * compute the same slices from the same three numbers.
+ * compute the same slices from the same numbers.
  *
  * Every server gets the same number of slices, all of the same length up to rounding to a cache
  * line, so the bytes of two servers differ by at most a cache line per slice. Slice i belongs to
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SLICES_MIN_BYTES (256u << 10)
 #define SLICES_MAX_BYTES (1u << 20)
 
 struct slices {
@@ -28,6 +29,11 @@ struct slice {
 /* `max_bytes` limits the size of a slice; at least 128, two cache lines. */
 struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes);
 struct slice slices_get(const struct slices *s, uint32_t i);
+/* Those of servers and trainers. Slices are as long as a server lets all its trainers send one at a
+ * time (FLOW_BYTES), within the two limits above. Longer ones leave most trainers' links idle while
+ * all servers serve the same few, and the last slice of all trainers, which nothing hides, takes
+ * longer. Shorter ones cost more CPU time a byte. */
+struct slices slices_of_gang(size_t n_params, uint32_t n_servers, uint32_t n_trainers);
 /* Floats of the longest slice. */
 size_t slices_longest(const struct slices *s);
 /* Floats that one server owns. */

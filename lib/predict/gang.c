@@ -12,7 +12,7 @@
 static struct slices plan_of(const struct gang_params *p)
 {
     return p->is_ring ? ring_slices(p->n_params, p->n_trainers)
-                      : slices_plan(p->n_params, p->n_servers, SLICES_MAX_BYTES);
+                      : slices_of_gang(p->n_params, p->n_servers, p->n_trainers);
 }
 
 static double slowest_link(const struct gang_params *p)

@@ -53,7 +53,7 @@ struct gang_params {
  * of each trainer, and time, a minute or two. */
 #define GANG_MAX_CONNECTIONS 2000000
 #define GANG_MAX_SLICES 20000000
-#define GANG_MAX_EVENTS 100000000 /* ends of layers, and slices there and back */
+#define GANG_MAX_EVENTS 300000000 /* ends of layers, and slices there and back */
 /* With each slice a server looks at all trainers: so many take as long as an event. */
 #define GANG_LOOKS_AN_EVENT 128
 

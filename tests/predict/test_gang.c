@@ -276,7 +276,7 @@ TEST(what_is_too_large_is_refused)
     assert_int_equal(gang_check(&p, &err), 0);
     p = large(
         10000,
-        1); /* 1.4 million slices a step, for each of which the server looks at all trainers */
+        1); /* 2.4 million slices a step, for each of which the server looks at all trainers */
     p.n_steps = 30;
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     p = large(1000, 10);

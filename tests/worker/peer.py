@@ -12,7 +12,7 @@ HEADER = struct.Struct("<4sBBBBIIQQQIIIIQ16s")
 PSERVER, TRAINER, WORKER = 0, 1, 2
 TYPES = ["", "HELLO", "CHALLENGE", "PROOF", "WELCOME", "HEARTBEAT", "GRADIENT", "PARAMS", "READY",
          "RELEASE", "ABORT", "GOODBYE", "OFFER", "CREDIT", "TAKEN", "SHARE"]
-MAX_SLICE = 1 << 20
+MIN_SLICE, MAX_SLICE, ALL_SLICES = 256 << 10, 1 << 20, 8 << 20
 
 
 def crc32c(data):
@@ -35,9 +35,10 @@ def mac(key, message):
     return hmac.new(key, message, hashlib.sha256).digest()
 
 
-def slices(n_params, n_servers):
+def slices(n_params, n_servers, n_trainers=1):
     """[(offset, length)] in floats; slice i belongs to server i mod n_servers."""
-    per_round = (MAX_SLICE // 4 - 16) * n_servers
+    longest = min(max(ALL_SLICES // n_trainers, MIN_SLICE), MAX_SLICE)
+    per_round = (longest // 64 * 16 - 16) * n_servers
     n = max(1, -(-n_params // per_round)) * n_servers
     starts = [i * n_params // n // 16 * 16 for i in range(n)] + [n_params]
     return [(starts[i], starts[i + 1] - starts[i]) for i in range(n)]
@@ -45,7 +46,7 @@ def slices(n_params, n_servers):
 
 def digest(model, seed, n_params, n_trainers, n_servers):
     text = (f"PServer Sync Fp32 model={model} seed={seed} params={n_params} trainers={n_trainers} "
-            f"pservers={n_servers} slices={len(slices(n_params, n_servers))}")
+            f"pservers={n_servers} slices={len(slices(n_params, n_servers, n_trainers))}")
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -63,7 +64,7 @@ class Side:
 
     def frame(self, type_, payload=b"", **fields):
         """The bytes of the next frame; fields overrides any of the header, key signs."""
-        f = {"magic": b"bncX", "version": 2, "role": self.role, "dtype": 0, "index": self.index,
+        f = {"magic": b"bncX", "version": 3, "role": self.role, "dtype": 0, "index": self.index,
              "attempt": self.attempt, "run": self.run, "step": 0, "offset": 0, "slice": 0,
              "params_version": 0, "len": len(payload), "crc": None, "sequence": self.sequence,
              "type": TYPES.index(type_) if isinstance(type_, str) else type_}
@@ -79,7 +80,7 @@ class Side:
 
 
 def derive(secret, purpose, trainer, server):
-    return mac(secret, purpose + b"benchd-frame-2" + trainer.claim() + server.claim())
+    return mac(secret, purpose + b"benchd-frame-3" + trainer.claim() + server.claim())
 
 
 class Trainer:

@@ -162,7 +162,7 @@ TEST(lies)
         {"honest", {0}, false, false, -1, NULL},
         {"signed with another key", {0}, true, false, -1, "MAC of the header is wrong"},
         {"magic", {0}, false, false, 0, "not a frame of benchd"},
-        {"version", {0}, false, false, 4, "not a frame of benchd"},
+        {"version", {0}, false, false, 4, "frames are of version"},
         {"length damaged", {0}, false, false, 48, "MAC of the header is wrong"},
         {"MAC damaged", {0}, false, false, 79, "MAC of the header is wrong"},
         {"payload damaged", {0}, false, true, -1, "CRC of the payload"},

@@ -38,6 +38,23 @@ TEST(even_for_any_number_of_servers)
     }
 }
 
+TEST(by_trainers)
+{
+    static const struct {
+        uint32_t trainers, servers, n;
+    } rows[] = {
+        {1, 1, 59},     {8, 2, 60}, /* 1 MiB */
+        {9, 1, 66},     {16, 8, 120},   {24, 12, 180},   {32, 1, 233},
+        {100, 20, 240}, {100, 60, 240}, {65536, 1, 233}, /* 256 KiB */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct slices s = slices_of_gang(VGG16, rows[i].servers, rows[i].trainers);
+        print_message("# %u trainers, %u servers\n", rows[i].trainers, rows[i].servers);
+        check_cover(&s, SLICES_MAX_BYTES);
+        assert_int_equal(s.n, rows[i].n);
+    }
+}
+
 TEST(odd_sizes)
 {
     static const struct {

@@ -193,11 +193,15 @@ static int check_type(const struct frame_parser *p, uint8_t type, uint8_t dtype,
 static int check_header(struct frame_parser *p, struct err *err)
 {
     const uint8_t *h = p->header;
-    if (memcmp(h + AT_MAGIC, magic, sizeof(magic)) != 0 || h[AT_VERSION] != FRAME_VERSION) {
+    if (memcmp(h + AT_MAGIC, magic, sizeof(magic)) != 0) {
+        return err_set(err, EPROTO, "not a frame of benchd: it begins %02x %02x %02x %02x", h[0],
+                       h[1], h[2], h[3]);
+    }
+    if (h[AT_VERSION] != FRAME_VERSION) {
         return err_set(err, EPROTO,
-                       "not a frame of benchd version %d: it begins %02x %02x %02x "
-                       "%02x %02x",
-                       FRAME_VERSION, h[0], h[1], h[2], h[3], h[4]);
+                       "another version of benchworker: its frames are of version %u, ours of %d; "
+                       "give all replicas the same one",
+                       h[AT_VERSION], FRAME_VERSION);
     }
     struct frame *f = &p->frame;
     *f = (struct frame){

@@ -22,7 +22,7 @@
 #include "core/role.h"
 #include "worker/comm/link/auth.h"
 
-#define FRAME_VERSION 2
+#define FRAME_VERSION 3
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
 /* Where a header has its type (one byte), step (8) and length of the message (4), little-endian. */
