@@ -206,19 +206,19 @@ def started(argvs, **options):
 
 
 def summaries_of(processes):
-    """Reads all to their end; what they said last."""
+    """Reads all to their end, or until one fails: others might wait for it for long. What they said last."""
     readers = [threading.Thread(target=lambda p=p: setattr(p, "said", p.communicate())) for p in processes]
     for reader in readers:
         reader.start()
     end = time.monotonic() + LIMIT_S
-    for reader in readers:
-        reader.join(max(0, end - time.monotonic()))
+    while any(r.is_alive() for r in readers) and not any(p.poll() for p in processes) and time.monotonic() < end:
+        time.sleep(LOOK_S)
     late = [p for p in processes if p.poll() is None]
     for process in late:
         process.kill()
     for reader in readers:
         reader.join()
-    for process in processes:
+    for process in sorted(processes, key=late.count):  # those that failed themselves first
         if process.returncode != 0:
             what = f"not over after {LIMIT_S} s" if process in late else f"exit code {process.returncode}"
             raise Failed(f"{' '.join(process.args)[:300]}: {what}\n  {process.said[1].strip()[-300:]}")

@@ -361,6 +361,27 @@ TEST(a_server_that_comes_late_hears_why)
     }
 }
 
+TEST(who_did_not_connect)
+{
+    static const struct {
+        uint32_t n;
+        const char *says;
+    } rows[] = {
+        {1, "trainer/0 did not connect within 0 s"},
+        {3, "trainer/0, trainer/1, trainer/2 did not connect within 0 s"},
+        {4, "trainer/0, trainer/1, trainer/2 and 1 more did not connect within 0 s"},
+        {1000, "trainer/0, trainer/1, trainer/2 and 997 more did not connect within 0 s"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(rig_done) struct rig rig;
+        rig_init(&rig, 5000, 1, rows[i].n, 4096);
+        rig.rendezvous_ns = 0;
+        rig_start_server(&rig, 0);
+        rig_join_servers(&rig);
+        assert_string_equal(rig.servers[0].err.msg, rows[i].says);
+    }
+}
+
 /* One trainer of two does something wrong: what each of them, and the server, says. */
 TEST(one_of_two_is_wrong)
 {

@@ -120,6 +120,7 @@ static int check_rendezvous(struct mesh *m, struct err *err)
         return -ETIMEDOUT;
     }
     const struct meet_peer *first = NULL;
+    uint32_t n_missing = 0;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (uint32_t i = 0; i < m->params.n_ranks; i++) {
         const struct meet_peer *p = &m->peers[i];
@@ -127,12 +128,16 @@ static int check_rendezvous(struct mesh *m, struct err *err)
             continue;
         }
         first = first == NULL ? p : first;
-        buf_printf(&text, "%sworker/%" PRIu32, text.len > 0 ? ", " : "", i);
+        if (!meet_names(&text, n_missing++)) {
+            continue;
+        }
+        buf_printf(&text, "worker/%" PRIu32, i);
         if (i < mesh_self(m)) {
             buf_printf(&text, " (%.100s%s%s)", p->dial.addr.text,
                        p->dial.why[0] != '\0' ? ": " : "", p->dial.why);
         }
     }
+    meet_names_end(&text, n_missing);
     (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&text),
                   (double)m->params.rendezvous_ns / 1e9, m->meet.rejected);
     fault_from_err(&m->meet.fault, -ETIMEDOUT, &first->id, err);

@@ -1,11 +1,13 @@
 /* See meet.h. */
 #include "worker/comm/link/meet.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 
 #define TURN_BYTES ((size_t)64 << 10)
 #define CLAIM_SIZE 192 /* of a rejected connection */
+#define NAMES_MAX 3    /* of a list */
 
 void meet_init(struct meet *m, const struct frame_id *self, const uint8_t *secret,
                const uint8_t *digest, int listen_fd)
@@ -100,6 +103,21 @@ void meet_farewell(const struct meet *m, struct conn **conns, size_t n, int64_t 
     conn_farewell(conns, n_others, limit_ns);
     for (size_t i = n_others; i < n; i++) {
         conn_close(conns[i]);
+    }
+}
+
+bool meet_names(struct buf *list, uint32_t n)
+{
+    if (n > 0 && n < NAMES_MAX) {
+        buf_puts(list, ", ");
+    }
+    return n < NAMES_MAX;
+}
+
+void meet_names_end(struct buf *list, uint32_t n)
+{
+    if (n > NAMES_MAX) {
+        buf_printf(list, " and %" PRIu32 " more", n - NAMES_MAX);
     }
 }
 

@@ -164,13 +164,17 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     const struct frame_id *self = &s->params.self;
     struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
+    uint32_t n_missing = 0;
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         if (s->trainers[t] == NULL) {
-            first.index = first.index == UINT32_MAX ? t : first.index;
-            buf_printf(&names, "%strainer/%" PRIu32, names.len > 0 ? ", " : "", t);
+            first.index = n_missing == 0 ? t : first.index;
+            if (meet_names(&names, n_missing++)) {
+                buf_printf(&names, "trainer/%" PRIu32, t);
+            }
         }
     }
-    (void)err_set(err, ETIMEDOUT, "%.250s did not connect within %.0f s%s", buf_cstr(&names),
+    meet_names_end(&names, n_missing);
+    (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&names),
                   (double)s->params.rendezvous_ns / 1e9, s->meet.rejected);
     fault_from_err(&s->meet.fault, -ETIMEDOUT, &first, err);
     return -ETIMEDOUT;
