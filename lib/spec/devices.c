@@ -1,6 +1,7 @@
 /* See devices.h. */
 #include "spec/devices.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,11 +21,20 @@ static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu
                                         "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
                                         "aws.amazon.com/neuroncore"};
 
-static int64_t count_of(const json_t *quantity)
+static bool is_slice(const char *resource)
+{
+    return str_has_prefix(resource, "nvidia.com/mig-") || str_eq(resource, "nvidia.com/gpu.shared");
+}
+
+int64_t devices_of_limit(const char *resource, const json_t *quantity)
 {
     const char *text = json_string_value(quantity);
-    int64_t n = json_integer_value(quantity);
-    return text != NULL && parse_i64(text, &n) < 0 ? 0 : n;
+    int64_t n = json_is_integer(quantity) ? json_integer_value(quantity) : -1;
+    if (!is_slice(resource) &&
+        !array_any(resources, COUNT_OF(resources), it, str_eq(resource, *it))) {
+        return 0;
+    }
+    return (text == NULL || parse_i64(text, &n) == 0) && n >= 0 && n <= DEVICES_MAX ? n : -EINVAL;
 }
 
 /* A swept value that goes into the limits of a container. */
@@ -67,12 +77,12 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
                         container) {
         json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
         json_object_foreach (limits, name, limit) {
-            const bool is_slice =
-                str_has_prefix(name, "nvidia.com/mig-") || str_eq(name, "nvidia.com/gpu.shared");
-            const bool is_device =
-                is_slice || array_any(resources, COUNT_OF(resources), it, str_eq(name, *it));
-            n += is_device ? count_of(limit) : 0;
-            *ret_slices |= is_slice;
+            const int64_t devices = devices_of_limit(name, limit);
+            if (devices < 0) {
+                return devices;
+            }
+            n += devices;
+            *ret_slices |= is_slice(name);
         }
     }
     return n;

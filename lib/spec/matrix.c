@@ -232,7 +232,14 @@ static uint32_t count_devices(struct expansion *e, struct point *p)
     const int64_t each =
         is_given ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
                  : asked;
-    return each > 0 && each <= DEVICES_MAX ? p->replicas[role] * (uint32_t)each : 0;
+    if ((asked < 0 || asked > DEVICES_MAX) && !e->has_bad_devices) {
+        e->has_bad_devices = true;
+        complain(e, "spec.sweep", "correct the sweep",
+                 "the limits of at least one point ask for devices of a replica that are no whole "
+                 "number from 0 to %d",
+                 DEVICES_MAX);
+    }
+    return e->has_bad_devices ? 0 : p->replicas[role] * (uint32_t)each;
 }
 
 /* A count in a point's parameters, where a swept name holds it. */
@@ -334,7 +341,7 @@ static bool value_of(const void *ctx, const char *name, int64_t *ret)
 /* Does the point satisfy all of sweep.require? */
 static bool is_allowed(struct expansion *e, const struct point *p)
 {
-    for (size_t i = 0; i < e->spec->sweep.require.len; i++) {
+    for (size_t i = 0; i < e->spec->sweep.require.len && !e->has_bad_devices; i++) {
         int64_t is_true = 0;
         struct err err;
         if (expression_eval(e->spec->sweep.require.items[i], value_of, p, &is_true, &err) < 0) {

@@ -262,9 +262,8 @@ TEST(samples_over_duration_is_the_rate)
 {
     static const char by_rate[] =
         "- {kind: Summary, unit: runs, scope: Job, pattern: '(?<rate>)/s'}\n";
-    static const char by_step[] =
-        "- {kind: Step, unit: runs, scope: Job, skip: {steps: 1}, "
-        "pattern: '(?<step>): (?<rate>)/s( (?<step_s>) s)?'}\n";
+    static const char by_step[] = "- {kind: Step, unit: runs, scope: Job, skip: {steps: 1}, "
+                                  "pattern: '(?<step>): (?<rate>)/s( (?<step_s>) s)?'}\n";
     static const char by_time[] =
         "- {kind: Summary, unit: runs, each: 1, pattern: 'took (?<time_s>) s'}\n";
     static const struct {
