@@ -21,20 +21,12 @@ static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu
                                         "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
                                         "aws.amazon.com/neuroncore"};
 
-static bool is_slice(const char *resource)
-{
-    return str_has_prefix(resource, "nvidia.com/mig-") || str_eq(resource, "nvidia.com/gpu.shared");
-}
-
-int64_t devices_of_limit(const char *resource, const json_t *quantity)
+/* < 0: it is no number of devices. */
+static int64_t count_of(const json_t *quantity)
 {
     const char *text = json_string_value(quantity);
     int64_t n = json_is_integer(quantity) ? json_integer_value(quantity) : -1;
-    if (!is_slice(resource) &&
-        !array_any(resources, COUNT_OF(resources), it, str_eq(resource, *it))) {
-        return 0;
-    }
-    return (text == NULL || parse_i64(text, &n) == 0) && n >= 0 && n <= DEVICES_MAX ? n : -EINVAL;
+    return text != NULL && parse_i64(text, &n) < 0 ? -EINVAL : n;
 }
 
 /* A swept value that goes into the limits of a container. */
@@ -56,7 +48,7 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
 }
 
 int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
-                            const struct params *params, bool *ret_slices)
+                            const struct params *params, bool *ret_slices, char **ret_wrong)
 {
     json_auto_t *template = NULL;
     const char *name;
@@ -77,12 +69,19 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
                         container) {
         json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
         json_object_foreach (limits, name, limit) {
-            const int64_t devices = devices_of_limit(name, limit);
-            if (devices < 0) {
-                return devices;
+            const bool is_slice =
+                str_has_prefix(name, "nvidia.com/mig-") || str_eq(name, "nvidia.com/gpu.shared");
+            const bool is_device =
+                is_slice || array_any(resources, COUNT_OF(resources), it, str_eq(name, *it));
+            const int64_t some = is_device && !json_is_null(limit) ? count_of(limit) : 0;
+            if (some < 0 || some > DEVICES_MAX - n) {
+                *ret_wrong =
+                    xasprintf("spec.roles.%s.template.spec.containers[%zu].resources.limits.%s",
+                              role_to_string(role), i, name);
+                return -EINVAL;
             }
-            n += devices;
-            *ret_slices |= is_slice(name);
+            n += some;
+            *ret_slices |= is_slice;
         }
     }
     return n;

@@ -227,17 +227,16 @@ static uint32_t count_devices(struct expansion *e, struct point *p)
     const enum role role = point_training_role(p);
     const struct replicas *given = &e->spec->roles[role].devices;
     const bool is_given = given->from != NULL || given->value > 0;
+    _cleanup_(freep) char *wrong = NULL;
     const int64_t asked = devices_of_template(e->spec, &e->spec->systems.items[p->system], role,
-                                              &p->params, &p->has_slices);
+                                              &p->params, &p->has_slices, &wrong);
     const int64_t each =
         is_given ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
                  : asked;
-    if ((asked < 0 || asked > DEVICES_MAX) && !e->has_bad_devices) {
+    if (wrong != NULL && !e->has_bad_devices) {
         e->has_bad_devices = true;
-        complain(e, "spec.sweep", "correct the sweep",
-                 "the limits of at least one point ask for devices of a replica that are no whole "
-                 "number from 0 to %d",
-                 DEVICES_MAX);
+        complain(e, wrong, "write how many devices a replica gets, or correct the sweep",
+                 "must be a whole number from 0 to %d in all points", DEVICES_MAX);
     }
     return e->has_bad_devices ? 0 : p->replicas[role] * (uint32_t)each;
 }

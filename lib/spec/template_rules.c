@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "spec/devices.h"
 #include "spec/system_template.h"
 
 #define OWN_NAME "benchd" /* of its ServiceAccount, its claim, and whatever else is installed */
@@ -162,15 +161,6 @@ static int is_absent(const struct spot *s)
                   "a replica may not copy a volume");
 }
 
-/* Scaling is counted by them. */
-static int is_device_count(const struct spot *s)
-{
-    return devices_of_limit(s->key, s->value) >= 0
-               ? 0
-               : refuse(s, "write how many devices each replica gets",
-                        "must be a whole number from 0 to %d", DEVICES_MAX);
-}
-
 /* ---- the table ---- */
 
 /* Of benchd's own pods; and of all. With the name of something of benchd's, whoever may create a
@@ -223,7 +213,6 @@ static const struct rule {
     {"spec.containers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
     {"spec.initContainers[*].env[*].valueFrom.secretKeyRef.name", is_foreign_secret, NULL},
     {"spec.initContainers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
-    {"spec.containers[*].resources.limits.*", is_device_count, NULL},
 };
 // clang-format on
 

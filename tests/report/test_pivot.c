@@ -284,6 +284,8 @@ TEST(what_is_refused)
         {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
         {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
         {{.figure = PIVOT_COST}, "a cost needs a price"},
+        {{.figure = PIVOT_COST, .price = {PIVOT_GPU_HOUR, 3}},
+         "a price in /gpu-hour needs devices, and no pod has any"},
         {{.figure = PIVOT_TIME},
          "the definition of this run names neither an accuracy nor a loss to reach"},
     };
