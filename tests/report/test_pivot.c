@@ -253,8 +253,9 @@ TEST(cpus_that_are_not_known)
 
 TEST(prices)
 {
-    static const char *const wrong[] = {"",           "5",      "0/cpu-hour",  "-1/cpu-hour",
-                                        "x/cpu-hour", "1/hour", "1/cpu-hours", "1 /pod-hour"};
+    static const char *const wrong[] = {
+        "",       "5",           "0/cpu-hour",  "-1/cpu-hour",  "x/cpu-hour",
+        "1/hour", "1/cpu-hours", "1 /pod-hour", "1e13/gpu-hour"};
     struct pivot_price price;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(pivot_price_parse(wrong[i], &price), -EINVAL);
