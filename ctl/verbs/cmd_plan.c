@@ -17,6 +17,10 @@ static enum exit_code take_price(const struct cli *cli, double *ret)
         return cli_error(EXIT_USAGE, "for example --price 3/gpu-hour",
                          "--price '%s' is not an amount a GPU hour", text);
     }
+    if (text != NULL && cli_output_is(cli, "json")) {
+        return cli_error(EXIT_USAGE, "remove --price: -o json has the devices of each point",
+                         "--price is for the text");
+    }
     *ret = price.amount;
     return EXIT_OK;
 }

@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 
+const char *const metric_names_made[] = {"tflops", "mfu", FLOPS_CPU_PEAK, NULL};
+
 bool metric_name_is_valid(const char *name)
 {
     const size_t len = strlen(name);

@@ -15,7 +15,11 @@
 #define METRICS_MAX 28        /* with these and those of its launcher */
 #define METRIC_NAME_MAX 16
 
+/* The metric of a trial on CPUs that has TFLOPS and MFU: the peak of a replica's threads. */
+#define FLOPS_CPU_PEAK "cpu_peak_tflops"
+
 bool metric_name_is_valid(const char *name);
+extern const char *const metric_names_made[]; /* which results make from others; NULL at the end */
 
 struct metric_value {
     char *name; /* owned; a-z, 0-9 and '_' */

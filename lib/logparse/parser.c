@@ -429,12 +429,13 @@ static double factor_of(const struct log_parser *p, const struct log_line_rule *
                                             : (double)trainers / ranks;
 }
 
-/* Samples and time, of which the quotient is the rate. False: not those that were measured. */
-static bool put_rate(struct summary *s, double rate, double units)
+/* Samples and time, of which the quotient is the rate. False: no samples were counted, and these
+ * are as many as that rate has in `least_s`. */
+static bool put_rate(struct summary *s, double rate, double units, double least_s)
 {
-    const double seconds = units / rate; /* too short a time would have too few digits */
+    const double seconds = units / rate;
     const bool is_counted = units >= 1 && units < 9e15 && seconds >= 1e-3 && seconds < 9e9;
-    const double samples = is_counted ? nearbyint(units) : ceil(rate);
+    const double samples = is_counted ? nearbyint(units) : fmin(ceil(rate * least_s), 9e15);
     s->samples = (uint64_t)samples;
     s->duration_ns = (int64_t)nearbyint(samples / rate * 1e9);
     return is_counted;
@@ -473,7 +474,8 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         .step_ns = first->step_ns.items,
         .n_step_ns = first->step_ns.len,
     };
-    const bool is_counted = put_rate(&ret->summary, ret->rate, units * factor);
+    const bool is_counted =
+        put_rate(&ret->summary, ret->rate, units * factor, log_tally_least_s(first));
     for (int k = 0; is_counted && k < PHASE_COUNT; k++) { /* parts of that time */
         ret->summary.phase_ns[k] = llrint(fmin(1e9 * first->phase_s[k], 9e18));
     }
@@ -541,7 +543,7 @@ static int mlperf_result(const struct log_parser *p, struct log_result *ret)
         .n_lines = m->n,
         .n_ranks = 1,
     };
-    (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds); /* there are no phases */
+    (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds, 1); /* there are no phases */
     complete(p, &m->evaluations, mlperf_method(m), ret);
     ret->summary.source.unit = m->unit;
     metrics_set(&ret->summary.metrics, "evaluation_s", m->evaluation_s);

@@ -45,7 +45,7 @@ void log_parser_end(struct log_parser *p, int64_t t_ns);
 
 struct log_result {
     /* All but the series. Samples and time are those of the log; where it has no count, the
-     * smallest whole ones of a second or more whose quotient is the rate. Owned: summary_done. */
+     * smallest whole ones of log_tally_least_s whose quotient is the rate. Owned: summary_done. */
     struct summary summary;
     double rate;                      /* units/s, over all ranks of this replica */
     const struct log_line_rule *line; /* which decided; borrowed from the rule */

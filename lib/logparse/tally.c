@@ -127,6 +127,11 @@ static void add_rate(struct log_tally *t, const struct log_line_rule *line,
         keep_steps(t, f->steps, f->step_s);
     }
     t->steps += f->steps;
+    t->steps_s += f->steps * f->step_s;
+    if (!t->has_first) {
+        begin(t, f);
+    }
+    t->last_ns = f->t_ns;
     t->has_unknown_units = t->has_unknown_units || isnan(f->units);
     t->units += isnan(f->units) ? 0 : f->units;
 }
@@ -184,6 +189,12 @@ double log_median(const double *values, size_t n)
     (void)memcpy(sorted, values, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), by_double);
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+double log_tally_least_s(const struct log_tally *t)
+{
+    const double between_s = (double)(t->last_ns - t->first_ns) / NS_PER_S;
+    return fmax(isnan(t->steps_s) ? between_s : t->steps_s, 1);
 }
 
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)

@@ -26,6 +26,7 @@ struct log_tally {
     /* what is measured */
     uint64_t n; /* lines */
     double steps, units;
+    double steps_s; /* that the steps say they took; NaN: some do not */
     double phase_s[PHASE_COUNT];
     bool has_unknown_units;
     double weight, weighted_s; /* Mean: weight / weighted_s */
@@ -56,4 +57,7 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f);
 /* Units/s; NaN: no line, or no time between lines. */
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line);
+/* How long the measured lines took, by their steps' own times, else by the times of the lines; at
+ * least a second, because a short time has few digits. */
+double log_tally_least_s(const struct log_tally *t);
 double log_median(const double *values, size_t n); /* NaN: none */

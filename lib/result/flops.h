@@ -13,5 +13,3 @@ double flops_of_unit(const struct flops *f, enum summary_unit unit);
  * usual way; NaN: the device or the precision is not in the table. `name` as its driver or MLPerf
  * has it: "NVIDIA H100 80GB HBM3". NULL has none. */
 double flops_peak(const char *name, enum precision precision);
-/* The metric of a trial on CPUs that has TFLOPS and MFU: the peak of a replica's threads. */
-#define FLOPS_CPU_PEAK "cpu_peak_tflops"

@@ -48,7 +48,7 @@ int pivot_price_parse(const char *text, struct pivot_price *ret)
     const int unit = slash == NULL ? -1 : str_index(slash + 1, units, COUNT_OF(units));
     _cleanup_(freep) char *number = slash == NULL ? NULL : xstrndup(text, (size_t)(slash - text));
     double amount = 0;
-    if (unit < 0 || parse_f64(number, &amount) < 0 || !(amount > 0)) {
+    if (unit < 0 || parse_f64(number, &amount) < 0 || !(amount > 0 && amount <= 1e12)) {
         return -EINVAL;
     }
     *ret = (struct pivot_price){(enum pivot_price_unit)unit, amount};
@@ -477,6 +477,10 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     } else if (pivot_figures[p->figure].is_cost && p->price.amount == 0) {
         *ret_fix = "add --price, " PIVOT_PRICE_FIX;
         code = err_set(err, EINVAL, "a cost needs a price");
+    } else if (pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_GPU_HOUR &&
+               r->points[0].point->devices == 0) {
+        *ret_fix = "write how many devices a pod has, or a price in /pod-hour";
+        code = err_set(err, EINVAL, "a price in /gpu-hour needs devices, and no pod has any");
     }
     if (code == 0 && params->ratio != NULL) {
         code = take_ratio(p, params->ratio, err);

@@ -110,15 +110,14 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     ret->has_summary = true;
 }
 
-/* Each as the mean over the replicas that say it. Some names are for what benchd makes itself. */
+/* Each as the mean over the replicas that say it. */
 static void take_metrics(struct trial_result *t, enum role leading)
 {
-    static const char *const own[] = {"tflops", "mfu", FLOPS_CPU_PEAK, NULL};
     struct metrics counts = {0};
     trial_each_replica (r, t) {
         for (size_t i = 0; r->row->id.role == leading && i < r->summary.metrics.list.len; i++) {
             const struct metric_value *m = &r->summary.metrics.list.items[i];
-            if (!str_is_one_of(m->name, own)) {
+            if (!str_is_one_of(m->name, metric_names_made)) {
                 metrics_add(&t->metrics, m->name, m->value);
                 metrics_add(&counts, m->name, 1);
             }

@@ -1,6 +1,7 @@
 /* See devices.h. */
 #include "spec/devices.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,11 +21,12 @@ static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu
                                         "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
                                         "aws.amazon.com/neuroncore"};
 
+/* < 0: it is no number of devices. */
 static int64_t count_of(const json_t *quantity)
 {
     const char *text = json_string_value(quantity);
-    int64_t n = json_integer_value(quantity);
-    return text != NULL && parse_i64(text, &n) < 0 ? 0 : n;
+    int64_t n = json_is_integer(quantity) ? json_integer_value(quantity) : -1;
+    return text != NULL && parse_i64(text, &n) < 0 ? -EINVAL : n;
 }
 
 /* A swept value that goes into the limits of a container. */
@@ -46,7 +48,7 @@ static void set_limits(json_t *template, const struct spec *spec, enum role role
 }
 
 int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
-                            const struct params *params, bool *ret_slices)
+                            const struct params *params, bool *ret_slices, char **ret_wrong)
 {
     json_auto_t *template = NULL;
     const char *name;
@@ -71,7 +73,14 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
                 str_has_prefix(name, "nvidia.com/mig-") || str_eq(name, "nvidia.com/gpu.shared");
             const bool is_device =
                 is_slice || array_any(resources, COUNT_OF(resources), it, str_eq(name, *it));
-            n += is_device ? count_of(limit) : 0;
+            const int64_t some = is_device && !json_is_null(limit) ? count_of(limit) : 0;
+            if (some < 0 || some > DEVICES_MAX - n) {
+                *ret_wrong =
+                    xasprintf("spec.roles.%s.template.spec.containers[%zu].resources.limits.%s",
+                              role_to_string(role), i, name);
+                return -EINVAL;
+            }
+            n += some;
             *ret_slices |= is_slice;
         }
     }

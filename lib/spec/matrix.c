@@ -227,12 +227,18 @@ static uint32_t count_devices(struct expansion *e, struct point *p)
     const enum role role = point_training_role(p);
     const struct replicas *given = &e->spec->roles[role].devices;
     const bool is_given = given->from != NULL || given->value > 0;
+    _cleanup_(freep) char *wrong = NULL;
     const int64_t asked = devices_of_template(e->spec, &e->spec->systems.items[p->system], role,
-                                              &p->params, &p->has_slices);
+                                              &p->params, &p->has_slices, &wrong);
     const int64_t each =
         is_given ? count(e, role, "devices", given, &p->params, 1, DEVICES_MAX, &e->has_bad_devices)
                  : asked;
-    return each > 0 && each <= DEVICES_MAX ? p->replicas[role] * (uint32_t)each : 0;
+    if (wrong != NULL && !e->has_bad_devices) {
+        e->has_bad_devices = true;
+        complain(e, wrong, "write how many devices a replica gets, or correct the sweep",
+                 "must be a whole number from 0 to %d in all points", DEVICES_MAX);
+    }
+    return e->has_bad_devices ? 0 : p->replicas[role] * (uint32_t)each;
 }
 
 /* A count in a point's parameters, where a swept name holds it. */
@@ -334,7 +340,7 @@ static bool value_of(const void *ctx, const char *name, int64_t *ret)
 /* Does the point satisfy all of sweep.require? */
 static bool is_allowed(struct expansion *e, const struct point *p)
 {
-    for (size_t i = 0; i < e->spec->sweep.require.len; i++) {
+    for (size_t i = 0; i < e->spec->sweep.require.len && !e->has_bad_devices; i++) {
         int64_t is_true = 0;
         struct err err;
         if (expression_eval(e->spec->sweep.require.items[i], value_of, p, &is_true, &err) < 0) {

@@ -274,6 +274,8 @@ static void read_metric(struct reading *r, const struct place *place)
     if (!metric_name_is_valid(name)) {
         reader_complain(r->diags, &name_place, "for example, write sm_active_ratio",
                         "'%s' is not 1 to %d of a-z, 0-9 and '_'", name, METRIC_NAME_MAX);
+    } else if (str_is_one_of(name, metric_names_made)) {
+        reader_complain(r->diags, &name_place, "use another one", "benchd makes '%s' itself", name);
     } else if (vec_any(&spec->metrics, it, str_eq(it->name, name))) {
         reader_complain(r->diags, &name_place, "remove one", "duplicate metric '%s'", name);
     } else if (strstr(query, METRIC_WINDOW) == NULL) {

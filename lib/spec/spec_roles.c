@@ -142,7 +142,7 @@ static void read_count(struct reading *r, const struct place *role, const char *
     struct place from = place_get(&place, "from");
     struct place value = place_get(&place, "value");
     if ((from.node == NULL) == (value.node == NULL)) {
-        reader_complain_key(r->diags, &place, "for example, write {from: trainers} or {value: 1}",
+        reader_complain_key(r->diags, &place, "write {value: 1}, or {from: NAME} of what is swept",
                             "exactly one of from and value is required");
         return;
     }

@@ -241,11 +241,29 @@ TEST(why_there_is_no_figure)
     }
 }
 
-/* Also where the log has no count, or too short a time for enough digits. */
+/* Lines, each at the time in seconds that a number after an '@' before it says. */
+static void feed_timed(struct log_parser *p, const char *log)
+{
+    double now_s = 0;
+    for (const char *at = log; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        if (*at == '@') {
+            char *end;
+            now_s = strtod(at + 1, &end);
+            at = end;
+        }
+        log_parser_feed(p, LOG_STDOUT, at, strcspn(at, "\n") + 1, (int64_t)(now_s * 1e9));
+    }
+    log_parser_end(p, (int64_t)(now_s * 1e9));
+}
+
+/* Also where the log has no count, or too short a time for enough digits. Without a count the time
+ * is that of the lines. */
 TEST(samples_over_duration_is_the_rate)
 {
     static const char by_rate[] =
-        "- {kind: Summary, unit: runs, scope: Job, pattern: '^(?<rate>)/s'}\n";
+        "- {kind: Summary, unit: runs, scope: Job, pattern: '(?<rate>)/s'}\n";
+    static const char by_step[] = "- {kind: Step, unit: runs, scope: Job, skip: {steps: 1}, "
+                                  "pattern: '(?<step>): (?<rate>)/s( (?<step_s>) s)?'}\n";
     static const char by_time[] =
         "- {kind: Summary, unit: runs, each: 1, pattern: 'took (?<time_s>) s'}\n";
     static const struct {
@@ -258,16 +276,18 @@ TEST(samples_over_duration_is_the_rate)
         {by_rate, "123.4/s\n", 123.4, 124},
         {by_rate, "1000000/s\n", 1e6, 1000000},
         {by_rate, "123456789/s\n", 123456789, 123456789},
+        {by_rate, "@2 4/s\n@5 4/s\n@9 4/s\n", 4, 28},
+        {by_step, "@2 1: 400/s\n@5 2: 4/s\n@9 3: 4/s\n", 4, 28},
+        {by_step, "@2 1: 400/s 9 s\n@5 2: 4/s 2.1 s\n@9 4: 4/s 3.5 s\n", 4, 37},
         {by_time, "took 37600 s\n", 1 / 37600., 1},
         {by_time, "took 0.25 s\n", 4, 1},
         {by_time, "took 0.0005 s\n", 2000, 2000},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        print_message("# %s", cases[i].log);
+        print_message("# row %zu\n", i);
         _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(cases[i].lines);
         _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&(struct row){0}, rule);
-        log_parser_feed(p, LOG_STDOUT, cases[i].log, strlen(cases[i].log), 0);
-        log_parser_end(p, 0);
+        feed_timed(p, cases[i].log);
         struct log_result r;
         assert_int_equal(log_parser_result(p, &r), 0);
         const struct summary *s = &r.summary;
@@ -276,7 +296,7 @@ TEST(samples_over_duration_is_the_rate)
         assert_int_equal(s->samples, cases[i].samples);
         assert_string_equal(s->source.rule, rule->name);
         assert_int_equal(s->source.unit, UNIT_RUNS);
-        assert_true(s->source.is_job == (cases[i].lines == by_rate));
+        assert_true(s->source.is_job == (cases[i].lines != by_time));
         summary_done(&r.summary);
     }
 }
@@ -378,16 +398,7 @@ TEST(evaluations_have_times)
         _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(kept[i].rule);
         const struct row row = {.trainers = 1};
         _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
-        double now_s = 0;
-        for (const char *at = kept[i].log; *at != '\0'; at += strcspn(at, "\n") + 1) {
-            if (*at == '@') {
-                char *end;
-                now_s = strtod(at + 1, &end);
-                at = end;
-            }
-            log_parser_feed(p, LOG_STDOUT, at, strcspn(at, "\n") + 1, (int64_t)(now_s * 1e9));
-        }
-        log_parser_end(p, (int64_t)(now_s * 1e9));
+        feed_timed(p, kept[i].log);
         struct log_result r = {0};
         if (log_parser_result(p, &r) == 0 && kept[i].n > 0) {
             assert_non_null(r.summary.evaluations);

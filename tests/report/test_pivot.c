@@ -253,8 +253,9 @@ TEST(cpus_that_are_not_known)
 
 TEST(prices)
 {
-    static const char *const wrong[] = {"",           "5",      "0/cpu-hour",  "-1/cpu-hour",
-                                        "x/cpu-hour", "1/hour", "1/cpu-hours", "1 /pod-hour"};
+    static const char *const wrong[] = {
+        "",       "5",           "0/cpu-hour",  "-1/cpu-hour",  "x/cpu-hour",
+        "1/hour", "1/cpu-hours", "1 /pod-hour", "1e13/gpu-hour"};
     struct pivot_price price;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(pivot_price_parse(wrong[i], &price), -EINVAL);
@@ -284,6 +285,8 @@ TEST(what_is_refused)
         {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
         {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
         {{.figure = PIVOT_COST}, "a cost needs a price"},
+        {{.figure = PIVOT_COST, .price = {PIVOT_GPU_HOUR, 3}},
+         "a price in /gpu-hour needs devices, and no pod has any"},
         {{.figure = PIVOT_TIME},
          "the definition of this run names neither an accuracy nor a loss to reach"},
     };

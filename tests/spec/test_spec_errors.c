@@ -286,6 +286,8 @@ static const struct {
     {"  repeats:", "  metrics: [{name: M, query: x}]\n  repeats:", "21:20",
      "spec.metrics[0].name: 'M' is not 1 to 16 of a-z, 0-9 and '_'",
      "for example, write sm_active_ratio"},
+    {"  repeats:", "  metrics: [{name: mfu, query: x}]\n  repeats:", "21:20",
+     "spec.metrics[0].name: benchd makes 'mfu' itself", "use another one"},
     {"  repeats:", "  metrics: [{name: m, query: x}]\n  repeats:", "21:30",
      "spec.metrics[0].query: without $(WINDOW) it reads samples from before the measured steps",
      "for example, write avg(avg_over_time(NAME[$(WINDOW)]))"},
