@@ -326,6 +326,7 @@ static int set_scheduling(const struct run *run, const struct bmr_facts *facts, 
                           struct err *err)
 {
     int r = scheduling_read(facts->scheduling, run->env->queue, &def->scheduling, err);
+    run_def_schedule(def);
     if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,
                     "spec.addressing: Ip starts the servers first, and queue '%s' admits all pods "

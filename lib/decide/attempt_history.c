@@ -52,7 +52,8 @@ static void uncount_point(const struct point_tally *p, struct trial_counts *coun
 static void set_n_trials(struct point_tally *point, const struct spec *spec)
 {
     const uint32_t n = stop_rule_trials(spec, point->needed, point->done, point->n_values);
-    point->n_trials = n > point->done ? n : point->done;
+    const uint32_t least = point->least > point->done ? point->least : point->done;
+    point->n_trials = n > least ? n : least;
 }
 
 void trial_add_row(struct trial *t, const struct history_row *row, const struct spec *spec,
@@ -86,13 +87,13 @@ void trial_add_row(struct trial *t, const struct history_row *row, const struct 
 
 size_t attempt_history_place(const struct attempt_history *p, uint32_t point, uint32_t trial)
 {
-    return (size_t)point * (size_t)p->def->spec->repeats + trial;
+    return (size_t)point * run_def_trials(p->def, p->def->company_point) + trial;
 }
 
 void attempt_history_init(struct attempt_history *p, const struct run_def *def)
 {
     *p = (struct attempt_history){.def = def, .counts.total = def->n_slots};
-    const size_t n = (size_t)def->matrix.n_points * (size_t)def->spec->repeats;
+    const size_t n = attempt_history_place(p, def->matrix.n_points, 0);
     p->trials = xnew_array(struct trial, n);
     for (size_t i = 0; i < n; i++) {
         p->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
@@ -100,7 +101,9 @@ void attempt_history_init(struct attempt_history *p, const struct run_def *def)
     }
     p->points = xnew_array(struct point_tally, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        p->points[i].n_trials = p->points[i].needed = (uint32_t)def->spec->repeats;
+        p->points[i].needed = (uint32_t)def->spec->repeats;
+        p->points[i].least = company_trials(def, i);
+        p->points[i].n_trials = run_def_trials(def, i);
     }
 }
 
@@ -117,7 +120,7 @@ void attempt_history_done(struct attempt_history *p)
 
 bool attempt_history_may_have(const struct attempt_history *p, const struct attempt_id *id)
 {
-    return id->point < p->def->matrix.n_points && (int64_t)id->trial < p->def->spec->repeats &&
+    return id->point < p->def->matrix.n_points && id->trial < run_def_trials(p->def, id->point) &&
            id->number <= ATTEMPT_NUMBER_MAX;
 }
 

@@ -29,6 +29,7 @@ struct point_tally {   /* the trials of one point */
     uint32_t done, failed;
     uint32_t n_values;  /* of `done`, with a throughput */
     uint32_t needed;    /* of them: stop_rule_needed() */
+    uint32_t least;     /* of n_trials: those of a company check */
     int64_t longest_ms; /* of its attempts with a row */
 };
 /* A row of an attempt that has ended. */

@@ -57,16 +57,40 @@ static void keep_named(struct decision *d, struct lane *l)
     }
 }
 
-/* The first undecided trial in the order of which no other lane measures the point. */
+static bool is_one_alone(const struct decision *d)
+{
+    return vec_any(&d->lanes, it,
+                   it->has_current &&
+                       company_is_alone(d->def, it->current.point, it->current.trial));
+}
+
+/* What lives goes on, though the status does not name it: it did not get as far. What begins is
+ * found when it is known what has ended. */
+static void adopt(struct decision *d, struct lane *l)
+{
+    for (size_t i = 0; i < d->view.gangs.len && !l->has_current && !is_one_alone(d); i++) {
+        const struct attempt_id *id = &d->view.gangs.items[i].members[0].id.attempt;
+        if (is_undecided(d, id->point, id->trial) && !is_taken(d, l, id->point)) {
+            put_current(d, l, id->point, id->trial);
+            l->has_current = l->gang != NULL;
+        }
+    }
+}
+
+/* The first undecided trial in the order of which no other lane measures the point. One that is to
+ * be alone waits until the other lanes are empty, and they wait for its end. */
 static void find_due(struct decision *d, struct lane *l)
 {
-    if (l->has_current || lanes_are_over(d)) {
+    if (l->has_current || lanes_are_over(d) || is_one_alone(d)) {
         return;
     }
     for (uint32_t i = d->o->history->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         if (is_undecided(d, slot->point, slot->trial) && !is_taken(d, l, slot->point)) {
-            put_current(d, l, slot->point, slot->trial);
+            if (!company_is_alone(d->def, slot->point, slot->trial) ||
+                !vec_any(&d->lanes, it, it->has_current)) {
+                put_current(d, l, slot->point, slot->trial);
+            }
             return;
         }
     }
@@ -87,7 +111,9 @@ void lanes_find(struct decision *d)
     vec_each (struct lane, l, &d->lanes) {
         keep_named(d, l);
     }
-    lanes_find_more(d);
+    vec_each (struct lane, l, &d->lanes) {
+        (d->lanes.len > 1 ? adopt : find_due)(d, l);
+    }
 }
 
 void lane_retry(struct decision *d, struct lane *l)

@@ -370,8 +370,11 @@ static void create_gangs(struct decision *d)
         if (n > 1) {
             text_put(others, sizeof(others), "; and %u more", n - 1);
         }
-        text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u%s",
-                 first->current.point, first->current.trial, first->current.number, others);
+        text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u%s%s",
+                 first->current.point, first->current.trial, first->current.number,
+                 company_is_alone(d->def, first->current.point, first->current.trial) ? ", alone"
+                                                                                      : "",
+                 others);
     }
 }
 
@@ -484,7 +487,7 @@ static bool has_enough(const struct decision *d)
     const struct spec *spec = d->def->spec;
     const uint32_t least = (uint32_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats);
     return array_all(d->o->history->points, d->def->matrix.n_points, p,
-                     p->done - p->failed >= least);
+                     p->done - p->failed >= least && p->done - p->failed >= p->least);
 }
 
 /* True if the run is over. A live gang is deleted without a row: its attempt was interrupted. If

@@ -1,18 +1,17 @@
-/* The linter of results: what a reader must know before believing the numbers. One function a
- * rule. */
+/* What a reader must know before believing the numbers of a result. One function a rule. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/vec_walk.h"
+#include "result/company_check.h"
 #include "result/nodes.h"
 #include "result/noise.h"
 #include "result/outlier.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
 #include "spec/log_rule.h"
-#include "stats/significance.h"
 #include "stats/student.h"
 
 #define CAUSE_MAX_BYTES 256
@@ -120,11 +119,13 @@ static void lint_rehearsal(struct result *r)
 
 static void lint_kind(struct result *r)
 {
-    if (r->def->scheduling.trials > 1) {
+    if (result_lanes(r) > 1) {
+        _cleanup_(buf_done) struct buf check = BUF_INIT;
+        company_check_put(r, "; ", &check);
         warn(r, WARNING_PARALLEL,
              "parallel, not shown independent: up to %u trials ran at a time, on nodes of their "
-             "own but with one network; compare its numbers only with runs of as many",
-             r->def->scheduling.trials);
+             "own but with one network%s; compare its numbers only with runs of as many",
+             r->def->scheduling.trials, buf_cstr(&check));
     }
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
@@ -395,8 +396,7 @@ static void warn_never(struct result *r, struct unsettled *never)
     }
 }
 
-/* Of a point that settles in the first half of its steps it is said when,
- * whatever else its steps do. */
+/* Of a point that settles in the first half of its steps it is said when, in any case. */
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;

@@ -64,6 +64,7 @@ struct trial_result {
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
     char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
+    int64_t from_ms, to_ms;        /* when `row` was measured */
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
@@ -245,6 +246,14 @@ struct warning {
     char *message; /* one sentence without its end; owned */
 };
 
+/* Whether trials in company measure what they do alone (company_check.h). */
+struct company_result {
+    size_t n_pairs;      /* that count */
+    struct figure ratio; /* throughput in company / throughput alone */
+    double n_others;     /* trials that were measured during those in company, in the mean */
+    bool is_independent;
+};
+
 struct result {
     const struct run_def *def; /* borrowed */
     enum run_phase phase;
@@ -259,6 +268,7 @@ struct result {
     VEC(struct node_result) nodes;
     VEC(struct slow_replica) slow;
     struct curves curves;
+    struct company_result company;
     VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
     VEC(struct warning) warnings;
 };

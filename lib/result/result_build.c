@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "result/company_check.h"
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
@@ -39,8 +40,9 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
-/* Those that the rule asks for, as lib/decide does; and all that there are. */
-static void apply_stop_rule(struct point_result *p, const struct spec *spec, const double *values)
+/* Those that the rule asks for, as lib/decide does; all that there are; and at least `least`. */
+static void apply_stop_rule(struct point_result *p, const struct spec *spec, size_t least,
+                            const double *values)
 {
     uint32_t n_decided = 0;
     size_t end = 0;
@@ -50,8 +52,9 @@ static void apply_stop_rule(struct point_result *p, const struct spec *spec, con
     }
     const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
     const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
+    end = least > end ? least : end;
     p->n_trials = n > end ? n : end;
-    p->n_required = (size_t)spec->min_repeats;
+    p->n_required = least > (size_t)spec->min_repeats ? least : (size_t)spec->min_repeats;
 }
 
 static struct estimate estimate_of(const struct point_result *p, const struct spec *spec,
@@ -160,7 +163,7 @@ void result_conclude_point(struct result *r, uint32_t point)
     take_values(p, values);
     p->n_required = p->n_trials;
     if (spec->stop.is_set) {
-        apply_stop_rule(p, spec, values);
+        apply_stop_rule(p, spec, company_trials(r->def, point), values);
     }
     p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
@@ -265,7 +268,7 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     for (uint32_t i = 0; i < m->n_points; i++) {
         struct point_result *p = &r->points[i];
         p->point = &m->points[i];
-        p->n_trials = (size_t)def->spec->repeats;
+        p->n_trials = run_def_trials(def, i);
         p->trials = xnew_array(struct trial_result, p->n_trials);
         for (size_t j = 0; j < p->n_trials; j++) {
             p->trials[j].trial = (uint32_t)j;
@@ -322,6 +325,7 @@ void result_end_points(struct result *r)
         }
     }
     judge_thresholds(r);
+    company_check_conclude(r);
 }
 
 void result_end(struct result *r)

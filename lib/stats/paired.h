@@ -1,6 +1,6 @@
 /* Differences of pairs that were measured side by side: Student's t test on them, their signs, and
  * what several tests together may say (docs/contracts/compare.md, "One run"). Values are logs of
- * ratios. Used by compare_axis.c. Pure. */
+ * ratios. Used by compare_axis.c and company_check.c. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -241,7 +241,8 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
     } else if (str_eq(line, "repeats")) {
         return read_repeats(args, &s->run.spec, repeats);
     } else if (str_eq(line, "lanes")) {
-        return sscanf(args, "%" SCNu32, &s->run.def.scheduling.trials) == 1;
+        struct scheduling *lanes = &s->run.def.scheduling;
+        return sscanf(args, "%" SCNu32 " check %" SCNu32, &lanes->trials, &lanes->check) >= 1;
     } else if (str_eq(line, "budget")) {
         struct budget *b = &s->run.spec.budget;
         return sscanf(args, "cpuHours=%lf cost=%lf perCpuHour=%lf perReplicaHour=%lf",

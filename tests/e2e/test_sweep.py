@@ -160,10 +160,10 @@ def check_gpus(t, cluster, ctl):
 
 
 class Company:
-    """What pods of a run share a node at one time, and how many of its attempts run together, from a watch."""
+    """What pods of a run share a node at one time, and which of its attempts run together, from a watch."""
 
     def __init__(self, cluster):
-        self.pods, self.shared, self.most = {}, set(), 0
+        self.pods, self.shared, self.most, self.pairs = {}, set(), 0, set()
         self._api = Api(cluster)
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -174,7 +174,9 @@ class Company:
             self.pods[pod["metadata"]["name"]] = None if is_over else (pod["spec"].get("nodeName"), attempt(pod))
             alive = [each for each in self.pods.values() if each is not None and each[0]]
             self.shared |= {node for node, gang in alive for other, another in alive if node == other and gang != another}
-            self.most = max(self.most, len({gang for _, gang in alive}))
+            gangs = {gang for _, gang in alive}
+            self.most = max(self.most, len(gangs))
+            self.pairs |= {(one, other) for one in gangs for other in gangs if one != other}
 
 
 def check_lanes(t, cluster, daemon, ends, ctl):
@@ -203,6 +205,14 @@ def check_lanes(t, cluster, daemon, ends, ctl):
     t.equal(2, parallel["parallelTrials"], "JSON says so")
     t.match("parallel, not shown independent", re.sub(r"\s+", " ", ctl("results", name).stdout), "results: a warning")
     t.match("Scheduling: +exclusive nodes, 2 trials at a time", ctl("describe", name).stdout, "describe")
+    company.pairs.clear()
+    checked = json.loads(ctl("run", "-f", str(path), "--parallel", "2", "--parallel-check", "3", "-o", "json").stdout)
+    t.equal([6, 2, 2], [len(point["trials"]) for point in checked["points"]], "a company check: the trials of its point, and those of the others")
+    of_check = {trial: {other for one, other in company.pairs if one[1:3] == ("0", str(trial))} for trial in range(6)}
+    t.equal([set()] * 3, [of_check[trial] for trial in (0, 3, 4)], "no pod of another trial runs with those that are alone")
+    t.ok(of_check[1] | of_check[2] | of_check[5], "and some run with the others")
+    t.equal((0, "ratio"), (checked["companyCheck"]["point"], checked["companyCheck"]["ratio"]["unit"]), "JSON has the check")
+    t.match("company check of 3 pairs; (shown independent: in company|in company|the company check)", " ".join(ctl("describe", checked["run"]).stdout.split()), "describe")
 
 
 def check_no_summaries(t):

@@ -20,7 +20,22 @@ bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx))
     return true;
 }
 
-/* No attempt of another run, none of the same point, and one a lane of the run. */
+/* It is to be alone, and has not ended. */
+static bool is_alone(const struct sim_run *r, const struct sim_pod *p)
+{
+    const struct attempt_id *id = &p->id.attempt;
+    for (size_t i = 0; i < disk_n_attempts(); i++) {
+        const struct disk_attempt *a = disk_get_attempt(i);
+        if (str_eq(a->run_uid, p->run_uid) && attempt_id_eq(&a->id, id)) {
+            return false;
+        }
+    }
+    return r->has_check && id->point == SIM_CHECK_POINT &&
+           (id->trial == 0 || id->trial == 3 || id->trial == 4);
+}
+
+/* No attempt of another run, none of the same point, and one a lane of the run; none at all, where
+ * one is to be alone. */
 void place_check_company(const struct sim_pod *p)
 {
     const struct sim_run *run = user_find(p->run_uid);
@@ -37,7 +52,7 @@ void place_check_company(const struct sim_pod *p)
             *vec_push(&company) = *id;
         }
         if (!is_of_run || id->point == p->id.attempt.point || run == NULL ||
-            company.len >= run->n_lanes) {
+            company.len >= run->n_lanes || is_alone(run, p) || is_alone(run, other)) {
             sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
         }
     }

@@ -383,12 +383,16 @@ struct sim_run {
     uint32_t n_trials;  /* at most */
     uint32_t n_points;
     uint32_t n_lanes; /* trials that may be under way at a time */
+    bool has_check;   /* SIM_CHECK_TRIALS of SIM_CHECK_POINT, half of them alone */
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
     bool has_budget;  /* SIM_CPU_HOURS */
     int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
 };
 /* Of the worlds above 40 one in eight, where a training does not take minutes: those below are what
  * mutations are held against. */
+#define SIM_CHECK_PAIRS 3
+#define SIM_CHECK_TRIALS (2 * SIM_CHECK_PAIRS)
+#define SIM_CHECK_POINT 0 /* a trainer and a server; the largest point has three trainers */
 #define SIM_MIN_TRIALS 3
 #define SIM_MAX_TRIALS 5
 #define SIM_HALF_WIDTH 0.05
@@ -416,6 +420,11 @@ static inline uint32_t sim_lanes(uint64_t seed)
 {
     const uint64_t z = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
     return z % 2 == 0 ? 1 : 2 + (uint32_t)(z / 2 % 3);
+}
+/* A third of these have a company check. */
+static inline bool sim_has_check(uint64_t seed)
+{
+    return sim_lanes(seed) > 1 && seed % 3 == 0;
 }
 static inline bool sim_has_long_grace(uint64_t seed)
 {

@@ -71,3 +71,40 @@ TEST(the_first_place_is_fair)
     }
     assert_true(chi2 < 18.47); /* 4 degrees of freedom, p = 0.001 */
 }
+
+/* The trials of a company check come first, and the others keep their order. */
+TEST(a_company_check_comes_first)
+{
+    static const struct {
+        const char *trainers;
+        uint32_t check, point;
+    } rows[] = {
+        {"[1, 2]", 0, 0},
+        {"[1, 2, 4, 5]", 3, 1},
+        {"[5, 1, 4, 2]", 1, 3}, /* fewer trials than the point has */
+        {"[4, 5]", 3, 0},       /* no point leaves room for others */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *grid = xasprintf("{pservers: [1], trainers: %s}", rows[i].trainers);
+        _cleanup_(freep) char *text =
+            definition_with("{pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}", grid);
+        struct run_def *def = run_def_of(definition_load(text, NULL),
+                                         &(struct run_def_params){.name = "a", .uid = "b"});
+        const uint32_t n_before = def->n_slots, n = 2 * rows[i].check, point = rows[i].point;
+        _cleanup_(freep) struct slot *before = xnew_array(struct slot, n_before);
+        memcpy(before, def->slots, n_before * sizeof(*before));
+        def->scheduling.check = rows[i].check;
+        run_def_schedule(def);
+        for (uint32_t k = 0; k < n; k++) {
+            assert_true(def->slots[k].point == point && def->slots[k].trial == k);
+        }
+        uint32_t at = n;
+        for (uint32_t k = 0; k < n_before; k++) {
+            if (before[k].point != point || before[k].trial >= n) {
+                assert_memory_equal(&def->slots[at++], &before[k], sizeof(*before));
+            }
+        }
+        assert_int_equal(def->n_slots, at);
+        run_def_free(def);
+    }
+}

@@ -107,7 +107,9 @@ bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64
         look_for_leftovers(g, &c, now_ns);
     }
     look_for_members(g, &c);
-    if (!c.is_barred && c.n_attempts < g->owner->n_lanes) {
+    const struct attempt_id *id = &g->spec.attempt;
+    const bool is_alone = company_is_alone(g->owner->params.def, id->point, id->trial);
+    if (!c.is_barred && c.n_attempts < (is_alone ? 1 : g->owner->n_lanes)) {
         return true;
     }
     if (c.first != NULL) {

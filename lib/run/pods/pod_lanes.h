@@ -12,6 +12,7 @@
 struct pod_gang;
 
 /* A lane is free for the attempt that is due: no pod that is of another run or of its point may
- * run, and each other attempt of the run of which one may takes a lane. Else *ret_wait says what
- * may run. Asked until its first pod is created: no other process creates any then. */
+ * run, and each other attempt of the run of which one may takes a lane; for one that is to be alone
+ * (spec/run_def.h) none of any. Else *ret_wait says what may run. Asked until its first pod is
+ * created: no other process creates any then. */
 bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64_t now_ns);
