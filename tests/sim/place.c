@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 
+#define GIVEN_UP_NS (60 * SIM_S) /* half a gang without room, by then */
+
 bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx))
 {
     const struct fault *f;
@@ -91,4 +93,19 @@ bool place_was_missing(const char *run_uid, const struct attempt_id *id, int64_t
         }
     }
     return false;
+}
+
+bool place_lacks_room(const struct sim_pod *p)
+{
+    bool is_rejected = place_was_missing(p->run_uid, &p->id.attempt, 0);
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *other = node_get(i);
+        is_rejected =
+            is_rejected || (other->rejection != NULL && str_eq(other->run_uid, p->run_uid) &&
+                            attempt_id_eq(&other->id.attempt, &p->id.attempt));
+    }
+    /* On a full disk nothing is decided until it has space again. */
+    const bool was_full = fault_was_on(
+        FAULT_QUOTA, fault_was_on(FAULT_DISK_FULL, GIVEN_UP_NS) ? INT64_MAX / 2 : GIVEN_UP_NS);
+    return is_rejected || was_full || sim_has_hidden_quota(sim.seed);
 }

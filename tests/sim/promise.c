@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/exit_code.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
@@ -18,8 +17,7 @@
 #define REQUESTS_A_SECOND_MAX 300
 #define STEPS_AT_ONCE_MAX 5000
 #define LEASE_NS (15 * SIM_S)
-#define GIVEN_UP_NS (60 * SIM_S) /* half a gang without room, by then */
-#define JUDGED_NS (60 * SIM_S)   /* a verdict was stored by then, if its process lived */
+#define JUDGED_NS (60 * SIM_S) /* a verdict was stored by then, if its process lived */
 
 /* An attempt as it really went. */
 struct truth {
@@ -172,21 +170,6 @@ bool promise_has_row(const struct sim_pod *p)
     return false;
 }
 
-static bool lacks_room(const struct sim_pod *p)
-{
-    bool is_rejected = place_was_missing(p->run_uid, &p->id.attempt, 0);
-    for (size_t i = 0; i < node_count(); i++) {
-        const struct sim_pod *other = node_get(i);
-        is_rejected =
-            is_rejected || (other->rejection != NULL && str_eq(other->run_uid, p->run_uid) &&
-                            attempt_id_eq(&other->id.attempt, &p->id.attempt));
-    }
-    /* On a full disk nothing is decided until it has space again. */
-    const bool was_full = fault_was_on(
-        FAULT_QUOTA, fault_was_on(FAULT_DISK_FULL, GIVEN_UP_NS) ? INT64_MAX / 2 : GIVEN_UP_NS);
-    return is_rejected || was_full || sim_has_hidden_quota(sim.seed);
-}
-
 /* A run that was parked while another one had its turn is Running in the store, as the other one
  * is: a process that starts then may take either first. */
 static bool has_parked(void)
@@ -206,7 +189,7 @@ void promise_pod_deleted(const struct sim_pod *p)
         promise_excuse(p->run_uid, &p->id.attempt, "a parked run has its turn");
         return;
     }
-    if (lacks_room(p) || soon_may_be_late(run)) {
+    if (place_lacks_room(p) || soon_may_be_late(run)) {
         return;
     }
     if (p->is_phase_told) {
@@ -499,16 +482,6 @@ const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_
     }
     *ret_ended_ns = s->ended_ns;
     return &s->status;
-}
-
-/* ---- benchd goes on ---- */
-
-void promise_process_exits(int exit_code, const char *reason)
-{
-    if (exit_code == EXIT_LOCAL_RESOURCE &&
-        !(sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, SIM_S))) {
-        sim_broken("benchd gives up: %s", reason);
-    }
 }
 
 /* ---- the end ---- */

@@ -588,8 +588,6 @@ void promise_status_applied(const char *run_uid, const char *phase, bool is_chan
 void promise_process_gone(void);
 /* The end of a run as it was stored; NULL: none was. */
 const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_ns);
-/* It gives up. `reason` is its own. */
-void promise_process_exits(int exit_code, const char *reason);
 void promise_status_saved(const char *run_uid, const struct run_status *status);
 /* Something other than benchd's own code ended this attempt, or kept it from going on. */
 void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why);
@@ -607,6 +605,8 @@ bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx));
 json_t *place_conditions(const struct sim_pod *p); /* owned */
 /* Some pod of the attempt first had no place so long ago. */
 bool place_was_missing(const char *run_uid, const struct attempt_id *id, int64_t least_ns);
+/* benchd may have given up its attempt, because there was no place or no quota for it. */
+bool place_lacks_room(const struct sim_pod *p);
 
 /* --- queue.c --- */
 

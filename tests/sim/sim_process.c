@@ -8,8 +8,8 @@
 
 #include <uv.h>
 
-#include "base/exit_code.h"
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
@@ -245,8 +245,9 @@ static void stopped(void *ctx)
     const int exit_code = daemon_exit_code(p->daemon, &failure);
     sim_trace("%s exits with %d%s%s", p->name, exit_code, failure != NULL ? ": " : "",
               failure != NULL ? failure->msg : "");
-    if (failure != NULL) {
-        promise_process_exits(exit_code, failure->msg);
+    if (failure != NULL && exit_code == EXIT_LOCAL_RESOURCE &&
+        !(sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, SIM_S))) {
+        sim_broken("benchd gives up: %s", failure->msg);
     }
     p->is_ending = true;
     readers_close();
