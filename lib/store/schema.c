@@ -1,5 +1,5 @@
-/* Creates the tables of a new file, from schema.sql. Those of a released version are never edited: a
- * change is a step that upgrades older files, and one more SCHEMA_VERSION. */
+/* Creates the tables of a new file, from schema.sql. Those of a released version are never edited:
+ * a change is a step that upgrades older files, and one more SCHEMA_VERSION. */
 #include "store/sqlite_store.h"
 
 #include <fcntl.h>
