@@ -1,6 +1,7 @@
 /* The frame around every verb, see cli.h. Edge file: reads the environment and the terminal. */
 #include "ctl/cli/cli.h"
 
+#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -28,12 +29,26 @@ const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, cons
 }
 
 /* What other programs call it. */
-static const char *const meanings[][2] = {
-    {"ls", "get runs"},   {"list", "get runs"},     {"status", "get runs"},
-    {"ps", "get runs"},   {"show", "results RUN"},  {"stop", "cancel RUN"},
-    {"rm", "delete RUN"}, {"remove", "delete RUN"}, {"check", "validate"},
-    {"lint", "validate"}, {"start", "run"},         {"bench", "run"},
-    {"new", "init"},      {"create", "init"},       {"open", "report RUN --open"}};
+static const char *const meanings[][2] = {{"ls", "get runs"},
+                                          {"list", "get runs"},
+                                          {"status", "get runs"},
+                                          {"ps", "get runs"},
+                                          {"show", "results RUN"},
+                                          {"stop", "cancel RUN"},
+                                          {"rm", "delete RUN"},
+                                          {"remove", "delete RUN"},
+                                          {"check", "validate"},
+                                          {"lint", "validate"},
+                                          {"start", "run"},
+                                          {"bench", "run"},
+                                          {"new", "init"},
+                                          {"create", "init"},
+                                          {"open", "report RUN --open"},
+                                          {"plot", "report RUN"},
+                                          {"chart", "report RUN"},
+                                          {"resume", "run --resume RUN"},
+                                          {"diff", "compare RUN RUN_B"},
+                                          {"kill", "cancel RUN"}};
 
 static enum exit_code unknown_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
@@ -174,8 +189,10 @@ static enum exit_code check_words(const struct cli *cli)
                          n == 0 ? "an argument" : "more arguments");
     }
     if (n > cli->verb->max_words) {
-        return cli_error(EXIT_USAGE, fix, "'%s' does not take '%s'", cli->verb->name,
-                         cli->args.words[cli->verb->max_words]);
+        const bool is_command = str_eq(cli->verb->name, "run") || str_eq(cli->verb->name, "try");
+        return cli_error(
+            EXIT_USAGE, is_command ? "benchctl init -- COMMAND > my.yaml, for a command" : fix,
+            "'%s' does not take '%s'", cli->verb->name, cli->args.words[cli->verb->max_words]);
     }
     return EXIT_OK;
 }
@@ -210,9 +227,15 @@ static char *fix_by_set(const struct verb *verb, int argc, char **argv, const ch
             strspn(option, "-_abcdefghijklmnopqrstuvwxyz") == len) {
             const char *value = argv[i][len] == '=' ? argv[i] + len + 1
                                 : i + 1 < argc      ? argv[i + 1]
-                                                    : "VALUE";
-            return xasprintf("a value of the sweep is --set %.*s=%s; --help lists the options",
-                             (int)len - 2, argv[i] + 2, value);
+                                                    : "";
+            _cleanup_(freep) char *name = xstrndup(argv[i] + 2, len - 2);
+            for (char *dash; (dash = strchr(name, '-')) != NULL;) {
+                *dash = '_';
+            }
+            return !isdigit((unsigned char)value[0])
+                       ? NULL
+                       : xasprintf("a value of the sweep is --set %s=%s; --help lists the options",
+                                   name, value);
         }
     }
     return NULL;
@@ -447,10 +470,11 @@ enum exit_code cli_show(const struct cli *cli, const struct buf *out)
     return code;
 }
 
-enum exit_code cli_take_number(const struct cli *cli, const char *option, const char *fix,
-                               int64_t min, int64_t max, int64_t *ret)
+enum exit_code cli_take_number(const struct cli *cli, const char *option, int64_t min, int64_t max,
+                               int64_t *ret)
 {
     const char *text = args_get(&cli->args, option, NULL);
+    _cleanup_(freep) char *fix = xasprintf("for example --%s %lld", option, (long long)min);
     return text == NULL || parse_i64_in(text, min, max, ret) >= 0
                ? EXIT_OK
                : cli_error(EXIT_USAGE, fix, "--%s '%s': expected a whole number from %lld to %lld",

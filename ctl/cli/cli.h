@@ -63,9 +63,9 @@ enum exit_code cli_print(const struct buf *out);
 enum exit_code cli_show(const struct cli *cli, const struct buf *out);
 
 /* --OPTION as a whole number from `min` to `max`; *ret stays where it is not given. EXIT_OK, or
- * prints the error, with `fix`. */
-enum exit_code cli_take_number(const struct cli *cli, const char *option, const char *fix,
-                               int64_t min, int64_t max, int64_t *ret);
+ * prints the error. */
+enum exit_code cli_take_number(const struct cli *cli, const char *option, int64_t min, int64_t max,
+                               int64_t *ret);
 /* Is `word` the kind of runs: runs, run, bmr, ...? */
 bool cli_is_run_kind(const char *word);
 bool cli_is_benchmark_kind(const char *word);

@@ -27,7 +27,6 @@ static enum exit_code load_in_cluster(struct kube_config *ret, struct cluster_pr
                                    getenv("KUBERNETES_SERVICE_PORT"), ret, &p->err);
     if (r == -ENOENT) {
         p->is_unconfigured = true;
-        p->fix = "add --local to run on this machine, or choose a cluster with --kubeconfig";
         (void)err_set(&p->err, ENOENT, "no cluster: no kubeconfig was found");
         return EXIT_UNREACHABLE;
     }
@@ -42,6 +41,7 @@ static enum exit_code load_config(const struct cli *cli, struct kube_config *ret
     _cleanup_(freep) char *path = cli->kubeconfig != NULL ? xstrdup(cli->kubeconfig)
                                   : has_list              ? NULL
                                                           : default_kubeconfig();
+    p->fix = "add --local to run on this machine, or choose a cluster with --kubeconfig";
     if (!has_list && path == NULL) {
         return load_in_cluster(ret, p);
     }

@@ -66,7 +66,7 @@ enum exit_code definition_number(const struct cli *cli, const char *option, int6
                                  int64_t *ret)
 {
     *ret = 0;
-    return cli_take_number(cli, option, NULL, 1, max, ret);
+    return cli_take_number(cli, option, 1, max, ret);
 }
 
 const char **definition_sets(const struct cli *cli, size_t *ret_n)

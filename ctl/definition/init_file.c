@@ -26,6 +26,7 @@ static const struct {
     {"MultiWorkerMirroredStrategy", "tf-config", "the script names MultiWorkerMirroredStrategy"},
     {"TF_CONFIG", "tf-config", "the script names TF_CONFIG"},
     {"jax.distributed", "jax", "the script names jax.distributed"},
+    {"JAX_COORDINATOR_ADDRESS", "jax", "the script names JAX_COORDINATOR_ADDRESS"},
     {"torch.distributed", "torchrun", "the script names torch.distributed"},
     {"paddle.distributed", "paddle-fleet", "the script names paddle.distributed"},
     /* Quoted: other launchers have variables whose names end so. */

@@ -248,10 +248,14 @@ static bool learn(struct lesson *l, bool must_be_made)
     return true;
 }
 
-/* Does a step's time follow from the rule, and not only how fast samples are? */
+/* Does a step's time follow from how many samples it has, and not from its line? */
 static bool reads_rate(const struct lesson *l)
 {
-    return strstr(buf_cstr(&l->rule), "(?<step_") == NULL;
+    const struct log_rule *rule = l->one.small->spec->systems.items[0].log;
+    return rule != NULL &&
+           vec_any(&rule->lines, line,
+                   line->kind == LOG_KIND_STEP && (log_pattern_has(line->pattern, LOG_RATE) ||
+                                                   log_pattern_has(line->pattern, LOG_SAMPLES)));
 }
 
 static enum exit_code try_one(const struct try_params *p, struct lesson *l)
@@ -260,10 +264,9 @@ static enum exit_code try_one(const struct try_params *p, struct lesson *l)
     const struct log_rule *rule = code == EXIT_OK ? l->one.small->spec->systems.items[0].log : NULL;
     l->is_own = l->one.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
     if (code == EXIT_OK && p->options->writes && !l->one.has_figure && learn(l, false)) {
+        read_again(p, l->small, l->log, &l->one);
         if (l->large != NULL && reads_rate(l)) { /* how fast do its steps follow? */
             code = run_trial(p, l->small, l->log, &l->one);
-        } else {
-            read_again(p, l->small, l->log, &l->one);
         }
     }
     return code == EXIT_OK ? cli_print(&l->one.out) : code;

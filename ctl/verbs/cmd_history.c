@@ -83,11 +83,8 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(texts_done) struct texts names = {0};
     int64_t point = -1, last = LAST_DEFAULT;
-    enum exit_code code =
-        cli_take_number(cli, "point", "for example --point 0", 0, UINT32_MAX, &point);
-    code = code == EXIT_OK
-               ? cli_take_number(cli, "last", "for example --last 1", 1, LAST_MAX, &last)
-               : code;
+    enum exit_code code = cli_take_number(cli, "point", 0, UINT32_MAX, &point);
+    code = code == EXIT_OK ? cli_take_number(cli, "last", 1, LAST_MAX, &last) : code;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = history_list_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &names);

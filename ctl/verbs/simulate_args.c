@@ -118,7 +118,7 @@ static enum exit_code take_links(const struct cli *cli, const struct run_def *de
 {
     int64_t n_cores = cli->is_local ? def->cpus : 0;
     p->trainer_bytes_per_s = p->server_bytes_per_s = INFINITY;
-    enum exit_code code = cli_take_number(cli, "cores", NULL, 1, CORES_MAX, &n_cores);
+    enum exit_code code = cli_take_number(cli, "cores", 1, CORES_MAX, &n_cores);
     p->n_cores = (double)n_cores;
     code = code == EXIT_OK ? check_shaped(cli, def) : code;
     if (code == EXIT_OK && n_cores == 0 && args_get(&cli->args, "link", NULL) == NULL &&

@@ -185,6 +185,10 @@ static void check_commands(struct reading *r, const struct place *item, const st
 {
     const struct profile *profile =
         r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+    const struct node *command = tree_get(item->node, "command");
+    if (command != NULL && command->kind != NODE_SEQ) {
+        return; /* that was noted */
+    }
     for (enum role role = 0; profile != NULL && role < ROLE_COUNT; role++) {
         if (spec_system_has_role(r->spec, system, role) && !has_command(r, system, profile, role)) {
             reader_complain(r->diags, item, "for example, add 'command: [python3, train.py]'",

@@ -180,7 +180,9 @@ static void check_system(struct reading *r, const struct place *place, const str
                         workload_dataset_name(w));
     }
     if (w->model != NULL && !profile_supports_model(p, w->model)) {
-        reader_complain(r->diags, place, "remove the system, or choose another model",
+        reader_complain(r->diags, place,
+                        "choose another model, or for a program of your own a profile without "
+                        "models, such as torchrun",
                         "profile '%s' does not support model '%s'", p->name, w->model);
     }
 }

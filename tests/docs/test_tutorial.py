@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""docs/first-run.md and docs/own-script.md, typed line by line in one shell: each command ends well, and prints what the page says but for numbers, names
+"""docs/first-run.md and a part of docs/own-script.md, typed line by line in one shell: each command ends well, and prints what the page says but for numbers, names
 of runs and the width of columns. A line of three dots stands for any lines."""
-import json
 import os
 import pathlib
 import re
@@ -20,26 +19,20 @@ class Tutorial(cli.CliCase):
     def test_the_first_run_as_it_is_typed(self):
         self.type_page(FIRST.read_text(encoding="utf-8"))
 
-    def test_own_scripts_as_they_are_typed(self):
-        page = OWN.read_text(encoding="utf-8").split("## An MPI program")[0]
-        files = re.findall(r"`([a-z.]+)`:\n\n```\w+\n(.*?)```", page, flags=re.S)
-        self.assertEqual([name for name, _ in files], ["train.py", "work.c", "passes.sh", "fit.py"])
+    def test_an_own_script_as_it_is_typed(self):
+        """The one without a framework; tests/e2e/own_scripts.py types the others, too."""
+        section = "## A shell loop" + OWN.read_text(encoding="utf-8").split("## A shell loop")[1].split("\n## ")[0]
+        files = re.findall(r"`([a-z.]+)`:\n\n```\w+\n(.*?)```", section, flags=re.S)
+        self.assertEqual([name for name, _ in files], ["work.c", "passes.sh"])
         for name, text in files:
             (self.folder / name).write_text(text, encoding="utf-8")
-        self.type_page(page)
-        figures = [round(point["throughput"]["value"]) for name in ("train", "fit") for point in self.points_of(name)]
-        self.assertEqual(figures, [2667, 4571, 2667, 5333])  # 32 / 12 ms, 64 / 14 ms; 32 / 12 ms, twice that
+        self.type_page(section, 4)
 
-    def points_of(self, benchmark):
-        runs = json.loads(self.ctl("get", "runs", "--local", "-o", "json").stdout)["items"]
-        name = next(run["name"] for run in runs if run["benchmark"] == benchmark)
-        return json.loads(self.ctl("results", name, "--local", "-o", "json").stdout)["points"]
-
-    def type_page(self, page):
+    def type_page(self, page, least=6):
         build = pathlib.Path(cli.BENCHCTL).parent
         env = {**self.env, "BENCHWORKER": os.environ["BENCHWORKER_PROGRAM"], "PATH": f"{build}:{self.env['PATH']}", "PS1": ""}
         steps = typed.steps(page)
-        self.assertGreater(len(steps), 6)
+        self.assertGreaterEqual(len(steps), least)
         with typed.Shell(env=env, cwd=self.folder) as shell:
             for step in steps:
                 shell.type(step.command)

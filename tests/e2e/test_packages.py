@@ -15,6 +15,7 @@ import tempfile
 
 import bare_root
 import mkimage
+import own_scripts
 import release_checks
 import tap
 import wheel_checks
@@ -169,6 +170,7 @@ def main():
         available = [*dependencies(debs), "python3-venv"]
         with bare_root.BareRoot(available) as root:
             wheel_checks.check(t, out, root, int(pinned["SOURCE_DATE_EPOCH"]))
+        own_scripts.check(t, next(out.glob("benchd-*.whl")))
         with bare_root.BareRoot(available) as root:
             release_checks.check_plugin(t, out, root)
             (root.path / "debs").mkdir()

@@ -301,7 +301,7 @@ static const struct log_row logs[] = {
      ROLE_TRAINER, 180, NONE, 4 * BATCH, "mean of 4 step lines, 2 ranks"},
     {"a progress bar of Keras", "keras",
      "Epoch 1/2\n\r 1/4 [=>....] - ETA: 3s - loss: 2.3\b\b\b\b\r 4/4 [======] - 1s 250ms/step - loss: 2.0 - accuracy: 0.5\n",
-     ROLE_TRAINER, BATCH / 0.25, 0.5, BATCH, "mean of 1 step line"},
+     ROLE_TRAINER, BATCH / 0.25, 0.5, BATCH, "last of 1 step line"},
     {"nccl-tests", "nccl-tests",
      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1 graph: 0\n"
      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"

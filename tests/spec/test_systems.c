@@ -556,6 +556,8 @@ TEST(a_command_must_come_from_somewhere)
         {"of another role", "[{name: mine, profile: bare, roles: {trainer: {command: [x]}}}]", NULL,
          "system 'mine' has no command for role worker"},
         {"of the system", "[{name: mine, profile: bare, command: [x]}]", NULL, ""},
+        {"of the system, as a text", "[{name: mine, profile: bare, command: x y}]", NULL,
+         "^\n  fix: write 'command: [x, y]'\n1 error in f.yaml"},
         {"of its role", "[{name: mine, profile: bare, roles: {worker: {command: [x]}}}]", NULL, ""},
         {"of the template", "[{name: mine, profile: bare}]",
          "{worker: {replicas: {from: workers}, template: {spec: {containers: [{command: [x]}]}}}}",
