@@ -14,8 +14,8 @@ static enum exit_code check_line(const struct cli *cli)
     int64_t parallel = 0, check = 0;
     enum exit_code code = definition_number(cli, "parallel", LANES_MAX, &parallel);
     if (code == EXIT_OK) {
-        code = cli_take_number(cli, "parallel-check", NULL, SCHEDULING_CHECK_MIN,
-                               SCHEDULING_CHECK_MAX, &check);
+        code = cli_take_number(cli, "parallel-check", SCHEDULING_CHECK_MIN, SCHEDULING_CHECK_MAX,
+                               &check);
     }
     if (code != EXIT_OK) {
         return code;
