@@ -19,7 +19,6 @@ static double read_uj(const char *package, const char *name)
 void cpu_energy_open(const char *root, struct cpu_energy *ret)
 {
     *ret = (struct cpu_energy){0};
-    bool is_hidden = false;
     for (int i = 0; i < CPU_PACKAGES_MAX; i++) {
         struct cpu_package p = {xasprintf("%s/sys/class/powercap/intel-rapl:%d", root, i), 0, 0};
         _cleanup_(freep) char *name = host_read_line(p.path, "/name");
@@ -29,11 +28,11 @@ void cpu_energy_open(const char *root, struct cpu_energy *ret)
         }
         p.range_uj = read_uj(p.path, "/max_energy_range_uj");
         p.last_uj = read_uj(p.path, "/energy_uj");
-        is_hidden = is_hidden || isnan(p.last_uj);
         ret->packages[ret->n_packages++] = p;
-    }
-    if (is_hidden) {
-        cpu_energy_close(ret);
+        if (isnan(p.last_uj)) { /* hidden */
+            cpu_energy_close(ret);
+            return;
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 /* See devices.h. */
 #include "spec/devices.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,12 +20,12 @@ static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu
                                         "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
                                         "aws.amazon.com/neuroncore"};
 
-/* < 0: it is no number of devices. */
+/* -1: it is no number of devices. */
 static int64_t count_of(const json_t *quantity)
 {
     const char *text = json_string_value(quantity);
     int64_t n = json_is_integer(quantity) ? json_integer_value(quantity) : -1;
-    return text != NULL && parse_i64(text, &n) < 0 ? -EINVAL : n;
+    return text != NULL && parse_i64(text, &n) < 0 ? -1 : n;
 }
 
 /* A swept value that goes into the limits of a container. */
@@ -78,7 +77,7 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
                 *ret_wrong =
                     xasprintf("spec.roles.%s.template.spec.containers[%zu].resources.limits.%s",
                               role_to_string(role), i, name);
-                return -EINVAL;
+                return -1;
             }
             n += some;
             *ret_slices |= is_slice;

@@ -22,29 +22,14 @@ struct reader {
     unsigned n_decided; /* values before this one decide: its arithmetic may fail */
 };
 
-enum operator{
-    OR,
-    AND,
-    EQUAL,
-    UNEQUAL,
-    AT_MOST,
-    AT_LEAST,
-    LESS,
-    MORE,
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    REMAINDER
-};
+enum operation { OR, AND, EQ, NE, LE, GE, LT, GT, ADD, SUB, MUL, DIV, REM };
 static const struct {
     const char *sign;
     int precedence;
 } operators[] = {
-    [OR] = {"||", 1},       [AND] = {"&&", 2},      [EQUAL] = {"==", 3},   [UNEQUAL] = {"!=", 3},
-    [AT_MOST] = {"<=", 4},  [AT_LEAST] = {">=", 4}, [LESS] = {"<", 4},     [MORE] = {">", 4},
-    [ADD] = {"+", 5},       [SUBTRACT] = {"-", 5},  [MULTIPLY] = {"*", 6}, [DIVIDE] = {"/", 6},
-    [REMAINDER] = {"%", 6},
+    [OR] = {"||", 1}, [AND] = {"&&", 2}, [EQ] = {"==", 3}, [NE] = {"!=", 3}, [LE] = {"<=", 4},
+    [GE] = {">=", 4}, [LT] = {"<", 4},   [GT] = {">", 4},  [ADD] = {"+", 5}, [SUB] = {"-", 5},
+    [MUL] = {"*", 6}, [DIV] = {"/", 6},  [REM] = {"%", 6},
 };
 
 static int refuse(const struct reader *r, int code, const char *what)
@@ -117,23 +102,24 @@ static int peek_operator(struct reader *r)
     return -1;
 }
 
-static int apply(const struct reader *r, enum operator sign, int64_t a, int64_t b, int64_t *ret)
+static int apply(const struct reader *r, enum operation sign, int64_t a, int64_t b, int64_t *ret)
 {
-    const bool truths[] = {
-        [OR] = a != 0 || b != 0, [AND] = a != 0 && b != 0, [EQUAL] = a == b, [UNEQUAL] = a != b,
-        [AT_MOST] = a <= b,      [AT_LEAST] = a >= b,      [LESS] = (a < b), [MORE] = (a > b)};
+    const bool truths[] = {[OR] = a != 0 || b != 0, [AND] = a != 0 && b != 0,
+                           [EQ] = a == b,           [NE] = a != b,
+                           [LE] = a <= b,           [GE] = a >= b,
+                           [LT] = (a < b),          [GT] = (a > b)};
     bool is_good = true;
     if (sign < ADD) {
         *ret = truths[sign];
     } else if (sign == ADD) {
         is_good = !__builtin_add_overflow(a, b, ret);
-    } else if (sign == SUBTRACT) {
+    } else if (sign == SUB) {
         is_good = !__builtin_sub_overflow(a, b, ret);
-    } else if (sign == MULTIPLY) {
+    } else if (sign == MUL) {
         is_good = !__builtin_mul_overflow(a, b, ret);
     } else {
         is_good = b > 0;
-        *ret = !is_good ? 0 : sign == DIVIDE ? a / b : a % b;
+        *ret = !is_good ? 0 : sign == DIV ? a / b : a % b;
     }
     return is_good || r->n_decided > 0
                ? 0
@@ -151,7 +137,7 @@ static int climb(struct reader *r, int least, int64_t *ret)
         r->n_decided += is_decided;
         code = climb(r, operators[i].precedence + 1, &right);
         r->n_decided -= is_decided;
-        code = code < 0 ? code : apply(r, (enum operator)i, *ret, right, ret);
+        code = code < 0 ? code : apply(r, (enum operation)i, *ret, right, ret);
     }
     return code;
 }
