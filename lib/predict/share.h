@@ -32,7 +32,7 @@ struct share {
     struct share_link *links; /* owned, like the rest */
     struct share_flow *flows;
     struct share_tie *ends; /* (2 n_flows) */
-    uint32_t *dirty; /* (n_links) a ring, the first of which is at first_dirty */
+    uint32_t *dirty;        /* (n_links) a ring, the first of which is at first_dirty */
     uint32_t *touched;
     uint32_t n_links, n_flows, first_dirty, n_dirty, n_touched;
 };

@@ -89,7 +89,7 @@ int meet_beat(struct meet *m, struct conn *c, const char *addr, struct err *err)
 /* Ends connections (conn_farewell). There is no wait for the peer that has caused the fault. */
 void meet_farewell(const struct meet *m, struct conn **conns, size_t n, int64_t limit_ns);
 struct buf;
-/* For the list of those that did not come, the n-th of which is next: true, behind a comma, if it
+/* For the list of those that did not come, the n-th of which is next: true, after a comma, if it
  * is one of the first, which are named. The others are counted at the end. */
 bool meet_names(struct buf *list, uint32_t n);
 void meet_names_end(struct buf *list, uint32_t n);
