@@ -50,7 +50,7 @@ struct gang_params {
 };
 
 /* What limits the size of a simulation: half a GiB of memory for each connection and for each slice
- * of each trainer, and time, a minute or two. */
+ * of each trainer, and time, some minutes. */
 #define GANG_MAX_CONNECTIONS 2000000
 #define GANG_MAX_SLICES 20000000
 #define GANG_MAX_EVENTS 300000000 /* ends of layers, and slices there and back */

@@ -257,7 +257,7 @@ class Simulate(cli.CliCase):
             (["--link", "1gbit", "--trace", "x7k2p", "--layers", self.layers], 5, "if run x7k2p is one of this machine, add --store sqlite:"),
             (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch needs --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
-            (["--link", "1gbit", "--layers", self.layers, "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
+            (["--link", "1gbit", "--layers", self.layers, "--set", "trainers=100", "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "pservers=10000", "--set", "trainers=10000"], 2, "more than 2000000 connections"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "threads=2"], 2, "has 2 threads, but the times"),
         ]
