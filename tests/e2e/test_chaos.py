@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""An hour of mishaps, one after another, while runs of two trials are made all the time: kill -9 of benchd, of etcd and of the API
-server; a second benchd with the same store; a Lease, a pod, a Secret or a Service deleted; a store that is read-only, or full, for a
-minute. Then every run has ended with all its trials, no result differs from what it was when its run ended, and no two attempts of a
-run were ever there at a time. The pods are KWOK's.
+"""An hour of mishaps, one after another, while runs of four trials are made all the time, half of them in two lanes and half of them
+behind a queue of Kueue: kill -9 of benchd, of etcd, of the API server and of Kueue; a second benchd with the same store; a Lease, a pod,
+a Secret, a Service or a Workload deleted; a queue that evicts all; a store that is read-only, or full, for a minute. Then every run has
+ended with all its trials, no result differs from what it was when its run ended, and there were never more attempts at a time than
+lanes, or two of a point, or two on a node. The pods are KWOK's.
 
 test_chaos.py [--minutes N] [--seed N]: the seed says which mishap comes when. BENCHD and BENCHCTL name the programs."""
 import argparse
@@ -17,20 +18,24 @@ import sys
 import threading
 import time
 
+import kueue
 import kwok
 import tap
 from benchd import Benchd, definition
 from cluster import CONTROLLERS, CRD, Cluster, becomes, wait_until
 from faulted import FINAL, RBAC
 from kubeconfigs import set_token
-from rest import NS, RUNS, Api
+from rest import MERGE, NS, RUNS, Api
 
 OPEN_RUNS = 3       # that wait or run at a time
 REST_S = (5, 25)    # between two mishaps
 STORE_S = 60        # a store that cannot be written
 END_S = 1200        # until the last runs are through
 LEAST_RUNS = 100    # of an hour
-SPEC = {"repeats": {"min": 2}, "sweep": {"grid": {"pservers": [1], "trainers": [1]}}, "addressing": "Dns",
+QUEUE = "team"
+KUEUE = f"/apis/{kueue.VERSION}"
+WORKLOADS = f"{KUEUE}/namespaces/benchd/workloads"
+SPEC = {"repeats": {"min": 2}, "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}}, "addressing": "Dns",
         "runPolicy": {"backoffLimit": 50, "ttlSecondsAfterFinished": 600}}   # each start of benchd lists those that are there
 
 
@@ -66,12 +71,22 @@ class Keeper(threading.Thread):
             self.wanted.append(daemon)
 
 
+def lanes_of(run):
+    """run-N: every other one has two lanes."""
+    return 1 + int(run.rpartition("-")[2]) % 2
+
+
+def spec_of(run):
+    spec = {"definition": definition(**SPEC), "parallelism": {"trials": lanes_of(run)}}
+    return {**spec, "scheduling": {"queueName": QUEUE}} if int(run.rpartition("-")[2]) % 4 >= 2 else spec
+
+
 class Witness(threading.Thread):
     """Looks at all pods, again and again."""
 
     def __init__(self, cluster):
         super().__init__(daemon=True)
-        self.api, self.uids, self.broken, self.looks = Api(cluster), {}, set(), 0
+        self.api, self.uids, self.broken, self.looks, self.most = Api(cluster), {}, set(), 0, 0
 
     def run(self):
         while True:
@@ -83,14 +98,18 @@ class Witness(threading.Thread):
 
     def look(self, pods):
         self.looks += 1
-        alive = {}
+        alive = {}   # the nodes of each attempt
         for pod in pods:
             meta, labels = pod["metadata"], pod["metadata"]["labels"]
             self.uids.setdefault((labels["benchd.io/run"], meta["name"]), set()).add(meta["uid"])
             if pod["status"]["phase"] in ("Pending", "Running"):
-                alive.setdefault(tuple(labels[f"benchd.io/{key}"] for key in ("run", "point", "trial", "attempt")), meta["name"])
-        if len(alive) > 1:
-            self.broken.add(f"at a time: {', '.join(sorted(alive.values()))}")
+                nodes = alive.setdefault(tuple(labels[f"benchd.io/{key}"] for key in ("run", "point", "trial", "attempt")), set())
+                nodes.add(pod["spec"].get("nodeName"))
+        runs, points = {run for run, *_ in alive}, {(run, point) for run, point, *_ in alive}
+        nodes = [node for one in alive.values() for node in one if node]
+        self.most = max(self.most, len(alive))
+        if len(runs) > 1 or len(points) < len(alive) or len(alive) > max([lanes_of(run) for run in runs], default=0) or len(nodes) > len(set(nodes)):
+            self.broken.add(f"at a time: {sorted(alive.items())}")
 
     def twice(self):
         return [name for name, uids in self.uids.items() if len(uids) > 1]
@@ -123,7 +142,7 @@ class Runs(threading.Thread):
         if sum(phase not in FINAL for phase in phases.values()) < OPEN_RUNS and not self.is_over.is_set():
             name = f"run-{len(self.names)}"
             status, _ = self.api("POST", RUNS, {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                                                "spec": {"definition": definition(**SPEC)}})
+                                                "spec": spec_of(name)})
             if status in (201, 409):   # the answer to the first try may have been lost
                 self.names.append(name)
 
@@ -143,7 +162,8 @@ class Chaos:
 
     def go_on(self, seconds):
         mishaps = [self.kill_benchd, self.kill_benchd, self.kill_etcd, self.kill_api_server, self.delete_lease, self.delete_pod,
-                   self.delete_pod, self.delete_side_object, self.delete_side_object, self.two_benchds, self.store_read_only, self.store_full]
+                   self.delete_pod, self.delete_side_object, self.delete_side_object, self.delete_workload,
+                   self.delete_workload, self.evict_all, self.kill_kueue, self.two_benchds, self.store_read_only, self.store_full]
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(self.random.uniform(*REST_S))
@@ -181,6 +201,20 @@ class Chaos:
 
     def delete_side_object(self):
         self.delete_one(self.random.choice(("secrets", "services")))
+
+    def delete_workload(self):
+        names = [item["metadata"]["name"] for item in self.api.get(WORKLOADS)["items"]]
+        if names:
+            self.api("DELETE", f"{WORKLOADS}/{self.random.choice(sorted(names))}")
+
+    def evict_all(self):
+        for policy in ("HoldAndDrain", "None"):
+            wait_until(lambda policy=policy: self.api("PATCH", f"{KUEUE}/clusterqueues/{QUEUE}", {"spec": {"stopPolicy": policy}}, MERGE)[0] == 200,
+                       60, f"the queue's stopPolicy is {policy}")
+            time.sleep(self.random.uniform(1, 20))
+
+    def kill_kueue(self):
+        self.cluster.restart("kueue")
 
     def two_benchds(self):
         """A rollout that was not told to end the old one first."""
@@ -220,15 +254,17 @@ def small_disk(folder):
 
 def check(t, minutes, seed, runs, witness, keeper, chaos):
     ended = becomes(runs.are_ended, END_S)
-    told = f"{minutes:g} minutes, seed {seed}: {len(runs.names)} runs; {chaos.counts}; benchd's exit codes {keeper.exits}; {witness.looks} looks"
+    told = f"{minutes:g} minutes, seed {seed}: {len(runs.names)} runs; {chaos.counts}; benchd's exit codes {keeper.exits}; {witness.looks} looks, " \
+           f"at most {witness.most} attempts at a time"
     print(f"# {told}", flush=True)
     t.ok(ended, "every run has ended", sorted(set(runs.names) - set(runs.ends)))
     t.equal({}, {name: phase for name, (phase, _) in runs.ends.items() if phase != "Succeeded"}, "and succeeded")
     lost = [name for name, (_, points) in runs.ends.items()
-            if [trial["phase"] for point in points for trial in point["trials"]] != ["Succeeded", "Succeeded"]]
+            if [trial["phase"] for point in points for trial in point["trials"]] != ["Succeeded"] * 4]
     t.equal([], lost, "with all its trials")
     t.equal([], [name for name, (_, points) in runs.ends.items() if runs.results(name) != points], "no result has changed since")
-    t.equal([], sorted(witness.broken), "no two attempts at a time")
+    t.equal([], sorted(witness.broken), "no more attempts than lanes, each on nodes of its own")
+    t.equal(2, witness.most, "two attempts were there at a time")
     t.equal([], witness.twice(), "no pod was made twice")
     least = LEAST_RUNS * minutes / 60
     t.ok(len(runs.ends) >= least, f"at least {least:g} runs", len(runs.ends))
@@ -240,13 +276,17 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     args = parser.parse_args()
     tap.skip_if(os.geteuid() != 0 and "it needs root, to mount a disk that becomes read-only")
+    tap.skip_if(kueue.missing())
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster), \
             small_disk(cluster.dir / "store") as folder:
         kwok.make_nodes(cluster, 4)
         cluster.kubectl("apply", "-f", CRD)
         cluster.wait_for_kinds()
-        cluster.kubectl("apply", "-n", "benchd", "-f", RBAC)
+        kueue.start(cluster, "kueue")
+        kueue.make_queue(cluster, QUEUE, 1000)
+        for file in (RBAC, RBAC.with_name("kueue.yaml")):
+            cluster.kubectl("apply", "-n", "benchd", "-f", file)
         own = cluster.make_kubeconfig("benchd", set_token(cluster.kubectl("create", "token", "benchd", "--duration=12h").stdout.strip()))
         store = f"sqlite:{folder}/results.db"
         daemons = [Benchd(cluster, "--kubeconfig", own, "--store", store, name=name) for name in ("first", "second")]
