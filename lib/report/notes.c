@@ -232,13 +232,14 @@ static void note_flops(struct notes *notes, const struct result *r)
         return;
     }
     buf_puts(&text, "TFLOPS of a device: throughput x ");
-    if (w->flops.per_sample > 0) {
+    const bool is_token = str_has_prefix(r->points[0].throughput.unit, "tokens");
+    if (!is_token && w->flops.per_sample > 0) {
         buf_printf(&text, "%.4g FLOPs a sample, as the definition says", w->flops.per_sample);
     } else {
         buf_printf(&text, "6 N a token, N %.4g", w->flops.parameters);
-    }
-    if (w->flops.per_sample == 0 && w->flops.sequence > 0) {
-        buf_printf(&text, ", %.0f tokens a sequence", w->flops.sequence);
+        if (!is_token) {
+            buf_printf(&text, ", %.0f tokens a sequence", w->flops.sequence);
+        }
     }
     notes_add(notes, NOTE_INFO, "%s / devices; what is computed twice counts once.",
               buf_cstr(&text));

@@ -83,7 +83,8 @@ static void take_values(struct point_result *p, double *values)
     p->throughput = (struct figure){.unit = unit, .scope = scope_job};
 }
 
-/* The estimate over the succeeded trials that have it; `values` has room for all of them. */
+/* The estimate over the succeeded trials that have it; `values` has room for all of them. Of
+ * shares no interval goes above 1. */
 static struct estimate metric_estimate(const struct point_result *p, const char *name,
                                        double *values)
 {
@@ -93,7 +94,11 @@ static struct estimate metric_estimate(const struct point_result *p, const char 
         values[n] = value;
         n += !isnan(value);
     }
-    return n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
+    struct estimate e = n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
+    if (e.has_interval && str_has_suffix(name, "_ratio") && array_all(values, n, it, *it <= 1)) {
+        e.high = fmin(e.high, 1);
+    }
+    return e;
 }
 
 static void take_metrics(struct point_result *p)

@@ -75,7 +75,10 @@ int64_t devices_of_template(const struct spec *spec, const struct system *system
             const int64_t some = is_device && !json_is_null(limit) ? count_of(limit) : 0;
             if (some < 0 || some > DEVICES_MAX - n) {
                 *ret_wrong =
-                    xasprintf("spec.roles.%s.template.spec.containers[%zu].resources.limits.%s",
+                    system->job != NULL
+                        ? xasprintf("spec.systems[%td].job.template", system - spec->systems.items)
+                        : xasprintf(
+                              "spec.roles.%s.template.spec.containers[%zu].resources.limits.%s",
                               role_to_string(role), i, name);
                 return -1;
             }

@@ -236,7 +236,8 @@ static uint32_t count_devices(struct expansion *e, struct point *p)
     if (wrong != NULL && !e->has_bad_devices) {
         e->has_bad_devices = true;
         complain(e, wrong, "write how many devices a replica gets, or correct the sweep",
-                 "must be a whole number from 0 to %d in all points", DEVICES_MAX);
+                 "a limit of accelerators must be a whole number from 0 to %d in all points",
+                 DEVICES_MAX);
     }
     return e->has_bad_devices ? 0 : p->replicas[role] * (uint32_t)each;
 }

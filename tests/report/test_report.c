@@ -1,4 +1,5 @@
 #include "tests/test.h"
+#include "base/str.h"
 #include "compare/run_history.h"
 
 #include <math.h>
@@ -82,6 +83,12 @@ TEST(utilization)
          {"MFU: TFLOPS / 67,", "MFU is above 100%:"},
          "CPU_PEAK"},
         {"no peak", "{\"accelerator\":\"a\"}", 1, PRECISION_FP32, {"No MFU: "}, "MFU: TFLOPS"},
+        {"tokens",
+         "{\"accelerator\":\"NVIDIA H200\"}",
+         1,
+         PRECISION_FP32,
+         {"6 N a token, N 1e+09 / devices", "0.2400"},
+         "a sequence"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -96,7 +103,12 @@ TEST(utilization)
             .duration_ns = 2000000000,
             .steps = 8,
             .noise = {.before = {1, 1, 200000000000}, .after = {1, 1, 100000000000}}};
-        fixture_say(fixture_throughput(&f, 0, 0, 1), 1, &s);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 1);
+        fixture_say(row, 1, &s);
+        if (str_eq(rows[i].name, "tokens")) {
+            f.def->spec->workload.flops = (struct flops){.parameters = 1e9, .sequence = 8192};
+            fixture_count(row, UNIT_TOKENS);
+        }
         fixture_set_environment(&f, 0, 1, rows[i].environment);
         fixture_build(&f, RUN_SUCCEEDED);
         _cleanup_(buf_done) struct buf out = BUF_INIT;

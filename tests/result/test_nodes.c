@@ -163,3 +163,22 @@ TEST(devices_are_what_is_counted)
         assert_true(fabs(r->points[1].efficiency.estimate.value - rows[i].efficiency) < 0.01);
     }
 }
+
+TEST(no_interval_of_a_share_goes_above_one)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
+    for (uint32_t t = 0; t < 3; t++) {
+        fixture_throughput(&f, 0, t, 80);
+        struct replica_row *row = &f.rows.items[t].replicas.items[1];
+        *strrchr(row->summary_json, '}') = '\0';
+        char *with = xasprintf("%s,\"metrics\":{\"a_ratio\":%g,\"a_s\":%g}}", row->summary_json,
+                               0.2 + 0.3 * t, 0.2 + 0.3 * t);
+        free(row->summary_json);
+        row->summary_json = with;
+    }
+    const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[0].metrics.items[0].figure.estimate.high == 1);
+    assert_true(r->points[0].metrics.items[1].figure.estimate.high > 1);
+}

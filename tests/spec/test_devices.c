@@ -83,17 +83,21 @@ TEST(devices_of_points)
          "spec.roles.worker.devices: 'gpus' is 'two' in at least one point; it must be a whole "
          "number from 1 to 1024"},
         {"no number in a template", SWEEP("{workers: 1}") LIMITS("amd.com/gpu: '8.0'"),
-         "limits.amd.com/gpu: must be a whole number from 0 to 1024 in all"},
+         "limits.amd.com/gpu: a limit of accelerators must be a whole number from 0 to 1024 in "
+         "all"},
         {"too many in a template", SWEEP("{workers: 1}") LIMITS("google.com/tpu: 1025"),
-         "limits.google.com/tpu: must be a whole number from 0 to 1024 in all"},
+         "limits.google.com/tpu: a limit of accelerators must be a whole number from 0 to 1024 in "
+         "all"},
         {"a negative number in a template",
          SWEEP("{workers: 1}") LIMITS("nvidia.com/mig-1g.5gb: -1"),
-         "limits.nvidia.com/mig-1g.5gb: must be a whole number from 0 to 1024 in all"},
+         "limits.nvidia.com/mig-1g.5gb: a limit of accelerators must be a whole number from 0 to "
+         "1024 in all"},
         {"no number in a template, by a swept value: one error",
          "  parameters: [{name: gpus, targets: [{roles: [worker], paths: [" GPUS
          "]}]}]\n  sweep: {grid: {workers: [1], gpus: [1, 2000]}, require: [devices < 9]}\n"
          "  baseline: {kind: Point, where: {workers: 1}}\n" LIMITS("cpu: 8"),
-         "limits.nvidia.com/gpu: must be a whole number from 0 to 1024 in all points\n"},
+         "limits.nvidia.com/gpu: a limit of accelerators must be a whole number from 0 to 1024 in "
+         "all points\n"},
         {"unknown of one point is unknown of all",
          "  parameters: [{name: gpus, targets: [{roles: [worker], paths: [" GPUS
          "]}]}]\n" SWEEP("{workers: 1, gpus: 0}, {workers: 2, gpus: 1}") LIMITS("cpu: 8"),
