@@ -26,7 +26,7 @@ static double count_others(const struct result *r, const struct trial_result *ow
 }
 
 /* The log of the ratio of pair i; NaN: the pair does not count. */
-static double compare_pair(const struct result *r, uint32_t i, double *ret_others)
+static double log_of_pair(const struct result *r, uint32_t i, double *ret_others)
 {
     const uint32_t point = r->def->company_point;
     const struct trial_result *alone = &r->points[point].trials[2 * i], *in_company = alone + 1;
@@ -48,7 +48,7 @@ void company_check_conclude(struct result *r)
     _cleanup_(freep) double *logs = xnew_array(double, (size_t)n_pairs + 1);
     for (uint32_t i = 0; i < n_pairs; i++) {
         double n_others;
-        logs[c->n_pairs] = compare_pair(r, i, &n_others);
+        logs[c->n_pairs] = log_of_pair(r, i, &n_others);
         if (isfinite(logs[c->n_pairs])) {
             c->n_pairs++;
             c->n_others += (n_others - c->n_others) / (double)c->n_pairs;

@@ -20,7 +20,7 @@ static const char *const resources[] = {"nvidia.com/gpu",           "amd.com/gpu
                                         "aws.amazon.com/neuron",    "aws.amazon.com/neurondevice",
                                         "aws.amazon.com/neuroncore"};
 
-/* -1: it is no number of devices. */
+/* -1: this is not a number of devices. */
 static int64_t count_of(const json_t *quantity)
 {
     const char *text = json_string_value(quantity);

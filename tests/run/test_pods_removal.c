@@ -33,8 +33,8 @@ TEST(removal_waits_for_the_answer_and_for_the_end)
     assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
 }
 
-/* The server knows nothing of a pod that the watch has shown, as after a backup of etcd was
- * restored: it is not deleted again and again until a list tells of its end. */
+/* The API server answers 404 to the DELETE of a pod that the watch has shown, as after a restore of
+ * etcd. benchd sends no second DELETE; it waits until the watch or a list says that it is gone. */
 TEST(what_is_gone_already_is_waited_for_too)
 {
     _cleanup_(drop_pods) json_t *pods[3] = {0};
