@@ -7,11 +7,11 @@ from control import audit, plane, process, rivals
 from figures import Bar, Spread
 
 NAME = "gang"
-NODES = 80
+NODES = 200
 POINTS = 3           # of each in its turn, of which the median counts: an API server takes 0.9 to 1.9 s for the same 160 POSTs
 LAST_S = 3600        # pods run until they are deleted,
 TRIAL_S = 10         # but those of trials: long enough that all of them run before the first one ends
-CREATED, RUNNING, API_CPU, NEXT_S = 1.15, 1.2, 1.15, 0.2
+CREATED, RUNNING, API_CPU, EXCLUSIVE, NEXT_S = 1.15, 1.2, 1.15, 1.3, 0.2
 FIGURES = {"created_s": "created", "running_s": "all Running", "api_cpu_s": "API server's CPU"}
 
 
@@ -73,9 +73,9 @@ def rounds(options, wanted):
             yield row
 
 
-def ratio(rows, key, peer):
+def ratio(rows, key, peer, own="benchd"):
     both = [row for row in rows if peer in row]
-    return Spread.of([row["benchd"][key] / row[peer][key] for row in both]) if both else None
+    return Spread.of([row[own][key] / row[peer][key] for row in both]) if both else None
 
 
 def bars(rows):
@@ -83,6 +83,7 @@ def bars(rows):
              for key, bar in (("created_s", CREATED), ("running_s", RUNNING), ("api_cpu_s", API_CPU))]
     found += [Bar(f"{text}, over that of {peer}", ratio(rows, key, peer), 1, "<")
               for peer in ("jobset", "training-operator") for key, text in FIGURES.items()]
+    found.append(Bar("all Running with exclusiveNodes, over that without", ratio(rows, "running_s", "benchd", "exclusive"), EXCLUSIVE, "<="))
     found.append(Bar("last container's end to the next trial's first pod, s",
                      Spread.of([row["next_s"] for row in rows]) if rows else None, NEXT_S, "<="))
     return found

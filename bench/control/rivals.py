@@ -26,7 +26,7 @@ def point(pservers, trainers, annotations=None, **changes):
 
 
 class Benchd:
-    name, resource = "benchd", "benchmarkruns"
+    name, resource, scheduling = "benchd", "benchmarkruns", {}
 
     def __init__(self, where):
         self.where = where
@@ -37,7 +37,7 @@ class Benchd:
         return self.daemon.pid
 
     def make(self, job, counts):
-        self.where.api.create_run(job, point(counts["pserver"], counts["trainer"]))
+        self.where.api.create_run(job, point(counts["pserver"], counts["trainer"]), scheduling=self.scheduling)
 
     def prefix(self, job):
         return f"{job}-p0t0a0-"
@@ -49,6 +49,11 @@ class Benchd:
     def running(self):
         with self.daemon:
             yield
+
+
+class Exclusive(Benchd):
+    """With an anti-affinity in each pod to those of other attempts, which the scheduler looks at for each node."""
+    name, scheduling = "exclusive", {"exclusiveNodes": True}
 
 
 class Bare:
@@ -169,7 +174,7 @@ class TrainingOperator(Peer):
                                    for role, count in counts.items()}}
 
 
-RIVALS = (Benchd, Bare, JobSet, TrainingOperator)
+RIVALS = (Benchd, Exclusive, Bare, JobSet, TrainingOperator)
 
 
 def measured(found, rival, job, cpu):
