@@ -48,7 +48,9 @@ void ps_round_init(struct ps_server *s)
         s->param_offsets[i] = offset;
         offset += lens[i];
     }
-    const size_t max_bytes = max_len * frame_wire_bytes(s->params.wire);
+    /* Threads share the limits out: each counts a slice as so many. */
+    const size_t max_bytes =
+        max_len * frame_wire_bytes(s->params.wire) * s->params.slices.n_threads;
     flow_init(&s->up, s->params.n_trainers, max_bytes);
     flow_init(&s->down, s->params.n_trainers, max_bytes);
     if (is_single(s)) {
