@@ -49,6 +49,7 @@ RENDEZVOUS_S = 600
 LINK_MBIT = 1000
 LINK_BAR = 0.97                              # of what iperf3 carries
 CORE_BAR = 2.4                               # gradient GB for each CPU-second of a server, with 8 trainers
+THREADS_BAR = 1.8                            # two threads of a server over one, by their CPU time
 CORE_MS = 1
 
 
@@ -57,7 +58,7 @@ class Case:
     """One measurement of a round: two numbers say which."""
     part: str
     a: int  # trainers, batch or milliseconds
-    b: int  # servers; 0: no exchange (native). Of link: trainers; 0: iperf3
+    b: int  # servers; 0: no exchange (native). Of link: trainers; 0: iperf3. Of core: threads of the server
 
     @property
     def name(self):
@@ -65,7 +66,7 @@ class Case:
 
 
 CASES = {
-    "core": [Case("core", 2, 1), Case("core", 8, 1)],
+    "core": [Case("core", 2, 1), Case("core", 8, 1), Case("core", 8, 2)],
     "native": [Case("native", batch, servers) for batch in NATIVE for servers in (0, 1, 2)],
     "equal": [Case("equal", ms, 1) for ms in EQUAL],
     "scale": [Case("scale", *pair) for pair in SCALE],
@@ -182,10 +183,11 @@ def trace(step_ms):
     return ",".join(f"{name}={forward}:{backward}" for name, forward, backward in scaled)
 
 
-def emulated_argvs(trainers, servers, steps, step_ms, key, arena):
+def emulated_argvs(trainers, servers, steps, step_ms, key, arena, threads):
     worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
     addrs = own_addresses(servers)
-    gang = ["--run", "scale", "--pservers", servers, "--trainers", trainers, "--secret-file", key, "--rendezvous-s", RENDEZVOUS_S]
+    gang = ["--run", "scale", "--pservers", servers, "--trainers", trainers, "--secret-file", key, "--rendezvous-s", RENDEZVOUS_S,
+            "--server-threads", threads]
     common = ["--pserver-addrs", ",".join(addrs), "--compute", "Emulated", "--trace", trace(step_ms), "--arena-fd", arena,
               "--batch-size", 128, "--steps", steps, "--warmup-steps", 1]
     return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
@@ -225,12 +227,12 @@ def summaries_of(processes):
     return [json.loads(process.said[0].strip().splitlines()[-1]) for process in processes]
 
 
-def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
+def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None, threads=1):
     """Trainers of benchworker that sleep, share one arena and check each slice that they get."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
     arena = os.memfd_create("arena")
     with secret() as (_, key):
-        argvs = emulated_argvs(trainers, servers, steps, step_ms, key, arena)
+        argvs = emulated_argvs(trainers, servers, steps, step_ms, key, arena, threads)
         try:
             with started(argvs, env=clean, preexec_fn=limits, pass_fds=(arena,)) as processes:
                 memory = Memory([process.pid for process in processes])
@@ -249,7 +251,7 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None):
 
 def measure(case, steps, transport):
     if case.part == "core":
-        return run_emulated(case.a, 1, steps or 8, CORE_MS)
+        return run_emulated(case.a, 1, steps or 8, CORE_MS, threads=case.b)
     if case.part == "native":
         return run_native(case.a, case.b, steps or NATIVE[case.a][0], transport)
     if case.part == "equal":
@@ -290,15 +292,19 @@ def spread(values, digits=2):
 
 
 def report_core(args, done):
-    lines = []
+    lines, speeds = [], {}
     for case in CASES["core"]:
         rounds = rounds_of(args, done, case)
         sizes = [line["steps"] * case.a * PARAMETER_BYTES / 1e9 for line in rounds]
-        speeds = [size / line["servers_cpu_s"] for size, line in zip(sizes, rounds)]
+        speeds[case.b] = [size / line["servers_cpu_s"] for size, line in zip(sizes, rounds)]
         trainers = [line["trainers_cpu_s"] / size for size, line in zip(sizes, rounds)]
-        lines.append([f"{case.a} trainers", spread(speeds), spread(trainers, 3)])
-    print(table(["one server", "GB/CPU-s", "TRAINERS ns/B"], lines))
-    return [Bar("receive, add, Adam and send, gradient GB a CPU-second", Spread.of(speeds), CORE_BAR)]
+        rates = [size / line["steps"] / line["mean_step_s"] for size, line in zip(sizes, rounds)]
+        lines.append([f"{case.a} trainers, {case.b} threads", spread(speeds[case.b]), spread(trainers, 3), spread(rates)])
+    print(table(["one server", "GB/CPU-s", "TRAINERS ns/B", "GB/s"], lines))
+    # Threads have equally many bytes, so with a core for each they are as fast as their CPU time allows.
+    gains = [2 * two / one for one, two in zip(speeds[1], speeds[2])]
+    return [Bar("receive, add, Adam and send, gradient GB a CPU-second", Spread.of(speeds[1]), CORE_BAR),
+            Bar("two threads of a server over one, by CPU time", Spread.of(gains), THREADS_BAR)]
 
 
 def report_native(args, done):

@@ -68,7 +68,7 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"blas_core", json_string(blas_core())},
         {"cpu_features", json_string(cpu_features())},
         {"denormals", json_string(cpu_flushes_denormals() ? "Zero" : "Kept")},
-        {"threads", json_integer(e->role != ROLE_PSERVER ? e->threads : 1)},
+        {"threads", json_integer(e->role != ROLE_PSERVER ? e->threads : e->server_threads)},
         {"build", json_string("benchworker " BENCHD_VERSION)},
         {"source", json_string(build_source())},
         {"compiler", json_string(build_compiler())},

@@ -70,6 +70,8 @@ static const struct variable {
     {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"},
      TRAINING, NUMBER_AT(batch_size, 1, 65536, "32")},
     {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINING, NUMBER_AT(threads, 1, 1024, "1")},
+    {"SERVER_THREADS", {"server-threads", 0, "N", "Threads of each parameter server (default 1)"},
+     BOTH, NUMBER_AT(server_threads, 1, EXCHANGE_SERVER_THREADS_MAX, "1")},
     {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Warm-up steps before the barrier (default 2)"},
      TRAINING, NUMBER_AT(warmup_steps, 0, 1000000000, "2")},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"},
@@ -557,9 +559,14 @@ struct frame_id role_env_id(const struct role_env *e)
 struct slices role_env_slices(const struct role_env *e)
 {
     const size_t n = model_def_n_params(e->model);
-    return e->role == ROLE_WORKER
-               ? ring_slices(n, (uint32_t)e->n_trainers)
-               : slices_of_gang(n, (uint32_t)e->n_pservers, (uint32_t)e->n_trainers);
+    if (e->role == ROLE_WORKER) {
+        return ring_slices(n, (uint32_t)e->n_trainers);
+    }
+    const uint32_t n_threads = (uint32_t)e->server_threads;
+    struct slices s =
+        slices_of_gang(n, (uint32_t)e->n_pservers * n_threads, (uint32_t)e->n_trainers);
+    s.n_threads = n_threads;
+    return s;
 }
 
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32])

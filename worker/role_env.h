@@ -31,6 +31,7 @@ struct role_env {
     const struct model_def *model;
     const char *model_name, *data;
     int64_t batch_size, threads, seed, warmup_steps, steps;
+    int64_t server_threads; /* of each parameter server */
     enum exchange_kind exchange;
     struct exchange_mode mode;
     enum exchange_wire wire;

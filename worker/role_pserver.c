@@ -14,18 +14,20 @@
 #include "worker/role_verb.h"
 #include "worker/role_run.h"
 
-/* This server's slices of the initial parameters, in order; owned. */
+/* The initial parameters of the threads' slices, in order; owned. */
 static float *initial_params(const struct role_env *e, const struct slices *slices)
 {
-    uint32_t self = (uint32_t)e->index;
-    float *own = xnew_array(float, slices_server_params(slices, self) + 1);
+    const uint32_t self = (uint32_t)e->index;
+    float *own = xnew_array(float, slices_process_params(slices, self, slices->n_threads) + 1);
     _cleanup_(freep) float *all = xnew_array(float, slices->n_params);
     model_init_params(e->model, (uint64_t)e->seed, all);
     size_t at = 0;
-    for (uint32_t i = self; i < slices->n; i += slices->n_servers) {
-        struct slice s = slices_get(slices, i);
-        memcpy(own + at, all + s.offset, s.len * sizeof(float));
-        at += s.len;
+    for (uint32_t t = 0; t < slices->n_threads; t++) {
+        for (uint32_t i = slices_server(slices, self, t); i < slices->n; i += slices->n_servers) {
+            struct slice s = slices_get(slices, i);
+            memcpy(own + at, all + s.offset, s.len * sizeof(float));
+            at += s.len;
+        }
     }
     return own;
 }
@@ -84,7 +86,9 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     }
     role_env_digest(e, p.digest);
     struct adam adam = ADAM_DEFAULT;
-    adam_init(&adam, e->mode.local_steps > 0 ? 0 : slices_server_params(&p.slices, p.self.index));
+    adam_init(&adam, e->mode.local_steps > 0
+                         ? 0
+                         : slices_process_params(&p.slices, p.self.index, p.slices.n_threads));
     p.apply_ctx = &adam;
     p.params = initial_params(e, &p.slices);
 

@@ -25,6 +25,8 @@ enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
 extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
 int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL */
 
+#define EXCHANGE_SERVER_THREADS_MAX 64 /* of each parameter server */
+
 /* How workers reach each other's numbers, or trainers and parameter servers. */
 enum exchange_transport {
     /* shared memory where all ranks, or a trainer and a server, see the same; else TCP */

@@ -114,12 +114,3 @@ void backups_all_go_on(struct backups *b)
     b->n_arrived = 0;
     memset(b->n_dropped, 0, b->n_trainers * sizeof(*b->n_dropped));
 }
-
-uint32_t backups_latest(const struct backups *b)
-{
-    uint32_t latest = 0;
-    for (uint32_t t = 1; t < b->n_trainers; t++) {
-        latest = b->n_dropped[t] > b->n_dropped[latest] ? t : latest;
-    }
-    return latest;
-}

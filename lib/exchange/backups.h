@@ -59,6 +59,3 @@ size_t backups_send(struct backups *b, uint32_t trainer);
 void backups_one_stays(struct backups *b);
 /* The barrier's release: all go on, and the counts begin anew. */
 void backups_all_go_on(struct backups *b);
-
-/* The trainer that came too late most often. */
-uint32_t backups_latest(const struct backups *b);

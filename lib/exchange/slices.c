@@ -18,6 +18,7 @@ struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
         .n_params = n_params,
         .n_servers = n_servers,
         .n = (uint32_t)(rounds * n_servers),
+        .n_threads = 1,
     };
 }
 
@@ -69,6 +70,20 @@ size_t slices_server_params(const struct slices *s, uint32_t server)
     size_t sum = 0;
     for (uint32_t i = server; i < s->n; i += s->n_servers) {
         sum += slices_get(s, i).len;
+    }
+    return sum;
+}
+
+uint32_t slices_server(const struct slices *s, uint32_t process, uint32_t thread)
+{
+    return thread * (s->n_servers / s->n_threads) + process;
+}
+
+size_t slices_process_params(const struct slices *s, uint32_t process, uint32_t n_threads)
+{
+    size_t sum = 0;
+    for (uint32_t t = 0; t < n_threads; t++) {
+        sum += slices_server_params(s, slices_server(s, process, t));
     }
     return sum;
 }

@@ -16,8 +16,9 @@
 
 struct slices {
     size_t n_params;
-    uint32_t n_servers; /* at least 1 */
+    uint32_t n_servers; /* at least 1; each thread of a server process is one */
     uint32_t n;         /* slices: a multiple of n_servers */
+    uint32_t n_threads; /* of each process; n_servers is a multiple of it */
 };
 
 struct slice {
@@ -38,3 +39,8 @@ struct slices slices_of_gang(size_t n_params, uint32_t n_servers, uint32_t n_tra
 size_t slices_longest(const struct slices *s);
 /* Floats that one server owns. */
 size_t slices_server_params(const struct slices *s, uint32_t server);
+/* The server that is this thread of a process: neighbours in layer order go to different processes,
+ * then to different threads. */
+uint32_t slices_server(const struct slices *s, uint32_t process, uint32_t thread);
+/* Floats that a process owns, with the first `n_threads` of its threads. */
+size_t slices_process_params(const struct slices *s, uint32_t process, uint32_t n_threads);

@@ -253,6 +253,9 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     if (point_wire(spec, point) != EXCHANGE_WIRE_FP32) { /* pods of other runs stay as they are */
         env_set(env, "BENCHD_WIRE", "%s", exchange_wire_names[point_wire(spec, point)]);
     }
+    if (point->server_threads > 0) {
+        env_set(env, "BENCHD_SERVER_THREADS", "%u", point->server_threads);
+    }
     const struct exchange_mode mode = point_mode(spec, point);
     if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
         char text[EXCHANGE_MODE_TEXT_MAX];

@@ -123,7 +123,7 @@ static bool exchanges_as_simulated(const struct result *r, const struct point *p
 {
     const struct exchange_mode mode = point_mode(r->def->spec, p);
     return is_native(r, p) && exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) &&
-           point_wire(r->def->spec, p) == EXCHANGE_WIRE_FP32;
+           point_wire(r->def->spec, p) == EXCHANGE_WIRE_FP32 && p->server_threads == 0;
 }
 
 struct exchange_sums { /* CPU seconds and bytes, a step of each replica, over the points */

@@ -64,6 +64,11 @@ static int check_point(const struct run_def *def, const struct predict_params *p
         return err_set(err, EINVAL, "point %" PRIu32 " has wire %s: only Fp32 is simulated",
                        p->index, exchange_wire_names[point_wire(def->spec, p)]);
     }
+    if (p->server_threads > 0) {
+        return err_set(err, EINVAL,
+                       "point %" PRIu32 " has %" PRIu32 " serverThreads: only 1 is simulated",
+                       p->index, p->server_threads);
+    }
     if (p->threads != params->threads) {
         return err_set(err, EINVAL,
                        "point %" PRIu32 " has %" PRId64 " threads, but the times of the layers are "

@@ -231,6 +231,8 @@ static void put_exchange(json_t *o, const struct spec *spec, const struct point_
     transports_name(&transports, &transport);
     JSON_ADD(o,
              {"wire", wire == EXCHANGE_WIRE_FP32 ? NULL : json_string(exchange_wire_names[wire])},
+             {"serverThreads",
+              p->point->server_threads > 0 ? json_integer(p->point->server_threads) : NULL},
              {"link", p->point->link.bits_per_s > 0 ? json_string(link) : NULL},
              {"mode", exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) ? NULL : json_string(mode_text)},
              {"transport", transport.len > 0 ? json_string(buf_cstr(&transport)) : NULL});

@@ -295,6 +295,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
         .batch_size = batch_size != NULL ? batch_size->i : w->batch_size,
         .threads = threads != NULL ? threads->i : w->threads,
         .exchange = exchange_of(e, system)->kind,
+        .server_threads = exchange_of(e, system)->server_threads,
         .link = w->link,
     };
     if (link != NULL) {
@@ -403,6 +404,7 @@ static struct point single_node_of(struct expansion *e, const struct point *p)
     b.devices = p->devices / (p->replicas[role] > 0 ? p->replicas[role] : 1);
     b.replicas[ROLE_LAUNCHER] = p->replicas[ROLE_LAUNCHER];
     if (p->replicas[ROLE_PSERVER] > 0) {
+        b.server_threads = 0;
         b.exchange = EXCHANGE_NONE; /* its servers are gone; a single worker has no peers */
     }
     return b;
@@ -611,7 +613,8 @@ uint32_t point_pods(const struct point *point)
 int64_t point_busy_threads(const struct point *point)
 {
     const int64_t training = (int64_t)point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
-    return training * point->threads + point->replicas[ROLE_PSERVER];
+    const int64_t server_threads = point->server_threads > 0 ? point->server_threads : 1;
+    return training * point->threads + point->replicas[ROLE_PSERVER] * server_threads;
 }
 
 const struct point *matrix_busiest(const struct matrix *m)

@@ -24,7 +24,8 @@ struct point {
     int64_t batch_size;
     int64_t threads; /* per trainer */
     enum exchange_kind exchange;
-    struct link link; /* of each replica */
+    uint32_t server_threads; /* as of struct exchange */
+    struct link link;        /* of each replica */
     /* Index of the point that speedup and efficiency of this one divide by (may be itself). */
     uint32_t baseline_index;
     bool baseline_excluded; /* it has none, and the index is its own */
@@ -87,7 +88,7 @@ bool param_is_point_field(const struct spec *spec, const char *name);
 void rules_put_breaches(const struct spec *spec, const struct matrix *m, struct buf *out);
 void rules_describe(const struct spec *spec, const struct matrix *m, struct buf *out);
 
-/* Busy threads of a point: (trainers + workers) x threads + pservers. */
+/* Busy threads of a point: (trainers + workers) x threads + pservers x theirs. */
 int64_t point_busy_threads(const struct point *point);
 /* The first point with the most of them. */
 const struct point *matrix_busiest(const struct matrix *m);

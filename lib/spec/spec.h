@@ -38,13 +38,15 @@ struct exchange {
     enum exchange_wire wire;           /* Fp32 unless `kind` is EXCHANGE_PSERVER */
     struct exchange_mode mode;         /* Sync after each step unless it is */
     enum exchange_transport transport; /* Auto unless `kind` is EXCHANGE_ALL_REDUCE or _PSERVER */
+    uint32_t server_threads;           /* of each parameter server of benchworker; 0: one */
 };
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points:
  * a baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16", " Sync accumulate=4", " Tcp", " SharedMemory", " Nccl" for texts that have the
- * exchange's name: Fp32, Sync after each step and Auto need not be said. */
-#define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 24)
+/* "", or " Bf16", " Sync accumulate=4", " Tcp", " SharedMemory", " Nccl", " serverThreads=2" for
+ * texts that have the exchange's name: Fp32, Sync after each step, Auto and one thread need not be
+ * said. */
+#define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 48)
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX]);
 
 /* A value that a system sets in the templates of these roles. */

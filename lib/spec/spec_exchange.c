@@ -147,7 +147,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place,
                   FIELDS("*kind", "mode", "staleness", "backups", "accumulate", "localSteps",
-                         "wire", "transport"))) {
+                         "wire", "transport", "serverThreads"))) {
         return place->node == NULL;
     }
     int kind;
@@ -170,6 +170,15 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
         read_enum_or(d, place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
     if (is_known && transport != EXCHANGE_TRANSPORT_AUTO) {
         read_transport(d, place, (enum exchange_transport)transport, exchange);
+    }
+    const int64_t n_threads =
+        read_int_or(d, place, "serverThreads", 1, EXCHANGE_SERVER_THREADS_MAX, 1);
+    if (is_known && n_threads > 1 && exchange->kind != EXCHANGE_PSERVER) {
+        reader_complain(d, PLACE(place, "serverThreads"),
+                        "leave serverThreads out, or write kind: PServer",
+                        "serverThreads: only benchworker's parameter servers have it");
+    } else if (is_known && n_threads > 1) {
+        exchange->server_threads = (uint32_t)n_threads;
     }
     return is_known;
 }

@@ -90,20 +90,22 @@ bool spec_has_native_system(const struct reading *r)
 static void check_foreign(struct reading *r, const struct place *item, struct system *system)
 {
     const struct place own = place_get(item, "exchange");
-    const struct place wire = place_get(&own, "wire"), transport = place_get(&own, "transport");
+    const struct place transport = place_get(&own, "transport");
     const bool is_own = own.node != NULL;
     struct exchange *exchange = &system->exchange;
     if (str_eq(system->profile, PROFILE_NATIVE)) {
         return;
     }
-    if (exchange->wire != EXCHANGE_WIRE_FP32) {
-        reader_complain(r->diags, is_own ? &wire : item,
-                        is_own ? "leave wire out"
-                               : "give the system an exchange of its own, without wire",
-                        "wire %s: only benchworker's parameter servers send it, and system '%s' "
-                        "has profile '%s'",
-                        exchange_wire_names[exchange->wire], system->name, system->profile);
+    if (exchange->wire != EXCHANGE_WIRE_FP32 || exchange->server_threads > 0) {
+        const char *field = exchange->server_threads > 0 ? "serverThreads" : "wire";
+        reader_complain(r->diags, is_own ? PLACE(&own, field) : item,
+                        is_own ? "leave it out"
+                               : "give the system an exchange of its own, without it",
+                        "%s: only benchworker's parameter servers have it, and system '%s' has "
+                        "profile '%s'",
+                        field, system->name, system->profile);
         exchange->wire = EXCHANGE_WIRE_FP32;
+        exchange->server_threads = 0;
     }
     /* Its own mode says what its program does; the workload's says what benchworker shall do. */
     if (!is_own && !exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC)) {

@@ -63,7 +63,7 @@ static const char workers[] =
     "    roles:\n"
     "      worker: {args: [x], env: [{name: A, value: b}]}\n"
     "      launcher: {command: [x], env: [{name: A, value: b}]}\n"
-    "    exchange: {kind: AllReduce, mode: Sync, wire: Fp32, transport: Auto}\n"
+    "    exchange: {kind: AllReduce, mode: Sync, wire: Fp32, serverThreads: 1, transport: Auto}\n"
     "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
     "  sweep: {grid: {workers: [1], threads: [1]}}\n"
     "  roles: {worker: {replicas: {from: workers}, devices: {from: threads}, template: {metadata: "

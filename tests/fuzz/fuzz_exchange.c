@@ -139,7 +139,7 @@ static void open_server(struct server *v)
     s->params = (struct ps_server_params){
         .self = id_of(ROLE_PSERVER, 0),
         .n_trainers = TRAINERS,
-        .slices = {.n_params = EACH * LEN, .n_servers = 1, .n = EACH},
+        .slices = {.n_params = EACH * LEN, .n_servers = 1, .n = EACH, .n_threads = 1},
         .params = v->params,
         .early_bytes = EARLY * LEN * sizeof(float),
         .apply = apply,
@@ -266,8 +266,8 @@ static void open_trainer(struct trainer *v)
     *v = (struct trainer){0};
     struct client *c = &v->c;
     c->params.self = c->meet.self = id_of(ROLE_TRAINER, 0);
-    c->params.slices =
-        (struct slices){.n_params = N_PARAMS, .n_servers = SERVERS, .n = SERVERS * EACH};
+    c->params.slices = (struct slices){
+        .n_params = N_PARAMS, .n_servers = SERVERS, .n = SERVERS * EACH, .n_threads = 1};
     c->links = v->links;
     c->box.doing_grads = v->grads;
     c->box.doing_params = v->params + GUARD;

@@ -129,6 +129,7 @@ TEST(bf16_on_the_wire)
     for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
         def->spec->systems.items[0].exchange.wire =
             is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        def->matrix.points[0].server_threads = is_bf16 ? 2 : 0;
         for (uint32_t i = 0; i < 3; i++) {
             const bool is_baseline = i == 2;
             struct replica_id id = {.attempt.point = is_baseline ? 3 : 0,
@@ -136,7 +137,9 @@ TEST(bf16_on_the_wire)
             _cleanup_(replica_spec_done) struct replica_spec spec;
             assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
             assert_int_equal(has_env(&spec, "BENCHD_WIRE="), is_bf16 && !is_baseline);
+            assert_int_equal(has_env(&spec, "BENCHD_SERVER_THREADS="), is_bf16 && !is_baseline);
             if (is_bf16 && !is_baseline) {
+                assert_env(&spec, "BENCHD_SERVER_THREADS=2");
                 assert_env(&spec, "BENCHD_WIRE=Bf16");
             }
         }

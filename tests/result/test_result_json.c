@@ -59,6 +59,7 @@ TEST(the_format_of_numbers)
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         f.def->spec->systems.items[0].exchange.wire =
             is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
+        f.def->matrix.points[0].server_threads = is_bf16 ? 2 : 0;
         _cleanup_(json_decrefp) json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
         static const char *const lists[] = {"points", "baselines"};
         for (size_t i = 0; i < N_ROWS(lists); i++) {
@@ -66,6 +67,8 @@ TEST(the_format_of_numbers)
             assert_int_equal(json_array_size(list), 1);
             const char *wire = json_string_value(json_object_get(json_array_get(list, 0), "wire"));
             assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "Bf16" : "");
+            const json_t *threads = json_object_get(json_array_get(list, 0), "serverThreads");
+            assert_int_equal(json_integer_value(threads), is_bf16 && i == 0 ? 2 : 0);
         }
     }
 }

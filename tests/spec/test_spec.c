@@ -368,15 +368,16 @@ TEST(local_of_another_kind_replaces)
 /* Of all systems without an exchange of their own, and of no baseline: it sends nothing. */
 TEST(bf16_on_the_wire)
 {
-    _cleanup_(freep) char *text = definition_with("wire: Fp32", "wire: Bf16");
+    _cleanup_(freep) char *text = definition_with("wire: Fp32", "wire: Bf16, serverThreads: 2");
     struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->workload.exchange.wire, EXCHANGE_WIRE_BF16);
+    assert_int_equal(s->workload.exchange.server_threads, 2);
     vec_each (const struct system, it, &s->systems) {
         assert_int_equal(it->exchange.wire, EXCHANGE_WIRE_BF16);
     }
     char suffix[EXCHANGE_SUFFIX_MAX];
     exchange_suffix(&s->workload.exchange, suffix);
-    assert_string_equal(suffix, " Bf16");
+    assert_string_equal(suffix, " Bf16 serverThreads=2");
     struct point point = {.exchange = EXCHANGE_PSERVER};
     assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_BF16);
     point.exchange = EXCHANGE_NONE;

@@ -376,9 +376,21 @@ static const struct {
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: wire Bf16: only benchworker's parameter servers send it, and "
-     "system 'mine' has profile 'other'",
-     "give the system an exchange of its own, without wire"},
+     "5:49: error: spec.systems[1]: wire: only benchworker's parameter servers have it, and system "
+     "'mine' has profile 'other'",
+     "give the system an exchange of its own, without it"},
+    {"[{name: ours, profile: benchworker}, {name: mine, profile: other, exchange: {kind: PServer, "
+     "serverThreads: 2}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", "{grid: {trainers: [1]}}",
+     "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
+     "5:119: error: spec.systems[1].exchange.serverThreads: serverThreads: only benchworker's "
+     "parameter servers have it, and system 'mine' has profile 'other'",
+     "leave it out"},
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, serverThreads: 2}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:91: error: spec.systems[0].exchange.serverThreads: serverThreads: only benchworker's "
+     "parameter servers have it",
+     "leave serverThreads out, or write kind: PServer"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: Bf16}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:82: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
@@ -391,9 +403,9 @@ static const struct {
     {"[{name: mine, profile: other, exchange: {kind: PServer, wire: Bf16}}]", NULL,
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:74: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
-     "send it",
-     "leave wire out"},
+     "5:74: error: spec.systems[0].exchange.wire: wire: only benchworker's parameter servers have "
+     "it, and system 'mine' has profile 'other'",
+     "leave it out"},
     /* Nor do others exchange as its trainers do. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: other}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, accumulate: 2}}",

@@ -12,6 +12,7 @@
 #include "worker/comm/link/handshake.h"
 
 enum exchange_transport rig_transport = EXCHANGE_TRANSPORT_TCP;
+uint32_t rig_threads = 1;
 
 static void check(int r, const struct err *err)
 {
@@ -65,13 +66,15 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .n_params = n_params,
         .n_servers = n_servers,
         .n_trainers = n_trainers,
-        .slices = slices_plan(n_params, n_servers, max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
+        .slices = slices_plan(n_params, n_servers * rig_threads,
+                              max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
         .rendezvous_ns = INT64_C(20000000000),
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = rig_apply,
         .transport = rig_transport,
     };
+    r->slices.n_threads = rig_threads;
     memset(r->secret, 0x5a, sizeof(r->secret));
     const pid_t gang = getpid();
     memcpy(r->secret + 1, &gang, sizeof(gang)); /* tests run at the same time */
@@ -86,12 +89,14 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         server->listen_fd = net_listen(&addr, &err);
         check(server->listen_fd, &err);
         check(net_port(server->listen_fd, &server->port, &err), &err);
-        float *own = xnew_array(float, slices_server_params(&r->slices, s) + 1);
+        float *own = xnew_array(float, slices_process_params(&r->slices, s, rig_threads) + 1);
         size_t at = 0;
-        for (uint32_t i = s; i < r->slices.n; i += n_servers) {
-            struct slice slice = slices_get(&r->slices, i);
-            memcpy(own + at, all + slice.offset, slice.len * sizeof(float));
-            at += slice.len;
+        for (uint32_t i = s; i < n_servers * rig_threads; i += n_servers) { /* i: a thread */
+            for (uint32_t k = i; k < r->slices.n; k += n_servers * rig_threads) {
+                struct slice slice = slices_get(&r->slices, k);
+                memcpy(own + at, all + slice.offset, slice.len * sizeof(float));
+                at += slice.len;
+            }
         }
         server->params.params = own;
     }

@@ -39,7 +39,9 @@ struct rig {
     struct rig_server servers[RIG_MAX];
 };
 
-extern enum exchange_transport rig_transport; /* of the rigs that are made from now on; TCP */
+/* Of the rigs that are made from now on: TCP; threads of each server, 1. */
+extern enum exchange_transport rig_transport;
+extern uint32_t rig_threads;
 
 /* p -= 0.5 * scale * sum: its bits show the order of additions. */
 void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params, const float *grad_sum,

@@ -119,7 +119,7 @@ def check_bf16(tap):
         ends = gang.end()
         tap.equal([12, 12], [code for code, _, _ in ends.values()], "a trainer with bf16, a server with fp32")
         said = " ".join(stderr for _, _, stderr in ends.values())
-        tap.ok("its model, seed, wire, mode or numbers of replicas differ" in said, "another wire: is said", said)
+        tap.ok("its model, seed, wire, mode or numbers of replicas or of server threads differ" in said, "another wire: is said", said)
 
 
 def run_ring(fd, n_workers):

@@ -16,16 +16,17 @@ LONG = {"Sync accumulate=2": (2, 4), "Sync localSteps=2": (2, 4), "Async accumul
 
 def main():
     tap = Tap()
-    for trainers, pservers, wire, mode in ((3, 2, "Fp32", "Sync"), (2, 0, "Fp32", "Sync"),
+    for trainers, pservers, wire, mode in ((3, 2, "Fp32", "Sync"), (2, 1, "Fp32", "Sync serverThreads=3"), (2, 0, "Fp32", "Sync"),
                                            (2, 1, "Bf16", "Sync accumulate=2"), (3, 2, "Fp32", "Sync localSteps=2"),
                                            (1, 2, "Bf16", "Async accumulate=2"), (1, 1, "Fp32", "BoundedStaleness staleness=0")):
         what = f"{trainers} trainers, {pservers} pservers, {wire}, {mode}"
+        mode, _, threads = mode.partition(" serverThreads=")
         warmup, steps = LONG.get(mode, (1, STEPS))
         period = 2 if mode in LONG else 1
         settings = ["--batch-size", BATCH, "--warmup-steps", warmup, "--steps", steps - warmup, "--print-digest"]
         want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(steps), wire, "1", "synthetic", mode],
                               capture_output=True, text=True, check=True).stdout
-        of_wire = ["--wire", wire, "--mode", mode]
+        of_wire = ["--wire", wire, "--mode", mode, "--server-threads", threads or 1]
         with Gang(pservers, trainers, settings + of_wire, of_wire) if pservers > 0 else Ring(trainers, settings) as gang:
             ends = gang.end()
             summaries = {n: [r for r in gang[n].records if r["type"] == "summary"] for n in ends}

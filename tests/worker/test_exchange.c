@@ -171,6 +171,7 @@ TEST(equals_one_process)
         uint32_t servers, trainers;
         size_t slice_bytes;
         enum exchange_wire wire;
+        uint32_t threads; /* of a server; 0: 1 */
     } rows[] = {
         {"one and one", 10000, 1, 1, 0},
         {"two trainers", 10000, 1, 2, 4096},
@@ -182,12 +183,15 @@ TEST(equals_one_process)
         {"bf16, two trainers", 10001, 1, 2, 4096, EXCHANGE_WIRE_BF16},
         {"bf16, three trainers, two servers", 700001, 2, 3, 0, EXCHANGE_WIRE_BF16},
         {"bf16, more servers than parameters", 5, 8, 2, 0, EXCHANGE_WIRE_BF16},
+        {"two threads", 100003, 1, 3, 4096, EXCHANGE_WIRE_FP32, 2},
+        {"bf16, two servers of three threads", 100003, 2, 2, 4096, EXCHANGE_WIRE_BF16, 3},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(rig_done) struct rig rig;
         struct trainer trainers[RIG_MAX] = {0};
         atomic_int at_barrier = 0;
+        rig_threads = rows[i].threads > 0 ? rows[i].threads : 1;
         rig_init(&rig, rows[i].n, rows[i].servers, rows[i].trainers, rows[i].slice_bytes);
         rig_set_wire(&rig, rows[i].wire);
         rig_start_servers(&rig);
@@ -210,8 +214,13 @@ TEST(equals_one_process)
             print_message("# server %u: %s\n", s, rig.servers[s].err.msg);
             assert_int_equal(rig.servers[s].result, 0);
             assert_int_equal(rig.servers[s].stats.n_rounds, STEPS);
-            assert_true(rig.servers[s].stats.duration_ns > 0);
+            const struct ps_server_stats *stats = &rig.servers[s].stats;
+            assert_true(stats->duration_ns > 0);
+            assert_true(stats->bytes_rx >= STEPS * rows[i].trainers *
+                                               slices_process_params(&rig.slices, s, rig_threads) *
+                                               frame_wire_bytes(rows[i].wire));
         }
+        rig_threads = 1;
         free(want);
         free_trainers(&rig, trainers);
     }
@@ -400,7 +409,7 @@ TEST(one_of_two_is_wrong)
         {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
          "trainer/1 did not connect within 6 s", 6},
         {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
-         "trainer/1: its model, seed, wire, mode or numbers of replicas differ"},
+         "trainer/1: its model, seed, wire, mode or numbers of replicas or of server threads differ"},
         {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
          "trainer/1 reports: its data is damaged"},
         {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",

@@ -14,17 +14,17 @@ from worker_gang import HOST, NOTICED, PATIENCE_S, SHORT, WORKER, Gang, own_port
 from tap import Tap
 
 TRANSPORT = sys.argv[1]
-ROWS = [  # victim, signal
-    ("trainer/1", signal.SIGKILL),
-    ("pserver/1", signal.SIGKILL),
-    ("trainer/0", signal.SIGSTOP),
-    ("pserver/0", signal.SIGSTOP),
+ROWS = [  # victim, signal, threads of a server
+    ("trainer/1", signal.SIGKILL, 2),
+    ("pserver/1", signal.SIGKILL, 1),
+    ("trainer/0", signal.SIGSTOP, 1),
+    ("pserver/0", signal.SIGSTOP, 2),
 ]
 
 
 def fault(row):
-    victim, number = row
-    common = ["--transport", TRANSPORT, *(SHORT if number == signal.SIGSTOP else [])]
+    victim, number, threads = row
+    common = ["--transport", TRANSPORT, "--server-threads", threads, *(SHORT if number == signal.SIGSTOP else [])]
     with Gang(2, 2, ["--steps", 100000, *common], common) as gang:
         return gang.strike(victim, number)
 
@@ -82,7 +82,7 @@ def main():
     check_end(tap)
     with ThreadPoolExecutor(len(ROWS)) as pool:
         results = list(pool.map(fault, ROWS))
-    for (victim, number), (took_s, others, woken) in zip(ROWS, results):
+    for (victim, number, _), (took_s, others, woken) in zip(ROWS, results):
         what = f"{number.name} of {victim}"
         print(f"# {what}: the last one left after {took_s:.1f} s")
         for name, (code, error, stderr) in others.items():

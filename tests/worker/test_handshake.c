@@ -107,7 +107,7 @@ TEST(turned_away)
         {"another run", RUN, -ESTALE, -ESTALE, "another run, point or trial"},
         {"another attempt", ATTEMPT, -ESTALE, -ESTALE, "to attempt 1, this is attempt 0"},
         {"another model", MODEL, -EPROTO, -EPROTO,
-         "model, seed, wire, mode or numbers of replicas differ"},
+         "model, seed, wire, mode or numbers of replicas or of server threads differ"},
         {"another seed", SEED, -EPROTO, -EPROTO, "model, seed, wire, mode or numbers"},
         {"another mode", MODE, -EPROTO, -EPROTO, "model, seed, wire, mode or numbers"},
         {"another wire", WIRE, -EPROTO, -EPROTO, "model, seed, wire, mode or numbers"},

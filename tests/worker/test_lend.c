@@ -173,10 +173,11 @@ TEST(the_same_bits)
     static const struct {
         uint32_t n_servers, n_trainers;
         struct exchange_mode mode;
+        uint32_t n_threads; /* 0: 1 */
     } rows[] = {
         {1, 1, {0}},
         {1, 2, {0}},
-        {2, 3, {0}},
+        {2, 3, {0}, 2},
         {2, 1, {.kind = EXCHANGE_ASYNC}},
         {1, 1, {.kind = EXCHANGE_BOUNDED, .staleness = 1}},
     };
@@ -190,6 +191,7 @@ TEST(the_same_bits)
     for (size_t i = 0; i < N_ROWS(rows) * EXCHANGE_WIRE_COUNT; i++) {
         for (size_t w = 0; w < N_ROWS(ways); w++) {
             struct gang g;
+            rig_threads = rows[i / 2].n_threads > 0 ? rows[i / 2].n_threads : 1;
             gang_init(&g, rows[i / 2].n_servers, rows[i / 2].n_trainers, ways[w].transport);
             rig_set_wire(&g.rig, (enum exchange_wire)(i % 2));
             rig_set_mode(&g.rig, &rows[i / 2].mode);
@@ -207,6 +209,7 @@ TEST(the_same_bits)
             gang_end(&g);
         }
     }
+    rig_threads = 1;
 }
 
 struct spoiler { /* a trainer in a thread of its own */

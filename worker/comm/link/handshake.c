@@ -58,9 +58,9 @@ void handshake_digest(const char *model, uint64_t seed, const struct exchange_mo
     exchange_mode_text(mode, mode_text);
     _cleanup_(freep) char *text =
         xasprintf("PServer %s %s model=%s seed=%" PRIu64 " params=%zu trainers=%" PRIu32
-                  " pservers=%" PRIu32 " slices=%" PRIu32,
+                  " pservers=%" PRIu32 " threads=%" PRIu32 " slices=%" PRIu32,
                   mode_text, exchange_wire_names[wire], model, seed, slices->n_params, n_trainers,
-                  slices->n_servers, slices->n);
+                  slices->n_servers, slices->n_threads, slices->n);
     auth_sha256(text, strlen(text), ret);
 }
 
@@ -118,8 +118,8 @@ int handshake_agree(const struct handshake_side *self, const struct handshake_si
     }
     if (memcmp(peer->digest, self->digest, AUTH_DIGEST_SIZE) != 0) {
         return err_set(err, EPROTO,
-                       "its model, seed, wire, mode or numbers of replicas differ; give all "
-                       "replicas of a run the same settings");
+                       "its model, seed, wire, mode or numbers of replicas or of server "
+                       "threads differ; give all replicas of a run the same settings");
     }
     return 0;
 }

@@ -317,7 +317,8 @@ static int join(const struct visit *v, struct err *err)
         *err = stranger;
         return may;
     }
-    conn_send(&guest->conn, FRAME_WELCOME, NULL, 0);
+    guest->number = (uint32_t)may - 1;
+    conn_send_count(&guest->conn, FRAME_WELCOME, 0, guest->number);
     guest->state = MEET_JOINED;
     return 1; /* read on when it has its place */
 }

@@ -30,6 +30,7 @@ struct meet_peer {
     struct dial dial;           /* of a process that is dialled only */
     int64_t joins_by_ns;        /* of a guest: the time limit of the handshake */
     bool is_refused;            /* it learns the reason and closes; it never joins */
+    uint32_t number;            /* of a guest that has joined: what WELCOME says, from 0 */
 };
 
 /* For handlers of frames. */
@@ -119,8 +120,9 @@ void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err
 /* ---- who accepts ---- */
 
 struct meet_host {
-    /* The guest has proved the secret. 1: it may join; 0: its name is taken, or this process ends;
-     * -EPROTO: it does not fit together with this process. */
+    /* The guest has proved the secret. 1: it may join, 2: as the second connection of its name, and
+     * so on; 0: its name is taken, or this process ends; -EPROTO: it does not fit together with
+     * this process. */
     int (*admit)(void *ctx, const struct frame_id *id, struct err *err);
     /* It has joined: WELCOME is on its way, and the guest is the host's. */
     void (*welcome)(void *ctx, struct meet_peer *guest);

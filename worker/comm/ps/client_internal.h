@@ -7,8 +7,9 @@
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
 
-struct link {              /* to one parameter server */
+struct link {              /* to one thread of a parameter server */
     struct meet_peer peer; /* first: its connection is the link's; never MEET_GONE */
+    uint32_t number;       /* the server of struct slices that it is; WELCOME says it */
     bool released;         /* RELEASE has arrived */
     bool is_over;          /* this trainer fails, and this server cannot hear why */
     /* Slices of the current round, which go from the last one to the first: gradients that the
@@ -24,7 +25,7 @@ struct client {
     struct exchange_ps_params params; /* `servers` is not kept */
 
     /* Used by the communication thread only. */
-    struct link *links; /* (slices.n_servers) */
+    struct link *links; /* (slices.n_servers) those to one process are neighbours */
     bool *is_received;  /* (slices.n) */
     uint32_t n_received;
     uint64_t job_bytes_tx, job_bytes_rx;

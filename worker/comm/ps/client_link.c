@@ -2,6 +2,7 @@
  * Called by the communication thread only. */
 #include <inttypes.h>
 
+#include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/comm/link/param_checksums.h"
 #include "worker/tensor/bf16.h"
@@ -37,8 +38,8 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     }
     /* Parameters come in any order, each after its gradient was sent: until then they are read. */
     const uint32_t n_servers = c->params.slices.n_servers;
-    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.id.index;
-    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.id.index);
+    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->number;
+    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->number);
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
@@ -63,7 +64,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
 uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i)
 {
     const uint32_t n_servers = c->params.slices.n_servers;
-    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->peer.id.index;
+    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->number;
 }
 
 void link_offer(struct client *c, struct link *l)
@@ -118,6 +119,14 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     if (l->peer.state == MEET_JOINED) { /* it would begin to talk over what is decided */
         return err_set(err, EPROTO, "WELCOME came twice");
     }
+    const struct slices *slices = &c->params.slices;
+    const uint32_t number = slices_server(slices, l->peer.id.index, f->slice);
+    if (f->slice >= slices->n_threads ||
+        array_any(c->links, slices->n_servers, it,
+                  it->peer.state == MEET_JOINED && it->number == number)) {
+        return err_set(err, EPROTO, "WELCOME of its thread %" PRIu32 " is not expected", f->slice);
+    }
+    l->number = number;
     l->peer.state = MEET_JOINED;
     client_share_begin(c, l);
     return 0;

@@ -170,15 +170,16 @@ static int check_rendezvous(struct client *c, struct err *err)
         return -ETIMEDOUT;
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    const struct frame_id *first = NULL;
+    const struct frame_id *first = NULL, *last = NULL;
     for (uint32_t i = 0; i < n_links(c); i++) {
         const struct link *l = &c->links[i];
-        if (l->peer.state == MEET_JOINED) {
+        if (l->peer.state == MEET_JOINED || (last != NULL && last->index == l->peer.id.index)) {
             continue;
         }
-        first = first == NULL ? &l->peer.id : first;
-        buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "", i,
-                   l->peer.dial.addr.text, l->peer.dial.why[0] != '\0' ? ": " : "",
+        last = &l->peer.id;
+        first = first == NULL ? last : first;
+        buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "",
+                   last->index, l->peer.dial.addr.text, l->peer.dial.why[0] != '\0' ? ": " : "",
                    l->peer.dial.why);
     }
     (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),

@@ -85,10 +85,10 @@ int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *
 static void ask_server(struct client *c, struct link *l)
 {
     struct lend_pair *p = &l->pair;
-    const struct shm_layout layout = lend_server_layout(&c->plan, l->peer.id.index);
+    const struct shm_layout layout = lend_server_layout(&c->plan, l->number);
     struct err err = {0};
     /* The server has seen this trainer's memory, so it is on this host. */
-    const int r = shm_peers_ask(&c->shm, l->peer.id.index, &layout, true, c->meet.now_ns,
+    const int r = shm_peers_ask(&c->shm, l->number, &layout, true, c->meet.now_ns,
                                 c->meet.rendezvous_by_ns, &err);
     if (r > 0) {
         p->state = LEND_YES;
@@ -134,6 +134,6 @@ void client_share_gradient(struct client *c, uint32_t slice)
 void *client_share_params(const struct client *c, const struct link *l, uint32_t slice)
 {
     const uint64_t each = c->params.slices.n / c->params.slices.n_servers;
-    return (uint8_t *)c->shm.peers[l->peer.id.index].segment.params +
+    return (uint8_t *)c->shm.peers[l->number].segment.params +
            lend_params_at(&c->plan, slice, c->params.self.index, c->step * each + l->n_received);
 }

@@ -41,7 +41,9 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
     c->links = xnew_array(struct link, params->slices.n_servers);
     c->is_received = xnew_array(bool, params->slices.n);
     for (uint32_t i = 0; i < params->slices.n_servers; i++) {
-        meet_peer_init(&c->meet, &c->links[i].peer, ROLE_PSERVER, i, &params->servers[i]);
+        const uint32_t process = i / params->slices.n_threads;
+        meet_peer_init(&c->meet, &c->links[i].peer, ROLE_PSERVER, process,
+                       &params->servers[process]);
     }
     client_share_init(c);
     r = mailbox_start(&c->box, client_main, err);

@@ -20,7 +20,7 @@ struct exchange_ps_params {
     struct frame_id self;
     uint8_t digest[AUTH_DIGEST_SIZE]; /* handshake_digest */
     uint8_t secret[AUTH_SECRET_SIZE];
-    const struct net_addr *servers; /* (slices.n_servers) copied */
+    const struct net_addr *servers; /* (slices.n_servers / slices.n_threads) copied */
     struct slices slices;
     enum exchange_wire wire;
     struct exchange_mode mode; /* as the servers have it */

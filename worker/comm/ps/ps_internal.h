@@ -2,6 +2,8 @@
  * (the rounds) and ps_share.c (shared memory). */
 #pragma once
 
+#include <pthread.h>
+
 #include "base/vec.h"
 #include "exchange/backups.h"
 #include "exchange/flow.h"
@@ -27,8 +29,23 @@ struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats 
     int64_t wait_ns;
 };
 
-struct ps_server {
+struct ps_server;
+
+struct ps_threads {            /* what the threads of a server share */
+    struct ps_server *servers; /* (slices.n_threads) the first one accepts for all */
+    uint32_t *n_joined;        /* (n_trainers) connections of a trainer; of the first thread */
+    pthread_mutex_t mutex;     /* guards what follows, and `joined` of all threads */
+    struct fault fault;        /* the first that one of them has met: it is that of all */
+};
+
+struct ps_server { /* one thread */
     struct ps_server_params params;
+    struct ps_threads *threads;
+    pthread_t thread;
+    int wake_fd;                  /* readable when another thread has news for this one */
+    VEC(struct ps_peer *) joined; /* trainers that are this thread's from its next turn on */
+    uint32_t number;              /* of slices.n_servers */
+    size_t first_param;           /* where its slices begin in those of all threads */
     struct meet meet;
     char late[64];             /* of meet */
     struct ps_peer **trainers; /* (n_trainers) owned; NULL: not connected yet */
@@ -90,8 +107,8 @@ void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
 void ps_round_note_arrival(struct ps_server *s, uint32_t t);
 /* Fills last_trainer, n_last and last_wait_ns. */
 void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
-/* Fills the counts of late gradients. */
-void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret);
+/* Of all threads, which have ended. */
+void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);
 

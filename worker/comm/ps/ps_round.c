@@ -16,7 +16,7 @@
  * them. Everything here counts slices in this order. */
 static uint32_t own_id(const struct ps_server *s, size_t i)
 {
-    return (s->n_slices - 1 - (uint32_t)i) * s->params.slices.n_servers + s->params.self.index;
+    return (s->n_slices - 1 - (uint32_t)i) * s->params.slices.n_servers + s->number;
 }
 
 static struct slice own_slice(const struct ps_server *s, size_t i)
@@ -48,7 +48,9 @@ void ps_round_init(struct ps_server *s)
         s->param_offsets[i] = offset;
         offset += lens[i];
     }
-    const size_t max_bytes = max_len * frame_wire_bytes(s->params.wire);
+    /* Threads share the limits out: each counts a slice as so many. */
+    const size_t max_bytes =
+        max_len * frame_wire_bytes(s->params.wire) * s->params.slices.n_threads;
     flow_init(&s->up, s->params.n_trainers, max_bytes);
     flow_init(&s->down, s->params.n_trainers, max_bytes);
     if (is_single(s)) {
@@ -295,7 +297,7 @@ static void finish_slice(struct ps_server *s, size_t i)
     struct slice slice = own_slice(s, i);
     float *params = p->params + s->param_offsets[i];
     ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
-    p->apply(p->apply_ctx, s->round + 1, s->param_offsets[i], slice.len, params,
+    p->apply(p->apply_ctx, s->round + 1, s->first_param + s->param_offsets[i], slice.len, params,
              reduce_sum(&s->reduce, i), 1.0f / (float)p->n_trainers);
     ps_round_lap(s, &s->stats.update);
 
@@ -321,7 +323,7 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     const size_t offset = s->param_offsets[i], len = own_slice(s, i).len;
     ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
     const uint64_t version = ps_single_arrived(&s->single, t, i, grad, len);
-    p->apply(p->apply_ctx, version, offset, len, p->params + offset, grad, 1.0f);
+    p->apply(p->apply_ctx, version, s->first_param + offset, len, p->params + offset, grad, 1.0f);
     ps_round_lap(s, &s->stats.update);
     ps_share_drop(s, s->trainers[t], grad);
     s->down.links[t].ready++;
@@ -337,8 +339,9 @@ static void update_slice(struct ps_server *s, size_t i)
     const struct ps_server_params *p = &s->params;
     const size_t offset = s->param_offsets[i];
     ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
-    p->apply(p->apply_ctx, backups_updated(&s->backups, i), offset, own_slice(s, i).len,
-             p->params + offset, s->sums + offset, 1.0f / (float)s->backups.n_wanted);
+    p->apply(p->apply_ctx, backups_updated(&s->backups, i), s->first_param + offset,
+             own_slice(s, i).len, p->params + offset, s->sums + offset,
+             1.0f / (float)s->backups.n_wanted);
     ps_round_lap(s, &s->stats.update);
     s->n_complete++;
     if (s->n_complete == s->n_slices) {

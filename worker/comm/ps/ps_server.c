@@ -5,11 +5,15 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
+#include "worker/comm/link/comm_thread.h"
 #include "worker/comm/ps/ps_internal.h"
 
 /* Per connection and direction. Turns are short and fair, and the credits that a slice has freed
@@ -34,29 +38,71 @@ static bool all_joined(const struct ps_server *s)
     return s->n_joined == s->params.n_trainers;
 }
 
-/* A host of meet.h, as the next one. */
+/* ---- threads ---- */
+
+static void wake(const struct ps_server *s)
+{
+    const uint64_t one = 1;
+    (void)!write(s->wake_fd, &one, sizeof(one)); /* fails only if it is readable already */
+}
+
+/* This thread has failed: so do all. */
+static void pass_on_fault(struct ps_server *s)
+{
+    struct ps_threads *all = s->threads;
+    (void)pthread_mutex_lock(&all->mutex); /* fails only if it is misused, here and below */
+    all->fault = all->fault.exit_code == 0 ? s->meet.fault : all->fault;
+    (void)pthread_mutex_unlock(&all->mutex);
+    for (uint32_t i = 0; i < s->params.slices.n_threads; i++) {
+        wake(&all->servers[i]);
+    }
+}
+
+/* Takes what other threads have for this one. */
+static int take_news(struct ps_server *s, struct err *err)
+{
+    uint64_t count;
+    (void)!read(s->wake_fd, &count, sizeof(count)); /* another turn may have read it */
+    (void)pthread_mutex_lock(&s->threads->mutex);
+    vec_each (struct ps_peer *, it, &s->joined) {
+        s->trainers[(*it)->conn.peer.index] = *it;
+        s->n_joined++;
+    }
+    s->joined.len = 0;
+    const struct fault fault = s->threads->fault;
+    (void)pthread_mutex_unlock(&s->threads->mutex);
+    if (fault.exit_code == 0 || s->meet.fault.exit_code != 0) {
+        return 0;
+    }
+    s->meet.fault = fault;
+    return fault_to_err(&fault, err);
+}
+
+/* A host of meet.h, as the next one: of the first thread, for all. */
 static int admit(void *ctx, const struct frame_id *id, struct err *err)
 {
     const struct ps_server *s = ctx;
     if (id->role != ROLE_TRAINER || id->index >= s->params.n_trainers) {
         return err_set(err, EPROTO, "this run has %" PRIu32 " trainers", s->params.n_trainers);
     }
-    if (s->trainers[id->index] != NULL) {
-        return 0;
-    }
-    return 1;
+    const uint32_t n = s->threads->n_joined[id->index];
+    return n < s->params.slices.n_threads ? (int)n + 1 : 0;
 }
 
 static void welcome(void *ctx, struct meet_peer *guest)
 {
-    struct ps_server *s = ctx;
+    struct ps_server *s = ctx, *to = &s->threads->servers[guest->number];
     struct ps_peer *peer = xnew(struct ps_peer);
-    s->trainers[guest->id.index] = peer;
+    s->threads->n_joined[guest->id.index]++;
+    s->meet.has_all = array_sum(s->threads->n_joined, s->params.n_trainers, n, *n) ==
+                      s->params.n_trainers * s->params.slices.n_threads;
     peer->conn = meet_take_conn(guest);
     peer->conn.wire = s->params.wire;
     peer->is_sent = xnew_array(bool, s->n_slices);
-    s->n_joined++;
-    s->meet.has_all = all_joined(s);
+    (void)pthread_mutex_lock(&s->threads->mutex);
+    *vec_push(&to->joined) = peer;
+    (void)pthread_mutex_unlock(&s->threads->mutex);
+    wake(to);
 }
 
 /* ---- turns ---- */
@@ -153,9 +199,10 @@ static int check_life(struct ps_server *s, struct err *err)
     return 0;
 }
 
+/* By the first thread, for all. */
 static int check_rendezvous(struct ps_server *s, struct err *err)
 {
-    if (all_joined(s) || s->meet.now_ns < s->meet.rendezvous_by_ns) {
+    if (s->meet.listener.fd < 0 || s->meet.has_all || s->meet.now_ns < s->meet.rendezvous_by_ns) {
         return 0;
     }
     if (meet_were_away(&s->meet, -ETIMEDOUT, err)) {
@@ -166,7 +213,7 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
     struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
     uint32_t n_missing = 0;
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        if (s->trainers[t] == NULL) {
+        if (s->threads->n_joined[t] < s->params.slices.n_threads) {
             first.index = n_missing == 0 ? t : first.index;
             if (meet_names(&names, n_missing++)) {
                 buf_printf(&names, "trainer/%" PRIu32, t);
@@ -181,8 +228,8 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
 }
 
 /* Sleeps until there is something to do. fds gets the trainers in order, then those of meet_poll,
- * then what is shared. */
-static void wait_turn(struct ps_server *s, struct pollfd *fds)
+ * then what is shared, then other threads. True: those have news. */
+static bool wait_turn(struct ps_server *s, struct pollfd *fds)
 {
     size_t n = s->params.n_trainers;
     for (uint32_t t = 0; t < n; t++) {
@@ -192,17 +239,20 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
     n += meet_poll(&s->meet, fds + n);
     int timeout_ms = TICK_MS;
     n += shm_peers_poll(&s->shm, s->meet.now_ns, fds + n, &timeout_ms);
-    (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing to do */
+    fds[n] = (struct pollfd){.fd = s->wake_fd, .events = POLLIN};
+    (void)poll(fds, n + 1, timeout_ms); /* on an error the turn finds nothing to do */
+    return fds[n].revents != 0;
 }
 
 static int one_turn(struct ps_server *s, struct err *err)
 {
     _cleanup_(freep) struct pollfd *fds =
-        xnew_array(struct pollfd, 2 * s->params.n_trainers + s->meet.guests.len + 2);
-    wait_turn(s, fds);
+        xnew_array(struct pollfd, 2 * s->params.n_trainers + s->meet.guests.len + 3);
+    const bool has_news = wait_turn(s, fds);
     ps_round_lap(s, &s->stats.wait);
     s->meet.now_ns = s->lap_ns;
     int r = meet_check_self(&s->meet, err);
+    r = r < 0 || !has_news ? r : take_news(s, err);
     r = r < 0 ? r : read_all(s, fds, err);
     ps_round_share(s);
     ps_round_lap(s, &s->stats.receive);
@@ -244,65 +294,115 @@ static void tell_late_comers(struct ps_server *s)
     }
 }
 
-static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
-{
-    *ret = s->last_round;
-    if (s->measuring) {
-        ps_round_bytes(s, &ret->bytes_tx, &ret->bytes_rx);
-        ret->bytes_tx -= s->barrier_bytes_tx;
-        ret->bytes_rx -= s->barrier_bytes_rx;
-    }
-    ret->round_ns = take_ptr(s->round_ns.items);
-    ret->n_rounds = s->round_ns.len;
-    ps_round_last(s, ret);
-    ps_round_late(s, ret);
-    ret->early_peak_bytes = s->reduce.n_peak * s->reduce.buffer_bytes;
-}
-
 void ps_server_stats_done(struct ps_server_stats *s)
 {
     free(s->round_ns);
     *s = (struct ps_server_stats){0};
 }
 
+static void *serve(void *server)
+{
+    struct ps_server *s = server;
+    struct err err;
+    int r = 0;
+    meet_begin(&s->meet, s->params.rendezvous_ns, s->params.silence_ns);
+    s->lap_ns = s->meet.now_ns;
+    s->lap_cpu_ns = clock_thread_cpu_ns();
+    while (r >= 0 && s->n_gone < s->params.n_trainers) {
+        r = one_turn(s, &err);
+    }
+    if (r < 0) {
+        fault_from_err(&s->meet.fault, r, &s->params.self, &err);
+        pass_on_fault(s);
+        tell_all(s);
+        tell_late_comers(s);
+    }
+    return NULL;
+}
+
+static int init(struct ps_server *s, const struct ps_server_params *params, uint32_t thread,
+                struct ps_threads *threads, int listen_fd, struct err *err)
+{
+    *s = (struct ps_server){.params = *params, .threads = threads};
+    s->number = slices_server(&params->slices, params->self.index, thread);
+    s->first_param = slices_process_params(&params->slices, params->self.index, thread);
+    s->params.params += s->first_param;
+    s->params.early_bytes /= params->slices.n_threads;
+    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    meet_init(&s->meet, &params->self, s->params.secret, s->params.digest,
+              thread == 0 ? listen_fd : -1);
+    s->meet.handshake_ns = params->handshake_ns;
+    s->meet.late = s->late;
+    (void)snprintf(s->late, sizeof(s->late), "the handshake took longer than %g s",
+                   (double)params->handshake_ns / 1e9); /* fits */
+    s->trainers = xnew_array(struct ps_peer *, params->n_trainers);
+    ps_round_init(s);
+    ps_share_init(s);
+    return s->wake_fd < 0 ? err_set_errno(err, errno, "eventfd") : 0;
+}
+
+static void done(struct ps_server *s)
+{
+    ps_round_done(s);
+    vec_each (struct ps_peer *, it, &s->joined) {
+        free_trainer(*it); /* it came when this thread had ended */
+    }
+    vec_done(&s->joined);
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        free_trainer(s->trainers[t]);
+    }
+    meet_done(&s->meet);
+    shm_peers_done(&s->shm);
+    vec_done(&s->round_ns);
+    free(s->trainers);
+    fd_close(&s->wake_fd);
+}
+
+/* Runs all threads, the first one in the caller's, until the last has ended. */
+static void run_threads(struct ps_threads *all, uint32_t n)
+{
+    uint32_t n_started = 1;
+    for (int code = 0; n_started < n && code == 0; n_started += code == 0) {
+        struct ps_server *s = &all->servers[n_started];
+        code = comm_thread_start(&s->thread, serve, s);
+        if (code != 0) {
+            struct err err;
+            (void)err_set_errno(&err, code, "start a thread");
+            fault_from_err(&s->meet.fault, -code, &s->params.self, &err);
+            pass_on_fault(s);
+        }
+    }
+    (void)serve(&all->servers[0]);
+    while (n_started-- > 1) {
+        (void)pthread_join(all->servers[n_started].thread, NULL); /* it was started */
+    }
+}
+
 int ps_server_run(const struct ps_server_params *params, int listen_fd,
                   struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
 {
-    struct ps_server s = {.params = *params};
-    meet_init(&s.meet, &params->self, s.params.secret, s.params.digest, listen_fd);
-    s.meet.handshake_ns = params->handshake_ns;
-    s.meet.late = s.late;
-    (void)snprintf(s.late, sizeof(s.late), "the handshake took longer than %g s",
-                   (double)params->handshake_ns / 1e9); /* fits */
-    struct err local;
-    err = err != NULL ? err : &local;
-    s.trainers = xnew_array(struct ps_peer *, params->n_trainers);
-    meet_begin(&s.meet, params->rendezvous_ns, params->silence_ns);
-    s.lap_ns = s.meet.now_ns;
-    s.lap_cpu_ns = clock_thread_cpu_ns();
-    ps_round_init(&s);
-    ps_share_init(&s);
-    int r = 0;
-    while (r >= 0 && s.n_gone < params->n_trainers) {
-        r = one_turn(&s, err);
+    const uint32_t n = params->slices.n_threads;
+    struct ps_threads all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    _cleanup_(freep) struct ps_server *servers = all.servers = xnew_array(struct ps_server, n);
+    _cleanup_(freep) uint32_t *n_joined = all.n_joined = xnew_array(uint32_t, params->n_trainers);
+    for (uint32_t i = 0; i < n; i++) {
+        struct err why;
+        const int r = init(&servers[i], params, i, &all, listen_fd, &why);
+        if (r < 0) {
+            fault_from_err(&all.fault, r, &params->self, &why);
+        }
     }
-    if (r < 0) {
-        fault_from_err(&s.meet.fault, r, &s.params.self, err);
-        tell_all(&s);
-        tell_late_comers(&s);
-        r = fault_to_err(&s.meet.fault, err);
-    } else {
-        fill_stats(&s, ret_stats);
+    if (all.fault.exit_code == 0) {
+        run_threads(&all, n);
     }
-    *ret_fault = s.meet.fault;
-    ps_round_done(&s);
-    for (uint32_t t = 0; t < params->n_trainers; t++) {
-        free_trainer(s.trainers[t]);
+    *ret_fault = all.fault;
+    const int r = all.fault.exit_code != 0 ? fault_to_err(&all.fault, err) : 0;
+    if (r == 0) {
+        ps_round_stats(servers, n, ret_stats);
     }
-    meet_done(&s.meet);
-    shm_peers_done(&s.shm);
-    vec_done(&s.round_ns);
-    free(s.trainers);
-    (void)close(s.meet.listener.fd); /* a listener has nothing to lose */
+    for (uint32_t i = 0; i < n; i++) {
+        done(&servers[i]);
+    }
+    (void)close(listen_fd); /* a listener has nothing to lose */
     return r;
 }

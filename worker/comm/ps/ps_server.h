@@ -15,8 +15,9 @@
  *   DONE        after the last goodbye
  *
  * At the first fault the server reports to its peers which replica caused it, and ps_server_run
- * returns. One thread does everything, in turns that are short enough to send a heartbeat every
- * second. Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same
+ * returns. Each of its threads (slices.n_threads) is a server with slices, connections and rounds
+ * of its own, and shares nothing with the others but what ps_threads has. A trainer connects to
+ * each. A thread works in turns that are short enough to send a heartbeat every second. Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same
  * index) are rejected and change nothing. The server listens until it ends, so that such a trainer
  * gets the reason. */
 #pragma once
@@ -41,12 +42,12 @@ struct ps_server_params {
     struct slices slices;
     enum exchange_wire wire;
     struct exchange_mode mode; /* its period is the trainers' affair */
-    /* (slices_server_params) this server's slices in order; borrowed, and not changed if they move
-     * to memory that trainers read (lend.h). */
+    /* (slices_server_params of each thread) the threads' slices in order; borrowed, and not changed
+     * if they move to memory that trainers read (lend.h). */
     float *params;
     enum exchange_transport transport; /* Tcp: lends nothing. Whether it must lend, trainers say */
     size_t early_bytes;                /* limit of the gradients that wait for those before them */
-    exchange_apply_fn apply;           /* `offset` counts in `params` */
+    exchange_apply_fn apply; /* `offset` counts in `params`; threads call it for different ranges */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
     int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
@@ -55,11 +56,12 @@ struct ps_server_params {
 
 struct ps_server_time {
     int64_t ns;
-    int64_t cpu_ns; /* CPU time of the server's thread in it, system calls included */
+    int64_t cpu_ns; /* CPU time of the server's threads in it, system calls included */
 };
 
-/* Measured from the barrier to the end of the last round. The four phases add up to the duration;
- * sending the last parameters and waiting for the goodbyes are after it. */
+/* Measured from the barrier to the end of the last round. The four phases add up to the duration.
+ * CPU times, bytes and counts are those of all threads, times and the last trainer those of the
+ * first one: trainers begin a step on all threads together. Sending the last parameters and waiting for the goodbyes are after it. */
 struct ps_server_stats {
     int64_t duration_ns;
     struct ps_server_time receive; /* reading, checking and adding */

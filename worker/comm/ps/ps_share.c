@@ -15,7 +15,7 @@ void ps_share_init(struct ps_server *s)
         .n_trainers = s->params.n_trainers,
     };
     const uint32_t n = s->params.slices.n_servers + s->params.n_trainers;
-    shm_peers_init(&s->shm, s->params.secret, &s->params.self, s->params.self.index, n);
+    shm_peers_init(&s->shm, s->params.secret, &s->params.self, s->number, n);
 }
 
 /* In shm_peers.h. */
@@ -58,7 +58,7 @@ static void move_params(struct ps_server *s)
 {
     if (s->narrowed == NULL) {
         memcpy(s->shm.own.params, s->params.params,
-               slices_server_params(&s->params.slices, s->params.self.index) * sizeof(float));
+               slices_server_params(&s->params.slices, s->number) * sizeof(float));
         s->params.params = s->shm.own.params;
         return;
     }
@@ -71,7 +71,7 @@ static void move_params(struct ps_server *s)
 static int open_own(struct ps_server *s, uint32_t t, struct err *err)
 {
     const bool is_new = s->shm.own.at == NULL;
-    const uint32_t self = s->params.self.index;
+    const uint32_t self = s->number;
     int r = 0;
     if (is_new) {
         const struct shm_layout layout = lend_server_layout(&s->plan, self);

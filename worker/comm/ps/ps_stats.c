@@ -37,18 +37,50 @@ void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
     }
 }
 
-void ps_round_late(const struct ps_server *s, struct ps_server_stats *ret)
-{
-    if (s->params.mode.backups > 0) {
-        ret->n_arrived = s->backups.n_arrived;
-        ret->n_dropped += array_sum(s->backups.n_dropped, s->params.n_trainers, it, *it);
-        ret->latest_trainer = backups_latest(&s->backups);
-        ret->n_latest = s->backups.n_dropped[ret->latest_trainer];
-    }
-}
-
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx)
 {
     *ret_tx = array_sum(s->trainers, s->params.n_trainers, it, (*it)->conn.bytes_tx);
     *ret_rx = array_sum(s->trainers, s->params.n_trainers, it, (*it)->conn.bytes_rx);
+}
+
+/* What a thread has done, in addition to what is in *all. */
+static void add_thread(struct ps_server_stats *all, const struct ps_server *s)
+{
+    const struct ps_server_stats *one = &s->last_round;
+    all->receive.cpu_ns += one->receive.cpu_ns;
+    all->update.cpu_ns += one->update.cpu_ns;
+    all->send.cpu_ns += one->send.cpu_ns;
+    all->wait.cpu_ns += one->wait.cpu_ns;
+    all->staleness_sum += one->staleness_sum;
+    all->n_stale += one->n_stale;
+    all->staleness_max =
+        one->staleness_max > all->staleness_max ? one->staleness_max : all->staleness_max;
+}
+
+void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stats *ret)
+{
+    *ret = threads->last_round;
+    ret->round_ns = take_ptr(threads->round_ns.items);
+    ret->n_rounds = threads->round_ns.len;
+    ps_round_last(threads, ret);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ps_server *s = &threads[i];
+        if (i > 0) {
+            add_thread(ret, s);
+        }
+        if (s->measuring) {
+            uint64_t tx, rx;
+            ps_round_bytes(s, &tx, &rx);
+            ret->bytes_tx += tx - s->barrier_bytes_tx;
+            ret->bytes_rx += rx - s->barrier_bytes_rx;
+        }
+        ret->early_peak_bytes += s->reduce.n_peak * s->reduce.buffer_bytes;
+        ret->n_arrived += s->backups.n_arrived;
+    }
+    for (uint32_t t = 0; threads->params.mode.backups > 0 && t < threads->params.n_trainers; t++) {
+        const uint64_t n_late = array_sum(threads, n, it, it->backups.n_dropped[t]);
+        ret->n_dropped += n_late;
+        ret->latest_trainer = n_late > ret->n_latest ? t : ret->latest_trainer;
+        ret->n_latest = n_late > ret->n_latest ? n_late : ret->n_latest;
+    }
 }
