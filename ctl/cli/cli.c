@@ -189,10 +189,9 @@ static enum exit_code check_words(const struct cli *cli)
                          n == 0 ? "an argument" : "more arguments");
     }
     if (n > cli->verb->max_words) {
-        const bool is_command = str_eq(cli->verb->name, "run") || str_eq(cli->verb->name, "try");
-        return cli_error(
-            EXIT_USAGE, is_command ? "benchctl init -- COMMAND > my.yaml, for a command" : fix,
-            "'%s' does not take '%s'", cli->verb->name, cli->args.words[cli->verb->max_words]);
+        return cli_error(EXIT_USAGE, cli->verb->instead != NULL ? cli->verb->instead : fix,
+                         "'%s' does not take '%s'", cli->verb->name,
+                         cli->args.words[cli->verb->max_words]);
     }
     return EXIT_OK;
 }
@@ -241,6 +240,32 @@ static char *fix_by_set(const struct verb *verb, int argc, char **argv, const ch
     return NULL;
 }
 
+/* What other programs call an option of the verb. */
+static const struct {
+    const char *typed, *needs, *fix;
+} options_meant[] = {
+    {"--format", "output", "the format is -o FORMAT, such as -o csv or -o json"},
+    {"--rank", "index", "a replica is --index N, and of which role --role ROLE"},
+    {"--gpus", "set",
+     "write devices: {value: N} in roles.worker of the definition; a swept parameter is --set "
+     "gpus=N"},
+};
+
+/* Owned; NULL: it means nothing known. */
+static char *fix_by_meaning(const struct verb *verb, const char *option)
+{
+    struct arg_opt opts[CLI_MAX_OPTS];
+    const size_t n = list_options(verb, opts);
+    for (size_t i = 0; i < COUNT_OF(options_meant); i++) {
+        const char *typed = options_meant[i].typed;
+        if (strcspn(option, "'=") == strlen(typed) && str_has_prefix(option, typed) &&
+            array_any(opts, n, it, str_eq(it->name, options_meant[i].needs))) {
+            return xstrdup(options_meant[i].fix);
+        }
+    }
+    return NULL;
+}
+
 /* args.h says what to do after the argument: "unknown option '--locl'; did you mean --local?". */
 static enum exit_code wrong_options(const struct verb *verb, int argc, char **argv,
                                     const struct err *err)
@@ -248,7 +273,9 @@ static enum exit_code wrong_options(const struct verb *verb, int argc, char **ar
     const char *quote = strrchr(err->msg, '\'');
     static const char unknown[] = "unknown option '";
     if (str_has_prefix(err->msg, unknown) && str_has_suffix(err->msg, "lists them")) {
-        _cleanup_(freep) char *fix = fix_by_set(verb, argc, argv, err->msg + strlen(unknown));
+        const char *option = err->msg + strlen(unknown);
+        _cleanup_(freep) char *fix = fix_by_meaning(verb, option);
+        fix = fix != NULL ? fix : fix_by_set(verb, argc, argv, option);
         if (fix != NULL) {
             return cli_error(EXIT_USAGE, fix, "%s: %.*s", verb->name, (int)(quote + 1 - err->msg),
                              err->msg);

@@ -21,6 +21,7 @@ struct verb {
     const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o. With
                           * json it takes jsonpath=TEMPLATE, too */
     size_t min_words, max_words;
+    const char *instead; /* what may be meant with more words; NULL: `args` */
     enum exit_code (*run)(struct cli *cli);
 };
 /* The two members of an array of options. */

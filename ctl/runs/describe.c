@@ -14,7 +14,7 @@
 #include "core/fact_texts.h"
 #include "ctl/cli/human.h"
 #include "decide/policy_wait.h"
-#include "report/layout.h"
+#include "report/notes.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/company_check.h"
@@ -520,17 +520,6 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
 }
 
-/* What a log rule says of a failure has lines. */
-static void put_indented(const char *text, struct buf *out)
-{
-    while (*text != '\0') {
-        const size_t len = strcspn(text, "\n");
-        buf_printf(out, "%.*s\n", (int)len, text);
-        text += len + (text[len] == '\n');
-        buf_puts(out, *text == '\0' ? "" : "      ");
-    }
-}
-
 static void format_failed_attempt(const struct describe_params *p, const struct attempt_row *row,
                                   struct buf *out)
 {
@@ -542,8 +531,10 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
     prose(p, what, 2, 4, out);
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
-            buf_printf(out, "    %s/%u: ", role_to_string(rep->id.role), rep->id.index);
-            put_indented(rep->failure, out);
+            const size_t len = strcspn(rep->failure, "\n"); /* a log rule says more lines */
+            buf_printf(out, "    %s/%u: %.*s\n", role_to_string(rep->id.role), rep->id.index,
+                       (int)len, rep->failure);
+            note_put_details(rep->failure + len + (rep->failure[len] == '\n'), out);
         }
     }
     const struct replica_row *rep = attempt_row_find_culprit(row);

@@ -50,9 +50,10 @@ void show_note_more(const struct cli *cli, const char *run, const char *where)
 {
     const char *blank = where[0] == '\0' ? "" : " ";
     if (cli->output[0] == '\0') {
-        cli_note_prose(
-            cli, "the columns: benchctl results %s%s%s --explain; charts: benchctl report %s%s%s",
-            run, blank, where, run, blank, where);
+        cli_note(cli,
+                 "the columns: benchctl results %s%s%s --explain\n"
+                 "charts: benchctl report %s%s%s",
+                 run, blank, where, run, blank, where);
     }
 }
 

@@ -95,5 +95,6 @@ const struct verb verb_run = {
     VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .max_words = 1,
+    .instead = "benchctl init -- COMMAND > my.yaml, for a command",
     .run = run,
 };

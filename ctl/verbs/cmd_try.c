@@ -49,5 +49,6 @@ const struct verb verb_try = {
                "figure, 9 a program is missing, 130 interrupted.",
     VERB_OPTS(opts),
     .max_words = 1,
+    .instead = "benchctl init -- COMMAND > my.yaml, for a command",
     .run = run,
 };

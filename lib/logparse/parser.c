@@ -29,6 +29,9 @@ struct rank_state {
     double epoch_steps; /* since the last line of kind Epoch */
     double batch;       /* that its lines have named; 0: none */
     double per_epoch;   /* samples of an epoch that an Info line has named; 0: none */
+    double last_step;   /* of a rule with `restart`: the number of the latest step; -1: none */
+    bool has_restarted; /* a line of `restart` was read */
+    bool has_left;      /* its lines are those of another loop, such as an evaluation */
 };
 
 struct log_parser {
@@ -115,7 +118,7 @@ static struct rank_state *rank_of(struct log_parser *p, int64_t rank)
 {
     const size_t slot = (size_t)(rank + 1);
     while (p->ranks.len <= slot) {
-        *vec_push(&p->ranks) = (struct rank_state){0};
+        *vec_push(&p->ranks) = (struct rank_state){.last_step = -1};
     }
     return &p->ranks.items[slot];
 }
@@ -263,6 +266,16 @@ static struct log_skip skip_of(const struct log_parser *p, const struct log_line
     return (struct log_skip){LOG_SKIP_STEPS, is_numbered ? p->params.warmup_steps : 0};
 }
 
+/* Steps that begin anew without a line that says so are those of another loop. A line without the
+ * number of its step has all of them. An Info line about a step is before that step's figure. */
+static bool is_of_another_loop(struct rank_state *rank, enum log_kind kind, double step)
+{
+    const double now = isnan(step) ? 0 : step;
+    rank->has_left = rank->has_left || now <= rank->last_step;
+    rank->last_step = now - (kind == LOG_KIND_INFO);
+    return rank->has_left;
+}
+
 /* A line that has a throughput, or whose time has one. */
 static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
                         struct log_figure *f)
@@ -308,6 +321,11 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         refuse(p, "its rank is too high");
         return;
     }
+    const enum log_kind kind = p->params.rule->lines.items[index].kind;
+    if (p->params.rule->restart != NULL &&
+        is_of_another_loop(rank_of(p, rank), kind, v.number[LOG_STEP])) {
+        return;
+    }
     const double step_s = log_values_step_s(&v);
     log_metrics_pause(&p->metrics, &v, rank);
     struct log_figure f = {
@@ -327,7 +345,6 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .paused_s = log_metrics_paused_s(&p->metrics),
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
     };
-    const enum log_kind kind = p->params.rule->lines.items[index].kind;
     const bool is_info = kind == LOG_KIND_INFO;
     if (v.has[LOG_BATCH]) {
         rank_of(p, rank)->batch = v.number[LOG_BATCH];
@@ -348,6 +365,20 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
     }
 }
 
+/* Training begins to count its steps; what is before the first such line was not training. */
+static void restart(struct log_parser *p, int64_t rank)
+{
+    struct rank_state *state = rank_of(p, rank);
+    for (size_t i = 0; !state->has_restarted && i < p->params.rule->lines.len; i++) {
+        struct log_tally *t = tally_of(p, i, rank);
+        log_tally_done(t);
+        *t = (struct log_tally){0};
+    }
+    state->has_restarted = true;
+    state->has_left = false;
+    state->last_step = -1;
+}
+
 static void match_line(struct log_parser *p, const char *line, size_t len)
 {
     const struct log_rule *rule = p->params.rule;
@@ -355,9 +386,13 @@ static void match_line(struct log_parser *p, const char *line, size_t len)
     const size_t prefix = log_prefix_len(line, len, &rank);
     const char *text = line + prefix;
     const size_t text_len = len - prefix;
+    struct log_match match;
+    if (rule->restart != NULL && rank < LOG_MAX_RANKS &&
+        log_matcher_run(p->matcher, rule->restart, text, text_len, &match) > 0) {
+        restart(p, rank);
+    }
     for (size_t i = 0; i < rule->lines.len; i++) {
         const struct log_line_rule *l = &rule->lines.items[i];
-        struct log_match match;
         const int r = !l->roles[p->params.role]
                           ? 0
                           : log_matcher_run(p->matcher, l->pattern, text, text_len, &match);

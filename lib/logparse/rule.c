@@ -73,21 +73,23 @@ static void read_line_roles(struct diags *d, const struct place *item, struct lo
     }
 }
 
-static void read_pattern(struct diags *d, const struct place *item, struct log_line_rule *line)
+/* The text of the pattern, borrowed; NULL: it is absent, or has a problem. */
+static const char *read_pattern(struct diags *d, const struct place *item, const char *key,
+                                struct log_pattern **ret)
 {
-    struct place place = place_get(item, "pattern");
+    struct place place = place_get(item, key);
     const char *text;
-    if (!read_text(d, &place, LOG_PATTERN_MAX, &text)) {
-        return;
-    }
     struct err err;
     size_t offset;
-    if (log_pattern_new(text, &line->pattern, &offset, &err) < 0) {
+    if (!read_text(d, &place, LOG_PATTERN_MAX, &text)) {
+        return NULL;
+    }
+    if (log_pattern_new(text, ret, &offset, &err) < 0) {
         reader_complain(d, &place, "see docs/log-rules.md; quote a pattern with single quotes",
                         "the pattern is wrong at character %zu: %s", offset + 1, err.msg);
-        return;
+        return NULL;
     }
-    line->text = xstrdup(text);
+    return text;
 }
 
 static void read_source(struct diags *d, const struct place *item, struct log_line_rule *line)
@@ -123,7 +125,8 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     line->scope = read_enum_or(d, item, "scope", scope_names, LOG_SCOPE_REPLICA);
     const int usual = line->kind == LOG_KIND_SUMMARY ? LOG_LAST : LOG_MEAN;
     line->aggregate = read_enum_or(d, item, "aggregate", aggregate_names, usual);
-    read_pattern(d, item, line);
+    const char *text = read_pattern(d, item, "pattern", &line->pattern);
+    line->text = text == NULL ? NULL : xstrdup(text);
     line->unit = read_enum_or(d, item, "unit", summary_unit_names, UNIT_SAMPLES);
     line->sequence = (double)read_int_or(d, item, "sequence", 1, INT64_C(1) << 32, 1);
     if (line->sequence > 1 && line->unit != UNIT_TOKENS) {
@@ -192,11 +195,13 @@ struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool 
     if (tree_get(place->node, "kind") != NULL) { /* a rule has none */
         rule = read_profile(d, place);
     } else if (read_map(d, place,
-                        FIELDS(needs_name ? "*name" : "name", "description", "format", "*lines"))) {
+                        FIELDS(needs_name ? "*name" : "name", "description", "format", "restart",
+                               "*lines"))) {
         rule = xnew(struct log_rule);
         rule->name = read_name(d, place);
         rule->format = read_enum_or(d, place, "format", format_names, LOG_RULE_LINES);
         (void)read_text_or(d, place, "description", DESCRIPTION_MAX, ""); /* for people */
+        (void)read_pattern(d, place, "restart", &rule->restart);
         read_lines(d, place, rule);
     }
     if (d->list.len + d->n_dropped != n_before) {
@@ -234,5 +239,6 @@ void log_rule_free(struct log_rule *rule)
         log_pattern_free(it->pattern);
     }
     vec_done(&rule->lines);
+    log_pattern_free(rule->restart);
     free(rule);
 }

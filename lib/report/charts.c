@@ -216,8 +216,9 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
                  : is_throughput ? xstrdup(l->unit)
                  : is_cost       ? xasprintf("of a trial, at %s", l->result->price)
                                  : xstrdup("the baseline's time over that of the point");
-    /* Without a line with two marks no two points differ in their servers alone. */
-    return m->x_of != servers_name || vec_any(&c->series, s, s->marks.len > 1);
+    /* One mark is a number; of servers, marks of other lines differ in more than these. */
+    return vec_any(&c->series, s, s->marks.len > 1) ||
+           (m->x_of != servers_name && c->series.len > 1);
 }
 
 /* ---- dots ---- */

@@ -45,10 +45,6 @@ bool prose_cpus_any(const struct run_def *def);
  * real trainers. `fastest` is the point with the highest throughput; NULL: none was measured. */
 void prose_cpus_describe(const struct layout *l, const struct point_result *fastest,
                          struct buf *out);
-/* Which points they are: "point 0 (a, 1 pserver) with 3 threads, which used 1.70 CPUs;
- * point 2 (b, 1 pserver) with 3 threads", without the CPUs where a replica does not say
- * its time; four at most. */
-void prose_cpus_list(const struct layout *l, struct buf *out);
 
 /* ---- what the systems of a run are, for readers who do not know its definition:
  * prose_systems.c ---- */

@@ -193,22 +193,6 @@ static void put_other(const struct layout *l, const struct choice *c, const stru
     put_slower(c, p, out);
 }
 
-/* What the speedup of the fastest point is against. */
-static void add_baseline(struct prose_verdict *lines, const struct layout *l,
-                         const struct choice *c)
-{
-    const struct point_result *base = baseline_of(l, c);
-    if (!base->throughput.estimate.known || has_own_baseline(c->fastest)) {
-        return;
-    }
-    struct buf text = BUF_INIT;
-    buf_printf(&text, "point %" PRIu32 ": ", base->point->index);
-    result_describe_replicas(l->result, base->point, &text);
-    buf_puts(&text, ": ");
-    words_put_figure(&base->throughput, &text);
-    add(lines, "Its baseline", &text);
-}
-
 static void add_ties(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
@@ -222,18 +206,6 @@ static void add_ties(struct prose_verdict *lines, const struct layout *l, const 
     if (c->ties.len > 0) {
         add(lines, "May be as fast", &text);
     }
-}
-
-/* The points that the caveat of a rehearsal is about. */
-static void add_shared(struct prose_verdict *lines, const struct layout *l)
-{
-    const struct run_def *def = l->result->def;
-    if (def->spec->workload.compute == COMPUTE_EMULATED || !prose_cpus_any(def)) {
-        return;
-    }
-    struct buf text = BUF_INIT;
-    prose_cpus_list(l, &text);
-    add(lines, "Shared CPUs", &text);
 }
 
 static void add_widest(struct prose_verdict *lines, const struct layout *l, const struct choice *c)
@@ -380,9 +352,7 @@ void prose_verdict_init(struct prose_verdict *lines, const struct layout *l)
         add_verdict(lines, l, &c);
         add_starved(lines, l, &c);
         add_fastest(lines, l, &c);
-        add_baseline(lines, l, &c);
         add_ties(lines, l, &c);
-        add_shared(lines, l);
     }
     if (is_choice) {
         add_widest(lines, l, &c);

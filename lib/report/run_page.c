@@ -194,11 +194,23 @@ static void put_warnings(struct sheet *s, const struct result *r)
     }
 }
 
+/* The first trial without a result and its reason lead; the notes have all. */
+static void put_failure(struct sheet *s, const struct layout *l)
+{
+    _cleanup_(notes_done) struct notes notes;
+    notes_init(&notes, l);
+    const struct note *failed = vec_find(&notes.list, n, n->kind == NOTE_FAILED);
+    if (failed != NULL) {
+        sheet_term(s, SHEET_BAD, "Failed", "%s", failed->text);
+    }
+}
+
 static void put_verdict(struct sheet *s, const struct layout *l)
 {
     _cleanup_(prose_verdict_done) struct prose_verdict lines;
     prose_verdict_init(&lines, l);
     sheet_open(s, SHEET_VERDICT, "What this run says");
+    put_failure(s, l);
     put_terms(s, &lines, SHEET_PLAIN);
     put_warnings(s, l->result);
     sheet_close(s);
@@ -299,9 +311,9 @@ static void put_steps(struct sheet *s, const struct layout *l)
     }
     sheet_open(s, SHEET_PLAIN, "Step times");
     sheet_line(s, &sheet_soft,
-               "The measured steps of one replica (trainer/0 is the first trainer) in the trial "
-               "that is nearest to the median of its point. Heights begin at zero. Other replicas "
-               "and trials differ, so these times need not fit the figures above.");
+               "The measured steps of one replica (0 is the first of its role) in the trial that "
+               "is nearest to the median of its point. Heights begin at zero. Other replicas and "
+               "trials differ, so these times need not fit the figures above.");
     vec_each (const struct chart, chart, &sparks.list) {
         sheet_figure(s, chart);
     }

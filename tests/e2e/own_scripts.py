@@ -34,8 +34,9 @@ def rate_of_ddp(log):
 
 
 def rate_of_keras(log):
-    """The bar has the mean of the epoch so far, and the first epoch compiles: the last bar counts."""
-    return 32 * 1000 / measured(r"(\d+)/60\x1b\[0m [^\r\n]* (\d+)ms/step", log)[-1]
+    """The bar has the mean of the epoch so far, and the first epoch compiles: the last bar of fit counts, and evaluate has one, too."""
+    bars = log.split("Epoch 2/2\n")[1].split("\n")[0]
+    return 32 * 1000 / measured(r"(\d+)/60\x1b\[0m [^\r\n]* (\d+)ms/step", bars)[-1]
 
 
 def rate_of_rows(log):

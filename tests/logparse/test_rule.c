@@ -62,6 +62,8 @@ TEST(every_problem_has_its_place)
         {HEAD "- {kind: Step, pattern: 'x (?<speed>)'}\n",
          "f:3:25: error: lines[0].pattern: the pattern is wrong at character 6: no group is called "
          "'speed'"},
+        {"name: mine\nrestart: 'x ('\nlines:\n" GOOD,
+         "f:2:10: error: restart: the pattern is wrong"},
         {HEAD "- {kind: Step, pattern: 'x ('}\n", "at character 4: missing closing parenthesis"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', unit: img/s}\n",
          "lines[0].unit: unknown value 'img/s'"},

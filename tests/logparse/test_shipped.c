@@ -299,9 +299,45 @@ static const struct log_row logs[] = {
     {"ranks of mpirun", "mpi",
      "[1,0]<stdout>:100 samples/s\n[1,1]<stdout>:80 samples/s\n[1,0]<stdout>:100 samples/s\n[1,1]<stdout>:80 samples/s\n",
      ROLE_TRAINER, 180, NONE, 4 * BATCH, "mean of 4 step lines, 2 ranks"},
-    {"a progress bar of Keras", "keras",
-     "Epoch 1/2\n\r 1/4 [=>....] - ETA: 3s - loss: 2.3\b\b\b\b\r 4/4 [======] - 1s 250ms/step - loss: 2.0 - accuracy: 0.5\n",
+    {"a progress bar of Keras 2, and evaluate", "keras",
+     "Epoch 1/2\n\r 1/4 [=>....] - ETA: 3s - loss: 2.3\b\b\b\b\r 4/4 [======] - ETA: 0s - loss: 2.0 - accuracy: 0.5\r 4/4 [======] - 1s 250ms/step - loss: 2.0 - accuracy: 0.5\n"
+     "\r 1/8 [>.....] - ETA: 0s - loss: 2.3\b\b\b\b\r 8/8 [======] - 1s 9ms/step - loss: 2.0 - accuracy: 0.7\n",
      ROLE_TRAINER, BATCH / 0.25, 0.5, BATCH, "last of 1 step line"},
+    {"neither validation nor evaluate nor predict of Keras", "keras",
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m57s\x1b[0m 978ms/step - accuracy: 0.0312 - loss: 2.3307\r\x1b[1m47/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 4ms/step - accuracy: 0.0911 - loss: 2.3154\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 6ms/step - accuracy: 0.0922 - loss: 2.3166\n"
+     "Epoch 1/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m2:18\x1b[0m 2s/step - accuracy: 0.0312 - loss: 2.3343\r\x1b[1m57/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 7ms/step - accuracy: 0.1003 - loss: 2.3144\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m3s\x1b[0m 18ms/step - accuracy: 0.0995 - loss: 2.3145 - val_accuracy: 0.1033 - val_loss: 2.3101\n"
+     "Epoch 2/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 13ms/step - accuracy: 0.1562 - loss: 2.2915\r\x1b[1m58/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 5ms/step - accuracy: 0.1099 - loss: 2.3004\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 14ms/step - accuracy: 0.1104 - loss: 2.3003 - val_accuracy: 0.0977 - val_loss: 2.3098\n"
+     "\r\x1b[1m  1/200\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m2s\x1b[0m 11ms/step - accuracy: 0.0625 - loss: 2.3309\r\x1b[1m190/200\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 6ms/step - accuracy: 0.0984 - loss: 2.3096\r\x1b[1m200/200\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 6ms/step - accuracy: 0.0977 - loss: 2.3098\n"
+     "\r\x1b[1m  1/200\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m39s\x1b[0m 197ms/step\r\x1b[1m181/200\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 5ms/step\r\x1b[1m200/200\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 5ms/step\n",
+     ROLE_TRAINER, BATCH / .005, .1104, (57 + 58) * BATCH, "last of 4 step lines"},
+    {"fit of Keras, twice", "keras",
+     "Epoch 1/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m2:09\x1b[0m 2s/step - accuracy: 0.0312 - loss: 2.3284\r\x1b[1m56/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 5ms/step - accuracy: 0.1066 - loss: 2.3137\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m3s\x1b[0m 8ms/step - accuracy: 0.1036 - loss: 2.3141\n"
+     "Epoch 2/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 23ms/step - accuracy: 0.1250 - loss: 2.2839\r\x1b[1m52/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 9ms/step - accuracy: 0.1070 - loss: 2.2998\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 9ms/step - accuracy: 0.1047 - loss: 2.3000\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m46s\x1b[0m 783ms/step - accuracy: 0.0625 - loss: 2.2753\r\x1b[1m55/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 4ms/step - accuracy: 0.1267 - loss: 2.2837\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 4ms/step - accuracy: 0.1271 - loss: 2.2827\n"
+     "Epoch 1/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 8ms/step - accuracy: 0.1250 - loss: 2.2716\r\x1b[1m56/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 7ms/step - accuracy: 0.1362 - loss: 2.2864\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 7ms/step - accuracy: 0.1354 - loss: 2.2869\n"
+     "Epoch 2/2\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 8ms/step - accuracy: 0.1562 - loss: 2.2732\r\x1b[1m53/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 4ms/step - accuracy: 0.1480 - loss: 2.2769\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 4ms/step - accuracy: 0.1490 - loss: 2.2760\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m16s\x1b[0m 281ms/step\r\x1b[1m56/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 4ms/step\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m1s\x1b[0m 4ms/step\n",
+     ROLE_TRAINER, BATCH / .004, .149, 4 * 60 * BATCH, "last of 12 step lines"},
+    {"Keras with verbose=2: the only time is one with validation", "keras",
+     "60/60 - 1s - 23ms/step - accuracy: 0.1047 - loss: 2.3069\n"
+     "Epoch 1/2\n"
+     "60/60 - 3s - 56ms/step - accuracy: 0.1005 - loss: 2.3077 - val_accuracy: 0.1003 - val_loss: 2.3065\n"
+     "Epoch 2/2\n"
+     "60/60 - 1s - 15ms/step - accuracy: 0.1172 - loss: 2.2970 - val_accuracy: 0.1055 - val_loss: 2.3053\n"
+     "200/200 - 1s - 5ms/step - accuracy: 0.1055 - loss: 2.3053\n"
+     "200/200 - 1s - 4ms/step\n",
+     ROLE_TRAINER, BATCH / .015, .1172, 120 * BATCH, "last of 2 step lines"},
+    {"one epoch of Keras, which prints no line for it", "keras",
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m4:03\x1b[0m 4s/step - accuracy: 0.0938 - loss: 2.3044\r\x1b[1m57/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 7ms/step - accuracy: 0.0981 - loss: 2.3178\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m5s\x1b[0m 13ms/step - accuracy: 0.0969 - loss: 2.3182\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m2:10\x1b[0m 2s/step - accuracy: 0.1562 - loss: 2.2581\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 11ms/step - accuracy: 0.1125 - loss: 2.2990\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m3s\x1b[0m 11ms/step - accuracy: 0.1125 - loss: 2.2990\n"
+     "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m10s\x1b[0m 170ms/step\r\x1b[1m46/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 2ms/step\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 2ms/step\n",
+     ROLE_TRAINER, BATCH / .013, .0969, 60 * BATCH, "last of 3 step lines"},
     {"nccl-tests", "nccl-tests",
      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1 graph: 0\n"
      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"

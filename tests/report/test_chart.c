@@ -175,7 +175,7 @@ TEST(the_unit_is_that_of_a_measured_point)
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
     _cleanup_(chart_done) struct chart c;
-    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 8);
     for (uint32_t p = 1; p < f.def->matrix.n_points; p++) {
         fixture_count(fixture_throughput(&f, p, 0, 10 + p), UNIT_TOKENS);
@@ -223,6 +223,13 @@ TEST(no_chart_without_something_to_show)
     report_run_find("six-trials")->make(&f);
     layout_init(&l, f.result);
     assert_false(charts_make(&l, "throughput", &c));
+    layout_done(&l);
+    fixture_done(&f);
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 1}\n", 8);
+    fixture_throughput(&f, 1, 0, 10);
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    layout_init(&l, f.result);
+    assert_false(charts_make(&l, "throughput", &c)); /* of one point */
     layout_done(&l);
     fixture_done(&f);
 }

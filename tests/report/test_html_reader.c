@@ -31,40 +31,6 @@ static void expect(const char *page, const char *text)
     }
 }
 
-/* How many CPUs threads kept busy is measured, where all replicas say their CPU time, and not told
- * by their number. */
-TEST(cpus_that_were_used)
-{
-    static const struct {
-        int64_t cpu_ns[2]; /* of the server, of each trainer, in 2 s */
-        const char *text;
-    } rows[] = {
-        {{500000000, 1500000000},
-         "<dd>point 0 (2 trainers) with 3 threads, which used 1.75 CPUs</dd>"},
-        {{0, 1500000000}, "<dd>point 0 (2 trainers) with 3 threads</dd>"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 1]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 2);
-        struct attempt_row *row = fixture_throughput(&f, 0, 0, 60);
-        for (size_t k = 0; k < row->replicas.len; k++) {
-            const bool trains = row->replicas.items[k].id.role == ROLE_TRAINER;
-            const struct summary s = {.samples = trains ? 128 : 0,
-                                      .duration_ns = 2000000000,
-                                      .steps = 8,
-                                      .loss_first = NAN,
-                                      .loss_last = NAN,
-                                      .cpu_ns = rows[i].cpu_ns[trains]};
-            fixture_say(row, k, &s);
-        }
-        fixture_throughput(&f, 1, 0, 40);
-        fixture_build(&f, RUN_SUCCEEDED);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        expect(page_of(&f, &out), rows[i].text);
-    }
-}
-
 static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_t trial, double x,
                                       const char *environment)
 {
