@@ -18,7 +18,6 @@
 #include "base/parse.h"
 #include "base/vec.h"
 #include "kube/config.h"
-#include "kube/small_file.h"
 #include "kube/request.h"
 #include "pod/body.h"
 #include "spec/spec_load.h"

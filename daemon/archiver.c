@@ -299,7 +299,7 @@ struct archiver *archiver_new(struct bucket *bucket_take, const char *new_mark,
     struct archiver *a = xnew(struct archiver);
     *a = (struct archiver){.bucket = bucket_take,
                            .new_mark = xstrdup(new_mark),
-                           .store_url = xstrdup(env->store_url),
+                           .store_url = xstrdup(env->options.store),
                            .env = env,
                            .queue = q};
     a->work.data = a;

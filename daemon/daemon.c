@@ -58,7 +58,7 @@ static void show(void *ctx)
 {
     struct daemon *d = ctx;
     const int64_t now_ns = clock_monotonic_ns();
-    if (daemon_view_is_followed(d->view) && now_ns - d->shown_ns >= SHOW_EVERY_NS) {
+    if (daemon_view_is_followed(d->params.view) && now_ns - d->shown_ns >= SHOW_EVERY_NS) {
         d->shown_ns = now_ns;
         publish_view(d);
     }
@@ -75,7 +75,7 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
     d->failure = *err;
     (void)uv_timer_stop(&d->timer); /* never fails */
     publish_view(d);
-    d->on_stop(d->ctx);
+    d->params.on_stop(d->params.ctx);
 }
 
 /* ---- watches ---- */
@@ -94,7 +94,7 @@ static void on_workload(void *ctx, enum kube_change change, const struct kube_ob
 
 static void watch_workloads(struct daemon *d)
 {
-    workload_watch_start(&d->workloads, d->client, d->ns, on_workload, wake, d);
+    workload_watch_start(&d->workloads, d->client, d->params.ns, on_workload, wake, d);
 }
 
 static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
@@ -141,7 +141,7 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
     struct daemon *d = ctx;
     struct run *active = run_queue_active(&d->queue);
     if (active != NULL) {
-        run_notice_pod(active, change, object);
+        pods_notify(active->at.driven.launcher, change, object);
     }
 }
 
@@ -158,8 +158,8 @@ static bool check_health(struct daemon *d)
         .lease_error = elector_error(d->elector),
         .is_synced = watches_are_synced(&d->watches),
         .is_leader = lease == KUBE_LEASE_LEADER,
-        .is_held_by_another =
-            lease == KUBE_LEASE_FOLLOWER && holder[0] != '\0' && !str_eq(holder, d->identity),
+        .is_held_by_another = lease == KUBE_LEASE_FOLLOWER && holder[0] != '\0' &&
+                              !str_eq(holder, d->params.identity),
     };
     const struct api_advice advice = api_health_look(&d->health, &facts);
     if (advice.report == API_REPORT_FAILURE) {
@@ -170,11 +170,12 @@ static bool check_health(struct daemon *d)
     }
     if (advice.must_report_waiting) {
         log_event(LOG_LEVEL_INFO, "another benchd holds the lease, waiting for it", "lease",
-                  d->options->lease_name, "holder", holder, NULL);
+                  d->run_env.options.lease_name, "holder", holder, NULL);
     }
     if (advice.must_give_up) {
         struct err err;
-        (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer", d->ns);
+        (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer",
+                      d->params.ns);
         give_up(d, EXIT_UNREACHABLE, advice.failure != NULL ? advice.failure : &err);
     }
     return !d->is_stopping;
@@ -186,7 +187,8 @@ static int wake_open_runs(struct daemon *d, struct err *err)
 {
     _cleanup_(texts_done) struct texts uids = {0};
     const int64_t from_unix_ms = clock_steady_unix_ms() - DAEMON_ENDED_MS;
-    int r = d->store->ops->list_open(d->store, d->ns, from_unix_ms, &uids, err);
+    int r =
+        d->params.store->ops->list_open(d->params.store, d->params.ns, from_unix_ms, &uids, err);
     if (r >= 0) {
         run_queue_wake(&d->queue, &d->run_env, uids.list.items, uids.list.len);
     }
@@ -205,8 +207,9 @@ static int sync_objects(struct daemon *d, struct err *err)
         uids[i] = cache->objects.items[i]->uid;
     }
     size_t n_deleted;
-    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len,
-                                        clock_steady_unix_ms(), &n_deleted, err);
+    int r =
+        d->params.store->ops->sync_objects(d->params.store, d->params.ns, uids, cache->objects.len,
+                                           clock_steady_unix_ms(), &n_deleted, err);
     r = r < 0 ? r : wake_open_runs(d, err);
     if (r < 0) {
         return r;
@@ -230,7 +233,7 @@ static int load_open_runs(struct daemon *d, struct err *err)
         int r = sync_objects(d, err);
         return r < 0 ? r : 1;
     }
-    return open_runs_load(&d->open_runs, d->store, d->ns, &d->queue, err);
+    return open_runs_load(&d->open_runs, d->params.store, d->params.ns, &d->queue, err);
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
@@ -260,7 +263,7 @@ static void purge(struct daemon *d)
 static void look_at_space(struct daemon *d)
 {
     const struct run *active = run_queue_active(&d->queue);
-    const enum space_news news = space_look(&d->space, d->store, clock_monotonic_ns());
+    const enum space_news news = space_look(&d->space, d->params.store, clock_monotonic_ns());
     d->run_env.is_store_full = d->space.is_full;
     if (active != NULL && news == SPACE_IS_FULL) {
         run_emit(active, EVENT_WARNING, "StoreFull",
@@ -298,8 +301,8 @@ static void tick(struct daemon *d)
         !watches_know_open_runs(&d->watches)) {
         return;
     }
-    d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
-    d->queue.turn_cpu_ns = d->meter->cpu_ns;
+    d->params.store->ops->wait_at_most(d->params.store, STORE_WAIT_MS);
+    d->queue.turn_cpu_ns = d->params.meter->cpu_ns;
     look_at_workloads(d);
     int r = load_open_runs(d, &err);
     if (r == 0 || r == -EBUSY) { /* another process writes: the next look */
@@ -333,8 +336,8 @@ static void trim_memory(struct daemon *d)
     if (run_queue_active(&d->queue) != NULL) {
         d->trim_ns = now_ns + TRIM_SOON_NS;
     } else if (now_ns >= d->trim_ns) {
-        if (d->store->ops->rest != NULL) {
-            d->store->ops->rest(d->store);
+        if (d->params.store->ops->rest != NULL) {
+            d->params.store->ops->rest(d->params.store);
         }
         memory_rest();
         d->trim_ns = now_ns + TRIM_EVERY_NS;
@@ -359,7 +362,7 @@ static void start_watches(struct daemon *d)
 {
     const struct watches_params watches = {
         .client = d->client,
-        .ns = d->ns,
+        .ns = d->params.ns,
         .on_change =
             {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
         .on_synced = wake,
@@ -369,7 +372,7 @@ static void start_watches(struct daemon *d)
     d->run_env.benchmarks = watches_cache(&d->watches, WATCH_BENCHMARKS);
     d->run_env.runs = watches_cache(&d->watches, WATCH_RUNS);
     d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
-    if (d->options->queue != NULL) {
+    if (d->run_env.options.queue != NULL) {
         watch_workloads(d);
     }
 }
@@ -380,13 +383,14 @@ static void on_lease(void *ctx)
     if (elector_state(d->elector) == KUBE_LEASE_LOST) {
         struct err err;
         (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s",
-                      d->options->lease_name, d->ns, elector_error(d->elector) != NULL ? ": " : "",
+                      d->run_env.options.lease_name, d->params.ns,
+                      elector_error(d->elector) != NULL ? ": " : "",
                       elector_error(d->elector) != NULL ? elector_error(d->elector)->msg : "");
         give_up(d, EXIT_LEASE_LOST, &err);
         return;
     }
-    log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->options->lease_name, "as",
-              d->identity, "address", d->address, NULL);
+    log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->run_env.options.lease_name, "as",
+              d->params.identity, "address", d->address, NULL);
     start_watches(d);
     wake(d);
 }
@@ -397,10 +401,10 @@ static void release(struct daemon *d)
         return;
     }
     explicit_bzero(d->key, sizeof(d->key));
-    free(d->ns);
+    free((char *)d->params.ns);
     free(d->address);
-    free(d->read_key);
-    free(d->identity);
+    free((char *)d->params.read_key);
+    free((char *)d->params.identity);
     free(d);
 }
 
@@ -433,7 +437,8 @@ static void look_up_name(struct daemon *d)
         return;
     }
     d->dns_request.data = d;
-    d->is_asking_dns = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) >= 0;
+    d->is_asking_dns =
+        uv_getaddrinfo(d->params.loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) >= 0;
     d->is_dns_known = d->is_dns_known || !d->is_asking_dns;
     d->n_handles += d->is_asking_dns;
 }
@@ -455,22 +460,15 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
 {
     struct daemon *d = xnew(struct daemon);
     d->n_handles = 1; /* the timer */
-    d->loop = params->loop;
-    d->options = params->options;
-    d->ns = xstrdup(params->ns);
-    d->identity = xstrdup(params->identity);
-    d->store = params->store;
-    d->retention.policy = d->options->keep;
-    d->node_labels = d->options->node_labels;
-    d->view = params->view;
-    d->meter = params->meter;
+    d->params = *params;
+    d->params.ns = xstrdup(params->ns);
+    d->params.identity = xstrdup(params->identity);
+    d->params.read_key = xstrdup_or_null(params->read_key);
+    d->retention.policy = params->options->keep;
     memcpy(d->key, params->key, KEY_SIZE);
-    d->read_key = xstrdup_or_null(params->read_key);
-    d->on_stop = params->on_stop;
-    d->ctx = params->ctx;
     api_health_init(&d->health, clock_monotonic_ns());
     d->counters.started_unix_ms = clock_unix_ms();
-    const struct kube_client_params client = {.loop = d->loop,
+    const struct kube_client_params client = {.loop = d->params.loop,
                                               .config = params->config,
                                               .user_agent = "benchd/" BENCHD_VERSION,
                                               .seed = (uint64_t)clock_monotonic_ns(),
@@ -482,24 +480,15 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
         release(d);
         return r;
     }
-    event_recorder_init(&d->events, d->client, d->ns, d->identity);
-    d->run_env = (struct run_env){.loop = d->loop,
+    event_recorder_init(&d->events, d->client, d->params.ns, d->params.identity);
+    d->run_env = (struct run_env){.loop = params->loop,
                                   .client = d->client,
-                                  .store = d->store,
-                                  .store_url = d->options->store,
-                                  .ns = d->ns,
+                                  .store = params->store,
+                                  .ns = d->params.ns,
+                                  .options = *params->options,
                                   .key = d->key,
                                   .workloads = &d->workloads.known,
-                                  .queue = d->options->queue,
-                                  .wait_ms = d->options->wait_ms,
-                                  .image_wait_ms = d->options->image_wait_ms,
-                                  .setup_wait_ms = d->options->setup_wait_ms,
-                                  .denied_wait_ms = d->options->lease_ms * 4 / 5,
-                                  .undelete_ms = d->options->undelete_ms,
-                                  .replica_account = d->options->replica_account,
-                                  .prometheus = d->options->prometheus,
-                                  .node_labels = &d->node_labels,
-                                  .has_policies = d->options->has_policies,
+                                  .node_labels = &d->run_env.options.node_labels,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,
                                   .counters = &d->counters,
@@ -509,7 +498,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     if (params->archive != NULL) {
         d->archiver = archiver_new(params->archive, params->new_mark, &d->run_env, &d->queue);
     }
-    (void)uv_timer_init(d->loop, &d->timer); /* never fails */
+    (void)uv_timer_init(d->params.loop, &d->timer); /* never fails */
     d->timer.data = d;
     *ret = d;
     return 0;
@@ -518,19 +507,19 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
 void daemon_start(struct daemon *d, const char *address)
 {
     d->address = xstrdup(address);
-    const struct kube_lease_params lease = {.ns = d->ns,
-                                            .name = d->options->lease_name,
-                                            .identity = d->identity,
+    const struct kube_lease_params lease = {.ns = d->params.ns,
+                                            .name = d->run_env.options.lease_name,
+                                            .identity = d->params.identity,
                                             .address = d->address,
-                                            .read_key = d->read_key,
-                                            .duration_ns = d->options->lease_ms * 1000000,
+                                            .read_key = d->params.read_key,
+                                            .duration_ns = d->run_env.options.lease_ms * 1000000,
                                             .seed = (uint64_t)clock_monotonic_ns()};
     d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);
     d->started_ns = clock_monotonic_ns();
     look_up_name(d);
     struct err err;
-    if (d->store->ops->keep_reserve(d->store, SPACE_RESERVE_BYTES, &err) < 0) {
+    if (d->params.store->ops->keep_reserve(d->params.store, SPACE_RESERVE_BYTES, &err) < 0) {
         log_event(LOG_LEVEL_WARN, "no reserve for deletions on a full disk", "err", err.msg, NULL);
     }
     wake(d);
@@ -545,7 +534,7 @@ int daemon_exit_code(const struct daemon *d, const struct err **ret_failure)
 static void on_lease_released(void *ctx)
 {
     struct daemon *d = ctx;
-    d->on_stop(d->ctx);
+    d->params.on_stop(d->params.ctx);
 }
 
 void daemon_stop(struct daemon *d)

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "bucket/bucket.h"
-#include "daemon/options.h"
+#include "daemon/run/options.h"
 #include "kube/config_types.h"
 #include "store/store.h"
 

@@ -11,13 +11,12 @@
 #include <uv.h>
 
 #include "daemon/api_health.h"
+#include "daemon/daemon.h"
 #include "daemon/run/eraser.h"
 #include "daemon/cluster/event_recorder.h"
 #include "daemon/web/daemon_view.h"
 #include "daemon/retention.h"
 #include "daemon/cluster/key.h"
-#include "daemon/run/open_runs.h"
-#include "daemon/options.h"
 #include "daemon/run/run_env.h"
 #include "daemon/run/run_queue.h"
 #include "daemon/space.h"
@@ -26,16 +25,10 @@
 
 struct archiver;
 struct elector;
-struct loop_meter;
 
 struct daemon {
-    uv_loop_t *loop;
-    const struct options *options;
-    struct node_labels node_labels;
-    char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
-    struct store *store;
-    struct daemon_view *view;       /* what other threads see; borrowed */
-    const struct loop_meter *meter; /* of the loop; borrowed */
+    struct daemon_params params; /* ns, identity and read_key are owned */
+    char *address;               /* owned */
     struct kube_client *client;
     struct watches watches;
     struct workload_watch workloads;
@@ -64,6 +57,4 @@ struct daemon {
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */
-    void (*on_stop)(void *ctx);
-    void *ctx;
 };

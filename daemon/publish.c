@@ -41,7 +41,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
         (void)err_set(&f->not_healthy, ESHUTDOWN, "%s",
                       d->exit_code == 0 ? "shutting down" : d->failure.msg);
     }
-    d->store->ops->get_space(d->store, &f->space);
+    d->params.store->ops->get_space(d->params.store, &f->space);
     f->space.is_full = d->space.is_full;
     f->store_used_bytes = d->retention.used_bytes;
     f->counters = d->counters;
@@ -51,8 +51,8 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     f->counters.events_sent = d->events.n_sent;
     f->counters.events_dropped = d->events.n_dropped;
     kube_client_get_stats(d->client, &f->kube);
-    if (d->store->ops->get_stats != NULL) {
-        d->store->ops->get_stats(d->store, &f->store);
+    if (d->params.store->ops->get_stats != NULL) {
+        d->params.store->ops->get_stats(d->params.store, &f->store);
     }
     f->is_leader = d->elector != NULL && elector_state(d->elector) == KUBE_LEASE_LEADER;
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
@@ -62,7 +62,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
         const enum run_phase phase = (*run)->status.phase;
         f->runs[phase] += !run_phase_is_final(phase);
     }
-    f->turns = d->meter->turns;
+    f->turns = d->params.meter->turns;
 }
 
 /* The runs as shown; those that did not change are shared with the list before. NULL: the list
@@ -79,7 +79,7 @@ static struct daemon_runs *list_changes(const struct daemon *d)
         }
     }
     _cleanup_(daemon_snapshot_done) struct daemon_snapshot before = {0};
-    daemon_view_read(d->view, &before);
+    daemon_view_read(d->params.view, &before);
     if (daemon_runs_are_same(before.runs, runs)) {
         daemon_runs_unref(runs);
         runs = NULL;
@@ -92,5 +92,5 @@ void publish_view(struct daemon *d)
     struct daemon_facts facts = {0};
     struct daemon_runs *changes = list_changes(d); /* also counts waits */
     collect_facts(d, &facts);
-    daemon_view_publish(d->view, &facts, changes);
+    daemon_view_publish(d->params.view, &facts, changes);
 }

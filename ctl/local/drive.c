@@ -149,7 +149,6 @@ static int run_driver(struct drive *d, struct err *err)
         .def = d->params->progress.def,
         .launcher = d->launcher,
         .store = d->params->store,
-        .clock = wall_clock_real,
         .where = d->params->where,
         .prometheus = d->prometheus,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,

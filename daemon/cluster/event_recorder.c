@@ -70,7 +70,6 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
     }
     struct kube_request req;
     kube_request_create(&kube_events, r->ns, event, KUBE_WRITE, &req);
-    const struct kube_call_options once = {.max_tries = 1};
-    (void)kube_call(r->client, &req, &once, on_done, NULL); /* nothing waits for it */
+    (void)kube_call(r->client, &req, KUBE_ONCE, on_done, NULL); /* nothing waits for it */
     r->n_sent++;
 }

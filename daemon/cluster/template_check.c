@@ -58,16 +58,13 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     check->wake(check->ctx);
 }
 
-/* The server's answer is passed to the run at once, which tries again itself. */
-static const struct kube_call_options once = {.max_tries = 1};
-
 static void send(struct dry_run *run, const struct template_check_params *params,
                  const struct kube_resource *resource, const json_t *body)
 {
     struct kube_request req;
     kube_request_create(resource, params->ns, body, KUBE_DRY_RUN, &req);
     run->verdict = TEMPLATES_CHECKING;
-    run->call = kube_call(params->client, &req, &once, on_answer, run);
+    run->call = kube_call(params->client, &req, KUBE_ONCE, on_answer, run);
 }
 
 static int check_pod(struct dry_run *run, enum role role,

@@ -229,7 +229,7 @@ static void begin_check(struct run *run, const struct run_def *def)
                                                  .ns = run->env->ns,
                                                  .def = def,
                                                  .naming = run_naming(run, def),
-                                                 .account = run->env->replica_account,
+                                                 .account = run->env->options.replica_account,
                                                  .wake = run->env->wake,
                                                  .ctx = run->env->ctx};
     struct template_check *check;
@@ -325,7 +325,7 @@ static void cancel_unaccepted(struct run *run)
 static int set_scheduling(const struct run *run, const struct bmr_facts *facts, struct run_def *def,
                           struct err *err)
 {
-    int r = scheduling_read(facts->scheduling, run->env->queue, &def->scheduling, err);
+    int r = scheduling_read(facts->scheduling, run->env->options.queue, &def->scheduling, err);
     run_def_schedule(def);
     if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,

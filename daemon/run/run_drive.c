@@ -118,14 +118,14 @@ static struct launcher *make_launcher(const struct run *run,
         .def = run->def,
         .workloads = env->workloads,
         .naming = run_naming(run, run->def),
-        .account = env->replica_account,
-        .has_policy = env->has_policies,
+        .account = env->options.replica_account,
+        .has_policy = env->options.has_policies,
         .secret = secret,
         .secret_len = KEY_SIZE,
         .ssh = ssh,
-        .image_wait_ms = env->image_wait_ms,
-        .setup_wait_ms = env->setup_wait_ms,
-        .denied_wait_ms = env->denied_wait_ms,
+        .image_wait_ms = env->options.image_wait_ms,
+        .setup_wait_ms = env->options.setup_wait_ms,
+        .denied_wait_ms = env->options.lease_ms * 4 / 5,
         .counters = env->pod_counters,
         .node_labels = env->node_labels,
         .wait = wait,
@@ -151,15 +151,14 @@ int run_start(struct run *run, struct err *err)
     explicit_bzero(secret, sizeof(secret));
     explicit_bzero(&ssh, sizeof(ssh));
     struct prometheus *prometheus = NULL;
-    r = prometheus_new(run->env->loop, run->env->prometheus, launcher, run->env->ns, &prometheus,
-                       err);
+    r = prometheus_new(run->env->loop, run->env->options.prometheus, launcher, run->env->ns,
+                       &prometheus, err);
     /* clang-format off */
     const struct driver_params params = {
         .loop = run->env->loop,
         .def = run->def,
         .launcher = launcher,
         .store = run->env->store,
-        .clock = wall_clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .done = on_done, .ctx = run},
         .status = run->status,
@@ -207,13 +206,6 @@ int run_stop(struct run *run, struct err *err)
     run->env->counters->runs_finished[status.phase] += is_final;
     run_enter(run, is_final ? LIFE_ON_STOPPED_FINAL : LIFE_ON_STOPPED_EARLY);
     return r;
-}
-
-void run_notice_pod(struct run *run, enum kube_change change, const struct kube_object *object)
-{
-    if (run_is_driven(run)) {
-        pods_notify(run->at.driven.launcher, change, object);
-    }
 }
 
 /* ---- cancel and suspend ---- */
@@ -264,7 +256,7 @@ int run_steer(struct run *run, struct err *err)
             driver_suspend(driver);
         }
         pods_limit_wait(run->at.driven.launcher,
-                        asked->wait_s > 0 ? asked->wait_s * 1000 : run->env->wait_ms);
+                        asked->wait_s > 0 ? asked->wait_s * 1000 : run->env->options.wait_ms);
         return 0;
     }
     if (run->life != LIFE_ACCEPTED || wait_is_under_way(&run->status)) {

@@ -10,8 +10,6 @@ bool run_is_due(const struct run *run);
 int run_start(struct run *run, struct err *err);
 /* Passes cancel and suspend on to the driver; for a run without one it decides them. */
 int run_steer(struct run *run, struct err *err);
-/* What the watch says of any pod. */
-void run_notice_pod(struct run *run, enum kube_change change, const struct kube_object *object);
 /* Takes the answer of a driver that is done. An error: it gave up, and the run is not driven. */
 int run_stop(struct run *run, struct err *err);
 /* Ends a run that is parked again and again as Failed, because of `why`. Where even that cannot be

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "daemon/cluster/event_recorder.h"
+#include "daemon/run/options.h"
 #include "daemon/web/daemon_view.h"
 #include "kube/cache.h"
 #include "kube/client.h"
@@ -15,21 +16,14 @@ struct run_env {
     struct uv_loop_s *loop;
     struct kube_client *client;
     struct store *store;
-    const char *store_url; /* of the same; for a thread's own connection */
     const char *ns;
+    struct options options;
     const struct kube_cache *benchmarks, *runs, *pods; /* of the watches; NULL before their start */
     const struct pod_workloads *workloads;             /* of their watch */
-    const char *queue;                                 /* of runs that name none; NULL: none */
-    const unsigned char *key; /* KEY_SIZE bytes; runs' secrets are derived from it */
-    int64_t wait_ms;          /* of pods_limit_wait(), where the run does not say */
-    int64_t image_wait_ms, setup_wait_ms, denied_wait_ms; /* as of struct pods_params */
-    bool is_store_full;                                   /* nothing can be accepted or driven */
+    const unsigned char *key;        /* KEY_SIZE bytes; runs' secrets are derived from it */
+    bool is_store_full;              /* nothing can be accepted or driven */
     bool are_objects_known;          /* the store knows which of its runs have objects */
-    int64_t undelete_ms;             /* the results of a run whose object is gone stay so long */
-    const char *replica_account;     /* ServiceAccount of replicas; NULL: the default one */
-    const char *prometheus;          /* URL; NULL: none */
-    struct node_labels *node_labels; /* to be stored of nodes */
-    bool has_policies;               /* each run gets a NetworkPolicy */
+    struct node_labels *node_labels; /* of the options: a launcher notes what it may not read */
     bool has_dns;                    /* addressing Auto: do names of the cluster resolve here? */
 
     struct event_recorder *events;

@@ -59,8 +59,8 @@ static bool is_judged(struct run *run)
         return true;
     }
     if (run->summarizing.call == NULL && clock_monotonic_ns() >= run->summarizing.retry_ns) {
-        run->summarizing.call =
-            summarize_run_start(run->env->loop, run->env->store_url, run->uid, on_summarized, run);
+        run->summarizing.call = summarize_run_start(run->env->loop, run->env->options.store,
+                                                    run->uid, on_summarized, run);
     }
     return false;
 }

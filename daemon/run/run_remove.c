@@ -59,7 +59,7 @@ static int leave_tombstone(const struct run *run, struct err *err)
     if (r == 0) {
         char hours[24];
         (void)snprintf(hours, sizeof(hours), "%lld",
-                       (long long)(run->env->undelete_ms / (3600 * 1000))); /* fits */
+                       (long long)(run->env->options.undelete_ms / (3600 * 1000))); /* fits */
         log_event(
             LOG_LEVEL_WARN,
             "the object of a run was deleted; its results are erased later, benchctl delete --undo "
@@ -127,8 +127,8 @@ int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err)
     struct store *store = env->store;
     _cleanup_(freep) char *uid = NULL;
     int64_t deleted_unix_ms;
-    int r = store->ops->find_deleted(store, now_unix_ms - env->undelete_ms, &uid, &deleted_unix_ms,
-                                     err);
+    int r = store->ops->find_deleted(store, now_unix_ms - env->options.undelete_ms, &uid,
+                                     &deleted_unix_ms, err);
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
     }

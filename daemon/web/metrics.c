@@ -501,9 +501,9 @@ static void put_each_node(struct writing *w)
 
 /* --- The page -------------------------------------------------------------------------------- */
 
-void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out)
+void metrics_write(const struct metrics_input *in, struct buf *out)
 {
-    struct writing w = {.e = {.out = out, .format = format}};
+    struct writing w = {.e = {.out = out}};
     take_runs(&w, in);
     put_program(&w.e, in);
     put_runs(&w.e, in);
@@ -519,5 +519,4 @@ void metrics_write(const struct metrics_input *in, enum expo_format format, stru
     put_each_node(&w);
     BEGIN(&w.e, EXPO_GAUGE, "benchd_series", "Series on this page, including this one.");
     expo_sample(&w.e, NULL, 0, (double)w.e.n_series + 1);
-    expo_end(&w.e);
 }

@@ -50,4 +50,4 @@ struct metrics_input {
 /* True if the run is to be shown now. */
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms);
 
-void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out);
+void metrics_write(const struct metrics_input *in, struct buf *out);

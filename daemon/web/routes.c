@@ -8,7 +8,7 @@
 
 static const struct {
     const char *prefix, *suffix; /* a run's name is between them, unless suffix is NULL */
-    site_handler_fn handler;
+    site_handler *handler;
     enum route_kind kind;
     bool is_open;
     site_version_fn version; /* of ROUTE_CACHED */

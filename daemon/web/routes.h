@@ -17,7 +17,7 @@ enum route_kind {
 struct route {
     enum route_kind kind;
     bool is_open;            /* to those without a read key: probes, metrics, nothing */
-    site_handler_fn handler; /* NULL: there is no such path */
+    site_handler *handler;   /* NULL: there is no such path */
     site_version_fn version; /* of ROUTE_CACHED */
     char run[SITE_MAX_NAME + 1];
 };

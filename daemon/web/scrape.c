@@ -145,6 +145,7 @@ static struct metrics_run metrics_run_of(struct site *site, const struct daemon_
 
 void scrape_metrics(struct site *site, const struct web_request *req, struct web_response *res)
 {
+    (void)req;
     size_t n_runs = 0;
     _cleanup_(freep) const struct daemon_run **live = wanted_runs(site, &n_runs);
     _cleanup_(freep) struct metrics_run *runs = xnew_array(struct metrics_run, n_runs + 1);
@@ -163,8 +164,7 @@ void scrape_metrics(struct site *site, const struct web_request *req, struct web
         .runs = runs,
         .n_runs = n_runs,
     };
-    const enum expo_format format = expo_negotiate(req->accept);
-    metrics_write(&in, format, &res->body);
-    res->content_type = expo_content_type(format);
+    metrics_write(&in, &res->body);
+    res->content_type = EXPO_CONTENT_TYPE;
     drop_unused(site);
 }

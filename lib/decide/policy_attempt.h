@@ -83,3 +83,8 @@ uint32_t attempt_number(const struct attempt_seen *seen);
 
 /* Higher numbers cannot be ours. */
 #define ATTEMPT_NUMBER_MAX 1000000
+
+/* The class of an observed replica's failure: docs/contracts/retries.md, "Classes". A lost one is
+ * infrastructure; a failed one whose launcher gave no class gets one from its exit code; one that
+ * did not fail has FAILURE_NONE. */
+enum failure_class failure_of_replica(const struct observed_replica *replica);

@@ -1,4 +1,5 @@
-/* Whether and how a run ends: onTrialFailure Stop, maxFailedTrials, nothing left to run. Pure. */
+/* Whether and how a run ends: onTrialFailure Stop, maxFailedTrials, nothing left to run; and
+ * activeDeadlineSeconds. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,3 +31,9 @@ struct run_end run_end_decide(const struct trial_counts *counts,
 /* The end of a run whose next attempt is not affordable. `has_enough`: every point has the trials
  * that the definition asks for at least. */
 struct run_end run_end_of_budget(const struct trial_counts *counts, bool has_enough);
+
+#define DEADLINE_NONE INT64_MAX
+
+/* Milliseconds left: 0 when it has passed, DEADLINE_NONE without a deadline (`deadline_s` 0) or the
+ * run has not started (`started_unix_ms` 0). */
+int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64_t now_unix_ms);

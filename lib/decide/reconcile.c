@@ -30,7 +30,7 @@
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "decide/policy_cleanup.h"
-#include "decide/policy_deadline.h"
+#include "decide/policy_end.h"
 #include "decide/policy_retry.h"
 #include "decide/lanes.h"
 

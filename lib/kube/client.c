@@ -172,8 +172,7 @@ void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), 
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret)
 {
     *ret = c->stats;
-    ret->connections = kube_transport_connections(kube_session_transport(c->session));
-    ret->bytes_in = kube_transport_bytes_in(kube_session_transport(c->session));
+    kube_transport_count(kube_session_transport(c->session), &ret->connections, &ret->bytes_in);
 }
 
 /* --- what calls and streams share --- */

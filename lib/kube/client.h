@@ -76,6 +76,8 @@ struct kube_call_options {
     void (*on_data)(void *ctx, const char *data, size_t len);
     void (*on_again)(void *ctx);
 };
+/* One try: the caller retries and reports itself, at once and not after ten silent tries. */
+#define KUBE_ONCE (&(const struct kube_call_options){.max_tries = 1})
 /* r: 0 for 2xx, else the result of kube_check(), with its text in *err (never NULL). `res` is
  * borrowed for the call; its failure is KUBE_ANSWERED if the server responded. */
 typedef void (*kube_done_fn)(void *ctx, int r, const struct kube_response *res,

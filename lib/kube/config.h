@@ -40,3 +40,8 @@ int kube_config_in_cluster(const char *dir, const char *host, const char *port,
                            struct kube_config *ret, struct err *err);
 /* Reads *_file again, after a TLS failure. 1 if something changed, 0 if not. */
 int kube_config_reload(struct kube_config *c, struct err *err);
+
+#define KUBE_FILE_MAX ((size_t)1024 * 1024)
+/* A kubeconfig, a certificate, a token: the whole file as an owned, NUL-terminated text. -ENOENT,
+ * -EACCES, -E2BIG. */
+int kube_file_read(const char *path, char **ret, size_t *ret_len, struct err *err);

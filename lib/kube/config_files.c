@@ -5,8 +5,21 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "base/whole_file.h"
 #include "kube/config.h"
-#include "kube/small_file.h"
+
+int kube_file_read(const char *path, char **ret, size_t *ret_len, struct err *err)
+{
+    struct buf text;
+    struct err why;
+    const int r = file_read(path, KUBE_FILE_MAX, &text, &why);
+    if (r < 0) {
+        return err_set(err, -r, "open %s", why.msg);
+    }
+    *ret_len = text.len;
+    *ret = buf_take(&text);
+    return 0;
+}
 
 /* Reads *pem from `file`, unless that is NULL. 1 if the text has changed. */
 static int read_pem(const char *file, char **pem, struct err *err)
@@ -44,11 +57,11 @@ int kube_config_reload(struct kube_config *c, struct err *err)
     return ca > 0 || cert > 0 || key > 0;
 }
 
-struct texts {
+struct config_texts {
     VEC(struct kube_config_text) list; /* path and text are owned */
 };
 
-static void texts_done(struct texts *texts)
+static void config_texts_done(struct config_texts *texts)
 {
     vec_each (struct kube_config_text, t, &texts->list) {
         free((char *)(uintptr_t)t->path);
@@ -57,7 +70,7 @@ static void texts_done(struct texts *texts)
     vec_done(&texts->list);
 }
 
-static int add_text(struct texts *texts, const char *path, struct err *err)
+static int add_text(struct config_texts *texts, const char *path, struct err *err)
 {
     char *text;
     size_t len;
@@ -70,7 +83,7 @@ static int add_text(struct texts *texts, const char *path, struct err *err)
 }
 
 /* Those of the list that exist, each once. */
-static int read_list(struct texts *texts, const char *list, struct err *err)
+static int read_list(struct config_texts *texts, const char *list, struct err *err)
 {
     struct err missing = {0}; /* the first file that does not exist */
     while (list[0] != '\0') {
@@ -94,8 +107,8 @@ static int read_list(struct texts *texts, const char *list, struct err *err)
                              : err_set(err, ENOENT, "%s", missing.msg);
 }
 
-static int load_texts(const struct texts *texts, const char *context, struct kube_config *ret,
-                      struct err *err)
+static int load_texts(const struct config_texts *texts, const char *context,
+                      struct kube_config *ret, struct err *err)
 {
     struct kube_config config = {0};
     int r = kube_config_parse(texts->list.items, texts->list.len, context, &config, err);
@@ -116,7 +129,7 @@ static int load_texts(const struct texts *texts, const char *context, struct kub
 int kube_config_load(const char *path, const char *context, struct kube_config *ret,
                      struct err *err)
 {
-    _cleanup_(texts_done) struct texts texts = {0};
+    _cleanup_(config_texts_done) struct config_texts texts = {0};
     const int r = add_text(&texts, path, err);
     return r < 0 ? r : load_texts(&texts, context, ret, err);
 }
@@ -124,7 +137,7 @@ int kube_config_load(const char *path, const char *context, struct kube_config *
 int kube_config_load_list(const char *list, const char *context, struct kube_config *ret,
                           struct err *err)
 {
-    _cleanup_(texts_done) struct texts texts = {0};
+    _cleanup_(config_texts_done) struct config_texts texts = {0};
     const int r = read_list(&texts, list, err);
     return r < 0 ? r : load_texts(&texts, context, ret, err);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kube/small_file.h"
+#include "kube/config.h"
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
 {

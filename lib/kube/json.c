@@ -81,13 +81,13 @@ static size_t array_length(const char *data, size_t len)
     return 0;
 }
 
-/* *ret: the text with every list under `name` emptied; false: there is no such list. Works on the
+/* *ret: the text with each "managedFields" emptied; false: it has none. Works on the
  * compact JSON that the API server writes. Inside a string the key's quotes would be escaped; after
  * a backslash the match is the end of another key. */
-static bool empty_lists(const char *data, size_t len, const char *name, struct buf *ret)
+static bool empty_managed_fields(const char *data, size_t len, struct buf *ret)
 {
-    _cleanup_(freep) char *key = xasprintf("\"%s\":[", name);
-    const size_t key_len = strlen(key);
+    static const char key[] = "\"managedFields\":[";
+    const size_t key_len = sizeof(key) - 1;
     const char *end = data + len, *from = data;
     for (const char *at = data; (at = memmem(at, (size_t)(end - at), key, key_len)) != NULL;) {
         const char *array = at + key_len - 1;
@@ -109,19 +109,11 @@ static bool empty_lists(const char *data, size_t len, const char *name, struct b
     return true;
 }
 
-int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t **ret,
-                        struct err *err)
+int kube_json_load_lean(const char *data, size_t len, json_t **ret, struct err *err)
 {
-    _cleanup_(buf_done) struct buf first = BUF_INIT, second = BUF_INIT;
-    if (empty_lists(data, len, "managedFields", &first)) {
-        data = first.data;
-        len = first.len;
-    }
-    if (skip != NULL && empty_lists(data, len, skip, &second)) {
-        data = second.data;
-        len = second.len;
-    }
-    return kube_json_load(data, len, ret, err);
+    _cleanup_(buf_done) struct buf lean = BUF_INIT;
+    return empty_managed_fields(data, len, &lean) ? kube_json_load(lean.data, lean.len, ret, err)
+                                                  : kube_json_load(data, len, ret, err);
 }
 
 /* ---- lists ---- */
@@ -163,8 +155,7 @@ static size_t skip_space(const char *data, size_t len, size_t i)
 }
 
 /* Loads one object after the other: `data` is what is between the brackets. */
-static int load_items(const char *data, size_t len, const char *skip, kube_item_fn each, void *ctx,
-                      struct err *err)
+static int load_items(const char *data, size_t len, kube_item_fn each, void *ctx, struct err *err)
 {
     for (size_t i = skip_space(data, len, 0); i < len;) {
         const size_t n = data[i] == '{' ? array_length(data + i, len - i) : 0;
@@ -172,7 +163,7 @@ static int load_items(const char *data, size_t len, const char *skip, kube_item_
         if (n == 0) {
             return err_set(err, EPROTO, "an item is not an object");
         }
-        const int r = kube_json_load_lean(data + i, n, skip, &item, err);
+        const int r = kube_json_load_lean(data + i, n, &item, err);
         if (r < 0) {
             return err_wrap(err, r, "an item");
         }
@@ -188,31 +179,31 @@ static int load_items(const char *data, size_t len, const char *skip, kube_item_
 }
 
 /* Text of a kind that find_items does not know: with spaces, or without items. */
-static int load_whole_list(const char *data, size_t len, const char *skip, kube_item_fn each,
-                           void *ctx, json_t **ret, struct err *err)
+static int load_whole_list(const char *data, size_t len, kube_item_fn each, void *ctx, json_t **ret,
+                           struct err *err)
 {
     json_t *item;
     size_t i;
-    const int r = kube_json_load_lean(data, len, skip, ret, err);
+    const int r = kube_json_load_lean(data, len, ret, err);
     json_array_foreach (r < 0 ? NULL : json_object_get(*ret, "items"), i, item) {
         each(ctx, item);
     }
     return r;
 }
 
-int kube_json_load_list(const char *data, size_t len, const char *skip, kube_item_fn each,
-                        void *ctx, json_t **ret, struct err *err)
+int kube_json_load_list(const char *data, size_t len, kube_item_fn each, void *ctx, json_t **ret,
+                        struct err *err)
 {
     size_t from, to;
     if (!find_items(data, len, &from, &to)) {
-        return load_whole_list(data, len, skip, each, ctx, ret, err);
+        return load_whole_list(data, len, each, ctx, ret, err);
     }
     _cleanup_(buf_done) struct buf rest = BUF_INIT;
     json_auto_t *list = NULL;
     buf_append(&rest, data, from);
     buf_append(&rest, data + to, len - to);
     int r = kube_json_load(rest.data, rest.len, &list, err);
-    r = r < 0 ? r : load_items(data + from, to - from, skip, each, ctx, err);
+    r = r < 0 ? r : load_items(data + from, to - from, each, ctx, err);
     if (r == 0) {
         *ret = take_ptr(list);
     }

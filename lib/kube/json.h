@@ -11,17 +11,16 @@
  * rest unreadable with it: NULs in strings are accepted, and integers beyond 64 bits
  * become reals. -EPROTO. */
 int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err);
-/* The same, but every "managedFields" is emptied before parsing, and every list under `skip` (NULL:
- * no other). These are most of a pod's bytes, and are never read. For lists and watches. */
-int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t **ret,
-                        struct err *err);
+/* The same, but every "managedFields" is emptied before parsing: these are much of an object's
+ * bytes, and are never read. For lists and watches. */
+int kube_json_load_lean(const char *data, size_t len, json_t **ret, struct err *err);
 /* `item` is borrowed for the call. */
 typedef void (*kube_item_fn)(void *ctx, json_t *item);
 /* A page of a list: `each` gets one item after the other, each loaded as above and freed again, so
  * that no tree has them all. *ret is the list, with or without its items. After an error some items
  * may have been given. -EPROTO. */
-int kube_json_load_list(const char *data, size_t len, const char *skip, kube_item_fn each,
-                        void *ctx, json_t **ret, struct err *err);
+int kube_json_load_list(const char *data, size_t len, kube_item_fn each, void *ctx, json_t **ret,
+                        struct err *err);
 /* metadata.KEY, "" if it is not a string. Borrowed. */
 const char *kube_json_metadata(const json_t *object, const char *key);
 /* A cache's decode function (cache.h) for owners that seldom read an object: the whole of it as

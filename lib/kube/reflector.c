@@ -72,7 +72,6 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
                                                            .ctx = params->ctx});
     kube_watch_parser_init(&r->parser, params->line_max == 0 ? KUBE_LINE_MAX : params->line_max,
                            on_event, r);
-    r->parser.skip_list = params->skip_list;
     r->parser.shape = params->shape;
     kube_backoff_init(&r->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, params->seed);
     return r;
@@ -244,8 +243,7 @@ static int load_list(struct kube_reflector *r, const struct kube_response *res, 
 {
     return r->params.shape != NULL && kube_proto_is(res->body, res->body_len)
                ? kube_proto_list(r->params.shape, res->body, res->body_len, take_item, r, ret, err)
-               : kube_json_load_list(res->body, res->body_len, r->params.skip_list, take_item, r,
-                                     ret, err);
+               : kube_json_load_list(res->body, res->body_len, take_item, r, ret, err);
 }
 
 /* One page: its items join the others. */

@@ -39,8 +39,6 @@ struct kube_reflector_params {
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
     const char *first_field_selector; /* NULL: all at once; with it there is no field_selector */
-    /* NULL, or the key of lists that are not needed: emptied before parsing */
-    const char *skip_list;
     const struct kube_proto_shape
         *shape; /* NULL, or what to read where the server writes protobuf; it is asked to */
     kube_decode_fn decode;        /* of either form; NULL: see cache.h */

@@ -116,7 +116,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
     char value[HEADER_MAX];
-    pool_heard(t->item.pool);
+    pool_heard(t->item.pool, 0);
     if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         begin_answer(t, line, len);
     } else if (t->has_headers) {
@@ -143,8 +143,7 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 {
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
-    pool_count_bytes(t->item.pool, len);
-    pool_heard(t->item.pool);
+    pool_heard(t->item.pool, len);
     if (t->params.on_data != NULL && is_success(t)) {
         buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */
         pool_item_ready(&t->item);

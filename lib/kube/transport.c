@@ -285,14 +285,10 @@ void pool_count_connection(struct pool *p)
     p->transport->connections++;
 }
 
-void pool_count_bytes(struct pool *p, size_t n)
-{
-    p->transport->bytes_in += n;
-}
-
-void pool_heard(struct pool *p)
+void pool_heard(struct pool *p, size_t n_bytes)
 {
     p->heard_ns = uv_hrtime();
+    p->transport->bytes_in += n_bytes;
 }
 
 /* --- silence --- */
@@ -389,12 +385,9 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
     }
 }
 
-uint64_t kube_transport_connections(const struct kube_transport *t)
+void kube_transport_count(const struct kube_transport *t, uint64_t *ret_connections,
+                          uint64_t *ret_bytes_in)
 {
-    return t->connections;
-}
-
-uint64_t kube_transport_bytes_in(const struct kube_transport *t)
-{
-    return t->bytes_in;
+    *ret_connections = t->connections;
+    *ret_bytes_in = t->bytes_in;
 }

@@ -33,5 +33,6 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
  * long. True: the current connections have a stream and have been silent for so long, too.
  * Calls on_done of streams. */
 bool kube_transport_check(struct kube_transport *t, enum kube_pool kind, int64_t silent_ns);
-uint64_t kube_transport_connections(const struct kube_transport *t);
-uint64_t kube_transport_bytes_in(const struct kube_transport *t);
+/* Connections that were opened, and bytes of bodies. */
+void kube_transport_count(const struct kube_transport *t, uint64_t *ret_connections,
+                          uint64_t *ret_bytes_in);

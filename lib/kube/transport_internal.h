@@ -38,6 +38,5 @@ void pool_item_ready(struct pool_item *item);
 /* New requests get other connections than these, which close with the last one that is there. */
 void pool_leave(struct pool *p);
 void pool_count_connection(struct pool *p);
-/* A byte came, of a header too. */
-void pool_heard(struct pool *p);
-void pool_count_bytes(struct pool *p, size_t n);
+/* So many bytes of a body came, or 0: a header. */
+void pool_heard(struct pool *p, size_t n_bytes);

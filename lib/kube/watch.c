@@ -58,7 +58,7 @@ static int take_line(struct kube_watch_parser *p, const char *line, size_t len, 
         return 0;
     }
     json_auto_t *event = NULL;
-    const int r = kube_json_load_lean(line, len, p->skip_list, &event, err);
+    const int r = kube_json_load_lean(line, len, &event, err);
     if (r < 0) {
         return err_wrap(err, r, "a watch line of %zu bytes", len);
     }

@@ -22,7 +22,6 @@ struct kube_watch_parser {
     struct buf line; /* the incomplete line or frame */
     size_t line_max;
     bool has_begun, is_frames;            /* of the stream, as its first byte says */
-    const char *skip_list;                /* as kube_json_load_lean takes it; NULL after init */
     const struct kube_proto_shape *shape; /* NULL, also after init: lines only */
     kube_event_fn on_event;
     void *ctx;

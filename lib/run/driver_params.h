@@ -6,9 +6,15 @@
 
 #include "core/phase.h"
 #include "run/launcher.h"
-#include "run/wall_clock.h"
 #include "spec/run_def.h"
 #include "store/store.h"
+
+/* The date as the driver sees it. All zero: that of clock_steady_unix_ms, which setting the clock
+ * does not change. */
+struct wall_clock {
+    int64_t (*unix_ms)(void *ctx);
+    void *ctx;
+};
 
 /* What the driver reports to the live view and the plain log, from the event loop. Every member may
  * be NULL. Statuses, events and attempts are stored before they are reported. */

@@ -54,8 +54,8 @@ struct launcher_ops {
      * started. An error means that the launcher did not accept the request. */
     int (*create)(struct launcher *l, const struct replica_spec *spec, struct err *err);
     /* Ends a replica (TERM, then KILL). It is no longer observed, although it may take a moment to
-     * end. Returns 0 if there is no such replica. */
-    int (*remove)(struct launcher *l, const struct replica_id *id, struct err *err);
+     * end. With leaves_pod the pod of one that has ended stays, so that people can inspect it. */
+    void (*remove)(struct launcher *l, const struct replica_id *id, bool leaves_pod);
     /* All replicas that were not removed. The caller owns the array; messages are borrowed until
      * the replica is removed. */
     int (*observe)(struct launcher *l, struct observed_replica **ret, size_t *ret_n,
@@ -70,8 +70,6 @@ struct launcher_ops {
 
     /* The rest may be NULL. */
 
-    /* Like remove, for a replica that has ended: its pod stays, so that people can inspect it. */
-    int (*forget)(struct launcher *l, const struct replica_id *id, struct err *err);
     /* Some replica of the attempt (NULL: of any) was asked for and is not yet known to exist. A
      * status that names it as complete must wait (reconcile.h, missing members). */
     bool (*is_settling)(const struct launcher *l, const struct attempt_id *attempt);

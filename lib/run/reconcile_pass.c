@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
@@ -137,7 +138,8 @@ void reconcile_pass_done(struct reconcile_pass *p)
 
 static int64_t now_unix_ms(const struct reconcile_pass *p)
 {
-    return p->params.clock.unix_ms(p->params.clock.ctx);
+    const struct wall_clock *clock = &p->params.clock;
+    return clock->unix_ms == NULL ? clock_steady_unix_ms() : clock->unix_ms(clock->ctx);
 }
 
 /* The launcher's replicas and the failed_create ones; the caller owns the array. */
@@ -227,26 +229,22 @@ static bool keeps_ended_pod(const struct reconcile_pass *p, const struct observe
 {
     const struct history_attempt *row = attempt_history_find(&p->history, &replica->id.attempt);
     const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
-    return p->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
+    return row != NULL && has_ended &&
            cleanup_keeps_ended(p->params.def->spec->run_policy.clean_pod_policy, row->outcome);
 }
 
-static int delete (struct reconcile_pass *p, const struct replica_id *id,
-                   const struct observed_replica *seen, size_t n_seen, struct err *err)
+static void delete (struct reconcile_pass *p, const struct replica_id *id,
+                    const struct observed_replica *seen, size_t n_seen)
 {
     struct failed_create *failed = vec_find(&p->failed_create, it, replica_id_eq(&it->id, id));
     if (failed != NULL) {
         free(failed->message);
         *failed = p->failed_create.items[--p->failed_create.len];
-        return 0;
+    } else {
+        p->params.launcher->ops->remove(
+            p->params.launcher, id,
+            array_any(seen, n_seen, it, replica_id_eq(&it->id, id) && keeps_ended_pod(p, it)));
     }
-    const struct launcher_ops *ops = p->params.launcher->ops;
-    int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
-    if (array_any(seen, n_seen, it, replica_id_eq(&it->id, id) && keeps_ended_pod(p, it))) {
-        end = ops->forget;
-    }
-    int r = end(p->params.launcher, id, err);
-    return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
 /* An attempt takes the time from when its last member ran to when all had ended, however long that
@@ -436,7 +434,7 @@ static int apply(struct reconcile_pass *p, const struct action *a,
         return create(p, &a->replica);
     case ACTION_DELETE_REPLICA:
         applied->is_changed = true;
-        r = delete (p, &a->replica, seen, n_seen, err);
+        delete (p, &a->replica, seen, n_seen);
         break;
     case ACTION_SAVE_RESULT:
         r = save(p, a, seen, n_seen, err);
@@ -607,7 +605,7 @@ bool reconcile_pass_abandon(struct reconcile_pass *p)
         return true; /* the launcher is broken; its free() ends the replicas that it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
-        (void)delete (p, &seen[i].id, NULL, 0, NULL); /* likewise */
+        delete (p, &seen[i].id, NULL, 0);
     }
     free(seen);
     say_late_end(p);

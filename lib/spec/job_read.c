@@ -1,5 +1,5 @@
-/* See job_read.h. */
-#include "spec/job_read.h"
+/* See job_template.h. */
+#include "spec/job_template.h"
 
 #include "base/str.h"
 #include "doc/json_path.h"

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "core/role.h"
+#include "doc/reader.h"
 
 struct point;
 struct spec;
@@ -32,3 +33,7 @@ int job_point_template(const struct spec *spec, const struct point *point, enum 
                        json_t **ret, struct err *err);
 /* Does the object get a number or name of the sweep? `spec` says which role counts by it. */
 bool job_takes(const struct spec *spec, const json_t *job, const char *name);
+
+/* job_read.c: checks what a definition, or with `is_profile` a profile, says of a job object, and
+ * gives it as JSON; without `template` where something was noted. NULL: absent or no map. Owned. */
+json_t *job_read(struct diags *d, const struct place *place, bool is_profile);

@@ -10,7 +10,7 @@
 #include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
-#include "spec/job_read.h"
+#include "spec/job_template.h"
 #include "spec/name.h"
 #include "spec/rendezvous.h"
 #include "spec/shipped_profiles.h"
@@ -185,28 +185,6 @@ int profile_load(const char *text, size_t len, struct profile **ret, struct diag
     }
     *ret = profile;
     return 0;
-}
-
-/* A list of flags where none is set does not restrict. */
-static bool allows(const bool *flags, size_t n, size_t i)
-{
-    return !array_any(flags, n, it, *it) || (i < n && flags[i]);
-}
-
-bool profile_supports_model(const struct profile *profile, const char *model)
-{
-    return vec_any(&profile->models.words, it, str_eq(*it, model)) ||
-           profile->models.words.len == 0;
-}
-
-bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset)
-{
-    return allows(profile->datasets, DATASET_COUNT, dataset);
-}
-
-bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange)
-{
-    return allows(profile->exchanges, EXCHANGE_COUNT, exchange);
 }
 
 void profile_free(struct profile *profile)

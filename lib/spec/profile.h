@@ -42,10 +42,6 @@ struct profiles {
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
 void profile_free(struct profile *profile);
 
-bool profile_supports_model(const struct profile *profile, const char *model);
-bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset);
-bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange);
-
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the
  * absolute path (without links) of profile.yaml's folder; the word "python" of a command becomes
  * `interpreter` (NULL: it is kept). */
@@ -63,3 +59,13 @@ const struct profile *profiles_find(const struct profiles *profiles, const char 
 void profiles_done(struct profiles *profiles);
 /* Gives the foreign systems of a stored definition their commands. -ENOENT: a profile is gone. */
 int profiles_set_commands(const struct profiles *profiles, struct spec *spec, struct err *err);
+
+/* --- profile_merge.c --- */
+
+struct node; /* doc/tree.h */
+/* What a definition takes over from the profiles of its systems, so that it is whole without them:
+ * in a cluster, and when it is resumed. A system without a rendezvous gets that of its profile. A
+ * role with an entrypoint gets it as its command, and what the system runs (command and args) as
+ * its arguments, unless the system has a command for the role itself. A definition that was merged
+ * stays as it is. With `profiles` NULL the shipped ones alone are known. */
+void profiles_merge(const struct profiles *profiles, struct node *definition);

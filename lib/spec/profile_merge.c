@@ -1,5 +1,4 @@
-/* See profile_merge.h. */
-#include "spec/profile_merge.h"
+/* See profile.h. */
 
 #include <string.h>
 

@@ -73,6 +73,24 @@ const struct parameter *spec_find_parameter(const struct spec *spec, const char 
     return vec_find(&spec->parameters, it, str_eq(it->name, name));
 }
 
+void command_done(struct command *command)
+{
+    vec_free(&command->words);
+}
+
+void launch_done(struct launch *launch)
+{
+    free(launch->image);
+    command_done(&launch->command);
+    command_done(&launch->args);
+    vec_each (struct env_var, it, &launch->env) {
+        free(it->name);
+        free(it->value);
+    }
+    vec_done(&launch->env);
+    *launch = (struct launch){0};
+}
+
 static void sweep_done(struct sweep *sweep)
 {
     vec_each (struct axis, axis, &sweep->axes) {

@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/json_pointer.h"
-#include "spec/job_read.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"

@@ -5,7 +5,7 @@
 
 #include "core/role.h"
 #include "doc/reader.h"
-#include "spec/launch.h"
+#include "spec/spec.h"
 
 /* "/spec/...", a path into a pod template; notes another. */
 bool spec_path_is_valid(struct diags *diags, const struct place *place, const char *path);

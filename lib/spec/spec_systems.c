@@ -163,11 +163,17 @@ void spec_read_system_exchanges(struct reading *r)
     set_labels(r->spec);
 }
 
+/* A list of flags where none is set does not restrict. */
+static bool allows(const bool *flags, size_t n, size_t i)
+{
+    return !array_any(flags, n, it, *it) || (i < n && flags[i]);
+}
+
 static void check_system(struct reading *r, const struct place *place, const struct profile *p,
                          const struct exchange *exchange)
 {
     const struct workload *w = &r->spec->workload;
-    if (!profile_supports_exchange(p, exchange->kind)) {
+    if (!allows(p->exchanges, EXCHANGE_COUNT, exchange->kind)) {
         bool is_alone = p->exchanges[EXCHANGE_NONE];
         reader_complain(r->diags, place,
                         is_alone ? "remove the system, or write exchange: {kind: None}"
@@ -176,12 +182,13 @@ static void check_system(struct reading *r, const struct place *place, const str
                         exchange_name(exchange, exchange->kind),
                         is_alone ? "; it trains on a single node only" : "");
     }
-    if (!profile_supports_dataset(p, w->dataset)) {
+    if (!allows(p->datasets, DATASET_COUNT, w->dataset)) {
         reader_complain(r->diags, place, "remove the system, or choose another dataset",
                         "profile '%s' does not support dataset %s", p->name,
                         workload_dataset_name(w));
     }
-    if (w->model != NULL && !profile_supports_model(p, w->model)) {
+    if (w->model != NULL && p->models.words.len > 0 &&
+        !vec_any(&p->models.words, it, str_eq(*it, w->model))) {
         reader_complain(r->diags, place,
                         "choose another model, or for a program of your own a profile without "
                         "models, such as torchrun",

@@ -131,12 +131,6 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
     return r < 0 ? r : 0;
 }
 
-static int delete_once(struct store *base, const char *uid, struct err *err)
-{
-    return sql_change_run(sqlite_store_of(base), uid, err, "DELETE FROM run WHERE uid = ?", "s",
-                          uid); /* the rest by cascade */
-}
-
 /* SQLite asks before each wait for another process; `n` counts those of one call. */
 static int on_busy(void *ctx, int n)
 {
@@ -164,13 +158,10 @@ static void wait_at_most(struct store *base, int64_t ms)
 static int delete_run(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    bool was_full = s->is_full;
-    int r;
-    while ((r = delete_once(base, uid, err)) == -ENOSPC && space_release_reserve(s)) {
-        was_full = true;
-    }
-    if (r == 0 && was_full) {
-        s->is_full = true; /* until try_space has found room */
+    /* The rest goes by cascade. */
+    const int r = space_with_reserve(
+        s, sql_change_run(s, uid, err, "DELETE FROM run WHERE uid = ?", "s", uid));
+    if (r == 0 && s->is_full) {
         space_after_deletion(s);
     }
     return r;
@@ -244,9 +235,27 @@ static const struct store_ops sqlite_ops = {
     .close = sqlite_close,
 };
 
-/* mkdir -p of the folder that `path` lies in. */
-int sqlite_store_make_folder(const char *path, struct err *err)
+/* ---- stores by URL ---- */
+
+#define SQLITE_SCHEME "sqlite:"
+
+/* The path in `url`, borrowed; NULL: it is not a store. */
+static const char *sqlite_path(const char *url, struct err *err)
 {
+    const size_t len = strlen(SQLITE_SCHEME);
+    if (str_has_prefix(url, SQLITE_SCHEME) && url[len] != '\0') {
+        return url + len;
+    }
+    (void)err_set(err, EINVAL, "store '%s': not a store; write sqlite:FILE", url);
+    return NULL;
+}
+
+int store_make_folder(const char *url, struct err *err)
+{
+    const char *path = sqlite_path(url, err);
+    if (path == NULL) {
+        return -EINVAL;
+    }
     _cleanup_(freep) char *folder = xstrdup(path);
     for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -259,8 +268,12 @@ int sqlite_store_make_folder(const char *path, struct err *err)
 }
 
 /* The file as an absolute path: some relative names (":memory:") are special to SQLite. */
-static int absolute_path(const char *path, bool create, char **ret, struct err *err)
+static int absolute_path(const char *url, bool create, char **ret, struct err *err)
 {
+    const char *path = sqlite_path(url, err);
+    if (path == NULL) {
+        return -EINVAL;
+    }
     const char *slash = strrchr(path, '/');
     const char *base = slash == NULL ? path : slash + 1;
     if (base[0] == '\0') {
@@ -350,48 +363,43 @@ static int open_all(struct sqlite_store *s, bool create, struct err *err)
     return r < 0 ? r : schema_prepare(s, err);
 }
 
-int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err)
+static int opened(struct sqlite_store *s, int r, struct store **ret)
+{
+    if (r < 0) {
+        sqlite_close(&s->base);
+    } else {
+        *ret = &s->base;
+    }
+    return r;
+}
+
+int store_open(const char *url, bool create, struct store **ret, struct err *err)
 {
     struct sqlite_store *s = xnew(struct sqlite_store);
     s->base.ops = &sqlite_ops;
-    int r = absolute_path(path, create, &s->path, err);
-    if (r < 0) {
-        free(s);
-        return r;
-    }
-    r = open_all(s, create, err);
+    int r = absolute_path(url, create, &s->path, err);
+    r = r < 0 ? r : open_all(s, create, err);
     if (r == -ENOSPC && space_release_reserve(s)) { /* to read needs a little, too */
         (void)sqlite3_close(s->db);                 /* no statement is left */
         s->db = NULL;
         r = open_all(s, create, err);
     }
-    if (r < 0) {
-        sqlite_close(&s->base);
-        return r;
-    }
-    *ret = &s->base;
-    return 0;
+    return opened(s, r, ret);
 }
 
-int sqlite_store_open_reader(const char *path, bool (*must_stop)(void *ctx), void *ctx,
-                             struct store **ret, struct err *err)
+int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
+                      struct err *err)
 {
     struct sqlite_store *s = xnew(struct sqlite_store);
     s->base.ops = &sqlite_ops;
     s->must_stop = must_stop;
     s->stop_ctx = ctx;
-    int r = absolute_path(path, false, &s->path, err);
-    if (r < 0) {
-        free(s);
-        return r;
+    int r = absolute_path(url, false, &s->path, err);
+    if (r >= 0) {
+        r = sqlite3_open_v2(s->path, &s->db,
+                            SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                            NULL);
+        r = r == SQLITE_OK ? reader_set_up(s, err) : sql_error(s, r, err);
     }
-    r = sqlite3_open_v2(s->path, &s->db,
-                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    r = r == SQLITE_OK ? reader_set_up(s, err) : sql_error(s, r, err);
-    if (r < 0) {
-        sqlite_close(&s->base);
-        return r;
-    }
-    *ret = &s->base;
-    return 0;
+    return opened(s, r, ret);
 }

@@ -63,17 +63,11 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
                     struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    bool was_full = s->is_full;
-    int r;
-    while ((r = sql_change_run(s, uid, err,
-                               "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) "
-                               "WHERE uid = ?",
-                               "sis", ns, deleted_unix_ms, uid)) == -ENOSPC &&
-           space_release_reserve(s)) {
-        was_full = true;
-    }
-    s->is_full = s->is_full || was_full; /* until try_space has found room */
-    return r;
+    return space_with_reserve(
+        s, sql_change_run(s, uid, err,
+                          "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) "
+                          "WHERE uid = ?",
+                          "sis", ns, deleted_unix_ms, uid));
 }
 
 static int fill_live(struct sqlite_store *s, const char *const *uids, size_t n, struct err *err)
@@ -127,13 +121,7 @@ int ends_sync_objects(struct store *base, const char *ns, const char *const *uid
                       int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    bool was_full = s->is_full;
-    int r;
-    while ((r = sync_objects_once(s, ns, uids, n, now_unix_ms, err)) == -ENOSPC &&
-           space_release_reserve(s)) {
-        was_full = true;
-    }
-    s->is_full = s->is_full || was_full; /* until try_space has found room */
+    const int r = space_with_reserve(s, sync_objects_once(s, ns, uids, n, now_unix_ms, err));
     if (r < 0) {
         return r;
     }

@@ -66,6 +66,9 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
     return (struct sqlite_store *)s; /* `base` is the first member */
 }
 
+/* Declares a function as an operation of store.h, which says what it does. */
+#define STORE_OP(name) __typeof__(*((struct store_ops *)NULL)->name)
+
 /* --- sql.c --- */
 
 /* SQLite's last error on this store as -Exxx and a text with the file and the reason. */
@@ -103,9 +106,8 @@ int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct
 int sql_begin(struct sqlite_store *s, struct err *err);
 /* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */
 int sql_end(struct sqlite_store *s, int r, struct err *err);
-/* begin_write and end_write of store.h. */
-int sql_begin_all(struct store *base, struct err *err);
-int sql_end_all(struct store *base, int r, struct err *err);
+STORE_OP(begin_write) sql_begin_all;
+STORE_OP(end_write) sql_end_all;
 
 static inline void sql_finalizep(sqlite3_stmt **stmt)
 {
@@ -148,31 +150,34 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
 
 /* --- sqlite_space.c --- */
 
-int space_keep_reserve(struct store *base, int64_t bytes, struct err *err);
-void space_get(struct store *base, struct store_space *ret);
-int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err);
-int space_try(struct store *base, struct err *err);
+STORE_OP(keep_reserve) space_keep_reserve;
+STORE_OP(get_space) space_get;
+STORE_OP(get_used) space_get_used;
+STORE_OP(try_space) space_try;
 /* True: there was one, and its space is free now; the store counts as full. */
 bool space_release_reserve(struct sqlite_store *s);
+/* `call`, again where the disk is full and there is a reserve. The store counts as full then. */
+#define space_with_reserve(s, call)                                                                \
+    ({                                                                                             \
+        bool was_full_ = (s)->is_full;                                                             \
+        int r_;                                                                                    \
+        while ((r_ = (call)) == -ENOSPC && space_release_reserve(s)) {                             \
+            was_full_ = true;                                                                      \
+        }                                                                                          \
+        (s)->is_full |= was_full_;                                                                 \
+        r_;                                                                                        \
+    })
 void space_after_deletion(struct sqlite_store *s);
 
 /* --- sqlite_attempts.c --- */
 
-int attempts_pack(const struct attempt_row *row, const struct trial_terms *terms,
-                  const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
-                  struct err *err);
-void attempts_free_packed(struct packed_attempt *p);
-int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
-                  const struct trial_terms *terms, const struct replica_log *logs, size_t n_logs,
-                  const struct packed_attempt *packed, struct err *err);
-int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
-                  struct err *err);
-int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,
-                         struct attempt_row **ret, size_t *ret_n, struct err *err);
-int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,
-                           size_t *ret_n, struct err *err);
-int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
-                      struct err *err);
+STORE_OP(pack_attempt) attempts_pack;
+STORE_OP(free_packed) attempts_free_packed;
+STORE_OP(save_attempt) attempts_save;
+STORE_OP(list_attempts) attempts_list;
+STORE_OP(list_wanted) attempts_list_wanted;
+STORE_OP(list_outcomes) attempts_list_outcomes;
+STORE_OP(list_attempt_ids) attempts_list_ids;
 
 /* --- sqlite_blobs.c --- */
 
@@ -199,8 +204,7 @@ void logs_done(struct packed_logs *logs);
 int logs_pack(const struct replica_log *logs, size_t n, struct packed_logs *ret, struct err *err);
 int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
                 const struct packed_logs *logs, struct err *err);
-int logs_get(struct store *base, const char *uid, const struct replica_id *id, char **ret,
-             size_t *ret_len, struct err *err);
+STORE_OP(get_log) logs_get;
 void log_cache_done(struct log_cache *cache);
 
 /* --- sqlite_figures.c --- */
@@ -217,49 +221,33 @@ int figures_pack(const struct attempt_row *row, const struct trial_terms *terms,
                  struct packed_figures *ret, struct err *err);
 int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
                   const struct packed_figures *packed, struct err *err);
-int figures_list(struct store *base, const char *uid, bool with_replicas, store_figures_fn each,
-                 void *ctx, struct err *err);
+STORE_OP(list_figures) figures_list;
 
 /* --- sqlite_ends.c --- */
 
-int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
-                     struct err *err);
-int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, struct err *err);
-int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
-                    struct err *err);
-int ends_sync_objects(struct store *base, const char *ns, const char *const *uids, size_t n,
-                      int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
-int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid,
-                      int64_t *ret_deleted_unix_ms, struct err *err);
-int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, struct texts *ret,
-                   struct err *err);
-int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
-                       struct finished_runs *ret, struct err *err);
+STORE_OP(put_verdict) ends_put_verdict;
+STORE_OP(get_brief) ends_get_brief;
+STORE_OP(set_object) ends_set_object;
+STORE_OP(sync_objects) ends_sync_objects;
+STORE_OP(find_deleted) ends_find_deleted;
+STORE_OP(list_open) ends_list_open;
+STORE_OP(list_finished) ends_list_finished;
 
 /* --- sqlite_events.c --- */
 
-int events_add(struct store *base, const char *uid, const struct event_row *row, struct err *err);
-int events_list(struct store *base, const char *uid, struct event_row **ret, size_t *ret_n,
-                struct err *err);
+STORE_OP(add_event) events_add;
+STORE_OP(list_events) events_list;
 
 /* --- sqlite_reader.c --- */
 
 int reader_set_up(struct sqlite_store *s, struct err *err);
-int reader_begin(struct store *base, struct err *err);
-void reader_end(struct store *base);
-int reader_get_version(struct store *base, const char *uid, struct run_version *ret,
-                       struct err *err);
+STORE_OP(begin_read) reader_begin;
+STORE_OP(end_read) reader_end;
+STORE_OP(get_version) reader_get_version;
 
 /* --- claim.c --- */
 
-int claim_take(struct store *base, const char *uid, struct err *err);
-int claim_probe(struct store *base, const char *uid, struct err *err);
-void claim_release(struct store *base, const char *uid);
+STORE_OP(claim_run) claim_take;
+STORE_OP(probe_run) claim_probe;
+STORE_OP(release_run) claim_release;
 void claim_release_all(struct sqlite_store *s);
-
-/* --- sqlite.c --- */
-
-int sqlite_store_make_folder(const char *path, struct err *err);
-int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);
-int sqlite_store_open_reader(const char *path, bool (*must_stop)(void *ctx), void *ctx,
-                             struct store **ret, struct err *err);

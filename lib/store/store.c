@@ -1,4 +1,4 @@
-/* What all stores have in common, see store.h; store_open.c opens one by its URL. */
+/* What all stores have in common, see store.h; sqlite.c opens one by its URL. */
 #include "store/store.h"
 
 #include "base/mem.h"

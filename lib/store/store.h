@@ -234,7 +234,7 @@ static inline void store_closep(struct store **s)
     store_close(*s);
 }
 
-/* --- store_open.c --- */
+/* --- sqlite.c --- */
 
 /* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
  * exist; the caller may have mistyped it. -EPROTO: a newer schema version, or one from before the

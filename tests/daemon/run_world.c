@@ -31,10 +31,10 @@ struct world *world_new(void)
     w->env.benchmarks = &w->benchmarks;
     w->env.runs = &w->runs;
     w->env.loop = &w->loop;
-    w->env.store_url = w->url;
+    w->env.options.store = w->url;
     event_recorder_init(&w->events, NULL, "ns", "me");
     w->env.ns = "ns";
-    w->env.replica_account = "replicas";
+    w->env.options.replica_account = "replicas";
     w->env.are_objects_known = true;
     w->env.events = &w->events;
     w->env.counters = &w->counters;

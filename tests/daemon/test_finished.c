@@ -495,7 +495,7 @@ TEST(a_run_does_not_expire_while_it_cannot_be_judged)
         objects[n_objects++] = ended_bmr(i, ttls_s[i]);
         put_row(w, objects[i], false, clock_steady_unix_ms() - INT64_C(3600) * 1000);
     }
-    w->env.store_url = "sqlite:/nowhere/results.db";
+    w->env.options.store = "sqlite:/nowhere/results.db";
     struct run_queue q = {0};
     for (size_t i = 0; i < 2; i++) {
         run_queue_add(&q, new_run(w, objects[i]));

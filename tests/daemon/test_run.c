@@ -201,7 +201,7 @@ TEST(tombstones_are_erased_when_their_time_is_over)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
-    w->env.undelete_ms = 60000;
+    w->env.options.undelete_ms = 60000;
     const int64_t now_ms = clock_steady_unix_ms();
     const int64_t deleted_ms[] = {now_ms - 61000, now_ms - 90000, now_ms - 30000, 0};
     for (size_t i = 0; i < 4; i++) {
@@ -236,7 +236,7 @@ TEST(a_tombstone_without_a_date_gets_one)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
-    w->env.undelete_ms = 60000;
+    w->env.options.undelete_ms = 60000;
     const int64_t now_ms = clock_steady_unix_ms();
     struct run_row row = {.uid = (char *)"u0",
                           .name = (char *)"u0",
@@ -599,7 +599,7 @@ TEST(scheduling_is_decided_once)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(world_freep) struct world *w = world_new();
         w->env.has_dns = true;
-        w->env.queue = rows[i].of_benchd;
+        w->env.options.queue = rows[i].of_benchd;
         _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
         json_t *spec = json_object_get(bmr, "spec");
         json_object_set_new(spec, "scheduling", parse(rows[i].scheduling));
@@ -618,7 +618,7 @@ TEST(scheduling_is_decided_once)
             assert_string_equal(s->queue == NULL ? "" : s->queue,
                                 rows[i].queue == NULL ? "" : rows[i].queue);
             json_object_set_new(spec, "scheduling", parse("{\"queueName\":\"other\"}"));
-            w->env.queue = "another";
+            w->env.options.queue = "another";
         }
     }
 }
@@ -628,7 +628,7 @@ TEST(a_queue_needs_names)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
-    w->env.queue = "team";
+    w->env.options.queue = "team";
     w->env.has_dns = false;
     _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);

@@ -34,7 +34,7 @@ TEST(the_object_says_how_long_it_waits)
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_RUNNING);
-    w->env.wait_ms = 5000;
+    w->env.options.wait_ms = 5000;
     (void)snprintf(run->status.reason, sizeof(run->status.reason), "WaitsForNodes");
     assert_int_equal(run_start(run, NULL), 0);
     const struct pods *pods = (const struct pods *)run->at.driven.launcher;

@@ -3,7 +3,6 @@
 
 #include "tests/test.h"
 #include "base/str.h"
-#include "daemon/run/open_runs.h"
 #include "daemon/run/run_queue.h"
 
 /* An empty one. */

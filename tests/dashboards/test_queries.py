@@ -422,7 +422,7 @@ class Queries(unittest.TestCase):
             self.assertTrue(all(abs(at / 1000 - self.prometheus.at) < 86400 for at in marks.values()), (note["name"], marks))
 
     def test_a_scrape_is_whole(self):
-        """Prometheus asks for OpenMetrics; it found as many series as the page says that it has."""
+        """Prometheus found as many series as the page says that it has."""
         (_, series), = self.prometheus.query("benchd_series")
         (_, scraped), = self.prometheus.query('scrape_samples_scraped{job="benchd"}')
         self.assertEqual(scraped, series)

@@ -4,8 +4,7 @@
 #include "decide/policy_attempt.h"
 #include "decide/policy_budget.h"
 #include "decide/policy_cleanup.h"
-#include "decide/policy_deadline.h"
-#include "decide/policy_failure.h"
+#include "decide/policy_end.h"
 #include "decide/policy_wait.h"
 
 TEST(deadline)

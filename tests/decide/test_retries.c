@@ -1,7 +1,7 @@
 /* Compares the golden tables of docs/contracts/retries.md with the policies. */
 #include "tests/test.h"
 #include "decide/policy_end.h"
-#include "decide/policy_failure.h"
+#include "decide/policy_attempt.h"
 #include "decide/policy_retry.h"
 
 #include "../golden.h"

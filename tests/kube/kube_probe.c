@@ -352,7 +352,6 @@ static void start_long(struct probe *p, struct task *t, const json_t *command)
             &(struct kube_reflector_params){.resource = resource_of(command),
                                             .ns = get(command, "ns"),
                                             .shape = form[0] == 'p' ? &pod_shape : NULL,
-                                            .skip_list = form[0] == 'j' ? "env" : NULL,
                                             .decode = form[0] != 0 ? pod_facts_decode : NULL,
                                             .on_change = form[0] != 0 ? on_pod : on_change,
                                             .on_synced = on_synced,

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/small_file.h"
 
 #define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KYQo=" /* "-----BEGIN X-----\na\n" */
 #define CONTEXT "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"

@@ -27,7 +27,7 @@ EDGES = {
             "lib/run/processes/process.c": "one child: its handle, its pipes",
             "lib/run/processes/processes.c": "the launcher's timers and handles",
             "lib/run/processes/sampler.c": "the timer and the work of readings",
-            "lib/run/pods/pod_tick.c": "the pod launcher's timer",
+            "lib/run/pods/pods*.[ch]": "the pod launcher's timer",
             "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "daemon/[cr]*/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",

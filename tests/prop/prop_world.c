@@ -7,7 +7,6 @@
 
 #include "core/record.h"
 #include "decide/policy_attempt.h"
-#include "decide/policy_failure.h"
 #include "failure_names.h"
 #include "plan_format.h"
 #include "spec/stop_rule.h"

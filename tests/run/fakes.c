@@ -117,10 +117,10 @@ static bool has_row(const struct fake_store *s, const struct replica_id *id)
     return false;
 }
 
-static int fake_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
+static void fake_remove(struct launcher *launcher, const struct replica_id *id, bool leaves_pod)
 {
-    (void)err;
     struct fake_launcher *l = launcher_of(launcher);
+    l->n_forgotten += leaves_pod;
     struct fake_member *m = find_id(l, id);
     if (m != NULL) {
         if (l->store != NULL && m->seen.state != REPLICA_RUNNING && !has_row(l->store, id) &&
@@ -133,7 +133,6 @@ static int fake_remove(struct launcher *launcher, const struct replica_id *id, s
         *m = l->members.items[--l->members.len];
         l->n_removed++;
     }
-    return 0;
 }
 
 static int fake_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
@@ -186,13 +185,6 @@ static int fake_collect(struct launcher *launcher, const struct replica_id *id,
     return 0;
 }
 
-static int fake_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
-{
-    struct fake_launcher *l = launcher_of(launcher);
-    l->n_forgotten++;
-    return fake_remove(launcher, id, err);
-}
-
 static bool fake_is_settling(const struct launcher *launcher, const struct attempt_id *attempt)
 {
     (void)attempt; /* of all alike */
@@ -221,9 +213,8 @@ static void fake_wait(const struct launcher *launcher, struct run_wait *ret)
 }
 
 static const struct launcher_ops launcher_ops = {
-    fake_prepare,       fake_create,        fake_remove, fake_observe,
-    fake_collect,       fake_launcher_free, fake_forget, fake_is_settling,
-    fake_stop_creating, fake_is_removing,   fake_wait};
+    fake_prepare,       fake_create,      fake_remove,        fake_observe,     fake_collect,
+    fake_launcher_free, fake_is_settling, fake_stop_creating, fake_is_removing, fake_wait};
 
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
                         const struct fake_store *store)
@@ -236,7 +227,7 @@ void fake_launcher_done(struct fake_launcher *l)
     l->store = NULL;
     while (l->members.len > 0) {
         struct replica_id id = l->members.items[0].seen.id;
-        (void)fake_remove(&l->base, &id, NULL); /* never fails */
+        fake_remove(&l->base, &id, false);
     }
     vec_done(&l->members);
     addresses_free(l);

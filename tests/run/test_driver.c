@@ -81,7 +81,7 @@ static void world_open_resync(struct world *w, const struct test_def_params *def
         .def = w->def,
         .launcher = w->launcher,
         .store = &w->store.base,
-        .clock = has_processes ? wall_clock_real : fake_clock_get(&w->clock),
+        .clock = has_processes ? (struct wall_clock){0} : fake_clock_get(&w->clock),
         .events = {hear_status, hear_event, hear_attempt, hear_record, NULL, w},
         .resync_ms = resync_ms,
     };

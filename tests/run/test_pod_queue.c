@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "kube/json.h"
 #include "pods_world.h"
-#include "run/pods/pod_starts.h"
 
 #define CONDITION(type, status, words)                                                             \
     "{\"type\":\"" type "\",\"status\":\"" status "\",\"reason\":\"Because\",\"message\":\"" words \
@@ -184,10 +183,10 @@ TEST(a_trial_says_how_it_came_to_run)
         "%s\"}],\"creationTimestamp\":\"2026-01-01T00:00:02Z\",\"x\":[{\"y\":\"", w.def->uid);
     show(&w, 0, uid, ADMITTED);
     _cleanup_(freep) char *line =
-        pod_starts_add(l, l->members.items[0], "{\"metrics\":{\"evaluation_s\":1.0}}");
+        pod_gang_add_starts(l, l->members.items[0], "{\"metrics\":{\"evaluation_s\":1.0}}");
     assert_non_null(strstr(line, "{\"evaluation_s\":1.0,\"queue_s\":3.0,\"admission_s\":"));
     assert_non_null(strstr(line, ",\"start_spread_s\":0.0"));
-    assert_null(pod_starts_add(l, l->members.items[0], NULL)); /* it wrote none */
+    assert_null(pod_gang_add_starts(l, l->members.items[0], NULL)); /* it wrote none */
 }
 
 TEST(an_eviction_costs_no_attempt_and_gives_the_quota_back)

@@ -333,11 +333,11 @@ TEST(nothing_ticks_without_pods)
     world_open(&w, POD_BY_DNS);
     const struct pods *l = (const struct pods *)w.launcher;
     create_gang(&w, 0);
-    assert_true(uv_is_active((const uv_handle_t *)&l->tick.timer));
+    assert_true(uv_is_active((const uv_handle_t *)&l->timer));
     remove_gang(&w); /* before any is posted */
     turn(&w);
     assert_int_equal(l->members.len, 0);
-    assert_false(uv_is_active((const uv_handle_t *)&l->tick.timer));
+    assert_false(uv_is_active((const uv_handle_t *)&l->timer));
 }
 
 TEST(a_new_launcher_takes_over)
@@ -357,7 +357,7 @@ TEST(a_new_launcher_takes_over)
     assert_non_null(seen(&w, &ids[2]));
     assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[0], NULL), 0);
+    w.launcher->ops->remove(w.launcher, &ids[0], true);
     turn(&w);
     assert_null(seen(&w, &ids[0]));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);

@@ -300,7 +300,7 @@ TEST(a_refused_look_leaves_no_pod)
     fake_kube.http_code = 403;
     answer(&w, find_open(KUBE_GET), -EACCES, "HTTP 403: no");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_FAILED);
-    assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
+    w.launcher->ops->remove(w.launcher, &ids[0], false);
     turn(&w);
     answer(&w, find_open(KUBE_GET), -EACCES, "HTTP 403: no"); /* nor is it given up then */
     pass_ms(&w, 2100);

@@ -99,7 +99,7 @@ static void driver_remove(struct world *w, const struct observed_replica *list, 
         const bool has_ended =
             list[i].state == REPLICA_SUCCEEDED || list[i].state == REPLICA_FAILED;
         const bool is_left = !w->is_calm && has_ended && below(w, 4) == 0;
-        assert_int_equal((is_left ? ops->forget : ops->remove)(w->launcher, &list[i].id, NULL), 0);
+        ops->remove(w->launcher, &list[i].id, is_left);
     }
 }
 
@@ -178,7 +178,7 @@ static void turn(struct world *w)
 {
     (void)uv_run(&w->loop, UV_RUN_NOWAIT);
     const struct pods *l = (const struct pods *)w->launcher;
-    check(w, l->members.len == 0 || uv_is_active((const uv_handle_t *)&l->tick.timer),
+    check(w, l->members.len == 0 || uv_is_active((const uv_handle_t *)&l->timer),
           "a tick is to come");
     char now[512];
     know(w, now);
@@ -192,8 +192,8 @@ static void pass_ms(struct world *w, int64_t ms)
 {
     struct pods *l = (struct pods *)w->launcher;
     now_ns += ms * 1000000;
-    if (uv_is_active((const uv_handle_t *)&l->tick.timer)) {
-        pod_tick_soon(&l->tick);
+    if (uv_is_active((const uv_handle_t *)&l->timer)) {
+        pods_tick_soon(l);
     }
 }
 

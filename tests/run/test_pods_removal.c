@@ -268,10 +268,10 @@ TEST(what_is_lost_is_not_deleted_and_what_runs_is)
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
-    assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
+    w.launcher->ops->remove(w.launcher, &ids[0], false);
     turn(&w);
     assert_int_equal(count_open(KUBE_DELETE), 0);
-    assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[1], NULL), 0); /* has not ended */
+    w.launcher->ops->remove(w.launcher, &ids[1], true); /* has not ended */
     turn(&w);
     assert_int_equal(count_open(KUBE_DELETE), 1);
     assert_null(seen(&w, &ids[1]));

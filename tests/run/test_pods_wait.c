@@ -97,7 +97,7 @@ static json_t *accept_server(struct world *w, const char *name)
 static void remove_server(struct world *w, uint32_t point)
 {
     const struct replica_id id = {{point, 0, 0}, ROLE_PSERVER, 0};
-    assert_int_equal(w->launcher->ops->remove(w->launcher, &id, NULL), 0);
+    w->launcher->ops->remove(w->launcher, &id, false);
     turn(w);
     answer(w, fake_kube_open(0), 0, "{}"); /* the DELETE */
 }
@@ -424,7 +424,7 @@ static void check_pauses(const char *status, enum failure_class failure, const c
         for (size_t i = 0; i < 3; i++) {
             id = ids[i];
             id.attempt.number = attempt;
-            assert_int_equal(w.launcher->ops->remove(w.launcher, &id, NULL), 0);
+            w.launcher->ops->remove(w.launcher, &id, false);
         }
         create_gang(&w, attempt + 1);
         while (fake_kube_n_open() > 0) {
@@ -556,17 +556,16 @@ TEST(a_short_wait_does_not_hide_a_long_one)
         {36, "CreationFails", "CreationFails", false}, /* the other lane waits, too */
     };
     struct pod_wait_told w = {0};
-    struct run_wait before = {0}, told;
+    struct run_wait before = {0};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct run_wait now = {.is_partial = rows[i].is_partial};
         text_put(now.reason, sizeof(now.reason), "%s", rows[i].reason);
         text_put(now.text, sizeof(now.text), "%s", rows[i].reason);
         const bool has_changed = pod_wait_look(&w, &now, rows[i].at_s * INT64_C(1000000000));
-        pod_wait_tell(&w, &told);
-        assert_string_equal(told.reason, rows[i].told);
-        assert_string_equal(told.text, rows[i].told);
-        assert_int_equal(has_changed, strcmp(before.reason, told.reason) != 0);
-        before = told;
+        assert_string_equal(w.told.reason, rows[i].told);
+        assert_string_equal(w.told.text, rows[i].told);
+        assert_int_equal(has_changed, strcmp(before.reason, w.told.reason) != 0);
+        before = w.told;
     }
 }
 

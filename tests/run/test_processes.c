@@ -128,7 +128,7 @@ TEST(create_and_remove_are_idempotent)
     _cleanup_(fixture_close) struct fixture f;
     fixture_open_one(&f);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0), other = fixture_id(1, ROLE_TRAINER, 0);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &id, false);
     fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
     fixture_create(&f, &id, WORKER("exit", "1"), NULL);
     assert_int_equal(fixture_count(&f), 1);
@@ -138,8 +138,8 @@ TEST(create_and_remove_are_idempotent)
     struct replica_spec unprepared = {
         .id = other, .argv = (char *[]){"true", NULL}, .envp = (char *[]){NULL}};
     assert_int_equal(f.launcher->ops->create(f.launcher, &unprepared, NULL), -EINVAL);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &id, false);
+    f.launcher->ops->remove(f.launcher, &id, false);
     assert_int_equal(fixture_count(&f), 0);
     fixture_wait_quiet(&f);
 }
@@ -357,7 +357,7 @@ TEST(whoever_ignores_term_is_killed)
         pid_t pid = fixture_pid(&f, &id);
         int64_t start_ns = clock_monotonic_ns();
         uv_update_time(&f.loop);
-        assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+        f.launcher->ops->remove(f.launcher, &id, false);
         assert_int_equal(fixture_count(&f), 0);
         fixture_wait_quiet(&f);
         int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
@@ -376,7 +376,7 @@ static int64_t stopped_ends_ms(const char *name, const char *const *argv)
     pid_t pid = fixture_pid(&f, &id);
     assert_int_equal(kill(-getpgid(pid), SIGSTOP), 0);
     int64_t start_ns = clock_monotonic_ns();
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &id, false);
     fixture_wait_quiet(&f);
     int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
     fixture_assert_gone(name, pid);
@@ -413,7 +413,7 @@ TEST(a_removed_one_reports_no_record)
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
     fixture_create(&f, &id, WORKER("leave", "pid", "hang"), NULL);
     (void)fixture_pid(&f, &id);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &id, false);
     fixture_wait_quiet(&f);
     const unsigned n_records = f.n_records;
     fixture_close(&f);
@@ -427,7 +427,7 @@ TEST(the_next_attempt_waits_for_the_dying)
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("block", "pid", "hang"), NULL);
     pid_t pid = fixture_pid(&f, &old);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &old, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &old, false);
     fixture_prepare(&f, 1, 0, 1);
     fixture_create(&f, &new, WORKER("exit", "0"), NULL);
     const enum replica_state before = fixture_get(&f, &new).state;
@@ -455,7 +455,7 @@ static enum replica_state state_after_one_of_two(bool *ret_is_late)
     uv_update_time(&f.loop);
     const int64_t start_ns = clock_monotonic_ns();
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(f.launcher->ops->remove(f.launcher, &old[i], NULL), 0);
+        f.launcher->ops->remove(f.launcher, &old[i], false);
     }
     fixture_prepare(&f, 1, 0, 1);
     fixture_create(&f, &new, WORKER("exit", "0"), NULL);
@@ -484,10 +484,10 @@ TEST(a_waiting_one_can_be_removed)
     fixture_open_one(&f);
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("pid", "hang"), NULL);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &old, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &old, false);
     fixture_prepare(&f, 1, 0, 1);
     fixture_create(&f, &new, WORKER("exit", "0"), NULL);
-    assert_int_equal(f.launcher->ops->remove(f.launcher, &new, NULL), 0);
+    f.launcher->ops->remove(f.launcher, &new, false);
     fixture_wait_quiet(&f);
     assert_int_equal(fixture_count(&f), 0);
 }

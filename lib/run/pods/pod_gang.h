@@ -4,12 +4,23 @@
 
 #include <jansson.h>
 
-#include "run/pods/no_room_backoff.h"
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_queue.h"
 #include "run/pods/pod_slices.h"
 
 struct pods;
+
+#define NO_ROOM_BACKOFF_MIN_NS (10 * INT64_C(1000000000))
+#define NO_ROOM_BACKOFF_MAX_NS (300 * INT64_C(1000000000))
+/* Attempts that found no room on their nodes or in the quota, or lost it: the next one waits,
+ * longer each time, so that pods are not made and deleted again and again. */
+struct no_room_backoff {
+    unsigned n_times;          /* attempts in a row that found none */
+    struct attempt_id attempt; /* the last of them, if n_times > 0 */
+    int64_t since_ns;          /* when the first of them did */
+    int64_t until_ns;          /* no pod is created before */
+    struct run_wait wait;      /* what the status says */
+};
 
 struct pod_gang {
     struct pods *owner;
@@ -41,6 +52,18 @@ void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec);
 /* The pservers' addresses by index, if all are known, else NULL. The caller frees them. */
 char **pod_gang_servers(const struct pod_gang *g);
 void pod_gang_servers_free(const struct pod_gang *g, char **servers);
+/* A member of `attempt` found no room; noted once an attempt. `reason`: CamelCase. */
+void pod_gang_lacks_room(struct pod_gang *g, const struct attempt_id *attempt, const char *reason,
+                         const char *words, int64_t now_ns);
+/* How an attempt of a run with a queue came to run, as metrics of its trial (core/metric_set.h):
+ * the summary of a member, with what is known of
+ *   queue_s         from the creation of the Workload to its admission, by the API server's clock
+ *   admission_s     from there to the start of the last container
+ *   start_spread_s  from the start of the first container to that of the last one
+ * Dates are whole seconds. NULL: the run has no queue, or there is nothing to add. Owned. */
+char *pod_gang_add_starts(const struct pods *l, const struct pod_member *m, const char *summary);
+/* How long the member of the gang that began first has run; 0: none runs. */
+int64_t pod_gang_ran_ms(const struct pod_gang *g);
 
 /* Of all gangs: a member that is not dying; NULL: none. */
 struct pod_member *pod_gang_find(const struct pods *l, const struct replica_id *id);

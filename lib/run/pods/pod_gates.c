@@ -4,11 +4,12 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
+
+#define NOT_ANSWERED "the API server does not answer the creation of "
 
 static const struct {
     const struct kube_resource *resource;
@@ -80,7 +81,7 @@ static void heard(struct pod_gate *g, enum pod_gate_step step)
     if (step == GATE_OPEN) {
         pod_trouble_clear(&g->trouble);
     }
-    pod_tick_soon(&g->owner->tick);
+    pods_tick_soon(g->owner);
 }
 
 static void try_again(struct pod_gate *g, int r, const struct kube_response *res, const char *words)
@@ -145,17 +146,12 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
     if (gate == NULL) {
         return false;
     }
-    text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(gate->trouble.code));
-    if (gate->trouble.words != NULL) {
-        text_put(ret->text, sizeof(ret->text), "%s", gate->trouble.words);
-    } else {
-        text_put(ret->text, sizeof(ret->text),
-                 "the API server does not answer the creation of the run's %s", gate->kind);
-    }
-    return gate->trouble.words != NULL;
+    const char *words = gate->trouble.words;
+    pod_wait_say(ret, pod_answer_reason(gate->trouble.code), "%s%s",
+                 words != NULL ? words : NOT_ANSWERED "the run's ",
+                 words != NULL ? "" : gate->kind);
+    return words != NULL;
 }
-
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
 
 static void post(struct pod_gate *g)
 {
@@ -163,7 +159,7 @@ static void post(struct pod_gate *g)
     struct kube_request req;
     kube_request_create(g->resource, params->ns, g->body, KUBE_WRITE, &req);
     g->step = GATE_POSTING;
-    g->call = kube_call(params->client, &req, &once, on_posted, g);
+    g->call = kube_call(params->client, &req, KUBE_ONCE, on_posted, g);
 }
 
 static void look(struct pod_gate *g)
@@ -172,7 +168,7 @@ static void look(struct pod_gate *g)
     struct kube_request req;
     kube_request_get(g->resource, params->ns, kube_json_metadata(g->body, "name"), &req);
     g->step = GATE_CHECKING;
-    g->call = kube_call(params->client, &req, &once, on_found, g);
+    g->call = kube_call(params->client, &req, KUBE_ONCE, on_found, g);
 }
 
 void pod_gates_send(struct pod_gates *g, int64_t now_ns)

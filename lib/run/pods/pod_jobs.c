@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
@@ -46,8 +45,6 @@ struct pod_job_kind {
     int64_t due_ns, sent_ns;
     struct pod_trouble trouble;
 };
-
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
 
 static int64_t now_of(const struct pod_jobs *j)
 {
@@ -93,7 +90,7 @@ static void enter(struct pod_job *job, enum job_step step, int64_t wait_ns)
     job->due_ns = now_ns + wait_ns;
     pod_gang_of(job->owner, &job->attempt)->is_probed |= step == JOB_THERE;
     kind_of(job)->due_ns = step == JOB_UNKNOWN ? 0 : kind_of(job)->due_ns;
-    pod_tick_soon(&job->owner->tick);
+    pods_tick_soon(job->owner);
 }
 
 static void try_again(struct pod_job *job, enum job_step step, int r,
@@ -119,7 +116,7 @@ static void fail(struct pod_job *job, struct pod_member *m, enum failure_class f
         _cleanup_(freep) char *words =
             xasprintf("%s '%s' %s", job_kind(job->spec), job->name, text);
         pod_member_fail(m, failure, words, now_of(&l->jobs));
-        pod_tick_soon(&l->tick);
+        pods_tick_soon(l);
     }
 }
 
@@ -166,7 +163,7 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
     struct err parsed = *err;
     kind->call = NULL;
     r = r < 0 ? r : kube_json_load(res->body, res->body_len, &list, &parsed);
-    pod_tick_soon(&j->owner->tick);
+    pods_tick_soon(j->owner);
     if (r < 0 && (r != -ENOENT || kind->is_known)) {
         const bool is_transient = pod_answer_is_transient(&j->owner->denial, r, res, now_of(j));
         kind->is_known |= !is_transient; /* what cannot be listed was not created either */
@@ -243,7 +240,7 @@ static void post(struct pod_job *job, json_t *body)
     struct kube_request req;
     kube_resource_of(body, &resource);
     kube_request_create(&resource, params->ns, body, KUBE_WRITE, &req);
-    job->call = kube_call(params->client, &req, &once, on_posted, job);
+    job->call = kube_call(params->client, &req, KUBE_ONCE, on_posted, job);
     kube_resource_done(&resource);
 }
 
@@ -291,7 +288,7 @@ static void delete (struct pod_job *job)
     const struct pods_params *params = &job->owner->params;
     struct kube_request req;
     kube_request_delete_tree(&kind_of(job)->resource, params->ns, job->name, job->state.uid, &req);
-    job->call = kube_call(params->client, &req, &once, on_deleted, job);
+    job->call = kube_call(params->client, &req, KUBE_ONCE, on_deleted, job);
 }
 
 static void list(struct pod_job_kind *kind, int64_t now_ns)
@@ -303,7 +300,7 @@ static void list(struct pod_job_kind *kind, int64_t now_ns)
     kube_request_list(&kind->resource, l->params.ns,
                       &(struct kube_list_options){.label_selector = selector}, &req);
     kind->sent_ns = now_ns;
-    kind->call = kube_call(l->params.client, &req, &once, on_listed, kind);
+    kind->call = kube_call(l->params.client, &req, KUBE_ONCE, on_listed, kind);
 }
 
 bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t now_ns)
@@ -534,7 +531,7 @@ void pod_jobs_init(struct pod_jobs *j, struct pods *owner)
             kube_resource_of(json_object_get(job, "template"), &j->kinds[i].resource);
         }
     }
-    pod_tick_soon(&owner->tick);
+    pods_tick_soon(owner);
 }
 
 void pod_jobs_done(struct pod_jobs *j)
@@ -565,7 +562,7 @@ void pod_jobs_want(struct pod_jobs *j, const struct attempt_id *attempt, bool ma
                             .name = pod_attempt_name(def_of(j), attempt),
                             .step = may_exist ? JOB_UNKNOWN : JOB_WANTED};
     *vec_push(&j->list) = job;
-    pod_tick_soon(&j->owner->tick);
+    pods_tick_soon(j->owner);
 }
 
 void pod_jobs_remove(struct pod_jobs *j, const struct attempt_id *attempt)
@@ -601,14 +598,12 @@ void pod_jobs_wait(const struct pod_jobs *j, struct run_wait *ret)
                                 ? "is suspended: its queue has not admitted it"
                                 : "exists, and its controller has not made all of its pods";
         if (job->trouble.words != NULL) {
-            text_put(ret->reason, sizeof(ret->reason), "%s",
-                     job->is_removed ? "DeletionFails" : pod_answer_reason(job->trouble.code));
-            text_put(ret->text, sizeof(ret->text), "%s", job->trouble.words);
+            pod_wait_say(ret,
+                         job->is_removed ? "DeletionFails" : pod_answer_reason(job->trouble.code),
+                         "%s", job->trouble.words);
         } else if (words != NULL) {
-            text_put(ret->reason, sizeof(ret->reason), "%s",
-                     job->step == JOB_GOING ? "PodsRemain" : "Queued");
-            text_put(ret->text, sizeof(ret->text), "%s '%s' %s", job_kind(job->spec), job->name,
-                     words);
+            pod_wait_say(ret, job->step == JOB_GOING ? "PodsRemain" : "Queued", "%s '%s' %s",
+                         job_kind(job->spec), job->name, words);
         }
     }
 }

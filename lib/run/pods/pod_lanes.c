@@ -35,10 +35,10 @@ static void say(const struct kube_object *o, size_t n_more, struct run_wait *ret
     if (n_more > 0) {
         text_put(more, sizeof(more), ", and %zu more", n_more);
     }
-    text_put(ret->text, sizeof(ret->text), "pod '%s' on %s%s%s, %s%s%s", o->name,
-             has_node ? "node '" : "no node", pod->node, has_node ? "'" : "",
-             was_deleted ? "terminating since " : "which nobody has deleted, created ", since,
-             more);
+    pod_wait_say(ret, "PodsRemain", "pod '%s' on %s%s%s, %s%s%s", o->name,
+                 has_node ? "node '" : "no node", pod->node, has_node ? "'" : "",
+                 was_deleted ? "terminating since " : "which nobody has deleted, created ", since,
+                 more);
 }
 
 /* What else may run when an attempt begins. */
@@ -80,7 +80,7 @@ static void look_for_leftovers(const struct pod_gang *g, struct company *c, int6
         c->first = c->n_pods++ == 0 ? *it : c->first;
         if (is_abandoned(pod) && pod_gang_find_dying(l, name, uid) == NULL) {
             *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
-            pod_tick_soon(&l->tick);
+            pods_tick_soon(l);
         }
     }
 }
@@ -115,10 +115,8 @@ bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64
     if (c.first != NULL) {
         say(c.first, c.n_pods - 1, ret_wait);
     } else {
-        text_put(ret_wait->text, sizeof(ret_wait->text),
-                 "pod '%s' of an earlier attempt may still run",
-                 c.dying == NULL ? "" : c.dying->name);
+        pod_wait_say(ret_wait, "PodsRemain", "pod '%s' of an earlier attempt may still run",
+                     c.dying == NULL ? "" : c.dying->name);
     }
-    text_put(ret_wait->reason, sizeof(ret_wait->reason), "PodsRemain");
     return false;
 }

@@ -104,7 +104,7 @@ static void finish(struct pod_member *m, const char *failure)
     capture_end(m->log.capture);
     m->log.step = POD_LOG_THERE;
     m->has_news = true;
-    pod_tick_soon(&m->owner->tick);
+    pods_tick_soon(m->owner);
 }
 
 /* A line of benchd's own, at the place in the log where something is missing. */
@@ -318,7 +318,7 @@ int pod_logs_collect(struct pod_member *m)
             return 0;
         }
         m->log.step = POD_LOG_WANTED;
-        pod_tick_soon(&m->owner->tick);
+        pods_tick_soon(m->owner);
         return -EAGAIN;
     case POD_LOG_FOLLOWING:
         /* The follow ends with its container; one that lives on is cut here. */

@@ -428,8 +428,8 @@ void pod_member_found(struct pod_member *m, const char *uid, const struct pod_fa
     }
 }
 
-static void refused(struct pod_member *m, enum failure_class failure, const char *message,
-                    int64_t now_ns)
+void pod_member_refused(struct pod_member *m, enum failure_class failure, const char *message,
+                        int64_t now_ns)
 {
     m->call = NULL;
     apply(m, m->may_exist ? MEMBER_FAILED_UNSURE : MEMBER_FAILED, now_ns);
@@ -438,27 +438,11 @@ static void refused(struct pod_member *m, enum failure_class failure, const char
     }
 }
 
-void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns)
-{
-    m->may_exist = false;
-    refused(m, FAILURE_PERMANENT, message, now_ns);
-}
-
-void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)
-{
-    refused(m, FAILURE_PERMANENT, message, now_ns);
-}
-
-void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns)
-{
-    refused(m, FAILURE_NO_ROOM, message, now_ns);
-}
-
 void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
                      int64_t now_ns)
 {
     if (pod_member_is_wanted(m)) {
-        refused(m, failure, message, now_ns);
+        pod_member_refused(m, failure, message, now_ns);
     } else {
         end(m, REPLICA_FAILED, failure, message);
     }

@@ -230,13 +230,8 @@ void pod_member_found(struct pod_member *m, const char *uid, const struct pod_fa
 /* A POST or GET failed for good, or there is no POST to send. A pod that may exist all the same is
  * looked for when the member is removed. Unless the member is dying or the watch has shown its pod,
  * it is observed as Failed from now on, with that message. */
-void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns);
-
-/* The pod of its name is somebody else's. */
-void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns);
-/* Like pod_member_refused, but what it lacks is room: others may end, and the
- * attempt is not to blame. */
-void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
+void pod_member_refused(struct pod_member *m, enum failure_class failure, const char *message,
+                        int64_t now_ns);
 /* Its queue or its job object has made the attempt void, or its pod cannot come. */
 void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
                      int64_t now_ns);

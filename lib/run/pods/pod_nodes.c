@@ -68,7 +68,7 @@ static void on_node(void *ctx, int r, const struct kube_response *res, const str
     vec_each (struct pod_member *, it, &n->owner->members) {
         (*it)->has_news |= attempt_id_eq(&(*it)->id.attempt, &n->attempt);
     }
-    pod_tick_soon(&n->owner->tick);
+    pods_tick_soon(n->owner);
 }
 
 static void node_free(struct pod_node *n)

@@ -15,8 +15,6 @@
 
 #define RIGHTS_HINT "; see manifests/kueue.yaml for the rights that benchd needs"
 
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
-
 static bool has_queue(const struct pods *l)
 {
     return l->params.def->scheduling.queue != NULL;
@@ -143,7 +141,7 @@ static void on_removed(void *ctx, int r, const struct kube_response *res, const 
         q->remove_due_ns =
             l->params.now_ns() + pod_trouble_note(&q->remove_trouble, r, res, err->msg);
     }
-    pod_tick_soon(&l->tick);
+    pods_tick_soon(l);
 }
 
 static void remove_one(struct pods *l, int64_t now_ns)
@@ -158,7 +156,7 @@ static void remove_one(struct pods *l, int64_t now_ns)
             struct kube_request req;
             kube_request_delete(&kube_workloads, l->params.ns, o->name, o->uid, -1, &req);
             text_put(q->removed_uid, sizeof(q->removed_uid), "%s", o->uid);
-            q->removing = kube_call(l->params.client, &req, &once, on_removed, l);
+            q->removing = kube_call(l->params.client, &req, KUBE_ONCE, on_removed, l);
         }
     }
 }
@@ -191,11 +189,11 @@ bool pod_queue_tick(struct pods *l, int64_t now_ns)
     return was_leaving && !q->was_leaving;
 }
 
-static void say_unknown(const struct pods *l, struct run_wait *ret)
+static void say_unknown(const struct pods *l, const char *reason, struct run_wait *ret)
 {
     const struct err *error = &l->params.workloads->error;
-    text_put(ret->text, sizeof(ret->text), "the Workloads of Kueue are not known: %s",
-             error->code == 0 ? "their first list is not complete" : error->msg);
+    pod_wait_say(ret, reason, "the Workloads of Kueue are not known: %s",
+                 error->code == 0 ? "their first list is not complete" : error->msg);
 }
 
 bool pod_queue_wait(const struct pods *l, struct run_wait *ret)
@@ -205,11 +203,10 @@ bool pod_queue_wait(const struct pods *l, struct run_wait *ret)
     if (words == NULL && (is_known || l->members.len > 0)) {
         return false;
     }
-    text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
     if (words != NULL) {
-        text_put(ret->text, sizeof(ret->text), "%s", words);
+        pod_wait_say(ret, "DeletionFails", "%s", words);
     } else {
-        say_unknown(l, ret);
+        say_unknown(l, "DeletionFails", ret);
     }
     return true;
 }
@@ -232,7 +229,7 @@ static void heard(struct pod_gang *g, int r, const struct kube_response *res, co
             xasprintf("%s%s", words, res != NULL && kube_lacks_right(res) ? RIGHTS_HINT : "");
         q->due_ns = now_ns + POD_RETRY_NS;
     }
-    pod_tick_soon(&g->owner->tick);
+    pods_tick_soon(g->owner);
 }
 
 /* The priority class before the Workload is made, a flavor after its admission. */
@@ -259,7 +256,7 @@ static void read_object(struct pod_gang *g, const struct kube_resource *resource
 {
     struct kube_request req;
     kube_request_get(resource, NULL, name, &req);
-    g->place.call = kube_call(g->owner->params.client, &req, &once, on_read, g);
+    g->place.call = kube_call(g->owner->params.client, &req, KUBE_ONCE, on_read, g);
 }
 
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -321,7 +318,7 @@ static void ask(struct pod_gang *g, int64_t now_ns)
         struct kube_request req;
         kube_request_create(&kube_workloads, g->owner->params.ns, body, KUBE_WRITE, &req);
         q->is_asked = true;
-        q->call = kube_call(g->owner->params.client, &req, &once, on_posted, g);
+        q->call = kube_call(g->owner->params.client, &req, KUBE_ONCE, on_posted, g);
     }
 }
 
@@ -387,15 +384,13 @@ static void give_up(struct pod_gang *g, const struct workload_facts *w, int64_t 
 static void say(const struct pod_gang *g, const struct workload_facts *w, struct run_wait *ret)
 {
     const struct pod_trouble *t = &g->place.trouble;
-    const bool is_known = g->owner->params.workloads->is_known;
-    text_put(ret->reason, sizeof(ret->reason), "%s",
-             t->words != NULL || !is_known ? pod_answer_reason(t->code) : "Queued");
-    if (!is_known) {
-        say_unknown(g->owner, ret);
-    } else if (t->words != NULL) {
-        text_put(ret->text, sizeof(ret->text), "%s", t->words);
+    char words[sizeof(ret->text)];
+    workload_say(w, g->owner->params.def->scheduling.queue, words, sizeof(words));
+    if (!g->owner->params.workloads->is_known) {
+        say_unknown(g->owner, pod_answer_reason(t->code), ret);
     } else {
-        workload_say(w, g->owner->params.def->scheduling.queue, ret->text, sizeof(ret->text));
+        pod_wait_say(ret, t->words != NULL ? pod_answer_reason(t->code) : "Queued", "%s",
+                     t->words != NULL ? t->words : words);
     }
 }
 
@@ -431,7 +426,7 @@ bool pod_queue_admits(struct pod_gang *g, struct run_wait *ret, int64_t now_ns)
 
 void pod_queue_notice(struct launcher *launcher)
 {
-    pod_tick_soon(&((struct pods *)launcher)->tick);
+    pods_tick_soon((struct pods *)launcher);
 }
 
 void pod_place_reset(struct pod_place *q)

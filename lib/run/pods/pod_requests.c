@@ -25,26 +25,17 @@ static void heard(struct pod_member *m)
     if (m->life == MEMBER_MADE || m->life == MEMBER_THERE) {
         m->gang->is_probed = true; /* a dying one is of an earlier gang */
     }
-    pod_tick_soon(&m->owner->tick);
+    pods_tick_soon(m->owner);
 }
 
-static void note_refusal(struct pod_member *m)
+void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
 {
+    pod_member_refused(m, FAILURE_PERMANENT, message, now_ns);
     if (member_life_is_refused(m->life)) {
         m->gang->is_probed = false;
         m->owner->params.counters->failed++;
     }
 }
-
-void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
-{
-    pod_member_refused(m, message, now_ns);
-    note_refusal(m);
-}
-
-/* One request, and no more until the tick: what the server says is reported at once, and not after
- * ten silent tries of the client. */
-static const struct kube_call_options once = {.max_tries = 1};
 
 static void try_again(struct pod_member *m, int r, const struct kube_response *res,
                       const char *words)
@@ -82,8 +73,8 @@ static void found(struct pod_member *m, const char *uid, const struct pod_facts 
             xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
                       "give the run another name",
                       m->name);
-        pod_member_is_foreign(m, message, now(m));
-        note_refusal(m);
+        m->may_exist = false; /* another's does */
+        pod_requests_refuse(m, message, now(m));
     }
 }
 
@@ -114,7 +105,7 @@ static struct kube_call *get(struct pod_member *m)
     const struct pods_params *params = &m->owner->params;
     struct kube_request req;
     kube_request_get(&kube_pods, params->ns, m->name, &req);
-    return kube_call(params->client, &req, &once, on_got, m);
+    return kube_call(params->client, &req, KUBE_ONCE, on_got, m);
 }
 
 /* ---- DELETE ---- */
@@ -145,7 +136,7 @@ static struct kube_call *delete (struct pod_member *m)
     struct kube_request req;
     kube_request_delete(&kube_pods, params->ns, m->name, m->uid,
                         m->owner->base.is_hurried ? POD_HURRIED_GRACE_S : -1, &req);
-    return kube_call(params->client, &req, &once, on_deleted, m);
+    return kube_call(params->client, &req, KUBE_ONCE, on_deleted, m);
 }
 
 static void send_one(struct pod_member *m, int64_t now_ns)
@@ -214,7 +205,8 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     if (r == -EEXIST) {
         pod_member_answered(m, MEMBER_NAME_TAKEN, now(m));
     } else if (r == -EDQUOT && m->trouble.n_times >= NO_ROOM_BACKOFF_TRIES && has_part_of_gang(m)) {
-        pod_member_no_room(m, err->msg, now(m)); /* half a gang must not keep room from others */
+        /* Half a gang must not keep room from others, and the attempt is not to blame. */
+        pod_member_refused(m, FAILURE_NO_ROOM, err->msg, now(m));
     } else if (r < 0 && is_transient(m, r, res)) {
         try_again(m, r, res, err->msg);
     } else if (r < 0) {
@@ -268,5 +260,5 @@ void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns)
     }
     struct kube_request req;
     kube_request_create(&kube_pods, params->ns, body, KUBE_WRITE, &req);
-    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, &once, on_posted, m));
+    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, KUBE_ONCE, on_posted, m));
 }

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "base/vec_walk.h"
 #include "core/fact_texts.h"
 #include "kube/json.h"
@@ -67,12 +66,11 @@ static void on_events(void *ctx, int r, const struct kube_response *res, const s
     l->setup.call = NULL;
     free(l->setup.uid);
     l->setup.uid = NULL;
-    pod_tick_soon(&l->tick);
+    pods_tick_soon(l);
 }
 
 void pod_setup_tick(struct pods *l, int64_t now_ns)
 {
-    static const struct kube_call_options once = {.max_tries = 1};
     const struct pod_member *m = find_first(l, NULL, now_ns);
     if (m == NULL || m->uid == NULL || l->setup.call != NULL || now_ns < l->setup.due_ns) {
         return;
@@ -83,7 +81,7 @@ void pod_setup_tick(struct pods *l, int64_t now_ns)
     const struct kube_list_options options = {.field_selector = selector, .limit = EVENTS_MAX};
     struct kube_request req;
     kube_request_list(&kube_events, l->params.ns, &options, &req);
-    l->setup.call = kube_call(l->params.client, &req, &once, on_events, l);
+    l->setup.call = kube_call(l->params.client, &req, KUBE_ONCE, on_events, l);
 }
 
 bool pod_setup_wait(const struct pod_gang *g, struct run_wait *ret)
@@ -93,10 +91,9 @@ bool pod_setup_wait(const struct pod_gang *g, struct run_wait *ret)
         return false;
     }
     const char *why = pod_state_message(&m->state);
-    text_put(ret->reason, sizeof(ret->reason), "PodNotSetUp");
-    text_put(ret->text, sizeof(ret->text), "%s/%u on node '%s': %s", role_to_string(m->id.role),
-             m->id.index, m->state.node == NULL ? "" : m->state.node,
-             *why == '\0' ? POD_SETUP_WORDS : why);
+    pod_wait_say(ret, "PodNotSetUp", "%s/%u on node '%s': %s", role_to_string(m->id.role),
+                 m->id.index, m->state.node == NULL ? "" : m->state.node,
+                 *why == '\0' ? POD_SETUP_WORDS : why);
     return true;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "core/role.h"
 #include "pod/body.h"
 #include "pod/job_body.h"
@@ -77,10 +76,8 @@ static void on_applied(void *ctx, int r, const struct kube_response *res, const 
         s->due_ns =
             s->gang->owner->params.now_ns() + pod_trouble_note(&s->trouble, r, res, err->msg);
     }
-    pod_tick_soon(&s->gang->owner->tick);
+    pods_tick_soon(s->gang->owner);
 }
-
-static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries and reports */
 
 static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *attempt, uint32_t n,
                   int64_t now_ns)
@@ -94,7 +91,7 @@ static void apply(struct pod_slices *s, size_t slice, const struct attempt_id *a
     kube_request_apply(&kube_endpoint_slices, l->params.ns, NULL, "benchd", body, &req);
     s->asked = slice;
     s->asking = (struct pod_slice){*attempt, n, now_ns + n_most * POD_SLICE_GATHER_NS};
-    s->call = kube_call(l->params.client, &req, &once, on_applied, s);
+    s->call = kube_call(l->params.client, &req, KUBE_ONCE, on_applied, s);
 }
 
 /* Both families of these replicas together are all of them. */
@@ -148,8 +145,7 @@ bool pod_slices_wait(const struct pod_slices *s, struct run_wait *ret)
     if (s->trouble.words == NULL) {
         return false;
     }
-    text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(s->trouble.code));
-    text_put(ret->text, sizeof(ret->text), "the run's pods cannot find each other: %s",
-             s->trouble.words);
+    pod_wait_say(ret, pod_answer_reason(s->trouble.code),
+                 "the run's pods cannot find each other: %s", s->trouble.words);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "run/pods/pod_answer.h"
 
 static bool is_alike(const struct run_wait *a, const struct run_wait *b)
@@ -36,7 +37,11 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
     return !is_same(&before, &w->told);
 }
 
-void pod_wait_tell(const struct pod_wait_told *w, struct run_wait *ret)
+void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)
 {
-    *ret = w->told;
+    va_list ap;
+    va_start(ap, fmt);
+    text_put(ret->reason, sizeof(ret->reason), "%s", reason);
+    text_vput(ret->text, sizeof(ret->text), fmt, ap);
+    va_end(ap);
 }

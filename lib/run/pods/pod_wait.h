@@ -11,12 +11,13 @@
 #define POD_WAIT_TOLD_NS (5 * INT64_C(1000000000))
 
 struct pod_wait_told {
-    struct run_wait now; /* an empty reason: it waits for nothing; so below */
-    int64_t since_ns;    /* since when the reason is this one */
-    struct run_wait told;
+    struct run_wait now;  /* an empty reason: it waits for nothing; so below */
+    int64_t since_ns;     /* since when the reason is this one */
+    struct run_wait told; /* what the status says */
 };
 
 /* Takes in what it waits for at this moment. True: what the status says has changed. */
 bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns);
-/* What the status says; an empty reason: nothing. */
-void pod_wait_tell(const struct pod_wait_told *w, struct run_wait *ret);
+/* A reason, which is CamelCase, and the words of a wait. */
+void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,7 +1,6 @@
 /* See pod_words.h. */
 #include "run/pods/pod_words.h"
 
-#include "base/text.h"
 #include "base/vec_walk.h"
 #include "run/pods/pods_internal.h"
 
@@ -11,20 +10,17 @@ static void say_what_is_refused(const struct pod_gang *g, struct run_wait *ret)
     const struct pod_member *refused =
         vec_find_item(&g->owner->members, m, pod_gang_has(g, m) && m->trouble.words != NULL);
     if (refused != NULL) {
-        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(refused->trouble.code));
-        text_put(ret->text, sizeof(ret->text), "%s", refused->trouble.words);
+        pod_wait_say(ret, pod_answer_reason(refused->trouble.code), "%s", refused->trouble.words);
     }
 }
 
 static void say_what_is_not_answered(const struct pod_gang *g, struct run_wait *ret)
 {
-    vec_each (struct pod_member *, it, &g->owner->members) {
-        const struct pod_member *m = *it;
-        if (m->gang == g && m->life == MEMBER_POSTING && !g->is_probed) {
-            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
-            text_put(ret->text, sizeof(ret->text),
-                     "the API server does not answer the creation of pod '%s'", m->name);
-        }
+    const struct pod_member *posted =
+        vec_find_item(&g->owner->members, m, m->gang == g && m->life == MEMBER_POSTING);
+    if (posted != NULL && !g->is_probed) {
+        pod_wait_say(ret, pod_answer_reason(0),
+                     "the API server does not answer the creation of pod '%s'", posted->name);
     }
 }
 
@@ -33,62 +29,46 @@ void pod_words_removal(const struct pods *l, struct run_wait *ret)
     const struct pod_member *refused =
         vec_find_item(&l->members, m, member_life_is_dying(m->life) && m->trouble.words != NULL);
     if (refused != NULL) {
-        text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
-        text_put(ret->text, sizeof(ret->text), "pod '%s': %s", refused->name,
-                 refused->trouble.words);
+        pod_wait_say(ret, "DeletionFails", "pod '%s': %s", refused->name, refused->trouble.words);
     } else {
         (void)pod_queue_wait(l, ret); /* as above */
     }
 }
 
-/* The first of the members that are as `is_meant` says, in its own words; none: nothing. */
-static void say_of(const struct pod_gang *g, bool (*is_meant)(const struct pod_state *),
-                   const char *reason, struct run_wait *ret)
+/* The first of the members that wait so, NONE: that are on a node that is not ready, in its own
+ * words; none: nothing. */
+static void say_of(const struct pod_gang *g, enum pod_wait wait, const char *reason,
+                   struct run_wait *ret)
 {
     const struct pod_member *first = NULL;
     size_t n = 0;
     vec_each (struct pod_member *, it, &g->owner->members) {
-        const struct pod_member *m = *it;
-        if (pod_gang_has(g, m) && is_meant(&m->state)) {
-            first = n++ == 0 ? m : first;
+        const struct pod_state *state = &(*it)->state;
+        if (pod_gang_has(g, *it) &&
+            (wait == POD_WAIT_NONE ? state->is_node_lost : state->wait == wait)) {
+            first = n++ == 0 ? *it : first;
         }
     }
     if (first != NULL) {
-        text_put(ret->reason, sizeof(ret->reason), "%s", reason);
-        text_put(ret->text, sizeof(ret->text), "%s/%u%s: %s", role_to_string(first->id.role),
-                 first->id.index, n > 1 ? " and others" : "", pod_state_message(&first->state));
+        pod_wait_say(ret, reason, "%s/%u%s: %s", role_to_string(first->id.role), first->id.index,
+                     n > 1 ? " and others" : "", pod_state_message(&first->state));
     }
-}
-
-static bool is_node_lost(const struct pod_state *state)
-{
-    return state->is_node_lost;
 }
 
 /* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
 static void say_which_node_is_lost(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(g, is_node_lost, "NodeNotReady", ret);
-}
-
-static bool waits_for_gate(const struct pod_state *state)
-{
-    return state->wait == POD_WAIT_GATE;
+    say_of(g, POD_WAIT_NONE, "NodeNotReady", ret);
 }
 
 static void say_which_gate_is_shut(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(g, waits_for_gate, "Queued", ret);
-}
-
-static bool waits_for_node(const struct pod_state *state)
-{
-    return state->wait == POD_WAIT_NODE;
+    say_of(g, POD_WAIT_GATE, "Queued", ret);
 }
 
 static void say_which_pod_fits_no_node(const struct pod_gang *g, struct run_wait *ret)
 {
-    say_of(g, waits_for_node, "WaitsForNodes", ret);
+    say_of(g, POD_WAIT_NODE, "WaitsForNodes", ret);
 }
 
 /* The last attempt lacked room, and this one has not found any yet. Said without a
@@ -104,8 +84,8 @@ static void say_that_room_was_missing(const struct pod_gang *g, struct run_wait 
             n_begun += m->state.state != REPLICA_PENDING && m->state.failure != FAILURE_NO_ROOM;
         }
     }
-    if (n_begun < n || n == 0) {
-        no_room_backoff_tell(&g->room, ret);
+    if ((n_begun < n || n == 0) && g->room.n_times > 0) {
+        *ret = g->room.wait;
     }
 }
 

@@ -1,4 +1,5 @@
-/* The launcher of a cluster, see pods.h and pods_internal.h. Edge file: clocks. */
+/* The launcher of a cluster, see pods.h and pods_internal.h. Edge file: clocks,
+ * the timer. */
 #include "run/pods/pods.h"
 
 #include <errno.h>
@@ -9,11 +10,9 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "run/pods/pod_gang.h"
 #include "run/pods/pod_lanes.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
-#include "run/pods/pod_starts.h"
 #include "run/pods/pod_words.h"
 #include "run/pods/pods_internal.h"
 
@@ -130,7 +129,7 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
         pod_seen(l, change, &id, object);
     }
     if (l->members.len > 0) {
-        pod_tick_soon(&l->tick);
+        pods_tick_soon(l);
     }
 }
 
@@ -212,8 +211,10 @@ static void create_pods(struct pod_gang *g, struct run_wait *ret_wait, int64_t n
     }
     const bool is_clear = pod_lane_is_free(g, ret_wait, now_ns);
     /* The pause is what it waits for, also while pods of the last attempt end. */
-    if (no_room_backoff_must_wait(&g->room, now_ns, ret_wait) || !is_clear ||
-        pod_jobs_are_removing(&l->jobs)) {
+    if (now_ns < g->room.until_ns) {
+        *ret_wait = g->room.wait;
+    }
+    if (now_ns < g->room.until_ns || !is_clear || pod_jobs_are_removing(&l->jobs)) {
         return;
     }
     const size_t n = pod_queue_admits(g, ret_wait, now_ns) ? count_postable(g, now_ns) : 0;
@@ -225,8 +226,8 @@ static void create_pods(struct pod_gang *g, struct run_wait *ret_wait, int64_t n
     if ((g->is_probed || pod_gates_are_open(&l->gates)) &&
         !pod_jobs_post(&l->jobs, &g->spec.attempt, now_ns)) {
         post(g, n, now_ns);
-    } else if (!pod_gates_wait(&l->gates, ret_wait)) {
-        no_room_backoff_tell(&g->room, ret_wait); /* it still lacks room */
+    } else if (!pod_gates_wait(&l->gates, ret_wait) && g->room.n_times > 0) {
+        *ret_wait = g->room.wait; /* it still lacks room */
     }
 }
 
@@ -255,17 +256,17 @@ static void look_for_room(struct pods *l, int64_t now_ns)
         const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
                                   !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
         if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
-            no_room_backoff_lacks(&m->gang->room, &m->id.attempt,
-                                  is_preempted ? "Preempted"
-                                  : is_refused ? pod_answer_reason(-EDQUOT)
-                                               : "NoRoom",
-                                  pod_state_message(&m->state), now_ns);
+            pod_gang_lacks_room(m->gang, &m->id.attempt,
+                                is_preempted ? "Preempted"
+                                : is_refused ? pod_answer_reason(-EDQUOT)
+                                             : "NoRoom",
+                                pod_state_message(&m->state), now_ns);
             if (!is_preempted && !is_refused &&
                 now_ns - m->gang->room.since_ns > l->wait_ms * 1000000) {
                 pod_member_wait_over(m, l->wait_ms);
             }
         } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
-            no_room_backoff_found(&m->gang->room);
+            m->gang->room = (struct no_room_backoff){0};
         }
     }
 }
@@ -297,7 +298,7 @@ static bool pods_stop_creating(struct launcher *launcher)
     vec_each (struct pod_member *, it, &l->members) {
         if (pod_member_is_wanted(*it)) {
             pod_member_remove(*it, false, l->params.now_ns());
-            pod_tick_soon(&l->tick);
+            pods_tick_soon(l);
         }
     }
     return pod_jobs_stop(&l->jobs) && !vec_any(&l->members, it, is_on_its_way((*it)->life));
@@ -335,7 +336,7 @@ static void time_out(struct pods *l, int64_t now_ns)
         .setup_wait_ms = l->params.setup_wait_ms,
     };
     vec_each (struct pod_gang *, it, &l->gangs) {
-        (*it)->ran_ms = pod_starts_longest_ms(*it);
+        (*it)->ran_ms = pod_gang_ran_ms(*it);
     }
     vec_each (struct pod_member *, it, &l->members) {
         limits.ran_ms = (*it)->gang == NULL ? 0 : (*it)->gang->ran_ms;
@@ -374,9 +375,9 @@ static void create(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
     ret_wait->is_partial = goes_on && l->n_lanes > 1 && ret_wait->reason[0] != '\0';
 }
 
-static void on_tick(void *ctx)
+static void on_tick(uv_timer_t *timer)
 {
-    struct pods *l = ctx;
+    struct pods *l = timer->data;
     const int64_t now_ns = l->params.now_ns();
     take_gate_refusals(l, now_ns);
     time_out(l, now_ns);
@@ -394,7 +395,7 @@ static void on_tick(void *ctx)
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
     if (l->members.len == 0 && !pod_queue_is_leaving(l) && l->jobs.list.len == 0 &&
         !pod_jobs_are_removing(&l->jobs)) {
-        pod_tick_stop(&l->tick); /* nothing depends on time now */
+        (void)uv_timer_stop(&l->timer); /* nothing depends on time now; never fails */
     }
     report(l, has_news);
 }
@@ -426,34 +427,21 @@ static int pods_create(struct launcher *launcher, const struct replica_spec *spe
         m->gang = pod_gang_of(l, &spec->id.attempt);
         *vec_push(&l->members) = m;
         pod_jobs_want(&l->jobs, &spec->id.attempt, false);
-        pod_tick_soon(&l->tick); /* after the driver has asked for the whole gang */
+        pods_tick_soon(l); /* after the driver has asked for the whole gang */
     }
     return 0;
 }
 
-static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
+static void pods_remove(struct launcher *launcher, const struct replica_id *id, bool leaves_pod)
 {
+    struct pods *l = (struct pods *)launcher;
     struct pod_member *m = pod_gang_find(l, id);
     if (m != NULL) {
         pod_logs_close(m);
         pod_jobs_remove(&l->jobs, &id->attempt);
-        pod_member_remove(m, leave_pod, l->params.now_ns());
-        pod_tick_soon(&l->tick);
+        pod_member_remove(m, leaves_pod, l->params.now_ns()); /* tried until it succeeds */
+        pods_tick_soon(l);
     }
-}
-
-static int pods_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
-{
-    (void)err; /* deletions are retried until they succeed */
-    end((struct pods *)launcher, id, false);
-    return 0;
-}
-
-static int pods_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
-{
-    (void)err; /* as above */
-    end((struct pods *)launcher, id, true);
-    return 0;
 }
 
 /* NULL: it has not failed, and its node is ready. Borrowed. */
@@ -530,7 +518,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     m->collected_json = pod_state_environment(&m->state, m->environment_json);
     pod_nodes_add(l, m, &m->collected_json);
     free(m->collected_summary);
-    m->collected_summary = pod_starts_add(l, m, summary_of(m));
+    m->collected_summary = pod_gang_add_starts(l, m, summary_of(m));
     *ret = (struct replica_output){
         .summary_line = m->collected_summary != NULL ? m->collected_summary : summary_of(m),
         .environment_json = m->collected_json,
@@ -559,12 +547,12 @@ static bool pods_is_removing(const struct launcher *launcher)
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
 {
-    pod_wait_tell(&((const struct pods *)launcher)->wait, ret);
+    *ret = ((const struct pods *)launcher)->wait.told;
 }
 
-static void on_tick_closed(void *ctx)
+static void on_timer_closed(uv_handle_t *timer)
 {
-    struct pods *l = ctx;
+    struct pods *l = timer->data;
     vec_done(&l->members);
     vec_done(&l->gangs);
     explicit_bzero((void *)l->params.secret, l->params.secret_len);
@@ -594,7 +582,7 @@ static void pods_free(struct launcher *launcher)
     pod_queue_done(&l->queue);
     pod_setup_done(&l->setup);
     pod_nodes_done(&l->nodes);
-    pod_tick_close(&l->tick, on_tick_closed);
+    uv_close((uv_handle_t *)&l->timer, on_timer_closed);
 }
 
 static const struct launcher_ops ops = {
@@ -604,7 +592,6 @@ static const struct launcher_ops ops = {
     .observe = pods_observe,
     .collect = pods_collect,
     .free = pods_free,
-    .forget = pods_forget,
     .is_settling = pods_is_settling,
     .stop_creating = pods_stop_creating,
     .is_removing = pods_is_removing,
@@ -643,7 +630,9 @@ struct launcher *pods_new(const struct pods_params *params)
     pod_gates_init(&l->gates, l);
     l->n_lanes = scheduling_lanes(&params->def->scheduling);
     l->params.ssh = NULL;
-    pod_tick_init(&l->tick, params->loop, on_tick, l);
+    l->on_tick = on_tick;
+    (void)uv_timer_init(params->loop, &l->timer); /* never fails */
+    l->timer.data = l;
     pod_jobs_init(&l->jobs, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
@@ -652,7 +641,7 @@ struct launcher *pods_new(const struct pods_params *params)
         }
     }
     if (l->members.len > 0 || params->def->scheduling.queue != NULL) {
-        pod_tick_soon(&l->tick);
+        pods_tick_soon(l);
     }
     return &l->base;
 }

@@ -8,9 +8,8 @@
  *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret, Service, policy
  *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
  *   pod_member.c      the life of one member, and what it makes due
- *   pod_answer.c      which failures are transient            pod_tick.c    the timer
- *   pod_lanes.c       whether an attempt may begin            pod_wait.c    when a wait is reported
- *   no_room_backoff.c pauses of attempts that find no room    pod_words.c   what is waited for
+ *   pod_answer.c      which failures are transient            pod_wait.c    when a wait is reported
+ *   pod_lanes.c       whether an attempt may begin            pod_words.c   what is waited for
  *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
  *   pod_queue.c       the place in a queue                    pod_gang.c    what an attempt shares
  *   pod_jobs.c        job objects
@@ -21,6 +20,8 @@
  * or its pods terminate; two attempts of one point never run at once. */
 #pragma once
 
+#include <uv.h>
+
 #include "base/vec.h"
 #include "run/pods/pod_answer.h"
 #include "run/pods/pod_gang.h"
@@ -30,14 +31,15 @@
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
 #include "run/pods/pod_setup.h"
-#include "run/pods/pod_tick.h"
 #include "run/pods/pod_wait.h"
 #include "run/pods/pods.h"
 
+#define TICK_MS 500
 struct pods {
     struct launcher base;
     struct pods_params params; /* ns and secret are owned */
-    struct pod_tick tick;
+    uv_timer_t timer;
+    uv_timer_cb on_tick;              /* of `timer` */
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
     VEC(struct pod_gang *) gangs;     /* owned; of a run without lanes there is one for all */
     uint32_t n_lanes;
@@ -50,3 +52,12 @@ struct pods {
     struct pod_queue queue;
     struct pod_jobs jobs;
 };
+/* The tick runs in the next iteration of the loop, once for several calls, and then again and again
+ * until nothing depends on time. */
+static inline void pods_tick_soon(struct pods *l)
+{
+    if (!uv_is_closing((uv_handle_t *)&l->timer)) {
+        /* Cannot fail: the callback is not NULL and the handle is not closing. */
+        (void)uv_timer_start(&l->timer, l->on_tick, 0, TICK_MS);
+    }
+}

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "run/processes/child_params.h"
+#include "run/processes/child.h"
 
 struct child_fds {
     int null, out, err, secret, report; /* all at least CHILD_FD_MIN */

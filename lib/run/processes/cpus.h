@@ -1,4 +1,5 @@
-/* Which CPUs each member of an attempt gets. Pure: the affinity mask is passed in. */
+/* The CPUs of this machine that this process may use, and which of them each member of an attempt
+ * gets. Edge file: asks the kernel. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,3 +26,7 @@ struct cpu_range { /* positions in the list of usable CPUs */
  * favour them. */
 bool cpus_for_member(const struct gang_spec *gang, uint32_t cpus, enum role role, uint32_t index,
                      struct cpu_range *ret);
+
+/* Fills in at most `max` of them, in the order of cpus_spread, and returns their number. 0:
+ * unknown, so nothing is pinned. */
+uint32_t host_cpus_usable(struct cpu *ret, uint32_t max);

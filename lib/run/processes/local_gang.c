@@ -8,12 +8,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
 #include "core/role.h"
+#include "host/probe.h"
 #include "run/processes/child.h"
 #include "run/processes/links.h"
 
@@ -120,4 +122,40 @@ void local_gang_free(struct local_gang *g)
     links_free(g->links);   /* those of members that still run stay until they end */
     fd_close(&g->arena_fd); /* they keep what they have mapped */
     free(g);
+}
+
+/* ---- noise ---- */
+
+/* The thread has its CPUs back before it starts a child. Where the kernel refuses, it
+ * probes wherever it is. */
+static void probe(int cpu, struct noise_probe *ret)
+{
+    cpu_set_t ours, one;
+    const bool is_moved = cpu >= 0 && sched_getaffinity(0, sizeof(ours), &ours) == 0;
+    if (is_moved) {
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        (void)sched_setaffinity(0, sizeof(one), &one);
+    }
+    const struct probe_limits limits = probe_limits_of("");
+    probe_run(&limits, ret);
+    if (is_moved) {
+        (void)sched_setaffinity(0, sizeof(ours), &ours); /* they were ours */
+    }
+}
+
+void gang_noise_begin(struct gang_noise *n, int cpu)
+{
+    n->has_begun = true;
+    probe(cpu, &n->seen.before);
+    n->cpu_begin = host_cpu_time("");
+}
+
+void gang_noise_end(struct gang_noise *n, int cpu)
+{
+    const struct host_cpu_time cpu_end = host_cpu_time("");
+    const struct host_cpu_time t = host_cpu_between(&n->cpu_begin, &cpu_end);
+    n->seen.busy_ns = t.busy_ns;
+    n->seen.steal_ns = t.steal_ns;
+    probe(cpu, &n->seen.after);
 }

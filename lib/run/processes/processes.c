@@ -25,7 +25,6 @@
 #include "base/vec_walk.h"
 #include "core/role.h"
 #include "run/processes/cpus.h"
-#include "run/processes/host_cpus.h"
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
 #include "run/processes/process_env.h"
@@ -213,14 +212,15 @@ static void forget_waiting(struct processes *l, const struct process *p)
     }
 }
 
-static int processes_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
+static void processes_remove(struct launcher *launcher, const struct replica_id *id,
+                             bool leaves_pod)
 {
-    (void)err; /* signals to our own children cannot fail */
+    (void)leaves_pod; /* a process leaves nothing */
     struct processes *l = (struct processes *)launcher;
     struct local_gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
-        return 0;
+        return;
     }
     struct process *p = *slot;
     *slot = NULL;
@@ -235,7 +235,6 @@ static int processes_remove(struct launcher *launcher, const struct replica_id *
     if (--g->n_members == 0) {
         drop_gang(l, g);
     }
-    return 0;
 }
 
 static int processes_observe(struct launcher *launcher, struct observed_replica **ret,
@@ -415,7 +414,7 @@ static void remove_all(struct processes *l)
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             for (uint32_t i = 0; i < spec.replicas[role] && l->gangs.len > 0; i++) {
                 struct replica_id id = {spec.attempt, role, i};
-                (void)processes_remove(&l->base, &id, NULL); /* never fails */
+                processes_remove(&l->base, &id, false);
             }
         }
         if (l->gangs.len > 0 && l->gangs.items[0] == g) {

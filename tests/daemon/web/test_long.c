@@ -110,7 +110,7 @@ static long status_kib(const char *name)
 }
 
 /* The body as it is sent, made in little memory. Owned. */
-static char *make(struct rig *rig, site_handler_fn handler)
+static char *make(struct rig *rig, site_handler *handler)
 {
     const struct web_request req = {.path = "/", .run = rig->run.def->name};
     struct web_response res = {.code = 200};

@@ -5,39 +5,6 @@
 #include "base/str.h"
 #include "daemon/web/metrics.h"
 
-TEST(test_negotiate)
-{
-    static const struct {
-        const char *name, *accept;
-        enum expo_format expected;
-    } rows[] = {
-        {"none", NULL, EXPO_TEXT},
-        {"empty", "", EXPO_TEXT},
-        {"anything", "*/*", EXPO_TEXT},
-        {"Prometheus 2.42",
-         "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
-         "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-         EXPO_OPENMETRICS},
-        {"no version", "application/openmetrics-text", EXPO_OPENMETRICS},
-        {"case and quotes", "Application/OpenMetrics-Text; Version=\"1.0.0\"", EXPO_OPENMETRICS},
-        {"only an old one", "application/openmetrics-text; version=0.0.1", EXPO_TEXT},
-        {"refused", "application/openmetrics-text;q=0", EXPO_TEXT},
-        {"less than text", "application/openmetrics-text;q=0.3, text/plain;q=0.9", EXPO_TEXT},
-        {"as much as text", "text/plain;q=0.5 , application/openmetrics-text; q=0.5",
-         EXPO_OPENMETRICS},
-        {"a bad weight", "application/openmetrics-text;q=much", EXPO_TEXT},
-        {"a type too long",
-         "application/openmetrics-text-with-a-name-that-does-not-fit-into-the-buffer-at-all-no",
-         EXPO_TEXT},
-        {"separators only", ",;,;=,", EXPO_TEXT},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        if (expo_negotiate(rows[i].accept) != rows[i].expected) {
-            fail_msg("%s: expected format %d", rows[i].name, rows[i].expected);
-        }
-    }
-}
-
 TEST(test_sample)
 {
     static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
@@ -72,14 +39,7 @@ TEST(test_heads)
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
     expo_begin(&e, &counter);
-    expo_end(&e);
     assert_string_equal(buf_cstr(&out), "# HELP x_total Things.\n# TYPE x_total counter\n");
-    buf_clear(&out);
-    e.format = EXPO_OPENMETRICS;
-    expo_begin(&e, &counter);
-    expo_sample(&e, NULL, 0, 3);
-    expo_end(&e);
-    assert_string_equal(buf_cstr(&out), "# HELP x Things.\n# TYPE x counter\nx_total 3\n# EOF\n");
 }
 
 TEST(test_wants_run)
@@ -140,7 +100,7 @@ TEST(test_heads_of_the_page)
     const struct metrics_input in = {.version = "1", .facts = &no_facts};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     size_t n = 0;
-    metrics_write(&in, EXPO_TEXT, &out);
+    metrics_write(&in, &out);
     for (const char *at = buf_cstr(&out); (at = strstr(at, "# HELP ")) != NULL; at++, n++) {
         char name[100], help[200], kind[20], head[120];
         assert_int_equal(sscanf(at, "# HELP %99s %199[^\n]\n# TYPE %*s %19s", name, help, kind), 3);
@@ -229,7 +189,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     }
     const struct metrics_input in = {
         .version = "1", .facts = &p->facts, .runs = p->runs, .n_runs = n_runs};
-    metrics_write(&in, EXPO_TEXT, &p->out);
+    metrics_write(&in, &p->out);
 }
 
 TEST(test_page)
@@ -272,7 +232,7 @@ TEST(test_unknown_is_absent)
     const struct metrics_input in = {
         .version = "1", .facts = &no_facts, .look_age_s = NAN, .runs = &run, .n_runs = 1};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    metrics_write(&in, EXPO_TEXT, &out);
+    metrics_write(&in, &out);
     assert_has(buf_cstr(&out), "\nbenchd_point_throughput_samples_per_second{");
     static const char *const absent[] = {
         "\nbenchd_point_throughput_low_samples_per_second{",
@@ -387,7 +347,7 @@ TEST(test_the_daemon)
     histogram_add(&f.turns, 500000000);
     const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    metrics_write(&in, EXPO_TEXT, &out);
+    metrics_write(&in, &out);
     static const char *const lines[] = {
         "benchd_leader 1",
         "benchd_runs{phase=\"Queued\"} 3",
@@ -427,7 +387,7 @@ TEST(test_answers)
         web_stats_count(&in.web, codes[i]);
     }
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    metrics_write(&in, EXPO_TEXT, &out);
+    metrics_write(&in, &out);
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"200\"} 2\n");
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"404\"} 1\n");
     assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"500\"} 2\n");

@@ -1,5 +1,5 @@
 /* See options.h. */
-#include "daemon/options.h"
+#include "daemon/run/options.h"
 
 #include <stdio.h>
 
