@@ -2,6 +2,7 @@
 #include "exchange/flow.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -17,17 +18,25 @@ uint64_t flow_each(size_t slice_bytes)
 
 void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes)
 {
+    uint32_t n_leaves = 1;
+    while (n_leaves < n_links) {
+        n_leaves *= 2;
+    }
     *f = (struct flow){
         .links = xnew_array(struct flow_link, n_links),
+        .fewest = xnew_array(uint64_t, 2 * (size_t)n_leaves),
         .n_links = n_links,
+        .n_leaves = n_leaves,
         .max = slices_of(FLOW_BYTES, slice_bytes),
         .max_each = flow_each(slice_bytes),
     };
+    memset(f->fewest, UINT8_MAX, 2 * (size_t)n_leaves * sizeof(*f->fewest));
 }
 
 void flow_done(struct flow *f)
 {
     free(f->links);
+    free(f->fewest);
     *f = (struct flow){0};
 }
 
@@ -39,6 +48,28 @@ void flow_widen(struct flow *f, uint32_t n_links)
 void flow_join(struct flow *f)
 {
     f->is_joint = f->n_links * f->max_each <= f->max;
+}
+
+static void set_fewest(struct flow *f, uint32_t link, uint64_t fewest)
+{
+    for (uint32_t i = f->n_leaves + link; i > 0 && f->fewest[i] != fewest; i /= 2) {
+        f->fewest[i] = fewest;
+        fewest = i > 1 && f->fewest[i ^ 1] < fewest ? f->fewest[i ^ 1] : fewest;
+    }
+}
+
+/* Whether its next slice could go may have changed. */
+static void note(struct flow *f, uint32_t link)
+{
+    const struct flow_link *l = &f->links[link];
+    const bool could = l->sent < l->ready && l->sent - l->taken < f->max_each && !l->is_stuck;
+    set_fewest(f, link, could ? l->sent : UINT64_MAX);
+}
+
+void flow_offer(struct flow *f, uint32_t link, uint64_t ready)
+{
+    f->links[link].ready = ready;
+    note(f, link);
 }
 
 /* No link may be sent this slice, counted over all rounds, or one beyond it. */
@@ -67,6 +98,7 @@ bool flow_look(struct flow *f, int64_t now_ns)
             l->is_stuck = true;
             f->n_stuck += l->sent - l->taken;
             f->n_stuck_links++;
+            note(f, i);
         }
     }
     return f->n_stuck_links > n_before;
@@ -74,28 +106,29 @@ bool flow_look(struct flow *f, int64_t now_ns)
 
 bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link)
 {
-    struct flow_link *next = NULL;
-    if (f->n_moving - f->n_stuck >= f->max) {
-        return false;
-    }
-    const uint64_t end = joint_end(f);
-    for (uint32_t i = 0; i < f->n_links; i++) {
-        struct flow_link *l = &f->links[i];
-        if (l->sent == l->ready || l->sent >= end || l->sent - l->taken >= f->max_each ||
-            l->is_stuck || (next != NULL && l->sent >= next->sent)) {
-            continue;
+    const uint64_t end = f->n_moving - f->n_stuck < f->max ? joint_end(f) : 0;
+    bool is_found = false, is_one_hidden = false;
+    while (!is_found && f->fewest[1] < end) {
+        uint32_t i = 1;
+        while (i < f->n_leaves) {
+            i = 2 * i + (f->fewest[2 * i + 1] < f->fewest[2 * i]);
         }
-        if (may == NULL || may(ctx, i, l->sent)) {
-            next = l;
+        i -= f->n_leaves;
+        is_found = may == NULL || may(ctx, i, f->links[i].sent);
+        if (is_found) {
+            f->links[i].sent++;
+            f->n_moving++;
             *ret_link = i;
+            note(f, i);
+        } else {
+            set_fewest(f, i, UINT64_MAX); /* until another one is found */
+            is_one_hidden = true;
         }
     }
-    if (next == NULL) {
-        return false;
+    for (uint32_t i = 0; is_one_hidden && i < f->n_links; i++) {
+        note(f, i);
     }
-    next->sent++;
-    f->n_moving++;
-    return true;
+    return is_found;
 }
 
 void flow_take(struct flow *f, uint32_t link, uint64_t taken)
@@ -109,4 +142,5 @@ void flow_take(struct flow *f, uint32_t link, uint64_t taken)
     }
     f->n_moving -= taken - l->taken;
     l->taken = taken;
+    note(f, link);
 }

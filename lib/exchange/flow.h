@@ -42,7 +42,10 @@ struct flow_link {
 
 struct flow {
     struct flow_link *links; /* (n_links) owned */
-    uint32_t n_links;
+    /* (2 n_leaves) owned; a tree whose leaf n_leaves + i is link i. Of the links below whose next
+     * slice no limit of one holds back: how many the one with the fewest has sent. */
+    uint64_t *fewest;
+    uint32_t n_links, n_leaves;
     uint64_t max, max_each;
     uint64_t n_moving; /* sent and not taken, of all links */
     uint64_t n_stuck;  /* the same of the links that are stuck */
@@ -67,6 +70,9 @@ void flow_widen(struct flow *f, uint32_t n_links);
  * stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes one.
  * True: more may go now. */
 bool flow_look(struct flow *f, int64_t now_ns);
+
+/* So many slices of the link exist now. */
+void flow_offer(struct flow *f, uint32_t link, uint64_t ready);
 
 /* Says whether the slice with this number may go. It changes nothing: another one may go before. */
 typedef bool (*flow_may_fn)(void *ctx, uint32_t link, uint64_t number);

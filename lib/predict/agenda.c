@@ -1,14 +1,15 @@
 /* A heap of times, see agenda.h. */
 #include "predict/agenda.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 
 void agenda_init(struct agenda *a, uint32_t n_actors)
 {
     *a = (struct agenda){
-        .heap = xnew_array(uint32_t, n_actors),
+        .heap = xnew_array(struct agenda_entry, n_actors),
         .place = xnew_array(uint32_t, n_actors),
-        .time_s = xnew_array(double, n_actors),
     };
 }
 
@@ -16,72 +17,50 @@ void agenda_done(struct agenda *a)
 {
     free(a->heap);
     free(a->place);
-    free(a->time_s);
     *a = (struct agenda){0};
 }
 
-static bool is_before(const struct agenda *a, uint32_t x, uint32_t y)
+static bool is_before(const struct agenda_entry *x, const struct agenda_entry *y)
 {
-    return a->time_s[x] < a->time_s[y] || (a->time_s[x] == a->time_s[y] && x < y);
+    return x->time_s < y->time_s || (x->time_s == y->time_s && x->actor < y->actor);
 }
 
-static void put(struct agenda *a, uint32_t i, uint32_t actor)
+static void put(struct agenda *a, uint32_t i, struct agenda_entry entry)
 {
-    a->heap[i] = actor;
-    a->place[actor] = i + 1;
+    a->heap[i] = entry;
+    a->place[entry.actor] = i + 1;
 }
 
-static void rise(struct agenda *a, uint32_t i, uint32_t actor)
+/* Where i is free. */
+static void place(struct agenda *a, uint32_t i, struct agenda_entry entry)
 {
-    while (i > 0 && is_before(a, actor, a->heap[(i - 1) / 2])) {
+    while (i > 0 && is_before(&entry, &a->heap[(i - 1) / 2])) {
         put(a, i, a->heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    put(a, i, actor);
-}
-
-static void sink(struct agenda *a, uint32_t i, uint32_t actor)
-{
     for (uint32_t child = 2 * i + 1; child < a->n; child = 2 * i + 1) {
-        if (child + 1 < a->n && is_before(a, a->heap[child + 1], a->heap[child])) {
+        if (child + 1 < a->n && is_before(&a->heap[child + 1], &a->heap[child])) {
             child++;
         }
-        if (!is_before(a, a->heap[child], actor)) {
+        if (!is_before(&a->heap[child], &entry)) {
             break;
         }
         put(a, i, a->heap[child]);
         i = child;
     }
-    put(a, i, actor);
+    put(a, i, entry);
 }
 
 void agenda_set(struct agenda *a, uint32_t actor, double time_s)
 {
-    const uint32_t place = a->place[actor];
-    const bool is_later = place > 0 && time_s > a->time_s[actor];
-    a->time_s[actor] = time_s;
-    if (is_later) {
-        sink(a, place - 1, actor);
-    } else {
-        rise(a, place > 0 ? place - 1 : a->n++, actor);
-    }
-}
-
-void agenda_drop(struct agenda *a, uint32_t actor)
-{
-    if (a->place[actor] == 0) {
-        return;
-    }
-    const uint32_t i = a->place[actor] - 1;
-    const uint32_t last = a->heap[--a->n];
-    a->place[actor] = 0;
-    if (last == actor) {
-        return;
-    }
-    if (is_before(a, last, actor)) {
-        rise(a, i, last);
-    } else {
-        sink(a, i, last);
+    const uint32_t old = a->place[actor];
+    if (!isinf(time_s)) {
+        place(a, old > 0 ? old - 1 : a->n++, (struct agenda_entry){time_s, actor});
+    } else if (old > 0) {
+        a->place[actor] = 0;
+        if (old - 1 < --a->n) {
+            place(a, old - 1, a->heap[a->n]);
+        }
     }
 }
 
@@ -90,7 +69,7 @@ bool agenda_first(const struct agenda *a, uint32_t *ret_actor, double *ret_time_
     if (a->n == 0) {
         return false;
     }
-    *ret_actor = a->heap[0];
-    *ret_time_s = a->time_s[a->heap[0]];
+    *ret_actor = a->heap[0].actor;
+    *ret_time_s = a->heap[0].time_s;
     return true;
 }

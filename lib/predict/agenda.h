@@ -6,18 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct agenda_entry {
+    double time_s;
+    uint32_t actor;
+};
 struct agenda {
-    uint32_t *heap;  /* actors; owned */
-    uint32_t *place; /* (n_actors) in the heap, from 1; 0: it has no time; owned */
-    double *time_s;  /* (n_actors) owned */
+    struct agenda_entry *heap; /* owned */
+    uint32_t *place;           /* (n_actors) in the heap, from 1; 0: it has no time; owned */
     uint32_t n;
 };
 
 void agenda_init(struct agenda *a, uint32_t n_actors);
 void agenda_done(struct agenda *a);
-/* From now on the actor acts at this time, and at no other. */
+/* From now on the actor acts at this time, and at no other; INFINITY: not at all. */
 void agenda_set(struct agenda *a, uint32_t actor, double time_s);
-/* Not at all; nothing if it had no time. */
-void agenda_drop(struct agenda *a, uint32_t actor);
 /* The first actor and its time; false if no actor has one. */
 bool agenda_first(const struct agenda *a, uint32_t *ret_actor, double *ret_time_s);

@@ -1,6 +1,8 @@
 /* Threads on shared cores, see cores.h. */
 #include "predict/cores.h"
 
+#include <math.h>
+
 void cores_init(struct cores *c, double n_cores, uint32_t n_threads)
 {
     *c = (struct cores){.n_cores = n_cores};
@@ -45,5 +47,5 @@ bool cores_next(const struct cores *c, uint32_t *ret_thread, double *ret_time_s)
 void cores_end(struct cores *c, double now_s, uint32_t thread)
 {
     cores_advance(c, now_s);
-    agenda_drop(&c->ends, thread);
+    agenda_set(&c->ends, thread, INFINITY);
 }

@@ -99,7 +99,7 @@ static void act(struct gang *g, uint32_t actor)
         }
         return;
     } else {
-        agenda_drop(&g->agenda, actor);
+        agenda_set(&g->agenda, actor, INFINITY);
     }
     if (actor < g->p->n_trainers) {
         trainer_act(g, actor);
@@ -128,11 +128,13 @@ static void place_layers(struct gang *g)
     }
 }
 
-static void set_links(struct gang *g, struct share *s)
+static void set_links(struct gang *g)
 {
-    share_init(s, gang_n_workers(g), g->p->n_trainers * g->p->n_servers);
-    for (uint32_t i = 0; i < gang_n_workers(g); i++) {
-        share_limit(s, i, i < g->p->n_trainers ? gang_link_of(g->p, i) : g->p->server_bytes_per_s);
+    const uint32_t n = gang_n_workers(g), n_trainers = g->p->n_trainers;
+    share_init(&g->share, 2 * n, 2 * n_trainers * g->p->n_servers);
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        share_limit(&g->share, i,
+                    i % n < n_trainers ? gang_link_of(g->p, i % n) : g->p->server_bytes_per_s);
     }
 }
 
@@ -167,8 +169,7 @@ static void init(struct gang *g, const struct gang_params *p)
     cores_init(&g->cores, p->n_cores, gang_actor_cores(g));
     g->trainers = xnew_array(struct trainer, p->n_trainers);
     g->workers = xnew_array(struct worker, gang_n_workers(g));
-    set_links(g, &g->up);
-    set_links(g, &g->down);
+    set_links(g);
     if (gang_has_exchange(g)) {
         init_exchange(g);
     }
@@ -189,8 +190,7 @@ static void done(struct gang *g)
     ring_done(g);
     agenda_done(&g->agenda);
     cores_done(&g->cores);
-    share_done(&g->up);
-    share_done(&g->down);
+    share_done(&g->share);
     free(g->trainers);
     free(g->servers);
     free(g->workers);

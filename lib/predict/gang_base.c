@@ -1,4 +1,6 @@
 /* The actors of a simulation, and work that takes time. */
+#include <math.h>
+
 #include "predict/gang_internal.h"
 
 uint32_t gang_n_workers(const struct gang *g)
@@ -56,7 +58,7 @@ void gang_plan_cores(struct gang *g)
     if (cores_next(&g->cores, &thread, &end_s)) {
         agenda_set(&g->agenda, gang_actor_cores(g), end_s > g->now_s ? end_s : g->now_s);
     } else {
-        agenda_drop(&g->agenda, gang_actor_cores(g));
+        agenda_set(&g->agenda, gang_actor_cores(g), INFINITY);
     }
 }
 

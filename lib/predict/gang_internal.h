@@ -47,7 +47,7 @@ struct landing { /* what has left a connection is at its end at this time */
 struct wire {
     VEC(uint32_t) queue; /* slices as of a task, from `head` on; the first one is moving */
     size_t head;
-    double left_bytes, at_s, bytes_per_s; /* of the one that moves: left at at_s */
+    double bytes_per_s; /* in a ring */
     struct {
         VEC(struct landing) queue; /* from `head` on, with a latency */
         size_t head;
@@ -117,7 +117,7 @@ struct gang {
     uint32_t n_at_barrier, n_done;
     struct agenda agenda; /* trainers, threads, servers, the cores, wires, their landings */
     struct cores cores;
-    struct share up, down;
+    struct share share; /* a flow is a wire; links to servers, then those from them */
     struct trainer *trainers;
     struct server *servers;
     struct rank *ranks;     /* (n_trainers) of a ring */

@@ -82,7 +82,8 @@ static void serve(struct gang *g, uint32_t server)
 
 void server_offered(struct gang *g, uint32_t server, uint32_t t, uint32_t n)
 {
-    g->servers[server].up.links[t].ready += n;
+    struct flow *up = &g->servers[server].up;
+    flow_offer(up, t, up->links[t].ready + n);
     serve(g, server);
 }
 
@@ -110,7 +111,7 @@ void server_updated(struct gang *g, uint32_t server)
 {
     struct server *v = &g->servers[server];
     for (uint32_t t = 0; t < g->p->n_trainers; t++) {
-        v->down.links[t].ready++;
+        flow_offer(&v->down, t, v->down.links[t].ready + 1);
     }
     v->n_complete++;
     if (v->n_complete == g->each) {

@@ -28,37 +28,15 @@ static uint32_t n_pairs(const struct gang *g)
 
 /* ---- connections ---- */
 
-static void plan_end(struct gang *g, uint32_t wire)
+static void on_due(void *ctx, uint32_t wire, double at_s)
 {
-    const struct wire *w = &g->wires[wire];
-    agenda_set(&g->agenda, gang_actor_wire(g, wire), g->now_s + w->left_bytes / w->bytes_per_s);
-}
-
-static void set_rate(struct gang *g, uint32_t wire, double bytes_per_s)
-{
-    struct wire *w = &g->wires[wire];
-    if (w->bytes_per_s > 0 && !isinf(w->bytes_per_s)) {
-        w->left_bytes = fmax(0, w->left_bytes - (g->now_s - w->at_s) * w->bytes_per_s);
-    }
-    w->at_s = g->now_s;
-    w->bytes_per_s = bytes_per_s;
-    plan_end(g, wire);
-}
-
-static void on_rate_up(void *ctx, uint32_t flow, double bytes_per_s)
-{
-    set_rate(ctx, flow, bytes_per_s);
-}
-
-static void on_rate_down(void *ctx, uint32_t flow, double bytes_per_s)
-{
-    set_rate(ctx, flow + n_pairs(ctx), bytes_per_s);
+    struct gang *g = ctx;
+    agenda_set(&g->agenda, gang_actor_wire(g, wire), at_s);
 }
 
 void wires_settle(struct gang *g)
 {
-    share_settle(&g->up, on_rate_up, g);
-    share_settle(&g->down, on_rate_down, g);
+    share_settle(&g->share, g->now_s, on_due, g);
 }
 
 static uint32_t slice_on(const struct gang *g, uint32_t wire, uint32_t slice)
@@ -67,25 +45,29 @@ static uint32_t slice_on(const struct gang *g, uint32_t wire, uint32_t slice)
                          : gang_slice(g, wire % n_pairs(g) / g->p->n_trainers, slice);
 }
 
-static void move_slice(struct gang *g, uint32_t wire)
+static double bytes_on(const struct gang *g, uint32_t wire)
 {
-    struct wire *w = &g->wires[wire];
-    w->left_bytes = g->bytes[slice_on(g, wire, w->queue.items[w->head])];
-    w->at_s = g->now_s;
+    const struct wire *w = &g->wires[wire];
+    return g->bytes[slice_on(g, wire, w->queue.items[w->head])];
+}
+
+/* No other connection of a ring crosses the two links in this direction, so its rate is always the
+ * same. */
+static void move_on(struct gang *g, uint32_t wire)
+{
+    on_due(g, wire, g->now_s + bytes_on(g, wire) / g->wires[wire].bytes_per_s);
 }
 
 /* The slice goes as soon as those before it on the same connection have gone. */
 static void push(struct gang *g, uint32_t wire, uint32_t slice)
 {
     struct wire *w = &g->wires[wire];
-    const uint32_t pair = wire % n_pairs(g);
-    const bool is_idle = QUEUE_LEN(w) == 0;
     *vec_push(&w->queue) = slice;
-    if (is_idle) {
-        struct share *s = wire < n_pairs(g) ? &g->up : &g->down;
-        w->bytes_per_s = 0; /* until the rates are found */
-        move_slice(g, wire);
-        share_begin(s, pair, pair % g->p->n_trainers, g->p->n_trainers + pair / g->p->n_trainers);
+    if (QUEUE_LEN(w) == 1) {
+        const uint32_t pair = wire % n_pairs(g), n_trainers = g->p->n_trainers;
+        const uint32_t first = wire == pair ? 0 : gang_n_workers(g); /* of the links that way */
+        share_begin(&g->share, wire, first + pair % n_trainers,
+                    first + n_trainers + pair / n_trainers, bytes_on(g, wire));
     }
 }
 
@@ -99,14 +81,12 @@ void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
     push(g, n_pairs(g) + server * g->p->n_trainers + t, slice);
 }
 
-/* No other connection crosses the two links in this direction, so its rate is always the same. */
 void wire_push_on(struct gang *g, uint32_t rank, uint32_t item)
 {
     struct wire *w = &g->wires[rank];
     *vec_push(&w->queue) = item;
     if (QUEUE_LEN(w) == 1) {
-        move_slice(g, rank);
-        plan_end(g, rank);
+        move_on(g, rank);
     }
 }
 
@@ -147,7 +127,7 @@ void wire_land(struct gang *g, uint32_t wire)
         agenda_set(&g->agenda, gang_actor_landing(g, wire),
                    w->landing.queue.items[w->landing.head].at_s);
     } else {
-        agenda_drop(&g->agenda, gang_actor_landing(g, wire));
+        agenda_set(&g->agenda, gang_actor_landing(g, wire), INFINITY);
     }
     arrive(g, wire, slice);
 }
@@ -158,14 +138,16 @@ uint32_t wire_act(struct gang *g, uint32_t wire)
     const uint32_t slice = w->queue.items[w->head];
     g->n_transfers++;
     QUEUE_POP(w);
-    if (QUEUE_LEN(w) > 0) {
-        move_slice(g, wire);
-        plan_end(g, wire);
-    } else {
-        agenda_drop(&g->agenda, gang_actor_wire(g, wire));
-        if (!g->p->is_ring) {
-            share_stop(wire < n_pairs(g) ? &g->up : &g->down, wire % n_pairs(g));
+    agenda_set(&g->agenda, gang_actor_wire(g, wire), INFINITY);
+    if (!g->p->is_ring) {
+        const uint32_t next = QUEUE_LEN(w) == 0
+                                  ? share_stop(&g->share, wire)
+                                  : share_again(&g->share, wire, g->now_s, bytes_on(g, wire));
+        if (next != SHARE_NONE) {
+            on_due(g, next, g->now_s);
         }
+    } else if (QUEUE_LEN(w) > 0) {
+        move_on(g, wire);
     }
     leave(g, wire, slice);
     return slice;

@@ -7,43 +7,65 @@
 
 #include <math.h>
 
-#include "base/mem.h"
-
 /* Levels that differ by less are the same: else two links could answer each
  * other's rounding for ever. */
 #define SAME_RATIO 1e-12
+
+#define NEW 2
 
 void share_init(struct share *s, uint32_t n_links, uint32_t n_flows)
 {
     *s = (struct share){
         .links = xnew_array(struct share_link, n_links),
+        .levels = xnew_array(double, n_links),
+        .calm = xnew_array(double, n_links),
         .flows = xnew_array(struct share_flow, n_flows),
-        .ends = xnew_array(struct share_tie, 2 * (size_t)n_flows),
         .dirty = xnew_array(uint32_t, n_links),
+        .stale = xnew_array(uint32_t, n_links),
         .touched = xnew_array(uint32_t, n_flows),
         .n_links = n_links,
         .n_flows = n_flows,
     };
     for (uint32_t i = 0; i < n_links; i++) {
-        s->links[i] = (struct share_link){INFINITY, INFINITY, SHARE_NONE, 0, false};
+        s->levels[i] = INFINITY;
+        s->links[i] = (struct share_link){.bytes_per_s = INFINITY,
+                                          .fair = INFINITY,
+                                          .first = SHARE_NONE,
+                                          .last = SHARE_NONE,
+                                          .due = SHARE_NONE};
     }
 }
 
 void share_done(struct share *s)
 {
+    for (uint32_t i = 0; i < s->n_links; i++) {
+        vec_done(&s->links[i].ends);
+    }
     free(s->links);
+    free(s->levels);
+    free(s->calm);
     free(s->flows);
-    free(s->ends);
     free(s->dirty);
+    free(s->stale);
     free(s->touched);
     *s = (struct share){0};
 }
 
 static void soil(struct share *s, uint32_t link)
 {
+    s->calm[link] = 0;
     if (!s->links[link].is_dirty) {
         s->links[link].is_dirty = true;
-        s->dirty[(s->first_dirty + s->n_dirty++) % s->n_links] = link;
+        const uint32_t at = s->first_dirty + s->n_dirty++;
+        s->dirty[at < s->n_links ? at : at - s->n_links] = link;
+    }
+}
+
+static void age(struct share *s, uint32_t link)
+{
+    if (!s->links[link].is_stale) {
+        s->links[link].is_stale = true;
+        s->stale[s->n_stale++] = link;
     }
 }
 
@@ -55,80 +77,150 @@ static void touch(struct share *s, uint32_t flow)
     }
 }
 
+/* ---- the flows of a link ---- */
+
+static void advance(struct share_link *l, double now_s)
+{
+    if (isfinite(l->rate)) {
+        l->moved += (now_s - l->at_s) * l->rate;
+    }
+    l->at_s = now_s;
+}
+
+static bool is_before(const struct share_flow *flows, uint32_t a, uint32_t b)
+{
+    return flows[a].ends_at < flows[b].ends_at || (flows[a].ends_at == flows[b].ends_at && a < b);
+}
+
+/* It belongs to the link from now on; mostly it is the last one that ends. */
+static void join(struct share *s, uint32_t flow, uint8_t owner, double now_s, double left)
+{
+    struct share_flow *f = &s->flows[flow];
+    struct share_link *l = &s->links[f->link[owner]];
+    advance(l, now_s);
+    l->moved = l->first == SHARE_NONE ? 0 : l->moved;
+    f->owner = owner;
+    f->ends_at = l->moved + (isinf(s->levels[f->link[owner]]) ? 0 : left);
+    l->ends.items[f->place[owner]].is_own = true;
+    f->prev = l->last;
+    while (f->prev != SHARE_NONE && is_before(s->flows, flow, f->prev)) {
+        f->prev = s->flows[f->prev].prev;
+    }
+    uint32_t *before = f->prev == SHARE_NONE ? &l->first : &s->flows[f->prev].next;
+    f->next = *before;
+    *before = flow;
+    *(f->next == SHARE_NONE ? &l->last : &s->flows[f->next].prev) = flow;
+    age(s, f->link[owner]);
+}
+
+/* Returns the one that ends next, if that is now, too: SHARE_NONE else. */
+static uint32_t leave(struct share *s, uint32_t flow)
+{
+    const struct share_flow *f = &s->flows[flow];
+    struct share_link *l = &s->links[f->link[f->owner]];
+    *(f->prev == SHARE_NONE ? &l->first : &s->flows[f->prev].next) = f->next;
+    *(f->next == SHARE_NONE ? &l->last : &s->flows[f->next].prev) = f->prev;
+    l->ends.items[f->place[f->owner]].is_own = false;
+    age(s, f->link[f->owner]);
+    return l->first != SHARE_NONE && s->flows[l->first].ends_at <= f->ends_at ? l->first
+                                                                              : SHARE_NONE;
+}
+
+/* ---- what the caller changes ---- */
+
+/* With one flow less a calm link is still calm. */
+static void set_fair(struct share *s, uint32_t link, bool is_calm)
+{
+    struct share_link *l = &s->links[link];
+    l->fair = l->ends.len == 0 ? INFINITY : l->bytes_per_s / (double)l->ends.len;
+    if (is_calm) {
+        s->calm[link] = l->fair;
+    } else {
+        soil(s, link);
+    }
+}
+
 void share_limit(struct share *s, uint32_t link, double bytes_per_s)
 {
     s->links[link].bytes_per_s = bytes_per_s;
-    soil(s, link);
+    set_fair(s, link, false);
 }
 
-void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_b)
+void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_b, double bytes)
 {
     struct share_flow *f = &s->flows[flow];
-    f->link[0] = link_a;
-    f->link[1] = link_b;
-    f->bytes_per_s = 0;
-    f->is_on = true;
+    *f = (struct share_flow){.link = {link_a, link_b},
+                             .ends_at = bytes,
+                             .owner = NEW,
+                             .is_on = true,
+                             .is_touched = f->is_touched};
     for (uint32_t i = 0; i < 2; i++) {
         struct share_link *l = &s->links[f->link[i]];
-        const uint32_t end = 2 * flow + i;
-        s->ends[end] = (struct share_tie){l->first, SHARE_NONE};
-        if (l->first != SHARE_NONE) {
-            s->ends[l->first].prev = end;
-        }
-        l->first = end;
-        l->n_flows++;
-        soil(s, f->link[i]);
+        f->place[i] = (uint32_t)l->ends.len;
+        *vec_push(&l->ends) = (struct share_end){flow, f->link[1 - i], false};
+        l->n_held += isfinite(s->levels[f->link[1 - i]]);
+        set_fair(s, f->link[i], false);
     }
     touch(s, flow);
 }
 
-void share_stop(struct share *s, uint32_t flow)
+uint32_t share_stop(struct share *s, uint32_t flow)
 {
     struct share_flow *f = &s->flows[flow];
+    const uint32_t next = f->owner == NEW ? SHARE_NONE : leave(s, flow);
     f->is_on = false;
     for (uint32_t i = 0; i < 2; i++) {
         struct share_link *l = &s->links[f->link[i]];
-        const struct share_tie e = s->ends[2 * flow + i];
-        if (e.prev == SHARE_NONE) {
-            l->first = e.next;
-        } else {
-            s->ends[e.prev].next = e.next;
-        }
-        if (e.next != SHARE_NONE) {
-            s->ends[e.next].prev = e.prev;
-        }
-        l->n_flows--;
-        soil(s, f->link[i]);
+        const struct share_end last = l->ends.items[--l->ends.len];
+        struct share_flow *moved = &s->flows[last.flow];
+        const uint32_t side =
+            moved->link[0] == f->link[i] && moved->place[0] == l->ends.len ? 0 : 1;
+        l->ends.items[f->place[i]] = last;
+        moved->place[side] = f->place[i];
+        l->n_held -= isfinite(s->levels[f->link[1 - i]]);
+        set_fair(s, f->link[i], s->calm[f->link[i]] > 0);
     }
+    return next;
 }
 
-/* The level at the other link of the flow that this end belongs to. */
-static double level_beyond(const struct share *s, uint32_t end)
+uint32_t share_again(struct share *s, uint32_t flow, double now_s, double bytes)
 {
-    return s->links[s->flows[end / 2].link[1 - end % 2]].level;
+    const uint32_t next = leave(s, flow);
+    join(s, flow, s->flows[flow].owner, now_s, bytes);
+    return next;
 }
+
+/* ---- levels ---- */
 
 /* The level for which the flows use the link up: sum of min(level, level beyond) = bytes_per_s. */
-static double find_level(const struct share *s, const struct share_link *l)
+static double find_level(struct share *s, uint32_t link)
 {
-    double level = l->bytes_per_s / l->n_flows, before;
+    const struct share_link *l = &s->links[link];
+    const uint32_t n = (uint32_t)l->ends.len;
+    double level = l->fair, before;
     uint32_t n_free;
-    if (l->n_flows == 0 || isinf(l->bytes_per_s)) {
-        return INFINITY;
+    if (isinf(level)) {
+        s->calm[link] = INFINITY;
+    }
+    if (isinf(level) || l->n_held == 0) {
+        return level;
     }
     do { /* it rises in each round, until no further flow is held back elsewhere */
         before = level;
         double held = 0;
-        n_free = l->n_flows;
-        for (uint32_t e = l->first; e != SHARE_NONE; e = s->ends[e].next) {
-            const double beyond = level_beyond(s, e);
-            if (beyond < level) {
-                held += beyond;
-                n_free--;
-            }
+        n_free = n;
+        for (uint32_t i = 0; i < n; i++) {
+            const double beyond = s->levels[l->ends.items[i].beyond];
+            const bool is_held = beyond < level;
+            held += is_held ? beyond : 0;
+            n_free -= is_held;
         }
-        level = n_free == 0 ? INFINITY : (l->bytes_per_s - held) / n_free;
-    } while (n_free > 0 && level > before * (1 + SAME_RATIO));
+        if (n_free == 0) {
+            s->calm[link] = before == l->fair ? l->fair : 0;
+            return INFINITY;
+        }
+        level = (l->bytes_per_s - held) / n_free;
+    } while (level > before * (1 + SAME_RATIO));
     return level;
 }
 
@@ -139,42 +231,87 @@ static bool is_same(double a, double b)
 
 static void settle_link(struct share *s, uint32_t link)
 {
-    struct share_link *l = &s->links[link];
-    const double old = l->level, level = find_level(s, l);
-    l->level = level;
+    const struct share_link *l = &s->links[link];
+    const double old = s->levels[link], level = find_level(s, link);
+    if (old == level) {
+        return;
+    }
+    s->levels[link] = level;
+    age(s, link);
     if (is_same(old, level)) {
         return;
     }
-    for (uint32_t e = l->first; e != SHARE_NONE; e = s->ends[e].next) {
-        const uint32_t other = s->flows[e / 2].link[1 - e % 2];
-        const double there = s->links[other].level;
-        touch(s, e / 2);
+    for (size_t i = 0; i < l->ends.len && isinf(old) != isinf(level); i++) {
+        s->links[l->ends.items[i].beyond].n_held += isinf(old) ? 1 : -1;
+    }
+    for (size_t i = 0; i < l->ends.len; i++) {
+        const struct share_end *e = &l->ends.items[i];
+        if (level < s->calm[e->beyond]) {
+            continue;
+        }
+        const double there = s->levels[e->beyond];
+        if (e->is_own ? there < level : level < there) {
+            touch(s, e->flow);
+        }
         if (old < there || level < there || isinf(there)) { /* else it is held back there */
-            soil(s, other);
+            soil(s, e->beyond);
         }
     }
 }
 
-void share_settle(struct share *s, share_rate_fn rate, void *ctx)
+/* The flow belongs to the link with the lower level. */
+static void rehome(struct share *s, uint32_t flow, double now_s)
+{
+    struct share_flow *f = &s->flows[flow];
+    const double a = s->levels[f->link[0]], b = s->levels[f->link[1]];
+    double left = f->ends_at;
+    f->is_touched = false;
+    if (!f->is_on || (f->owner == 0 && a <= b) || (f->owner == 1 && b <= a)) {
+        return;
+    }
+    if (f->owner != NEW) {
+        struct share_link *l = &s->links[f->link[f->owner]];
+        advance(l, now_s);
+        left = fmax(0, f->ends_at - l->moved);
+        leave(s, flow);
+    }
+    join(s, flow, a <= b ? 0 : 1, now_s, left);
+}
+
+static void report(struct share *s, double now_s, share_due_fn due, void *ctx)
+{
+    for (uint32_t i = 0; i < s->n_stale; i++) {
+        struct share_link *l = &s->links[s->stale[i]];
+        if (l->due != SHARE_NONE && l->due != l->first) {
+            due(ctx, l->due, INFINITY);
+        }
+    }
+    for (uint32_t i = 0; i < s->n_stale; i++) {
+        struct share_link *l = &s->links[s->stale[i]];
+        advance(l, now_s);
+        l->is_stale = false;
+        l->rate = s->levels[s->stale[i]];
+        l->due = l->first;
+        if (l->first != SHARE_NONE) {
+            const double left = s->flows[l->first].ends_at - l->moved;
+            due(ctx, l->first, now_s + fmax(0, left) / l->rate);
+        }
+    }
+    s->n_stale = 0;
+}
+
+void share_settle(struct share *s, double now_s, share_due_fn due, void *ctx)
 {
     while (s->n_dirty > 0) {
         const uint32_t link = s->dirty[s->first_dirty];
-        s->first_dirty = (s->first_dirty + 1) % s->n_links;
+        s->first_dirty = s->first_dirty + 1 < s->n_links ? s->first_dirty + 1 : 0;
         s->n_dirty--;
         s->links[link].is_dirty = false;
         settle_link(s, link);
     }
     for (uint32_t i = 0; i < s->n_touched; i++) {
-        struct share_flow *f = &s->flows[s->touched[i]];
-        f->is_touched = false;
-        if (!f->is_on) {
-            continue;
-        }
-        const double now = fmin(s->links[f->link[0]].level, s->links[f->link[1]].level);
-        if (!is_same(f->bytes_per_s, now)) {
-            f->bytes_per_s = now;
-            rate(ctx, s->touched[i], now);
-        }
+        rehome(s, s->touched[i], now_s);
     }
     s->n_touched = 0;
+    report(s, now_s, due, ctx);
 }

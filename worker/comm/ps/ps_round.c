@@ -308,7 +308,7 @@ static void finish_slice(struct ps_server *s, size_t i)
         s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
     }
     for (uint32_t t = 0; t < p->n_trainers; t++) {
-        s->down.links[t].ready++;
+        flow_offer(&s->down, t, s->down.links[t].ready + 1);
     }
     s->n_complete++;
     if (s->n_complete == s->n_slices) {
@@ -326,7 +326,7 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     p->apply(p->apply_ctx, version, s->first_param + offset, len, p->params + offset, grad, 1.0f);
     ps_round_lap(s, &s->stats.update);
     ps_share_drop(s, s->trainers[t], grad);
-    s->down.links[t].ready++;
+    flow_offer(&s->down, t, s->down.links[t].ready + 1);
     s->n_complete++;
     if (s->n_complete == s->n_slices * p->n_trainers) {
         end_round(s);
@@ -463,7 +463,7 @@ static void serve(struct ps_server *s)
     uint32_t t;
     struct slowest slowest = {s, slowest_step(s)};
     for (t = 0; has_backups(s) && t < s->params.n_trainers; t++) {
-        s->down.links[t].ready = s->backups.n_answers[t];
+        flow_offer(&s->down, t, s->backups.n_answers[t]);
     }
     while (flow_next(&s->down, may_have, &slowest, &t)) {
         send_params(s, t);
@@ -519,7 +519,7 @@ static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct fram
                        f->step);
     }
     ps_share_offers(peer);
-    s->up.links[t].ready = before + f->slice;
+    flow_offer(&s->up, t, before + f->slice);
     serve(s);
     return 0;
 }
