@@ -562,10 +562,9 @@ struct slices role_env_slices(const struct role_env *e)
     if (e->role == ROLE_WORKER) {
         return ring_slices(n, (uint32_t)e->n_trainers);
     }
-    const uint32_t n_threads = (uint32_t)e->server_threads;
     struct slices s =
-        slices_of_gang(n, (uint32_t)e->n_pservers * n_threads, (uint32_t)e->n_trainers);
-    s.n_threads = n_threads;
+        slices_of_gang(n, (uint32_t)(e->n_pservers * e->server_threads), (uint32_t)e->n_trainers);
+    s.n_threads = (uint32_t)e->server_threads;
     return s;
 }
 

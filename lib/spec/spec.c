@@ -215,13 +215,11 @@ void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_S
 {
     static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " SharedMemory",
                                                                      " Nccl"};
-    char mode[EXCHANGE_MODE_TEXT_MAX], threads[32] = "";
+    char mode[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&exchange->mode, mode);
-    if (exchange->server_threads > 0) {
-        (void)snprintf(threads, sizeof(threads), " serverThreads=%u", exchange->server_threads);
-    }
     const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);
-    (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s%s%s",
+    (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s%s%s%.0u", /* %.0u of 0 is "" */
                    exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "", is_plain ? "" : " ",
-                   is_plain ? "" : mode, transports[exchange->transport], threads);
+                   is_plain ? "" : mode, transports[exchange->transport],
+                   exchange->server_threads > 0 ? " serverThreads=" : "", exchange->server_threads);
 }

@@ -109,8 +109,8 @@ class Seed(unittest.TestCase):
         self.assertEqual([("u", 2, "Succeeded"), ("u", 3, "Succeeded"), ("u", 4, "Succeeded"), ("u", 5, "Failed")], self.all("attempt"))
 
 
-def gang_row(ours, **others):
-    return {"load": [1, 2], "next_s": 0.1, "benchd": dict.fromkeys(gang.FIGURES, ours),
+def gang_row(ours, exclusive=1.2, **others):
+    return {"load": [1, 2], "next_s": 0.1, "benchd": dict.fromkeys(gang.FIGURES, ours), "exclusive": dict.fromkeys(gang.FIGURES, exclusive),
             **{name.replace("_", "-"): dict.fromkeys(gang.FIGURES, value) for name, value in others.items()}}
 
 
@@ -141,8 +141,8 @@ class Bars(unittest.TestCase):
 
     def test_gang(self):
         good = gang_row(1.0, bare=0.9, jobset=1.1, training_operator=1.2)
-        self.check(gang, [([good], 10, 10), ([gang_row(1.0, bare=0.8, jobset=1.0, training_operator=0.9)], 1, 10),
-                          ([gang_row(1.0, bare=0.85, jobset=1.1, training_operator=1.2)], 8, 10), ([gang_row(1.0, bare=1)], 4, 10), ([], 0, 10)])
+        self.check(gang, [([good], 11, 11), ([gang_row(1.0, exclusive=1.4, bare=0.8, jobset=1.0, training_operator=0.9)], 1, 11),
+                          ([gang_row(1.0, bare=0.85, jobset=1.1, training_operator=1.2)], 9, 11), ([gang_row(1.0, bare=1)], 5, 11), ([], 0, 11)])
 
     def test_scale(self):
         self.check(scale, [([scale_row()], 10, 10), ([scale_row(private=9)], 8, 10), ([scale_row(private=17, rss=33)], 4, 10),

@@ -48,11 +48,12 @@ class Exchange(unittest.TestCase):
 
     def test_core(self):
         done = self.run_with("--part", "core", "--rounds", "2", "--steps", "5")
-        self.assertEqual(["2", "8"] * 2, self.servers())
+        self.assertEqual(["2", "8", "8"] * 2, self.servers())
         # 8 x 5 x 61 MB in a second of the server; 8 x 4.5 s of its trainers.
         self.assertIn("reached  receive, add, Adam and send, gradient GB a CPU-second: 2.44 (2.44-2.44) >= 2.4", done.stdout, done.stderr)
-        self.assertRegex(done.stdout, r"8 trainers +2\.44 \(2\.44-2\.44\) +14\.750 ")
-        self.assertEqual(("reached 1 of 1", 0), (done.stdout.splitlines()[-1], done.returncode))
+        self.assertRegex(done.stdout, r"8 trainers, 2 threads +2\.44 \(2\.44-2\.44\) +14\.750 ")
+        self.assertIn("reached  two threads of a server over one, by CPU time: 2.00 (2.00-2.00) >= 1.8", done.stdout)
+        self.assertEqual(("reached 2 of 2", 0), (done.stdout.splitlines()[-1], done.returncode))
 
     def test_native(self):
         done = self.run_with("--part", "native", "--rounds", "1", "--steps", "2")
@@ -137,9 +138,9 @@ grep -q '"link": {"rate": "1000mbit"}' "$2" && echo "{\\"points\\": [{\\"through
         args = ("--part", "core", "--steps", "5", "--json", str(self.file))
         self.assertEqual(0, self.run_with(*args, "--rounds", "1").returncode)
         self.assertEqual(0, self.run_with(*args, "--rounds", "2").returncode)
-        self.assertEqual((4, 4), (len(self.servers()), len(self.file.read_text(encoding="utf-8").splitlines())))
+        self.assertEqual((6, 6), (len(self.servers()), len(self.file.read_text(encoding="utf-8").splitlines())))
         self.assertEqual(0, self.run_with(*args, "--rounds", "1", "--steps", "6").returncode)  # other steps are other measurements
-        self.assertEqual(6, len(self.servers()))
+        self.assertEqual(9, len(self.servers()))
 
     def test_a_failure_says_why_and_keeps_what_is_done(self):
         done = self.run_with("--part", "core", "--rounds", "1", "--json", str(self.file),

@@ -105,8 +105,6 @@ void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
 /* Trainer t's gradients of the round are complete. Its round is the current one: no trainer offers
  * the next one before it has all parameters of this one. */
 void ps_round_note_arrival(struct ps_server *s, uint32_t t);
-/* Fills last_trainer, n_last and last_wait_ns. */
-void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
 /* Of all threads, which have ended. */
 void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */

@@ -33,11 +33,6 @@ static void free_trainer(struct ps_peer *peer)
     }
 }
 
-static bool all_joined(const struct ps_server *s)
-{
-    return s->n_joined == s->params.n_trainers;
-}
-
 /* ---- threads ---- */
 
 static void wake(const struct ps_server *s)
@@ -288,8 +283,8 @@ static void tell_late_comers(struct ps_server *s)
 {
     int64_t end_ns = s->meet.now_ns + LATE_NS;
     struct err ignored;
-    while (!all_joined(s) && s->meet.now_ns < end_ns && s->meet.now_ns < s->meet.rendezvous_by_ns &&
-           one_turn(s, &ignored) >= 0) {
+    while (s->n_joined < s->params.n_trainers && s->meet.now_ns < end_ns &&
+           s->meet.now_ns < s->meet.rendezvous_by_ns && one_turn(s, &ignored) >= 0) {
         tell_all(s);
     }
 }
@@ -304,7 +299,7 @@ static void *serve(void *server)
 {
     struct ps_server *s = server;
     struct err err;
-    int r = 0;
+    int r = s->wake_fd < 0 ? err_set_errno(&err, -s->wake_fd, "eventfd") : 0;
     meet_begin(&s->meet, s->params.rendezvous_ns, s->params.silence_ns);
     s->lap_ns = s->meet.now_ns;
     s->lap_cpu_ns = clock_thread_cpu_ns();
@@ -320,15 +315,16 @@ static void *serve(void *server)
     return NULL;
 }
 
-static int init(struct ps_server *s, const struct ps_server_params *params, uint32_t thread,
-                struct ps_threads *threads, int listen_fd, struct err *err)
+static void init(struct ps_server *s, const struct ps_server_params *params, uint32_t thread,
+                 struct ps_threads *threads, int listen_fd)
 {
     *s = (struct ps_server){.params = *params, .threads = threads};
     s->number = slices_server(&params->slices, params->self.index, thread);
     s->first_param = slices_process_params(&params->slices, params->self.index, thread);
     s->params.params += s->first_param;
     s->params.early_bytes /= params->slices.n_threads;
-    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->wake_fd = wake_fd < 0 ? -errno : wake_fd; /* reported by `serve` */
     meet_init(&s->meet, &params->self, s->params.secret, s->params.digest,
               thread == 0 ? listen_fd : -1);
     s->meet.handshake_ns = params->handshake_ns;
@@ -338,7 +334,6 @@ static int init(struct ps_server *s, const struct ps_server_params *params, uint
     s->trainers = xnew_array(struct ps_peer *, params->n_trainers);
     ps_round_init(s);
     ps_share_init(s);
-    return s->wake_fd < 0 ? err_set_errno(err, errno, "eventfd") : 0;
 }
 
 static void done(struct ps_server *s)
@@ -367,8 +362,8 @@ static void run_threads(struct ps_threads *all, uint32_t n)
         code = comm_thread_start(&s->thread, serve, s);
         if (code != 0) {
             struct err err;
-            (void)err_set_errno(&err, code, "start a thread");
-            fault_from_err(&s->meet.fault, -code, &s->params.self, &err);
+            const int r = err_set_errno(&err, code, "start a thread");
+            fault_from_err(&s->meet.fault, r, &s->params.self, &err);
             pass_on_fault(s);
         }
     }
@@ -386,15 +381,9 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     _cleanup_(freep) struct ps_server *servers = all.servers = xnew_array(struct ps_server, n);
     _cleanup_(freep) uint32_t *n_joined = all.n_joined = xnew_array(uint32_t, params->n_trainers);
     for (uint32_t i = 0; i < n; i++) {
-        struct err why;
-        const int r = init(&servers[i], params, i, &all, listen_fd, &why);
-        if (r < 0) {
-            fault_from_err(&all.fault, r, &params->self, &why);
-        }
+        init(&servers[i], params, i, &all, listen_fd);
     }
-    if (all.fault.exit_code == 0) {
-        run_threads(&all, n);
-    }
+    run_threads(&all, n);
     *ret_fault = all.fault;
     const int r = all.fault.exit_code != 0 ? fault_to_err(&all.fault, err) : 0;
     if (r == 0) {

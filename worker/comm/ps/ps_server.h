@@ -17,9 +17,9 @@
  * At the first fault the server reports to its peers which replica caused it, and ps_server_run
  * returns. Each of its threads (slices.n_threads) is a server with slices, connections and rounds
  * of its own, and shares nothing with the others but what ps_threads has. A trainer connects to
- * each. A thread works in turns that are short enough to send a heartbeat every second. Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same
- * index) are rejected and change nothing. The server listens until it ends, so that such a trainer
- * gets the reason. */
+ * each. A thread works in turns that are short enough to send a heartbeat every second. Strangers
+ * (wrong secret, another run or attempt, garbage, a second trainer of the same index) are rejected
+ * and change nothing. The server listens until it ends, so that such a trainer gets the reason. */
 #pragma once
 
 #include <stdint.h>
@@ -61,7 +61,8 @@ struct ps_server_time {
 
 /* Measured from the barrier to the end of the last round. The four phases add up to the duration.
  * CPU times, bytes and counts are those of all threads, times and the last trainer those of the
- * first one: trainers begin a step on all threads together. Sending the last parameters and waiting for the goodbyes are after it. */
+ * first one: trainers begin a step on all threads together. Sending the last parameters and waiting
+ * for the goodbyes are after it. */
 struct ps_server_stats {
     int64_t duration_ns;
     struct ps_server_time receive; /* reading, checking and adding */

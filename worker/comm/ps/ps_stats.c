@@ -26,7 +26,8 @@ void ps_round_note_arrival(struct ps_server *s, uint32_t t)
     s->arrived_ns = now_ns;
 }
 
-void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
+/* The trainer that the others waited for longest. */
+static void find_last(const struct ps_server *s, struct ps_server_stats *ret)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         if (s->lasts[t].n_rounds > 0 && s->lasts[t].wait_ns >= ret->last_wait_ns) {
@@ -43,31 +44,15 @@ void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_r
     *ret_rx = array_sum(s->trainers, s->params.n_trainers, it, (*it)->conn.bytes_rx);
 }
 
-/* What a thread has done, in addition to what is in *all. */
-static void add_thread(struct ps_server_stats *all, const struct ps_server *s)
-{
-    const struct ps_server_stats *one = &s->last_round;
-    all->receive.cpu_ns += one->receive.cpu_ns;
-    all->update.cpu_ns += one->update.cpu_ns;
-    all->send.cpu_ns += one->send.cpu_ns;
-    all->wait.cpu_ns += one->wait.cpu_ns;
-    all->staleness_sum += one->staleness_sum;
-    all->n_stale += one->n_stale;
-    all->staleness_max =
-        one->staleness_max > all->staleness_max ? one->staleness_max : all->staleness_max;
-}
-
 void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stats *ret)
 {
     *ret = threads->last_round;
     ret->round_ns = take_ptr(threads->round_ns.items);
     ret->n_rounds = threads->round_ns.len;
-    ps_round_last(threads, ret);
+    find_last(threads, ret);
     for (uint32_t i = 0; i < n; i++) {
         const struct ps_server *s = &threads[i];
-        if (i > 0) {
-            add_thread(ret, s);
-        }
+        const struct ps_server_stats *one = &s->last_round;
         if (s->measuring) {
             uint64_t tx, rx;
             ps_round_bytes(s, &tx, &rx);
@@ -76,6 +61,16 @@ void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stat
         }
         ret->early_peak_bytes += s->reduce.n_peak * s->reduce.buffer_bytes;
         ret->n_arrived += s->backups.n_arrived;
+        ret->staleness_max =
+            one->staleness_max > ret->staleness_max ? one->staleness_max : ret->staleness_max;
+        if (i > 0) { /* *ret has those of the first */
+            ret->receive.cpu_ns += one->receive.cpu_ns;
+            ret->update.cpu_ns += one->update.cpu_ns;
+            ret->send.cpu_ns += one->send.cpu_ns;
+            ret->wait.cpu_ns += one->wait.cpu_ns;
+            ret->staleness_sum += one->staleness_sum;
+            ret->n_stale += one->n_stale;
+        }
     }
     for (uint32_t t = 0; threads->params.mode.backups > 0 && t < threads->params.n_trainers; t++) {
         const uint64_t n_late = array_sum(threads, n, it, it->backups.n_dropped[t]);
