@@ -24,6 +24,7 @@
 #include "daemon/run/run_remove.h"
 #include "decide/policy_wait.h"
 
+#define LEASE "benchd" /* where benchctl looks for it */
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: the limit of all calls from one look to the next,
  * including those that the driver makes between them. A tenth of the Lease's time. */
@@ -169,8 +170,8 @@ static bool check_health(struct daemon *d)
         log_event(LOG_LEVEL_INFO, "the API server answers again", NULL);
     }
     if (advice.must_report_waiting) {
-        log_event(LOG_LEVEL_INFO, "another benchd holds the lease, waiting for it", "lease",
-                  d->run_env.options.lease_name, "holder", holder, NULL);
+        log_event(LOG_LEVEL_INFO, "another benchd holds the lease, waiting for it", "lease", LEASE,
+                  "holder", holder, NULL);
     }
     if (advice.must_give_up) {
         struct err err;
@@ -382,15 +383,14 @@ static void on_lease(void *ctx)
     struct daemon *d = ctx;
     if (elector_state(d->elector) == KUBE_LEASE_LOST) {
         struct err err;
-        (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s",
-                      d->run_env.options.lease_name, d->params.ns,
-                      elector_error(d->elector) != NULL ? ": " : "",
+        (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s", LEASE,
+                      d->params.ns, elector_error(d->elector) != NULL ? ": " : "",
                       elector_error(d->elector) != NULL ? elector_error(d->elector)->msg : "");
         give_up(d, EXIT_LEASE_LOST, &err);
         return;
     }
-    log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->run_env.options.lease_name, "as",
-              d->params.identity, "address", d->address, NULL);
+    log_event(LOG_LEVEL_INFO, "holding the lease", "lease", LEASE, "as", d->params.identity,
+              "address", d->address, NULL);
     start_watches(d);
     wake(d);
 }
@@ -508,7 +508,7 @@ void daemon_start(struct daemon *d, const char *address)
 {
     d->address = xstrdup(address);
     const struct kube_lease_params lease = {.ns = d->params.ns,
-                                            .name = d->run_env.options.lease_name,
+                                            .name = LEASE,
                                             .identity = d->params.identity,
                                             .address = d->address,
                                             .read_key = d->params.read_key,

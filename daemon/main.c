@@ -79,9 +79,9 @@ static int load_key(struct program *p, struct err *err)
 {
     const char *file = store_file(p);
     const char *slash = strrchr(file, '/');
-    _cleanup_(freep) char *beside =
+    _cleanup_(freep) char *key_file =
         xasprintf("%.*sbenchd.key", slash == NULL ? 0 : (int)(slash - file + 1), file);
-    return key_load(p->options.key_file != NULL ? p->options.key_file : beside, p->key, err);
+    return key_load(key_file, p->key, err);
 }
 
 /* A store that is new is filled from the archive. The mark comes before the file: whenever the

@@ -13,12 +13,10 @@ struct options {                           /* texts are borrowed from argv */
     const char *store;                     /* "sqlite:FILE" */
     bool is_store_given;                   /* else it is the default place */
     const char *archive;                   /* where finished runs are kept, too; NULL: nowhere */
-    const char *key_file;                  /* NULL: benchd.key next to the store */
     const char *listen;                    /* "host:port" */
     const char *tls_cert, *tls_key;        /* files; NULL: plain HTTP */
     const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
-    const char *lease_name;
-    int64_t lease_ms; /* without a renewal; then another benchd may take it */
+    int64_t lease_ms;    /* without a renewal; then another benchd may take it */
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
     int64_t undelete_ms;            /* after its object was deleted */
     struct retention_policy keep;   /* of finished runs */

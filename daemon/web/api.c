@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/live_events.h"
@@ -18,7 +17,6 @@
 #include "store/run_list.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
-#define NOT_GIVEN (-1)
 
 static void put_json(struct web_response *res, json_t *document_take)
 {
@@ -76,25 +74,6 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
                      JSON_ARRAY_OF(for (size_t i = 0; i < n_ids; i++), attempt_id_to_json(&ids[i]))
              });
     put_json(res, document);
-}
-
-/* The attempts that the request asks for. False: it was answered. */
-static bool take_attempts(const struct web_request *req, struct attempt_wanted *ret,
-                          struct web_response *res)
-{
-    *ret = (struct attempt_wanted){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
-    const struct {
-        const char *name;
-        int64_t *ret;
-    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->number}};
-    for (size_t i = 0; i < 3; i++) {
-        const char *text = web_request_arg(req, numbers[i].name);
-        if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, numbers[i].ret) < 0) {
-            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", numbers[i].name, text);
-            return false;
-        }
-    }
-    return true;
 }
 
 /* ---- long documents: a list of their top level is filled piece by piece ---- */
@@ -201,7 +180,7 @@ void api_attempts(struct site *site, const struct web_request *req, struct web_r
     struct attempt_wanted wanted;
     _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
-    if (!take_attempts(req, &wanted, res) ||
+    if (!site_take_attempts(req, &wanted, res) ||
         !site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
         return;
     }

@@ -75,6 +75,9 @@ struct site_log {
 bool site_log_load(const struct site *site, const struct web_request *req, struct site_log *ret,
                    struct web_response *res);
 void site_log_done(struct site_log *log);
+/* Which attempts a request asks for; also in site_log.c. False: it was answered. */
+bool site_take_attempts(const struct web_request *req, struct attempt_wanted *ret,
+                        struct web_response *res);
 /* Whatever the answer to a request is made from, as a text: two equal texts, equal documents. */
 typedef int (*site_version_fn)(const struct site *site, const char *name, struct buf *out,
                                struct err *err);

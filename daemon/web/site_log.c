@@ -14,42 +14,44 @@ struct wanted {
     int role;
 };
 
+static bool take_number(const struct web_request *req, const char *name, int64_t *ret,
+                        struct web_response *res)
+{
+    const char *text = web_request_arg(req, name);
+    *ret = NOT_GIVEN;
+    if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
+        web_fail(res, 400, "%s '%.64s': expected a whole number from 0", name, text);
+        return false;
+    }
+    return true;
+}
+
+bool site_take_attempts(const struct web_request *req, struct attempt_wanted *ret,
+                        struct web_response *res)
+{
+    return take_number(req, "point", &ret->point, res) &&
+           take_number(req, "trial", &ret->trial, res) &&
+           take_number(req, "attempt", &ret->number, res);
+}
+
 static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
 {
-    *ret = (struct wanted){{NOT_GIVEN, NOT_GIVEN, NOT_GIVEN}, NOT_GIVEN, NOT_GIVEN};
-    const struct {
-        const char *name;
-        int64_t *ret;
-    } numbers[] = {{"point", &ret->attempt.point},
-                   {"trial", &ret->attempt.trial},
-                   {"attempt", &ret->attempt.number},
-                   {"index", &ret->index}};
+    static const char *const names[] = {"point", "trial", "attempt", "role", "index"};
+    const char *role = web_request_arg(req, "role");
+    ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
     for (size_t i = 0; i < req->n_args; i++) {
-        const struct web_arg *arg = &req->args[i];
-        if (str_eq(arg->name, "role")) {
-            ret->role = role_from_string(arg->value);
-            if (ret->role < 0) {
-                web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher",
-                         arg->value);
-                return false;
-            }
-            continue;
-        }
-        size_t k = 0;
-        while (k < 4 && !str_eq(numbers[k].name, arg->name)) {
-            k++;
-        }
-        if (k == 4) {
+        if (str_index(req->args[i].name, names, COUNT_OF(names)) < 0) {
             web_fail(res, 400, "unknown argument '%.64s'; use point, trial, attempt, role or index",
-                     arg->name);
-            return false;
-        }
-        if (parse_i64_in(arg->value, 0, UINT32_MAX, numbers[k].ret) < 0) {
-            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", arg->name, arg->value);
+                     req->args[i].name);
             return false;
         }
     }
-    return true;
+    if (role != NULL && ret->role < 0) {
+        web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher", role);
+        return false;
+    }
+    return site_take_attempts(req, &ret->attempt, res) &&
+           take_number(req, "index", &ret->index, res);
 }
 
 /* Fills text and length; no log: it printed nothing. */

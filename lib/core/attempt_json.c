@@ -2,6 +2,7 @@
  * record_read.c parses them. */
 #include "core/attempt_json.h"
 #include "core/json_field.h"
+#include "core/record_members.h"
 
 #include "base/mem.h"
 
@@ -36,92 +37,65 @@ json_t *attempt_row_to_json(const struct attempt_row *row)
                      "simulated", row->simulated, "replicas", replicas);
 }
 
-static int replica_from_json(const json_t *document, struct attempt_row *row, struct err *err)
+/* clang-format off */
+static const struct record_member ids[] = {
+    {"point", MEMBER_32, true, AT(attempt_id, point)},
+    {"trial", MEMBER_32, true, AT(attempt_id, trial)},
+    {"attempt", MEMBER_32, true, AT(attempt_id, number)},
+};
+static const struct record_members id_members = MEMBERS(ids, NULL);
+
+static const struct record_member replicas[] = {
+    {"role", MEMBER_WORD, true, AT(replica_row, id.role), .words = role_names, .n_words = ROLE_COUNT},
+    {"index", MEMBER_32, true, AT(replica_row, id.index)},
+    {"exitCode", MEMBER_32, true, AT(replica_row, exit_code), .least = -1, .most = 255},
+    {"signal", MEMBER_32, true, AT(replica_row, signal), .most = 255},
+    {"failure", MEMBER_TEXT, false, AT(replica_row, failure)},
+    {"summary", MEMBER_TEXT, false, AT(replica_row, summary_json)},
+    {"environment", MEMBER_TEXT, false, AT(replica_row, environment_json)},
+    {"logBytes", MEMBER_COUNT, true, AT(replica_row, log_bytes)},
+};
+static const struct record_members replica_members = MEMBERS(replicas, NULL);
+
+static const struct record_member attempts[] = {
+    {"outcome", MEMBER_WORD, true, AT(attempt_row, outcome), .words = attempt_outcome_names, .n_words = ATTEMPT_OUTCOME_COUNT},
+    {"startedUnixMs", MEMBER_TIME, true, AT(attempt_row, started_unix_ms)},
+    {"endedUnixMs", MEMBER_TIME, true, AT(attempt_row, ended_unix_ms)},
+    {"error", MEMBER_TEXT, false, AT(attempt_row, error)},
+    {"simulated", MEMBER_FLAG, false, AT(attempt_row, simulated)},
+};
+static const struct record_members attempt_members = MEMBERS(attempts, NULL);
+/* clang-format on */
+
+int attempt_id_from_json(const json_t *o, struct attempt_id *ret, struct err *err)
 {
-    int64_t index, exit_code, signal, log_bytes;
-    const char *role, *failure, *summary, *environment;
-    int r;
-    if ((r = json_field_text(document, "role", &role, err)) < 0 ||
-        (r = json_field_int(document, "index", 0, UINT32_MAX, &index, err)) < 0 ||
-        (r = json_field_int(document, "exitCode", -1, 255, &exit_code, err)) < 0 ||
-        (r = json_field_int(document, "signal", 0, 255, &signal, err)) < 0 ||
-        (r = json_field_int(document, "logBytes", 0, INT64_MAX, &log_bytes, err)) < 0 ||
-        (r = json_field_text_or_null(document, "failure", &failure, err)) < 0 ||
-        (r = json_field_text_or_null(document, "summary", &summary, err)) < 0 ||
-        (r = json_field_text_or_null(document, "environment", &environment, err)) < 0) {
-        return r;
-    }
-    const int kind = role_from_string(role);
-    if (kind < 0) {
-        return err_set(err, EPROTO, "unknown role '%s'", role);
-    }
-    *vec_push(&row->replicas) = (struct replica_row){
-        .id = {.attempt = row->id, .role = (enum role)kind, .index = (uint32_t)index},
-        .exit_code = (int)exit_code,
-        .signal = (int)signal,
-        .failure = xstrdup_or_null(failure),
-        .summary_json = xstrdup_or_null(summary),
-        .environment_json = xstrdup_or_null(environment),
-        .log_bytes = (uint64_t)log_bytes,
-    };
-    return 0;
+    struct attempt_id id = {0};
+    const int r = record_read_members(o, &id_members, &id, err);
+    *ret = r < 0 ? *ret : id;
+    return r;
 }
 
 static int replicas_from_json(const json_t *list, struct attempt_row *row, struct err *err)
 {
-    if (!json_is_array(list)) {
-        return err_set(err, EPROTO, "'replicas' is not a list");
-    }
     size_t i;
     const json_t *replica;
     json_array_foreach (list, i, replica) {
-        int r = replica_from_json(replica, row, err);
+        struct replica_row *added = vec_push(&row->replicas);
+        *added = (struct replica_row){.id.attempt = row->id};
+        const int r = record_read_members(replica, &replica_members, added, err);
         if (r < 0) {
             return err_wrap(err, r, "replicas[%zu]", i);
         }
     }
-    return 0;
-}
-
-int attempt_id_from_json(const json_t *o, struct attempt_id *ret, struct err *err)
-{
-    int64_t point, trial, attempt;
-    int r;
-    if ((r = json_field_int(o, "point", 0, UINT32_MAX, &point, err)) < 0 ||
-        (r = json_field_int(o, "trial", 0, UINT32_MAX, &trial, err)) < 0 ||
-        (r = json_field_int(o, "attempt", 0, UINT32_MAX, &attempt, err)) < 0) {
-        return r;
-    }
-    *ret = (struct attempt_id){(uint32_t)point, (uint32_t)trial, (uint32_t)attempt};
-    return 0;
+    return json_is_array(list) ? 0 : err_set(err, EPROTO, "'replicas' is not a list");
 }
 
 int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struct err *err)
 {
-    int64_t started, ended;
-    struct attempt_id id;
-    const char *outcome, *error;
-    int r;
-    if ((r = attempt_id_from_json(document, &id, err)) < 0 ||
-        (r = json_field_text(document, "outcome", &outcome, err)) < 0 ||
-        (r = json_field_int(document, "startedUnixMs", 0, INT64_MAX, &started, err)) < 0 ||
-        (r = json_field_int(document, "endedUnixMs", 0, INT64_MAX, &ended, err)) < 0 ||
-        (r = json_field_text_or_null(document, "error", &error, err)) < 0) {
-        return r;
-    }
-    const int kind = attempt_outcome_from_string(outcome);
-    if (kind < 0) {
-        return err_set(err, EPROTO, "unknown outcome '%s'", outcome);
-    }
-    struct attempt_row row = {
-        .id = id,
-        .outcome = (enum attempt_outcome)kind,
-        .started_unix_ms = started,
-        .ended_unix_ms = ended,
-        .error = xstrdup_or_null(error),
-        .simulated = json_is_true(json_object_get(document, "simulated")),
-    };
-    r = replicas_from_json(json_object_get(document, "replicas"), &row, err);
+    struct attempt_row row = {0};
+    int r = attempt_id_from_json(document, &row.id, err);
+    r = r < 0 ? r : record_read_members(document, &attempt_members, &row, err);
+    r = r < 0 ? r : replicas_from_json(json_object_get(document, "replicas"), &row, err);
     if (r < 0) {
         attempt_row_done(&row);
         return r;

@@ -20,28 +20,15 @@ int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi
     return 0;
 }
 
-int json_field_text_or_null(const json_t *object, const char *key, const char **ret,
-                            struct err *err)
+int json_field_text(const json_t *object, const char *key, const char **ret, struct err *err)
 {
     const json_t *value = json_object_get(object, key);
-    if (value != NULL && !json_is_null(value) && !json_is_string(value)) {
-        return err_set(err, EPROTO, "'%s' is not a string", key);
+    if (!json_is_string(value)) {
+        return err_set(err, EPROTO, "'%s' is %s", key,
+                       value == NULL || json_is_null(value) ? "missing" : "not a string");
     }
     *ret = json_string_value(value);
     return 0;
-}
-
-int json_field_text(const json_t *object, const char *key, const char **ret, struct err *err)
-{
-    const char *text;
-    const int r = json_field_text_or_null(object, key, &text, err);
-    if (r >= 0 && text == NULL) {
-        return err_set(err, EPROTO, "'%s' is missing", key);
-    }
-    if (r >= 0) {
-        *ret = text;
-    }
-    return r;
 }
 
 json_t *json_text_or_null(const char *text)

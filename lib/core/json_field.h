@@ -13,9 +13,6 @@ int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi
                    struct err *err);
 /* A text, borrowed; -EPROTO names the key. */
 int json_field_text(const json_t *object, const char *key, const char **ret, struct err *err);
-/* A text or null (NULL), borrowed. A missing key is null. */
-int json_field_text_or_null(const json_t *object, const char *key, const char **ret,
-                            struct err *err);
 /* The text as a JSON string, its bytes made UTF-8; null for NULL. Owned. */
 json_t *json_text_or_null(const char *text);
 

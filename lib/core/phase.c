@@ -15,7 +15,7 @@ static const char *const trial_phases[] = {
     [TRIAL_METRICS_UNAVAILABLE] = "MetricsUnavailable",
 };
 
-static const char *const run_phases[] = {
+const char *const run_phase_names[RUN_PHASE_COUNT] = {
     [RUN_PENDING] = "Pending",
     [RUN_QUEUED] = "Queued",
     [RUN_RUNNING] = "Running",
@@ -26,7 +26,7 @@ static const char *const run_phases[] = {
     [RUN_SUSPENDED] = "Suspended",
 };
 
-static const char *const attempt_outcomes[] = {
+const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT] = {
     [ATTEMPT_SUCCEEDED] = "Succeeded", [ATTEMPT_VOID] = "Void",
     [ATTEMPT_FAILED] = "Failed",       [ATTEMPT_METRICS_UNAVAILABLE] = "MetricsUnavailable",
     [ATTEMPT_INVALID] = "Invalid",
@@ -45,12 +45,12 @@ const char *trial_phase_to_string(enum trial_phase phase)
 
 const char *run_phase_to_string(enum run_phase phase)
 {
-    return run_phases[phase];
+    return run_phase_names[phase];
 }
 
 int run_phase_from_string(const char *s)
 {
-    return str_index(s, run_phases, COUNT_OF(run_phases));
+    return str_index(s, run_phase_names, RUN_PHASE_COUNT);
 }
 
 bool run_phase_is_final(enum run_phase phase)
@@ -81,12 +81,12 @@ bool attempt_outcome_decides(enum attempt_outcome outcome)
 
 const char *attempt_outcome_to_string(enum attempt_outcome outcome)
 {
-    return attempt_outcomes[outcome];
+    return attempt_outcome_names[outcome];
 }
 
 int attempt_outcome_from_string(const char *s)
 {
-    return str_index(s, attempt_outcomes, COUNT_OF(attempt_outcomes));
+    return str_index(s, attempt_outcome_names, ATTEMPT_OUTCOME_COUNT);
 }
 
 void attempt_row_done(struct attempt_row *row)

@@ -28,6 +28,8 @@ enum run_phase {
     RUN_CANCELLED,
     RUN_SUSPENDED,
 };
+#define RUN_PHASE_COUNT 8
+extern const char *const run_phase_names[RUN_PHASE_COUNT];
 const char *run_phase_to_string(enum run_phase phase);
 int run_phase_from_string(const char *s);
 bool run_phase_is_final(enum run_phase phase);
@@ -42,6 +44,7 @@ enum attempt_outcome {
     ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/noise_rule.h): it is repeated */
 };
 #define ATTEMPT_OUTCOME_COUNT 5
+extern const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT];
 /* False: another attempt at the trial follows. */
 bool attempt_outcome_decides(enum attempt_outcome outcome);
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);

@@ -1,7 +1,7 @@
 /* Writing records, see record.h; record_read.c is the other half. Called by the worker.
  * record_read.c accepts whatever is written here: counters are limited to what JSON readers
  * hold, texts are made UTF-8. */
-#include "core/record_internal.h"
+#include "core/record_members.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,15 +1,7 @@
-/* See record_internal.h. The order is that of the line. */
-#include "core/record_internal.h"
+/* See record_members.h. The order is that of the line. */
+#include "core/record_members.h"
 
 #include "base/mem.h"
-
-#define AT(type, member)                                                                           \
-    .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
-#define IF(type, member) .guard = {AT(type, member)}
-#define MEMBERS(list, ...)                                                                         \
-    {                                                                                              \
-        list, COUNT_OF(list), __VA_ARGS__                                                          \
-    }
 
 static const char *const type_names[] = {
     [RECORD_START] = "start",

@@ -1,7 +1,7 @@
 /* Reading records, see record.h; record.c is the other half. Lines come from processes that we did
  * not write: every length, type and range is checked here, so that the rest of the program can
  * believe a struct record. */
-#include "core/record_internal.h"
+#include "core/record_members.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,9 +77,6 @@ static int read_text(const json_t *v, const struct record_member *m, void *at, s
     return r;
 }
 
-static int read_members(const json_t *o, const struct record_members *members, void *into,
-                        struct err *err);
-
 /* An entry of a list; null: it is unknown. */
 static int read_ppm(const json_t *list, const char *key, uint32_t i, int64_t max, uint32_t *ret,
                     struct err *err)
@@ -126,7 +123,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
     const json_t *accuracies = json_object_get(o, "accuracy_ppm");
     const json_t *losses = json_object_get(o, "loss_ppm");
     const size_t n = json_array_size(times); /* 0: no array */
-    int r = read_members(o, &record_evaluations_members, &e, err);
+    int r = record_read_members(o, &record_evaluations_members, &e, err);
     if (r >= 0 && (n == 0 || n > EVALUATIONS_MAX || json_array_size(accuracies) != n ||
                    (losses != NULL && json_array_size(losses) != n))) {
         return err_set(err, EPROTO,
@@ -148,7 +145,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
 static int read_series(const json_t *o, struct summary *s, struct err *err)
 {
     struct series_text text = {0};
-    int r = read_members(o, &record_series_members, &text, err);
+    int r = record_read_members(o, &record_series_members, &text, err);
     if (r >= 0 && series_decode(&text.series, text.data, strlen(text.data), &s->series_us) < 0) {
         r = err_set(err, EPROTO, "'data' is not base64 of %u numbers of 16 bits", text.series.n);
     }
@@ -169,7 +166,7 @@ static int read_object(const json_t *v, const struct record_member *m, void *at,
         *(json_t **)at = json_incref((json_t *)v);
         return 0;
     }
-    const int r = m->kind == MEMBER_OBJECT        ? read_members(v, m->members, at, err)
+    const int r = m->kind == MEMBER_OBJECT        ? record_read_members(v, m->members, at, err)
                   : m->kind == MEMBER_EVALUATIONS ? read_evaluations(v, at, err)
                   : m->kind == MEMBER_METRICS     ? metrics_from_json(v, METRICS_MAX, at, err)
                                                   : read_series(v, at, err);
@@ -214,7 +211,7 @@ static int read_member(const json_t *v, const struct record_member *m, void *at,
     return 0;
 }
 
-static int read_members(const json_t *o, const struct record_members *members, void *into,
+int record_read_members(const json_t *o, const struct record_members *members, void *into,
                         struct err *err)
 {
     for (const struct record_member *m = members->list; m < members->list + members->n; m++) {
@@ -240,8 +237,9 @@ static int read_record(const json_t *o, struct record *r, struct err *err)
         return err_set(err, EPROTO, "version %lld, this program reads version %d",
                        (long long)json_integer_value(version), RECORD_VERSION);
     }
-    const int result = read_members(o, &record_head_members, r, err);
-    return result < 0 ? result : read_members(o, record_type_members[r->type], &r->start, err);
+    const int result = record_read_members(o, &record_head_members, r, err);
+    return result < 0 ? result
+                      : record_read_members(o, record_type_members[r->type], &r->start, err);
 }
 
 /* Whether a text that is no whole JSON object claims to be a record: our key, as record.c spells

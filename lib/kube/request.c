@@ -15,7 +15,6 @@
 const struct kube_resource kube_pods = {"", "v1", "pods", "pod"};
 const struct kube_resource kube_services = {"", "v1", "services", "service"};
 const struct kube_resource kube_secrets = {"", "v1", "secrets", "secret"};
-const struct kube_resource kube_core_events = {"", "v1", "events", "event"};
 const struct kube_resource kube_events = {"events.k8s.io", "v1", "events", "event"};
 const struct kube_resource kube_leases = {"coordination.k8s.io", "v1", "leases", "lease"};
 const struct kube_resource kube_network_policies = {"networking.k8s.io", "v1", "networkpolicies",
@@ -161,7 +160,7 @@ void kube_request_create(const struct kube_resource *res, const char *ns, const 
         xasprintf("%s %s '%s'", dry_run == KUBE_DRY_RUN ? "validate" : "create", res->noun,
                   name_of(object)));
     set_body(ret, JSON_TYPE, object);
-    ret->priority = res == &kube_events || res == &kube_core_events ? KUBE_PROMPT : KUBE_NORMAL;
+    ret->priority = res == &kube_events ? KUBE_PROMPT : KUBE_NORMAL;
 }
 
 void kube_request_update(const struct kube_resource *res, const char *ns, const json_t *object,

@@ -42,9 +42,9 @@ struct kube_resource {
     const char *version, *plural;
     const char *noun; /* for messages: "pod" */
 };
-extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_core_events,
-    kube_events, kube_leases, kube_network_policies, kube_endpoint_slices, kube_benchmarks,
-    kube_benchmark_runs, kube_workloads, kube_resource_flavors, kube_workload_priorities;
+extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_events, kube_leases,
+    kube_network_policies, kube_endpoint_slices, kube_benchmarks, kube_benchmark_runs,
+    kube_workloads, kube_resource_flavors, kube_workload_priorities;
 
 /* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
  * run's results at once. */

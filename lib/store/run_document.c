@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
+#include "core/record_members.h"
 
 static json_t *status_to_json(const struct run_status *st)
 {
@@ -47,6 +48,42 @@ json_t *run_document_to_json(const struct run_row *row, const struct attempt_row
                      RUN_DOCUMENT_KIND, "run", run, "attempts", list, "events", event_list);
 }
 
+/* clang-format off */
+static const struct record_member counts[] = {
+    {"phase", MEMBER_WORD, true, AT(run_status, phase), .words = run_phase_names, .n_words = RUN_PHASE_COUNT},
+    {"trialsDone", MEMBER_32, true, AT(run_status, trials_done)},
+    {"trialsFailed", MEMBER_32, true, AT(run_status, trials_failed)},
+    {"trialsTotal", MEMBER_32, true, AT(run_status, trials_total)},
+};
+static const struct record_members count_members = MEMBERS(counts, NULL);
+
+static const struct record_member times[] = {
+    {"startedUnixMs", MEMBER_TIME, true, AT(run_status, started_unix_ms)},
+    {"endedUnixMs", MEMBER_TIME, true, AT(run_status, ended_unix_ms)},
+};
+static const struct record_members time_members = MEMBERS(times, NULL);
+
+static const struct record_member row[] = {
+    {"name", MEMBER_TEXT, true, AT(run_row, name)},
+    {"uid", MEMBER_TEXT, true, AT(run_row, uid)},
+    {"benchmark", MEMBER_TEXT, true, AT(run_row, benchmark)},
+    {"createdUnixMs", MEMBER_TIME, true, AT(run_row, created_unix_ms)},
+    {"cpus", MEMBER_TIME, true, AT(run_row, cpus)},
+    {"rehearsal", MEMBER_FLAG, false, AT(run_row, rehearsal)},
+    {"simulated", MEMBER_FLAG, false, AT(run_row, simulated)},
+};
+static const struct record_members row_members = MEMBERS(row, NULL);
+
+static const char *const event_types[] = {"Normal", "Warning"};
+static const struct record_member event[] = {
+    {"unixMs", MEMBER_TIME, true, AT(event_row, unix_ms)},
+    {"type", MEMBER_WORD, true, AT(event_row, type), .words = event_types, .n_words = 2},
+    {"reason", MEMBER_TEXT, true, AT(event_row, reason)},
+    {"note", MEMBER_TEXT, true, AT(event_row, note)},
+};
+static const struct record_members event_members = MEMBERS(event, NULL);
+/* clang-format on */
+
 static int current_from_json(const json_t *current, struct run_status *st, struct err *err)
 {
     if (!json_is_object(current)) {
@@ -59,69 +96,28 @@ static int current_from_json(const json_t *current, struct run_status *st, struc
 
 int run_status_counts_from_json(const json_t *o, struct run_status *ret, struct err *err)
 {
-    const char *phase, *reason, *message;
-    int64_t done, failed, total;
-    int r;
-    if ((r = json_field_text(o, "phase", &phase, err)) < 0 ||
-        (r = json_field_text(o, "reason", &reason, err)) < 0 ||
-        (r = json_field_text(o, "message", &message, err)) < 0 ||
-        (r = json_field_int(o, "trialsDone", 0, UINT32_MAX, &done, err)) < 0 ||
-        (r = json_field_int(o, "trialsFailed", 0, UINT32_MAX, &failed, err)) < 0 ||
-        (r = json_field_int(o, "trialsTotal", 0, UINT32_MAX, &total, err)) < 0) {
+    const char *reason, *message;
+    *ret = (struct run_status){0};
+    int r = record_read_members(o, &count_members, ret, err);
+    if (r < 0 || (r = json_field_text(o, "reason", &reason, err)) < 0 ||
+        (r = json_field_text(o, "message", &message, err)) < 0) {
         return r;
     }
-    const int kind = run_phase_from_string(phase);
-    if (kind < 0) {
-        return err_set(err, EPROTO, "phase '%s' is unknown", phase);
-    }
-    *ret = (struct run_status){
-        .phase = (enum run_phase)kind,
-        .trials_done = (uint32_t)done,
-        .trials_failed = (uint32_t)failed,
-        .trials_total = (uint32_t)total,
-    };
     text_put(ret->reason, sizeof(ret->reason), "%s", reason);
     text_put(ret->message, sizeof(ret->message), "%s", message);
     return 0;
 }
 
-static int status_from_json(const json_t *o, struct run_status *ret, struct err *err)
-{
-    int64_t started, ended;
-    int r;
-    if ((r = run_status_counts_from_json(o, ret, err)) < 0 ||
-        (r = json_field_int(o, "startedUnixMs", 0, INT64_MAX, &started, err)) < 0 ||
-        (r = json_field_int(o, "endedUnixMs", 0, INT64_MAX, &ended, err)) < 0) {
-        return r;
-    }
-    ret->started_unix_ms = started;
-    ret->ended_unix_ms = ended;
-    return current_from_json(json_object_get(o, "current"), ret, err);
-}
-
 static int row_from_json(const json_t *o, struct run_row *ret, struct err *err)
 {
-    const char *name, *uid, *benchmark;
-    int64_t created, cpus;
-    int r;
-    if ((r = json_field_text(o, "name", &name, err)) < 0 ||
-        (r = json_field_text(o, "uid", &uid, err)) < 0 ||
-        (r = json_field_text(o, "benchmark", &benchmark, err)) < 0 ||
-        (r = json_field_int(o, "createdUnixMs", 0, INT64_MAX, &created, err)) < 0 ||
-        (r = json_field_int(o, "cpus", 0, INT64_MAX, &cpus, err)) < 0 ||
-        (r = status_from_json(json_object_get(o, "status"), &ret->status, err)) < 0) {
-        return r;
-    }
-    ret->name = xstrdup(name);
-    ret->uid = xstrdup(uid);
-    ret->benchmark = xstrdup(benchmark);
-    ret->created_unix_ms = created;
-    ret->cpus = cpus;
-    ret->rehearsal = json_is_true(json_object_get(o, "rehearsal"));
-    ret->simulated = json_is_true(json_object_get(o, "simulated"));
+    const json_t *status = json_object_get(o, "status");
     const json_t *definition = json_object_get(o, "definition");
+    int r = record_read_members(o, &row_members, ret, err);
+    r = r < 0 ? r : run_status_counts_from_json(status, &ret->status, err);
+    r = r < 0 ? r : record_read_members(status, &time_members, &ret->status, err);
+    r = r < 0 ? r : current_from_json(json_object_get(status, "current"), &ret->status, err);
     ret->definition_json = json_is_object(definition) ? json_dumps(definition, JSON_COMPACT) : NULL;
-    return 0;
+    return r;
 }
 
 static int attempts_from_json(const json_t *list, struct run_document *d, struct err *err)
@@ -145,22 +141,11 @@ static int events_from_json(const json_t *list, struct run_document *d, struct e
     const json_t *item;
     d->events = xnew_array(struct event_row, json_array_size(list));
     json_array_foreach (list, i, item) {
-        const char *type, *reason, *note;
-        int64_t unix_ms;
-        int r;
-        if ((r = json_field_int(item, "unixMs", 0, INT64_MAX, &unix_ms, err)) < 0 ||
-            (r = json_field_text(item, "type", &type, err)) < 0 ||
-            (r = json_field_text(item, "reason", &reason, err)) < 0 ||
-            (r = json_field_text(item, "note", &note, err)) < 0) {
+        d->n_events = i + 1;
+        const int r = record_read_members(item, &event_members, &d->events[i], err);
+        if (r < 0) {
             return err_wrap(err, r, "events[%zu]", i);
         }
-        d->events[i] = (struct event_row){
-            .unix_ms = unix_ms,
-            .type = strcmp(type, "Warning") == 0 ? EVENT_WARNING : EVENT_NORMAL,
-            .reason = xstrdup(reason),
-            .note = xstrdup(note),
-        };
-        d->n_events = i + 1;
     }
     return 0;
 }

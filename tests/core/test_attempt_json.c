@@ -65,18 +65,18 @@ TEST(names_what_is_wrong)
         const char *key; /* of the first replica if it begins with '/', else of the attempt */
         const char *value, *error;
     } rows[] = {
-        {"point", "4294967296", "'point' is 4294967296, which is out of range"},
-        {"trial", "-1", "'trial' is -1, which is out of range"},
+        {"point", "4294967296", "'point' is 4294967296, not in 0..4294967295"},
+        {"trial", "-1", "'trial' is -1, not in 0..4294967295"},
         {"attempt", "\"0\"", "'attempt' is not a whole number"},
-        {"outcome", "\"Lucky\"", "unknown outcome 'Lucky'"},
-        {"outcome", "null", "'outcome' is missing"},
-        {"startedUnixMs", "-1", "'startedUnixMs' is -1, which is out of range"},
+        {"outcome", "\"Lucky\"", "'outcome' is unknown: 'Lucky'"},
+        {"outcome", "null", "'outcome' is not a string"},
+        {"startedUnixMs", "-1", "'startedUnixMs' is -1, not in 0..9223372036854775807"},
         {"error", "7", "'error' is not a string"},
         {"replicas", "{}", "'replicas' is not a list"},
-        {"/role", "\"king\"", "replicas[0]: unknown role 'king'"},
-        {"/exitCode", "256", "replicas[0]: 'exitCode' is 256, which is out of range"},
-        {"/exitCode", "-2", "replicas[0]: 'exitCode' is -2, which is out of range"},
-        {"/logBytes", "-1", "replicas[0]: 'logBytes' is -1, which is out of range"},
+        {"/role", "\"king\"", "replicas[0]: 'role' is unknown: 'king'"},
+        {"/exitCode", "256", "replicas[0]: 'exitCode' is 256, not in -1..255"},
+        {"/exitCode", "-2", "replicas[0]: 'exitCode' is -2, not in -1..255"},
+        {"/logBytes", "-1", "replicas[0]: 'logBytes' is -1, not in 0..9223372036854775807"},
         {"/summary", "{}", "replicas[0]: 'summary' is not a string"},
     };
     struct replica_row replica = {.id = {{2, 1, 3}, ROLE_TRAINER, 0}, .exit_code = 1};

@@ -55,7 +55,7 @@ struct world {
 static void start(struct world *w)
 {
     static const unsigned char key[KEY_SIZE];
-    static const struct options options = {.lease_name = "benchd"};
+    static const struct options options;
     static const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
     static const struct store_ops ops = {.keep_reserve = keep_nothing, .get_space = get_nothing};
     static struct store store = {&ops};

@@ -176,8 +176,8 @@ static void start(void *ctx)
     p->identity = process_identity_of(processes.host, "place-1");
     p->began_ns = sim.now_ns;
     p->wall_off_ns = sim.wall_off_ns;
-    p->options = (struct options){
-        .lease_name = "benchd", .store = disk_url(), .undelete_ms = SIM_UNDELETE_S * INT64_C(1000)};
+    p->options =
+        (struct options){.store = disk_url(), .undelete_ms = SIM_UNDELETE_S * INT64_C(1000)};
     p->config = (struct kube_config){.server = (char *)"https://10.0.0.1:443"};
     if (disk_open(&p->store) < 0) {
         sim_trace("%s: the store cannot be opened", p->name);

@@ -1,5 +1,5 @@
-/* The members of records, once for their writer (record.c) and their reader (record_read.c); the
- * tables are in record_members.c. */
+/* The members of JSON objects as tables: those of records (record_members.c), once for their writer
+ * (record.c) and their reader (record_read.c), and those of the API's documents for the reader. */
 #pragma once
 
 #include "core/record.h"
@@ -45,6 +45,19 @@ struct record_members {
     /* What the members must be to each other, of an object that was read. NULL: anything. */
     int (*check)(const json_t *object, const void *read, struct err *err);
 };
+
+#define AT(type, member)                                                                           \
+    .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
+#define IF(type, member) .guard = {AT(type, member)}
+#define MEMBERS(list, ...)                                                                         \
+    {                                                                                              \
+        list, COUNT_OF(list), __VA_ARGS__                                                          \
+    }
+
+/* record_read.c: the members of `object` into a struct that is all zero. -EPROTO names the key; the
+ * caller frees what was read before. */
+int record_read_members(const json_t *object, const struct record_members *members, void *into,
+                        struct err *err);
 
 extern const struct record_members record_head_members; /* of struct record */
 extern const struct record_members
