@@ -1,10 +1,12 @@
 /* benchctl simulate NAME: predicts every point of a definition without running it. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/cli/this_machine.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/runs/reference_sets.h"
@@ -74,6 +76,40 @@ static void note_size(const struct cli *cli, const struct run_def *def,
     }
 }
 
+/* ---- side by side on the CPUs of this machine ---- */
+
+struct crew {
+    void (*one)(void *ctx, uint32_t i);
+    void *ctx;
+    uint32_t n;
+    _Atomic uint32_t next;
+};
+
+static void *work(void *arg)
+{
+    struct crew *c = arg;
+    for (uint32_t i = c->next++; i < c->n; i = c->next++) {
+        c->one(c->ctx, i);
+    }
+    return NULL;
+}
+
+/* What a thread that does not begin would have done, the others do. */
+static void side_by_side(void (*one)(void *ctx, uint32_t i), void *ctx, uint32_t n)
+{
+    struct crew crew = {one, ctx, n, 0};
+    const int64_t most = host_cpus() < n ? host_cpus() : n;
+    _cleanup_(freep) pthread_t *threads = xnew_array(pthread_t, (size_t)most);
+    int64_t n_threads = 0;
+    while (n_threads + 1 < most && pthread_create(&threads[n_threads], NULL, work, &crew) == 0) {
+        n_threads++;
+    }
+    (void)work(&crew);
+    while (n_threads > 0) {
+        (void)pthread_join(threads[--n_threads], NULL);
+    }
+}
+
 static enum exit_code run(struct cli *cli)
 {
     _cleanup_(run_def_freep) struct run_def *def = NULL;
@@ -86,6 +122,7 @@ static enum exit_code run(struct cli *cli)
     code = code == EXIT_OK ? simulate_inputs_read(cli, def, &in) : code;
     if (code == EXIT_OK) {
         note_size(cli, def, &in.params);
+        in.params.each = side_by_side;
         const int r = prediction_new(def, &in.params, &p, &err);
         code = r < 0 ? cli_error(EXIT_USAGE,
                                  r == -E2BIG ? "simulate fewer replicas, or fewer --steps" : NULL,

@@ -8,11 +8,37 @@
 #include "base/vec_walk.h"
 #include "predict/gang_internal.h"
 
-/* Of the step's exchange; there is one. */
+/* A long ring is simulated as one of GANG_MAX_RANKS ranks, each of which is several workers that
+ * follow each other: what goes to the next rank is as many slices and takes as long as all hops
+ * between these workers, and a rank sends as many bytes as a worker. */
+static struct gang_params coarse(const struct gang_params *p)
+{
+    struct gang_params c = *p;
+    if (p->is_ring && p->n_trainers > GANG_MAX_RANKS) {
+        const double n = p->n_trainers, ranks = GANG_MAX_RANKS, hops = (n - 1) / (ranks - 1);
+        const double bytes = hops * ranks / n;
+        c.n_trainers = GANG_MAX_RANKS;
+        c.trainer_bytes_per_s /= bytes;
+        c.first_bytes_per_s /= bytes;
+        c.costs.worker *= bytes;
+        c.costs.worker_update *= ranks / n;
+        c.latency_s *= hops;
+        c.n_cores *= ranks / n;
+    }
+    return c;
+}
+
+/* Of the step's exchange; there is one, and of a ring as many rounds as its workers have. */
 static struct slices plan_of(const struct gang_params *p)
 {
-    return p->is_ring ? ring_slices(p->n_params, p->n_trainers)
-                      : slices_of_gang(p->n_params, p->n_servers, p->n_trainers);
+    if (!p->is_ring) {
+        return slices_of_gang(p->n_params, p->n_servers, p->n_trainers);
+    }
+    struct slices s = ring_slices(p->n_params, p->n_trainers);
+    const uint32_t n_ranks = coarse(p).n_trainers;
+    s.n = s.n / s.n_servers * n_ranks;
+    s.n_servers = n_ranks;
+    return s;
 }
 
 static double slowest_link(const struct gang_params *p)
@@ -24,23 +50,17 @@ int gang_check(const struct gang_params *p, struct err *err)
 {
     const uint64_t n_steps = (uint64_t)p->n_warmup_steps + p->n_steps;
     const char *replicas = p->is_ring ? "workers" : "trainers";
+    const uint32_t n_trainers = coarse(p).n_trainers;
     uint64_t n_slices = 0;
-    if ((uint64_t)p->n_trainers * p->n_servers > GANG_MAX_CONNECTIONS) {
-        return err_set(err, E2BIG,
-                       "%" PRIu32 " trainers with %" PRIu32 " servers each are more than %d "
-                       "connections",
-                       p->n_trainers, p->n_servers, GANG_MAX_CONNECTIONS);
-    }
     if (p->is_ring || p->n_servers > 0) {
         n_slices = plan_of(p).n;
     }
-    if (n_slices * p->n_trainers > GANG_MAX_SLICES) {
+    if (n_slices * n_trainers > GANG_MAX_SLICES) {
         return err_set(err, E2BIG,
                        "%" PRIu32 " %s with %" PRIu64 " slices each are more than %d slices",
                        p->n_trainers, replicas, n_slices, GANG_MAX_SLICES);
     }
-    const uint64_t n_looks = p->is_ring ? 0 : p->n_trainers / GANG_LOOKS_AN_EVENT;
-    const uint64_t n_each = 2 * (n_slices * (1 + n_looks) + p->n_layers) * p->n_trainers;
+    const uint64_t n_each = 2 * (n_slices + p->n_layers) * n_trainers;
     if (n_steps > GANG_MAX_EVENTS / n_each) {
         return err_set(err, E2BIG,
                        "%" PRIu64 " steps of %" PRIu32 " %s with %" PRIu32 " layers and %" PRIu64
@@ -89,8 +109,8 @@ static void act(struct gang *g, uint32_t actor)
         cores_end(&g->cores, g->now_s, thread);
         gang_plan_cores(g);
         actor = thread;
-    } else if (actor >= gang_actor_landing(g, 0)) {
-        wire_land(g, actor - gang_actor_landing(g, 0));
+    } else if (actor == gang_actor_landing(g)) {
+        wires_land(g);
         return;
     } else if (actor >= gang_actor_wire(g, 0)) {
         const uint32_t wire = actor - gang_actor_wire(g, 0), gone = wire_act(g, wire);
@@ -141,7 +161,7 @@ static void set_links(struct gang *g)
 static void init_exchange(struct gang *g)
 {
     const struct gang_params *p = g->p;
-    g->slices = plan_of(p);
+    g->slices = plan_of(g->real);
     g->each = g->slices.n / g->slices.n_servers;
     g->bytes = xnew_array(double, g->slices.n);
     for (uint32_t i = 0; i < g->slices.n; i++) {
@@ -159,13 +179,16 @@ static void init_exchange(struct gang *g)
     }
 }
 
-static void init(struct gang *g, const struct gang_params *p)
+static void init(struct gang *g, const struct gang_params *real)
 {
+    const struct gang_params *p = &g->coarse;
     *g = (struct gang){.p = p,
-                       .finish = p->is_ring ? ring_finish : finish,
+                       .real = real,
+                       .coarse = coarse(real),
+                       .finish = real->is_ring ? ring_finish : finish,
                        .arrived = trainer_arrived,
                        .exchanged = trainer_exchanged};
-    agenda_init(&g->agenda, gang_actor_landing(g, p->latency_s > 0 ? gang_n_wires(g) : 0));
+    agenda_init(&g->agenda, gang_actor_landing(g) + 1);
     cores_init(&g->cores, p->n_cores, gang_actor_cores(g));
     g->trainers = xnew_array(struct trainer, p->n_trainers);
     g->workers = xnew_array(struct worker, gang_n_workers(g));
@@ -182,8 +205,8 @@ static void done(struct gang *g)
     }
     for (uint32_t i = 0; i < gang_n_wires(g); i++) {
         vec_done(&g->wires[i].queue);
-        vec_done(&g->wires[i].landing.queue);
     }
+    vec_done(&g->landings.queue);
     for (uint32_t i = 0; i < g->p->n_servers; i++) {
         server_done(&g->servers[i]);
     }
@@ -272,9 +295,10 @@ static struct gang_result sum_up(const struct gang *g)
     }
     r.step_s = sum_s / n;
     r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / (end_s - g->barrier_s) / p->n_cores;
-    r.late_s = late_s(p);
+    r.late_s = late_s(g->real);
     r.n_transfers = g->n_transfers;
     if (p->is_ring) {
+        r.steps_per_s *= (double)g->real->n_trainers / p->n_trainers;
         count_ring(g, end_s - g->barrier_s, &r);
     } else if (p->n_servers > 0) {
         count_servers(g, end_s - g->barrier_s, &r);
@@ -288,17 +312,17 @@ struct gang_result gang_run(const struct gang_params *p)
     uint32_t actor;
     double at_s;
     init(&g, p);
-    for (uint32_t t = 0; t < p->n_trainers; t++) {
+    for (uint32_t t = 0; t < g.p->n_trainers; t++) {
         trainer_begin(&g, t);
     }
-    while (g.n_done < p->n_trainers && agenda_first(&g.agenda, &actor, &at_s)) {
+    while (g.n_done < g.p->n_trainers && agenda_first(&g.agenda, &actor, &at_s)) {
         g.now_s = at_s;
         act(&g, actor);
         if (!agenda_first(&g.agenda, &actor, &at_s) || at_s > g.now_s) {
             wires_settle(&g);
         }
     }
-    assert(g.n_done == p->n_trainers); /* the limits of the exchange keep every trainer moving */
+    assert(g.n_done == g.p->n_trainers); /* the limits of the exchange keep every trainer moving */
     const struct gang_result r = sum_up(&g);
     done(&g);
     return r;

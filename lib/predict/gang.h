@@ -49,13 +49,13 @@ struct gang_params {
     bool compute_sleeps;      /* emulated trainers: computing needs no core */
 };
 
-/* What limits the size of a simulation: half a GiB of memory for each connection and for each slice
- * of each trainer, and time, some minutes. */
-#define GANG_MAX_CONNECTIONS 2000000
-#define GANG_MAX_SLICES 20000000
+/* What limits the size of a simulation: memory, up to 1 GiB, and time, some minutes. */
+#define GANG_MAX_SLICES 5000000   /* of all trainers; each connection has one at least */
 #define GANG_MAX_EVENTS 300000000 /* ends of layers, and slices there and back */
-/* With each slice a server looks at all trainers: so many take as long as an event. */
-#define GANG_LOOKS_AN_EVENT 128
+/* A ring of more workers is simulated as one of so many: docs/prediction.md says how well. */
+#ifndef GANG_MAX_RANKS
+#define GANG_MAX_RANKS 64
+#endif
 
 /* Means over the trainers and the measured steps; a share is of the measured time. */
 struct gang_result {
@@ -69,7 +69,7 @@ struct gang_result {
     double server_link_share, trainer_link_share;
     double worker_share;  /* of time, the busiest worker's communication thread works */
     double cores_share;   /* of the shared cores; 0: none are shared */
-    uint64_t n_transfers; /* slices that crossed a link, warm-up included */
+    uint64_t n_transfers; /* slices that crossed a simulated link, warm-up included */
 };
 
 /* Of a trainer's link, each way. In gang_base.c. */

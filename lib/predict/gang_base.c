@@ -23,9 +23,9 @@ uint32_t gang_actor_wire(const struct gang *g, uint32_t wire)
     return gang_actor_cores(g) + 1 + wire;
 }
 
-uint32_t gang_actor_landing(const struct gang *g, uint32_t wire)
+uint32_t gang_actor_landing(const struct gang *g)
 {
-    return gang_actor_wire(g, gang_n_wires(g)) + wire;
+    return gang_actor_wire(g, gang_n_wires(g));
 }
 
 uint32_t gang_n_wires(const struct gang *g)
@@ -55,11 +55,8 @@ void gang_plan_cores(struct gang *g)
 {
     uint32_t thread;
     double end_s;
-    if (cores_next(&g->cores, &thread, &end_s)) {
-        agenda_set(&g->agenda, gang_actor_cores(g), end_s > g->now_s ? end_s : g->now_s);
-    } else {
-        agenda_set(&g->agenda, gang_actor_cores(g), INFINITY);
-    }
+    const bool is_one = cores_next(&g->cores, &thread, &end_s);
+    agenda_set(&g->agenda, gang_actor_cores(g), is_one ? fmax(end_s, g->now_s) : INFINITY);
 }
 
 void gang_work(struct gang *g, uint32_t thread, double work_s)

@@ -39,19 +39,15 @@ struct worker {
     double began_s, busy_s; /* since the barrier */
 };
 
-struct landing { /* what has left a connection is at its end at this time */
-    double at_s;
-    uint32_t slice;
-};
 /* One connection in one direction: slices cross it one by one. */
 struct wire {
     VEC(uint32_t) queue; /* slices as of a task, from `head` on; the first one is moving */
     size_t head;
     double bytes_per_s; /* in a ring */
-    struct {
-        VEC(struct landing) queue; /* from `head` on, with a latency */
-        size_t head;
-    } landing;
+};
+struct landing { /* what has left a connection is at its end at this time */
+    double at_s;
+    uint32_t wire, slice;
 };
 
 enum trainer_state {
@@ -68,7 +64,8 @@ struct trainer {
     enum trainer_state state;
     uint64_t step;
     uint32_t layer;
-    double factor;      /* of this step */
+    double factor;      /* of this step: that of its slowest worker */
+    double mean_ratio;  /* that of its mean worker, as a part of it */
     double waits_at_s;  /* since then */
     bool is_exchanging; /* a step's parameters may not be all there */
     uint32_t n_ready;   /* slices of all servers, from the last one down */
@@ -104,7 +101,8 @@ struct rank {
 };
 
 struct gang {
-    const struct gang_params *p;
+    const struct gang_params *p, *real; /* p: coarse, which is what is simulated */
+    struct gang_params coarse;
     struct slices slices;       /* of a ring: the servers are its ranks */
     uint32_t each;              /* slices of a server, or of a rank */
     uint32_t n_hops, n_buffers; /* of a ring */
@@ -124,6 +122,10 @@ struct gang {
     struct worker *workers; /* threads of the trainers, then servers */
     struct wire *wires; /* up, then down: (server, trainer); of a ring from each rank to the next */
     bool *has_arrived;  /* (n_trainers, slices.n) */
+    struct {
+        VEC(struct landing) queue; /* from `head` on, with a latency; all wires have the same */
+        size_t head;
+    } landings;
     uint64_t n_transfers;
     /* In gang.c, or ring_finish. */
     void (*finish)(struct gang *g, uint32_t worker, const struct task *task);
@@ -137,7 +139,7 @@ uint32_t gang_n_workers(const struct gang *g);
 uint32_t gang_actor_worker(const struct gang *g, uint32_t worker);
 uint32_t gang_actor_cores(const struct gang *g);
 uint32_t gang_actor_wire(const struct gang *g, uint32_t wire);
-uint32_t gang_actor_landing(const struct gang *g, uint32_t wire);
+uint32_t gang_actor_landing(const struct gang *g);
 uint32_t gang_n_wires(const struct gang *g);
 bool gang_has_exchange(const struct gang *g);
 uint32_t gang_worker_of_server(const struct gang *g, uint32_t server);
@@ -171,8 +173,8 @@ void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
 void wire_push_on(struct gang *g, uint32_t rank, uint32_t item);
 /* Returns what has left it. */
 uint32_t wire_act(struct gang *g, uint32_t wire);
-/* What has left it is at its end. */
-void wire_land(struct gang *g, uint32_t wire);
+/* What has left one of them first is at its end. */
+void wires_land(struct gang *g);
 /* Finds the rates of all links anew. */
 void wires_settle(struct gang *g);
 

@@ -28,7 +28,9 @@ uint32_t ring_slice_of(const struct gang *g, uint32_t rank, uint32_t item)
 void ring_plan_init(struct gang *g)
 {
     g->n_hops = ring_n_hops(&g->slices);
-    g->n_buffers = ring_buffers(&g->slices, RING_WINDOW_BYTES);
+    const struct slices real = ring_slices(g->p->n_params, g->real->n_trainers);
+    const uint32_t n_buffers = ring_buffers(&real, RING_WINDOW_BYTES);
+    g->n_buffers = n_buffers < g->n_hops ? n_buffers : g->n_hops;
     g->hops = xnew_array(struct ring_hop, g->n_hops);
     g->owners = xnew_array(uint32_t, g->n_hops);
     for (uint32_t k = 0; k < g->n_hops; k++) {

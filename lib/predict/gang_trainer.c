@@ -113,10 +113,26 @@ static void ready(struct gang *g, uint32_t t, size_t offset)
     }
 }
 
+/* The slowest of the workers that a trainer of a coarse ring is. */
+static void draw_factor(const struct gang *g, uint32_t t)
+{
+    struct trainer *r = &g->trainers[t];
+    const uint64_t n = g->real->n_trainers, n_each = g->p->n_trainers;
+    const uint32_t first = (uint32_t)(n * t / n_each), end = (uint32_t)(n * (t + 1) / n_each);
+    double sum = 0;
+    r->factor = -INFINITY;
+    for (uint32_t i = first; i < end; i++) {
+        const double factor = gang_factor(g->p->seed, i, r->step, g->p->jitter_ratio);
+        r->factor = fmax(r->factor, factor);
+        sum += factor / (end - first);
+    }
+    r->mean_ratio = sum / r->factor;
+}
+
 void trainer_begin(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
-    r->factor = gang_factor(g->p->seed, t, r->step, g->p->jitter_ratio);
+    draw_factor(g, t);
     r->layer = 0;
     r->checked = 0;
     begin_layer(g, t);
@@ -171,13 +187,21 @@ static void end_backward(struct gang *g, uint32_t t)
     }
 }
 
+/* It has computed; the rest of its mean worker's time is waiting for the slowest one. */
+static void count(const struct gang *g, struct trainer *r, double *sum_s)
+{
+    const double took_s = g->now_s - r->waits_at_s;
+    *sum_s += took_s * r->mean_ratio;
+    r->exposed_s += took_s - took_s * r->mean_ratio;
+}
+
 void trainer_act(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
     const struct gang_layer *l = &g->p->layers[r->layer];
     switch (r->state) {
     case TRAINER_FORWARD:
-        r->forward_s += g->now_s - r->waits_at_s;
+        count(g, r, &r->forward_s);
         r->layer++;
         if (r->layer < g->p->n_layers) {
             begin_layer(g, t);
@@ -189,7 +213,7 @@ void trainer_act(struct gang *g, uint32_t t)
         }
         break;
     case TRAINER_BACKWARD:
-        r->backward_s += g->now_s - r->waits_at_s;
+        count(g, r, &r->backward_s);
         if (gang_has_exchange(g) && l->n > 0) {
             ready(g, t, l->offset);
         }

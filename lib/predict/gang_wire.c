@@ -45,29 +45,28 @@ static uint32_t slice_on(const struct gang *g, uint32_t wire, uint32_t slice)
                          : gang_slice(g, wire % n_pairs(g) / g->p->n_trainers, slice);
 }
 
-static double bytes_on(const struct gang *g, uint32_t wire)
+/* Its first slice begins to move. No other connection of a ring crosses the two links in this
+ * direction, so its rate is always the same. */
+static void begin(struct gang *g, uint32_t wire)
 {
     const struct wire *w = &g->wires[wire];
-    return g->bytes[slice_on(g, wire, w->queue.items[w->head])];
-}
-
-/* No other connection of a ring crosses the two links in this direction, so its rate is always the
- * same. */
-static void move_on(struct gang *g, uint32_t wire)
-{
-    on_due(g, wire, g->now_s + bytes_on(g, wire) / g->wires[wire].bytes_per_s);
+    const double bytes = g->bytes[slice_on(g, wire, w->queue.items[w->head])];
+    if (g->p->is_ring) {
+        on_due(g, wire, g->now_s + bytes / w->bytes_per_s);
+        return;
+    }
+    const uint32_t pair = wire % n_pairs(g), n_trainers = g->p->n_trainers;
+    const uint32_t first = wire == pair ? 0 : gang_n_workers(g); /* of the links that way */
+    share_begin(&g->share, wire, first + pair % n_trainers, first + n_trainers + pair / n_trainers,
+                bytes);
 }
 
 /* The slice goes as soon as those before it on the same connection have gone. */
 static void push(struct gang *g, uint32_t wire, uint32_t slice)
 {
-    struct wire *w = &g->wires[wire];
-    *vec_push(&w->queue) = slice;
-    if (QUEUE_LEN(w) == 1) {
-        const uint32_t pair = wire % n_pairs(g), n_trainers = g->p->n_trainers;
-        const uint32_t first = wire == pair ? 0 : gang_n_workers(g); /* of the links that way */
-        share_begin(&g->share, wire, first + pair % n_trainers,
-                    first + n_trainers + pair / n_trainers, bytes_on(g, wire));
+    *vec_push(&g->wires[wire].queue) = slice;
+    if (QUEUE_LEN(&g->wires[wire]) == 1) {
+        begin(g, wire);
     }
 }
 
@@ -83,11 +82,7 @@ void wire_push_down(struct gang *g, uint32_t server, uint32_t t, uint32_t slice)
 
 void wire_push_on(struct gang *g, uint32_t rank, uint32_t item)
 {
-    struct wire *w = &g->wires[rank];
-    *vec_push(&w->queue) = item;
-    if (QUEUE_LEN(w) == 1) {
-        move_on(g, rank);
-    }
+    push(g, rank, item);
 }
 
 /* It is at the end of the connection. */
@@ -106,48 +101,40 @@ static void arrive(struct gang *g, uint32_t wire, uint32_t slice)
 
 static void leave(struct gang *g, uint32_t wire, uint32_t slice)
 {
-    struct wire *w = &g->wires[wire];
     if (g->p->latency_s == 0) {
         arrive(g, wire, slice);
         return;
     }
     const double at_s = g->now_s + g->p->latency_s;
-    if (QUEUE_LEN(&w->landing) == 0) {
-        agenda_set(&g->agenda, gang_actor_landing(g, wire), at_s);
+    *vec_push(&g->landings.queue) = (struct landing){at_s, wire, slice};
+    if (QUEUE_LEN(&g->landings) == 1) {
+        agenda_set(&g->agenda, gang_actor_landing(g), at_s);
     }
-    *vec_push(&w->landing.queue) = (struct landing){at_s, slice};
 }
 
-void wire_land(struct gang *g, uint32_t wire)
+void wires_land(struct gang *g)
 {
-    struct wire *w = &g->wires[wire];
-    const uint32_t slice = w->landing.queue.items[w->landing.head].slice;
-    QUEUE_POP(&w->landing);
-    if (QUEUE_LEN(&w->landing) > 0) {
-        agenda_set(&g->agenda, gang_actor_landing(g, wire),
-                   w->landing.queue.items[w->landing.head].at_s);
-    } else {
-        agenda_set(&g->agenda, gang_actor_landing(g, wire), INFINITY);
-    }
-    arrive(g, wire, slice);
+    const struct landing it = g->landings.queue.items[g->landings.head];
+    QUEUE_POP(&g->landings);
+    agenda_set(&g->agenda, gang_actor_landing(g),
+               QUEUE_LEN(&g->landings) > 0 ? g->landings.queue.items[g->landings.head].at_s
+                                           : INFINITY);
+    arrive(g, it.wire, it.slice);
 }
 
 uint32_t wire_act(struct gang *g, uint32_t wire)
 {
     struct wire *w = &g->wires[wire];
     const uint32_t slice = w->queue.items[w->head];
+    const uint32_t next = g->p->is_ring ? SHARE_NONE : share_stop(&g->share, wire);
     g->n_transfers++;
     QUEUE_POP(w);
-    agenda_set(&g->agenda, gang_actor_wire(g, wire), INFINITY);
-    if (!g->p->is_ring) {
-        const uint32_t next = QUEUE_LEN(w) == 0
-                                  ? share_stop(&g->share, wire)
-                                  : share_again(&g->share, wire, g->now_s, bytes_on(g, wire));
-        if (next != SHARE_NONE) {
-            on_due(g, next, g->now_s);
-        }
-    } else if (QUEUE_LEN(w) > 0) {
-        move_on(g, wire);
+    on_due(g, wire, INFINITY);
+    if (next != SHARE_NONE) {
+        on_due(g, next, g->now_s);
+    }
+    if (QUEUE_LEN(w) > 0) {
+        begin(g, wire);
     }
     leave(g, wire, slice);
     return slice;

@@ -246,32 +246,40 @@ static struct gang_params params_of(const struct prediction *p, const struct poi
     return g;
 }
 
-static int simulate(const struct prediction *p, const struct gang_layer *times,
-                    const struct model_def *model, struct predicted_point *ret, struct err *err)
+struct simulation {
+    struct gang_params params;
+    struct gang_result result;
+};
+
+static void simulate(void *ctx, uint32_t i)
 {
-    const struct point *point = ret->point;
-    const double batch = (double)point->batch_size;
-    _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, model->n_layers);
-    memcpy(layers, times, model->n_layers * sizeof(*layers));
-    ret->is_scaled = !scale_layers(&p->params, point->batch_size, layers, model->n_layers);
-    const struct gang_params first = params_of(p, point, layers, model);
-    const int r = gang_check(&first, err);
-    if (r < 0) {
-        return err_wrap(err, r, "point %" PRIu32, point->index);
-    }
-    _cleanup_(freep) double *throughputs = xnew_array(double, p->n_seeds);
-    struct gang_result first_result = {0};
+    struct simulation *it = &((struct simulation *)ctx)[i];
+    it->result = gang_run(&it->params);
+}
+
+/* The simulations of a point's seeds; `layers` holds the trace's times. */
+static int prepare(const struct prediction *p, struct predicted_point *ret,
+                   const struct model_def *model, struct gang_layer *layers,
+                   struct simulation *items, struct err *err)
+{
+    ret->is_scaled = !scale_layers(&p->params, ret->point->batch_size, layers, model->n_layers);
     for (uint32_t i = 0; i < p->n_seeds; i++) {
-        struct gang_params params = first;
-        params.seed += i;
-        const struct gang_result one = gang_run(&params);
-        throughputs[i] = one.steps_per_s * batch;
-        add(&ret->mean, &one, p->n_seeds);
-        first_result = i == 0 ? one : first_result;
+        items[i].params = params_of(p, ret->point, layers, model);
+        items[i].params.seed += i;
     }
-    ret->throughput = stats_median(throughputs, p->n_seeds);
-    ret->limit = find_limit(&first, &ret->mean, &first_result);
-    return 0;
+    const int r = gang_check(&items[0].params, err);
+    return r < 0 ? err_wrap(err, r, "point %" PRIu32, ret->point->index) : 0;
+}
+
+static void conclude(struct predicted_point *ret, const struct simulation *items, uint32_t n)
+{
+    _cleanup_(freep) double *throughputs = xnew_array(double, n);
+    for (uint32_t i = 0; i < n; i++) {
+        throughputs[i] = items[i].result.steps_per_s * (double)ret->point->batch_size;
+        add(&ret->mean, &items[i].result, n);
+    }
+    ret->throughput = stats_median(throughputs, n);
+    ret->limit = find_limit(&items[0].params, &ret->mean, &items[0].result);
 }
 
 /* ---- all of them ---- */
@@ -328,6 +336,26 @@ static void choose_servers(struct prediction *p)
     }
 }
 
+static int simulate_all(struct prediction *p, const struct gang_layer *times,
+                        const struct model_def *model, struct err *err)
+{
+    const size_t n = p->def->matrix.n_points, n_layers = model->n_layers, n_seeds = p->n_seeds;
+    _cleanup_(freep) struct gang_layer *layers = xnew_array(struct gang_layer, n * n_layers);
+    _cleanup_(freep) struct simulation *items = xnew_array(struct simulation, n * n_seeds);
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        memcpy(&layers[i * n_layers], times, n_layers * sizeof(*layers));
+        r = prepare(p, &p->points[i], model, &layers[i * n_layers], &items[i * n_seeds], err);
+    }
+    if (r >= 0) {
+        p->params.each(simulate, items, (uint32_t)(n * n_seeds));
+    }
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        conclude(&p->points[i], &items[i * n_seeds], p->n_seeds);
+    }
+    return r;
+}
+
 static int fill(struct prediction *p, struct err *err)
 {
     const struct run_def *def = p->def;
@@ -343,10 +371,7 @@ static int fill(struct prediction *p, struct err *err)
                     def->spec->workload.model, model_def_names());
     }
     r = r < 0 ? r : read_layers(model, p->params.trace, &layers, err);
-    for (uint32_t i = 0; r >= 0 && i < def->matrix.n_points; i++) {
-        r = simulate(p, layers, model, &p->points[i], err);
-    }
-    return r;
+    return r < 0 ? r : simulate_all(p, layers, model, err);
 }
 
 int prediction_new(const struct run_def *def, const struct predict_params *params,

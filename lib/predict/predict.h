@@ -33,7 +33,11 @@ struct passes { /* a vector (base/vec.h): each batch once */
     size_t len, cap;
 };
 
+/* Calls one(ctx, i) for each i below n, in any order, some of them at a time. */
+typedef void (*predict_each_fn)(void (*one)(void *ctx, uint32_t i), void *ctx, uint32_t n);
+
 struct predict_params {
+    predict_each_fn each;
     const struct trace *trace;   /* borrowed: how long the layers take, and the jitter */
     int64_t batch_size, threads; /* that these times are of */
     /* Borrowed, NULL: none. At a point with one of these batches the layers take so long together,

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/vec_walk.h"
+
 /* Levels that differ by less are the same: else two links could answer each
  * other's rounding for ever. */
 #define SAME_RATIO 1e-12
@@ -20,20 +22,21 @@ void share_init(struct share *s, uint32_t n_links, uint32_t n_flows)
         .levels = xnew_array(double, n_links),
         .calm = xnew_array(double, n_links),
         .flows = xnew_array(struct share_flow, n_flows),
-        .dirty = xnew_array(uint32_t, n_links),
-        .stale = xnew_array(uint32_t, n_links),
-        .touched = xnew_array(uint32_t, n_flows),
+        .dirty.is_in = xnew_array(bool, n_links),
+        .stale.is_in = xnew_array(bool, n_links),
+        .touched.is_in = xnew_array(bool, n_flows),
         .n_links = n_links,
-        .n_flows = n_flows,
     };
     for (uint32_t i = 0; i < n_links; i++) {
-        s->levels[i] = INFINITY;
-        s->links[i] = (struct share_link){.bytes_per_s = INFINITY,
-                                          .fair = INFINITY,
-                                          .first = SHARE_NONE,
-                                          .last = SHARE_NONE,
-                                          .due = SHARE_NONE};
+        s->levels[i] = s->links[i].bytes_per_s = s->links[i].fair = INFINITY;
+        s->links[i].first = s->links[i].last = s->links[i].due = SHARE_NONE;
     }
+}
+
+static void set_done(struct share_set *set)
+{
+    vec_done(&set->members);
+    free(set->is_in);
 }
 
 void share_done(struct share *s)
@@ -45,36 +48,24 @@ void share_done(struct share *s)
     free(s->levels);
     free(s->calm);
     free(s->flows);
-    free(s->dirty);
-    free(s->stale);
-    free(s->touched);
+    set_done(&s->dirty);
+    set_done(&s->stale);
+    set_done(&s->touched);
     *s = (struct share){0};
+}
+
+static void set_add(struct share_set *set, uint32_t i)
+{
+    if (!set->is_in[i]) {
+        set->is_in[i] = true;
+        *vec_push(&set->members) = i;
+    }
 }
 
 static void soil(struct share *s, uint32_t link)
 {
     s->calm[link] = 0;
-    if (!s->links[link].is_dirty) {
-        s->links[link].is_dirty = true;
-        const uint32_t at = s->first_dirty + s->n_dirty++;
-        s->dirty[at < s->n_links ? at : at - s->n_links] = link;
-    }
-}
-
-static void age(struct share *s, uint32_t link)
-{
-    if (!s->links[link].is_stale) {
-        s->links[link].is_stale = true;
-        s->stale[s->n_stale++] = link;
-    }
-}
-
-static void touch(struct share *s, uint32_t flow)
-{
-    if (!s->flows[flow].is_touched) {
-        s->flows[flow].is_touched = true;
-        s->touched[s->n_touched++] = flow;
-    }
+    set_add(&s->dirty, link);
 }
 
 /* ---- the flows of a link ---- */
@@ -110,7 +101,7 @@ static void join(struct share *s, uint32_t flow, uint8_t owner, double now_s, do
     f->next = *before;
     *before = flow;
     *(f->next == SHARE_NONE ? &l->last : &s->flows[f->next].prev) = flow;
-    age(s, f->link[owner]);
+    set_add(&s->stale, f->link[owner]);
 }
 
 /* Returns the one that ends next, if that is now, too: SHARE_NONE else. */
@@ -121,7 +112,7 @@ static uint32_t leave(struct share *s, uint32_t flow)
     *(f->prev == SHARE_NONE ? &l->first : &s->flows[f->prev].next) = f->next;
     *(f->next == SHARE_NONE ? &l->last : &s->flows[f->next].prev) = f->prev;
     l->ends.items[f->place[f->owner]].is_own = false;
-    age(s, f->link[f->owner]);
+    set_add(&s->stale, f->link[f->owner]);
     return l->first != SHARE_NONE && s->flows[l->first].ends_at <= f->ends_at ? l->first
                                                                               : SHARE_NONE;
 }
@@ -149,11 +140,8 @@ void share_limit(struct share *s, uint32_t link, double bytes_per_s)
 void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_b, double bytes)
 {
     struct share_flow *f = &s->flows[flow];
-    *f = (struct share_flow){.link = {link_a, link_b},
-                             .ends_at = bytes,
-                             .owner = NEW,
-                             .is_on = true,
-                             .is_touched = f->is_touched};
+    *f = (struct share_flow){
+        .link = {link_a, link_b}, .ends_at = bytes, .owner = NEW, .is_on = true};
     for (uint32_t i = 0; i < 2; i++) {
         struct share_link *l = &s->links[f->link[i]];
         f->place[i] = (uint32_t)l->ends.len;
@@ -161,7 +149,7 @@ void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_
         l->n_held += isfinite(s->levels[f->link[1 - i]]);
         set_fair(s, f->link[i], false);
     }
-    touch(s, flow);
+    set_add(&s->touched, flow);
 }
 
 uint32_t share_stop(struct share *s, uint32_t flow)
@@ -180,13 +168,6 @@ uint32_t share_stop(struct share *s, uint32_t flow)
         l->n_held -= isfinite(s->levels[f->link[1 - i]]);
         set_fair(s, f->link[i], s->calm[f->link[i]] > 0);
     }
-    return next;
-}
-
-uint32_t share_again(struct share *s, uint32_t flow, double now_s, double bytes)
-{
-    const uint32_t next = leave(s, flow);
-    join(s, flow, s->flows[flow].owner, now_s, bytes);
     return next;
 }
 
@@ -237,7 +218,7 @@ static void settle_link(struct share *s, uint32_t link)
         return;
     }
     s->levels[link] = level;
-    age(s, link);
+    set_add(&s->stale, link);
     if (is_same(old, level)) {
         return;
     }
@@ -251,7 +232,7 @@ static void settle_link(struct share *s, uint32_t link)
         }
         const double there = s->levels[e->beyond];
         if (e->is_own ? there < level : level < there) {
-            touch(s, e->flow);
+            set_add(&s->touched, e->flow);
         }
         if (old < there || level < there || isinf(there)) { /* else it is held back there */
             soil(s, e->beyond);
@@ -265,7 +246,6 @@ static void rehome(struct share *s, uint32_t flow, double now_s)
     struct share_flow *f = &s->flows[flow];
     const double a = s->levels[f->link[0]], b = s->levels[f->link[1]];
     double left = f->ends_at;
-    f->is_touched = false;
     if (!f->is_on || (f->owner == 0 && a <= b) || (f->owner == 1 && b <= a)) {
         return;
     }
@@ -280,38 +260,37 @@ static void rehome(struct share *s, uint32_t flow, double now_s)
 
 static void report(struct share *s, double now_s, share_due_fn due, void *ctx)
 {
-    for (uint32_t i = 0; i < s->n_stale; i++) {
-        struct share_link *l = &s->links[s->stale[i]];
+    vec_each (const uint32_t, link, &s->stale.members) {
+        const struct share_link *l = &s->links[*link];
         if (l->due != SHARE_NONE && l->due != l->first) {
             due(ctx, l->due, INFINITY);
         }
     }
-    for (uint32_t i = 0; i < s->n_stale; i++) {
-        struct share_link *l = &s->links[s->stale[i]];
+    vec_each (const uint32_t, link, &s->stale.members) {
+        struct share_link *l = &s->links[*link];
         advance(l, now_s);
-        l->is_stale = false;
-        l->rate = s->levels[s->stale[i]];
+        s->stale.is_in[*link] = false;
+        l->rate = s->levels[*link];
         l->due = l->first;
         if (l->first != SHARE_NONE) {
             const double left = s->flows[l->first].ends_at - l->moved;
             due(ctx, l->first, now_s + fmax(0, left) / l->rate);
         }
     }
-    s->n_stale = 0;
+    s->stale.members.len = 0;
 }
 
 void share_settle(struct share *s, double now_s, share_due_fn due, void *ctx)
 {
-    while (s->n_dirty > 0) {
-        const uint32_t link = s->dirty[s->first_dirty];
-        s->first_dirty = s->first_dirty + 1 < s->n_links ? s->first_dirty + 1 : 0;
-        s->n_dirty--;
-        s->links[link].is_dirty = false;
-        settle_link(s, link);
+    for (size_t i = 0; i < s->dirty.members.len; i++) { /* it grows */
+        s->dirty.is_in[s->dirty.members.items[i]] = false;
+        settle_link(s, s->dirty.members.items[i]);
     }
-    for (uint32_t i = 0; i < s->n_touched; i++) {
-        rehome(s, s->touched[i], now_s);
+    s->dirty.members.len = 0;
+    vec_each (const uint32_t, flow, &s->touched.members) {
+        s->touched.is_in[*flow] = false;
+        rehome(s, *flow, now_s);
     }
-    s->n_touched = 0;
+    s->touched.members.len = 0;
     report(s, now_s, due, ctx);
 }

@@ -35,9 +35,14 @@ struct share_flow {
     uint32_t next, prev;        /* of those that belong to the same link */
     double ends_at;             /* when that many bytes of each have moved; left, if it is new */
     uint8_t owner;              /* it belongs to link[owner]; 2: it is new */
-    bool is_on, is_touched;
+    bool is_on;
 };
 #define SHARE_NONE UINT32_MAX
+
+struct share_set {
+    VEC(uint32_t) members;
+    bool *is_in; /* owned */
+};
 
 struct share {
     struct share_link *links; /* owned, like the rest */
@@ -46,9 +51,9 @@ struct share {
      * 0: that is not known */
     double *calm;
     struct share_flow *flows;
-    uint32_t *dirty; /* (n_links) a ring, the first of which is at first_dirty */
-    uint32_t *stale, *touched;
-    uint32_t n_links, n_flows, first_dirty, n_dirty, n_stale, n_touched;
+    struct share_set dirty, stale; /* links: the level, the next end must be found anew */
+    struct share_set touched;      /* flows that may belong to another link */
+    uint32_t n_links;
 };
 
 /* All links are without a limit at first. */
@@ -57,10 +62,8 @@ void share_done(struct share *s);
 void share_limit(struct share *s, uint32_t link, double bytes_per_s);
 /* The flow begins, with so much to move. When it ends, and others, is known after share_settle. */
 void share_begin(struct share *s, uint32_t flow, uint32_t link_a, uint32_t link_b, double bytes);
-/* It ends, or has ended and goes on with so much. Returns another one that has ended
- * at the same time, or SHARE_NONE. */
+/* It ends. Returns another one that has ended at the same time, or SHARE_NONE. */
 uint32_t share_stop(struct share *s, uint32_t flow);
-uint32_t share_again(struct share *s, uint32_t flow, double now_s, double bytes);
 
 /* It ends at this time if nothing changes; INFINITY: another one ends before it. */
 typedef void (*share_due_fn)(void *ctx, uint32_t flow, double at_s);

@@ -263,7 +263,7 @@ TEST(what_is_too_large_is_refused)
     struct err err = {0};
     struct gang_params p = large(10000, 10000);
     assert_int_equal(gang_check(&p, &err), -E2BIG);
-    p = large(1500, 1500);
+    p = large(3000, 3000);
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     p = large(10000, 150);
     p.n_params = 1000000000; /* 4 GB */
@@ -274,10 +274,8 @@ TEST(what_is_too_large_is_refused)
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     p.n_steps = 100;
     assert_int_equal(gang_check(&p, &err), 0);
-    p = large(
-        10000,
-        1); /* 2.4 million slices a step, for each of which the server looks at all trainers */
-    p.n_steps = 30;
+    p = large(10000, 1); /* 2.4 million slices a step */
+    p.n_steps = 100;
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     p = large(1000, 10);
     p.n_steps = 30;

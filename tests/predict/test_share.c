@@ -69,7 +69,8 @@ TEST(ends_follow_each_other)
     share_begin(&s, 1, 0, 2, 20);
     share_settle(&s, 0, note, &e);
     assert_true(e.at_s[0] == 0 && e.at_s[1] == 4); /* flow 1 is next, 0 was not reported */
-    assert_int_equal(share_again(&s, 1, 4, 30), SHARE_NONE); /* both have 30 left */
+    assert_int_equal(share_stop(&s, 1), SHARE_NONE);
+    share_begin(&s, 1, 0, 2, 30); /* both have 30 left */
     share_settle(&s, 4, note, &e);
     assert_true(e.at_s[0] == 10);
     assert_int_equal(share_stop(&s, 0), 1);
