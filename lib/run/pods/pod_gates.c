@@ -151,6 +151,7 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
     } else {
         text_put(ret->text, sizeof(ret->text),
                  "the API server does not answer the creation of the run's %s", gate->kind);
+        ret->is_unanswered = true;
     }
     return gate->trouble.words != NULL;
 }

@@ -24,6 +24,7 @@ static void say_what_is_not_answered(const struct pod_gang *g, struct run_wait *
             text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
             text_put(ret->text, sizeof(ret->text),
                      "the API server does not answer the creation of pod '%s'", m->name);
+            ret->is_unanswered = true;
         }
     }
 }
