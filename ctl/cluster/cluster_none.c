@@ -19,6 +19,13 @@ void doctor_cluster(const struct cli *cli, struct checks *c)
     checks_skip(c, "kubeconfig", "this benchctl was built without support for Kubernetes");
 }
 
+enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
+                             struct checks *c)
+{
+    (void)def, (void)queue, (void)c;
+    return cluster_backend_open(cli, NULL);
+}
+
 int prometheus_new(struct uv_loop_s *loop, const char *url, struct launcher *launcher,
                    const char *ns, struct prometheus **ret, struct err *err)
 {

@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/vec.h"
 #include "ctl/cli/cli.h"
+#include "spec/run_def.h"
 
 enum check_outcome {
     CHECK_OK,
@@ -72,3 +73,7 @@ void machine_check(const struct machine_seen *seen, struct checks *c);
 void doctor_local(const struct cli *cli, struct checks *c);
 /* In ctl/cluster/cluster_doctor.c, or cluster_none.c in a build without Kubernetes. */
 void doctor_cluster(const struct cli *cli, struct checks *c);
+/* Whether the cluster's nodes, and the quota of a LocalQueue (NULL: not asked), can ever hold each
+ * point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_room.c, or as above. */
+enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
+                             struct checks *c);

@@ -3,6 +3,7 @@
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"
+#include "ctl/doctor/doctor.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
@@ -25,7 +26,8 @@ static enum exit_code take_price(const struct cli *cli, double *ret)
     return EXIT_OK;
 }
 
-static enum exit_code print(const struct cli *cli, const struct run_def *def, double gpu_hour)
+static enum exit_code print(const struct cli *cli, const struct run_def *def, double gpu_hour,
+                            const struct checks *checks)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT, warning = BUF_INIT;
     struct err err = {0};
@@ -34,6 +36,8 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
     if (cli_output_is(cli, "json")) {
         json_t *document;
         if ((r = preview_json(def, is_local, &document, &err)) >= 0) {
+            json_auto_t *report = checks_to_json(checks);
+            (void)json_object_set(document, "cluster", json_object_get(report, "checks"));
             json_text_put(document, &out);
         }
     } else {
@@ -44,6 +48,8 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
             .columns = show_list_columns(),
         };
         r = preview_text(def, &opts, &out, &err);
+        buf_puts(&out, checks->list.len > 0 ? "\n" : "");
+        checks_format(checks, opts.columns, &out);
     }
     enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
     preview_rehearsal(def, &warning);
@@ -58,6 +64,8 @@ static enum exit_code run(struct cli *cli)
     const bool is_local = cli->is_local || cli->store != NULL;
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(profiles_done) struct profiles profiles = {0};
+    _cleanup_(checks_done) struct checks checks = {0};
+    const char *queue = args_get(&cli->args, "queue", NULL);
     struct err err;
     enum exit_code code = profiles_open(&profiles);
     const struct definition_load_params params = {
@@ -70,17 +78,25 @@ static enum exit_code run(struct cli *cli)
                          "write how many a pod has: roles: {worker: {devices: {value: 8}}}",
                          "--price needs devices, and no pod of '%s' asks for any", def->spec->name);
     }
-    code = code == EXIT_OK ? print(cli, def, gpu_hour) : code;
+    if (code == EXIT_OK && (queue != NULL || args_has(&cli->args, "cluster"))) {
+        code = is_local || (queue != NULL && queue[0] == '\0')
+                   ? cli_error(EXIT_USAGE, "write --cluster or --queue NAME, without --local",
+                               "--cluster and --queue ask a cluster, about a queue by its name")
+                   : doctor_points(cli, def, queue, &checks);
+    }
+    code = code == EXIT_OK ? print(cli, def, gpu_hour, &checks) : code;
     if (code == EXIT_OK) {
         definition_note_missing(cli, def);
     }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note_prose(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
-    return code;
+    return code == EXIT_OK ? checks_exit_code(&checks) : code;
 }
 
 static const struct arg_opt opts[] = {
+    {"cluster", 0, NULL, "Also compare each point with the nodes of the cluster"},
+    {"queue", 0, "QUEUE", "The same, and with the quota of this LocalQueue of Kueue"},
     {"price", 0, "AMOUNT/gpu-hour", "Also print what the device hours cost: 3/gpu-hour"},
     DEFINITION_OPTS,
 };
@@ -91,7 +107,8 @@ const struct verb verb_plan = {
     .summary = "Show the points and resources of a run without starting it",
     .examples = "  benchctl plan vgg16-pserver-sweep\n"
                 "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
-                "  benchctl plan -f my-sweep.yaml -o json\n",
+                "  benchctl plan -f my-sweep.yaml -o json\n"
+                "  benchctl plan -f my-sweep.yaml --queue team-a\n",
     VERB_OPTS(opts),
     .formats = "json",
     .max_words = 1,

@@ -35,6 +35,12 @@ bool wait_stops_clock(const char *reason)
     return wait_is_queue(reason) || str_is_one_of(reason, outside);
 }
 
+bool wait_needs_help(const struct run_wait *wait)
+{
+    static const char *const refused[] = {"CreationFails", "QuotaExceeded", "PodNotSetUp", NULL};
+    return !wait->is_unanswered && str_is_one_of(wait->reason, refused);
+}
+
 bool wait_is_under_way(const struct run_status *status)
 {
     return status->phase == RUN_RUNNING ||

@@ -11,8 +11,9 @@
 struct run_wait {
     char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */
     char text[256];
-    bool is_partial;   /* another lane of the run does not wait: the run goes on */
-    int64_t before_ms; /* for so long it had lasted when it was first reported */
+    bool is_partial;    /* another lane of the run does not wait: the run goes on */
+    bool is_unanswered; /* nothing was refused: a request is on its way */
+    int64_t before_ms;  /* for so long it had lasted when it was first reported */
 };
 
 /* Puts the wait into the status of a run that is not over. In a queue its phase is Queued. */
@@ -25,6 +26,8 @@ bool wait_is_queue(const char *reason);
  * something: it does not count for activeDeadlineSeconds. While a node is not ready, or sets a pod
  * up, the trial is under way. */
 bool wait_stops_clock(const char *reason);
+/* It lasts until somebody changes what is refused or missing; the others pass by themselves. */
+bool wait_needs_help(const struct run_wait *wait);
 /* It has had its turn and is neither over nor suspended: pods of it may exist. */
 bool wait_is_under_way(const struct run_status *status);
 /* A written status speaks of a wait. */

@@ -106,6 +106,43 @@ class Doctor(ClusterCase):
                 self.assertIn(fix or "", check["fix"] or "")
                 self.assertEqual(check["fix"] is None, fix is None)
 
+    def test_points_that_never_fit(self):
+        """The points are a server and a trainer, a server and two trainers, of 10 CPUs and 1 GPU each, and one trainer alone."""
+        plan = ("plan", self.define("p.json", extra={"roles": {role: {"replicas": {"from": role + "s"}, "template": {"spec": {"containers": [
+            {"name": "main", "command": ["x"], "resources": {"requests": {"cpu": 10, "memory": "1Gi"}, "limits": {"cpu": "12", "nvidia.com/gpu": "1"}}}]}}}
+            for role in ("pserver", "trainer")}}, pservers=[1], trainers=[1, 2]))
+
+        def nodes(*cpus, gpus=8):
+            return 200, {"items": [{"status": {"allocatable": {"cpu": cpu, "memory": "64Gi", "nvidia.com/gpu": str(gpus)}}} for cpu in cpus]}
+
+        def quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
+            resources = [{"name": name, "nominalQuota": cpu if name == "cpu" else "64Gi", **(limit if name == "cpu" else {})} for name in names]
+            return 200, {"spec": {**({"cohortName": cohort} if cohort else {}), "resourceGroups": [{"flavors": [{"name": "f", "resources": resources}]}]}}
+        one = "never fit what there is: point 1 has too little cpu"
+        rows = [  # nodes, quota; the result of each check, and what was found
+            (nodes("31"), quota("30"), "ok", "no point asks for more", "ok", "no point asks for more"),
+            (nodes("29"), quota("29"), "fail", one, "fail", one),                          # 30 CPUs are asked for
+            (nodes("16", "15900m"), quota("29", "c"), "fail", one, "ok", "loans"),           # two nodes take one pod each
+            (nodes("9", "9"), quota("9"), "fail", "point 0 has too little cpu; point 1", "fail", "point 2 has too little cpu"),
+            (nodes("64", gpus=2), quota("29", "c", borrowingLimit="1"), "fail", "never fit what there is: point 1 has too little nvidia.com/gpu", "ok", ""),
+            (nodes("64"), quota("28", "c", borrowingLimit="1500m"), "ok", "", "fail", one),
+            (nodes("64"), quota("29", borrowingLimit="9"), "ok", "", "fail", one),
+            (nodes("64"), quota("64", names=["cpu", "memory"]), "ok", "", "fail", "point 0 has too little nvidia.com/gpu"),
+            (FORBIDDEN, FORBIDDEN, "skip", "unknown: list nodes in all namespaces: HTTP 403", "skip", "unknown: get queue"),
+        ]
+        for node_list, cluster_queue, *wanted in rows:
+            with self.subTest(wanted=wanted):
+                self.fake.answers = [("GET", "^/api/v1/nodes$", *node_list), ("GET", "/clusterqueues/shared$", *cluster_queue),
+                                     ("GET", f"/namespaces/{NS}/localqueues/team$", 200, {"spec": {"clusterQueue": "shared"}})]
+                code = 1 if "fail" in wanted else 0
+                nodes_check, queue_check = json.loads(self.ctl(*plan, "--queue", "team", "-o", "json", code=code).stdout)["cluster"]
+                self.assertEqual([nodes_check["result"], queue_check["result"]], wanted[::2], (nodes_check, queue_check))
+                self.assertIn(wanted[1], nodes_check["found"])
+                self.assertIn(wanted[3], queue_check["found"])
+                text = self.ctl(*plan, "--cluster", code=1 if wanted[0] == "fail" else 0).stdout
+                self.assertRegex(text, f"(?s)POINT.*\n{wanted[0]} +nodes  ")
+                self.assertNotIn("queue", text)
+
     def test_a_server_that_is_gone(self):
         self.fake.server.server_close()
         checks = self.checks(code=5)

@@ -35,13 +35,24 @@ TEST(waits)
 {
     static const struct {
         const char *reason;
-        bool is_queue, stops_clock;
-    } rows[] = {{"Queued", true, true},      {"WaitsForNodes", true, true},
-                {"NoRoom", true, true},      {"Preempted", true, true},
-                {"PodsRemain", false, true}, {"NodeNotReady", false, false}};
+        bool is_queue, stops_clock, needs_help;
+    } rows[] = {{"Queued", true, true},
+                {"WaitsForNodes", true, true},
+                {"NoRoom", true, true},
+                {"Preempted", true, true},
+                {"PodsRemain", false, true},
+                {"NodeNotReady", false, false},
+                {"CreationFails", false, true, true},
+                {"QuotaExceeded", false, true, true},
+                {"PodNotSetUp", false, false, true}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(wait_is_queue(rows[i].reason), rows[i].is_queue);
         assert_int_equal(wait_stops_clock(rows[i].reason), rows[i].stops_clock);
+        struct run_wait wait = {0};
+        text_put(wait.reason, sizeof(wait.reason), "%s", rows[i].reason);
+        assert_int_equal(wait_needs_help(&wait), rows[i].needs_help);
+        wait.is_unanswered = true;
+        assert_false(wait_needs_help(&wait));
     }
 }
 

@@ -2,6 +2,9 @@
 """Kueue, JobSet and Trainer on simulated nodes: what they say of gangs whose Workloads are made by hand, as benchd makes them, and of a
 Job and a TrainJob that wait in the same queue; then benchd, whose runs wait in that queue."""
 import contextlib
+import json
+import os
+import subprocess
 import sys
 
 import kueue
@@ -306,6 +309,18 @@ def check_refusals(t, q):
     t.ok(becomes(q.is_empty, WAIT_S), "refused runs: nothing is left")
 
 
+def check_plan(t, cluster):
+    """Two nodes of 64 CPUs take 12 pods of 10, and the quota 4: what never fits is named before a run begins."""
+    roles = {role: {"replicas": {"from": role + "s"}, "template": {"spec": pod_spec()}} for role in ("pserver", "trainer")}
+    spec = definition(roles=roles, sweep={"grid": {"pservers": [1], "trainers": [3, 4, 12]}}, baseline={"kind": "Point", "where": {"trainers": 3}})
+    document = {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "gangs"}, "spec": spec}
+    done = subprocess.run([os.environ["BENCHCTL"], "plan", "-f", "-", "--queue", QUEUE, "-n", "benchd", "--kubeconfig", cluster.kubeconfig, "-o", "json"],
+                          input=json.dumps(document), capture_output=True, text=True, timeout=60, check=False)
+    what = "never fit what there is: point"
+    t.equal((1, [("nodes", f"{what} 2 has too little cpu"), ("queue", f"{what} 1 has too little cpu; point 2 has too little cpu")]),
+            (done.returncode, [(check["name"], check["found"]) for check in json.loads(done.stdout)["cluster"]]), "plan: what never fits")
+
+
 def check_benchd(t, q, cluster):
     q.remove(f"{RUNS}/r")
     for name, value in (("low", 10), ("high", 100)):
@@ -342,6 +357,7 @@ def main():
         kueue.start(cluster, "kueue", "jobset", "trainer")
         kueue.make_queue(cluster, QUEUE, CPUS, FLAVOR)
         q = Queue(t, cluster)
+        check_plan(t, cluster)
         run = q.post(RUNS, {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "r"},
                             "spec": {"definition": definition()}})
         check_workloads(t, q, run)

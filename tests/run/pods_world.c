@@ -240,6 +240,23 @@ const struct observed_replica *seen(struct world *w, const struct replica_id *id
     return found;
 }
 
+struct run_wait wait_of(const struct world *w)
+{
+    struct run_wait wait;
+    w->launcher->ops->wait(w->launcher, &wait);
+    return wait;
+}
+
+void create_server(struct world *w, uint32_t point, uint32_t attempt)
+{
+    const struct gang_spec gang = {{point, 0, attempt}, {[ROLE_PSERVER] = 1}};
+    const struct replica_spec spec = {.id = {gang.attempt, ROLE_PSERVER, 0}};
+    struct gang_addresses addresses;
+    assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
+    assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
+    turn(w);
+}
+
 void drop_pods(json_t *(*pods)[3])
 {
     for (size_t i = 0; i < 3; i++) {

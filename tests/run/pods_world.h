@@ -70,5 +70,9 @@ size_t accept_pods(struct world *w, json_t *ret[3]);
 void world_open_pods(struct world *w, json_t *ret[3]);
 /* The observed replica; NULL: none. Borrowed till the next call. */
 const struct observed_replica *seen(struct world *w, const struct replica_id *id);
+/* What it says that it waits for. */
+struct run_wait wait_of(const struct world *w);
+/* The one replica of an attempt of its own gang. */
+void create_server(struct world *w, uint32_t point, uint32_t attempt);
 /* For _cleanup_: releases those that there are. */
 void drop_pods(json_t *(*pods)[3]);

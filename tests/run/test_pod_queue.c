@@ -102,13 +102,6 @@ static void hide(struct world *w, uint32_t number)
     turn(w);
 }
 
-static struct run_wait wait_of(const struct world *w)
-{
-    struct run_wait wait;
-    w->launcher->ops->wait(w->launcher, &wait);
-    return wait;
-}
-
 static bool is_removing(const struct world *w)
 {
     return w->launcher->ops->is_removing(w->launcher);

@@ -33,13 +33,6 @@ static void remove_pod(struct world *w, json_t *pod)
     json_decref(pod);
 }
 
-static struct run_wait wait_of(const struct world *w)
-{
-    struct run_wait wait;
-    w->launcher->ops->wait(w->launcher, &wait);
-    return wait;
-}
-
 TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
 {
     _cleanup_(world_close) struct world w;
@@ -71,16 +64,6 @@ TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
     assert_string_equal(wait_of(&w).reason, "");
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
-}
-
-static void create_server(struct world *w, uint32_t point, uint32_t attempt)
-{
-    const struct gang_spec gang = {{point, 0, attempt}, {[ROLE_PSERVER] = 1}};
-    const struct replica_spec spec = {.id = {gang.attempt, ROLE_PSERVER, 0}};
-    struct gang_addresses addresses;
-    assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
-    assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
-    turn(w);
 }
 
 static json_t *accept_server(struct world *w, const char *name)
@@ -131,6 +114,24 @@ TEST(a_lane_begins_while_another_is_measured)
         remove_pod(&w, foreign);
         json_decref(accept_server(&w, "test-abcde-p1t0a1-pserver-0"));
     }
+}
+
+/* What one lane waits for needs help, and what another waits for ends by itself. */
+TEST(a_refusal_comes_before_pods_that_remain)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_lanes(&w, 3);
+    create_server(&w, 0, 0);
+    json_decref(accept_server(&w, P "0t0a0-pserver-0"));
+    remove_server(&w, 0);
+    create_server(&w, 0, 1);
+    create_server(&w, 1, 0);
+    pass_ms(&w, 6000);
+    assert_string_equal(wait_of(&w).reason,
+                        "PodsRemain"); /* the other one only has no answer yet */
+    answer(&w, fake_kube_open(0), -EIO, "failed calling webhook");
+    pass_ms(&w, 6000);
+    assert_string_equal(wait_of(&w).reason, "CreationFails");
 }
 
 /* Whoever deletes a pod says any number of seconds: the server takes it, and
@@ -390,8 +391,7 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i],
-               "{\"phase\":\"Running\"," CONTAINER("{\"running\":{}}") "}");
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
     }
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, ""); /* all run */

@@ -28,10 +28,12 @@ static const char *the_program;
 /* ---- one world ---- */
 
 /* Runs are driven one after the other: where a training takes minutes, some worlds need more than
- * an hour. Those below are what mutations are held against. */
+ * an hour, and more than two where a company check adds trials, some of them alone. Those below are
+ * what mutations are held against. */
 static int64_t patience_ns(void)
 {
-    return sim.is_slow && sim.seed > 40 ? 2 * PATIENCE_NS : PATIENCE_NS;
+    const int hours = !sim.is_slow || sim.seed <= 40 ? 1 : sim_has_check(sim.seed) ? 3 : 2;
+    return hours * PATIENCE_NS;
 }
 
 static void live(void)

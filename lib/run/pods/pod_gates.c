@@ -150,6 +150,7 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
     pod_wait_say(ret, pod_answer_reason(gate->trouble.code), "%s%s",
                  words != NULL ? words : NOT_ANSWERED "the run's ",
                  words != NULL ? "" : gate->kind);
+    ret->is_unanswered = words == NULL;
     return words != NULL;
 }
 

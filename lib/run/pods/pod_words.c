@@ -21,6 +21,7 @@ static void say_what_is_not_answered(const struct pod_gang *g, struct run_wait *
     if (posted != NULL && !g->is_probed) {
         pod_wait_say(ret, pod_answer_reason(0),
                      "the API server does not answer the creation of pod '%s'", posted->name);
+        ret->is_unanswered = true;
     }
 }
 

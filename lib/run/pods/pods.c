@@ -347,14 +347,12 @@ static void time_out(struct pods *l, int64_t now_ns)
     }
 }
 
-/* Of what several lanes wait for, what the status says already, else the first. */
-static void add_wait(const struct pods *l, const struct run_wait *wait, struct run_wait *all)
+/* Of what several lanes wait for: what does not pass by itself, then what the status says already,
+ * else the first. */
+static int rank_of(const struct pods *l, const struct run_wait *wait)
 {
-    const char *told = l->wait.told.reason;
-    if (wait->reason[0] != '\0' && (all->reason[0] == '\0' || (strcmp(all->reason, told) != 0 &&
-                                                               strcmp(wait->reason, told) == 0))) {
-        *all = *wait;
-    }
+    const int rank = wait_needs_help(wait) ? 3 : 1;
+    return wait->reason[0] == '\0' ? 0 : rank + (strcmp(wait->reason, l->wait.told.reason) == 0);
 }
 
 /* Creates what is due. */
@@ -367,7 +365,9 @@ static void create(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
         pod_slices_tick(&g->slices, now_ns);
         create_pods(g, &wait, now_ns);
         pod_words_wait(g, &wait);
-        add_wait(l, &wait, ret_wait);
+        if (rank_of(l, &wait) > rank_of(l, ret_wait)) {
+            *ret_wait = wait;
+        }
         goes_on =
             goes_on || (wait.reason[0] == '\0' && vec_any(&l->members, it, pod_gang_has(g, *it)));
     }

@@ -1,0 +1,148 @@
+/* Whether a cluster can ever hold the gang of each point: see doctor.h. What its pods request is
+ * compared with what there is in all, of each resource alone. Edge file: it asks a cluster. */
+#include "base/mem.h"
+#include "base/parse.h"
+#include "core/fact_texts.h"
+#include "ctl/cluster/cluster.h"
+#include "ctl/cluster/cluster_internal.h"
+#include "ctl/doctor/doctor.h"
+#include "pod/replica_spec.h"
+
+#define ENDLESS (INT64_C(1) << 60)
+
+/* In thousandths. Without a quantity there is nothing; one that cannot be read limits nothing. */
+static int64_t amount_of(const json_t *quantity)
+{
+    _cleanup_(freep) char *text = json_is_string(quantity) ? xstrdup(json_string_value(quantity))
+                                                           : json_dumps(quantity, JSON_ENCODE_ANY);
+    int64_t n = 0;
+    return text == NULL || (parse_cpu_millicores(text, &n) == 0 && n < ENDLESS) ? n : ENDLESS;
+}
+
+/* The nodes, or parts of a quota, do not have `each` of the resource n times. */
+static bool lacks(const json_t *parts, const char *name, int64_t each, int64_t n)
+{
+    for (size_t i = 0; i < json_array_size(parts) && n > 0; i++) {
+        const int64_t has = amount_of(json_object_get(json_array_get(parts, i), name));
+        n -= each == 0 ? n : has / each;
+    }
+    return n > 0;
+}
+
+/* What a pod of the role requests: what its container 0 does. Owned. */
+static json_t *requests_of(const struct run_def *def, const struct point *p, enum role role)
+{
+    json_auto_t *template = NULL;
+    json_t *requests = json_object();
+    if (p->replicas[role] > 0 && replica_template_render(def, p, role, &template, NULL) == 0) {
+        const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
+        const json_t *resources = json_object_get(json_array_get(containers, 0), "resources");
+        (void)json_object_update(requests, json_object_get(resources, "limits")); /* NULL: none */
+        (void)json_object_update(requests, json_object_get(resources, "requests"));
+    }
+    return requests;
+}
+
+/* What the point has too little of, if that rules it out: for the pods that request as much as one
+ * of a role or more, or for all pods together. */
+static void put_lack(const struct run_def *def, const struct point *p, const json_t *parts,
+                     struct buf *out)
+{
+    json_auto_t *roles = json_array();
+    const char *name;
+    json_t *value, *requests;
+    size_t i;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        (void)json_array_append_new(roles, requests_of(def, p, role));
+    }
+    json_array_foreach (roles, i, requests) {
+        json_object_foreach (requests, name, value) {
+            const int64_t least = amount_of(value);
+            int64_t n = 0, all = 0;
+            for (size_t k = 0; k < ROLE_COUNT; k++) {
+                const int64_t each = amount_of(json_object_get(json_array_get(roles, k), name));
+                n += each >= least ? p->replicas[k] : 0;
+                all += each < ENDLESS / (p->replicas[k] + 1) ? each * p->replicas[k] : ENDLESS;
+            }
+            if (lacks(parts, name, least, n) || lacks(parts, name, 1, all)) {
+                buf_printf(out, "point %u has too little %s; ", p->index, name);
+                return;
+            }
+        }
+    }
+}
+
+static int read_nodes(struct cluster *c, json_t *parts, struct err *err)
+{
+    static const struct kube_resource nodes = {"", "v1", "nodes", "node"};
+    json_auto_t *list = NULL;
+    const int r = cluster_get_list(c, &nodes, NULL, NULL, &list, err);
+    const json_t *node;
+    size_t i;
+    json_array_foreach (json_object_get(list, "items"), i, node) {
+        (void)json_array_append(parts,
+                                json_object_get(json_object_get(node, "status"), "allocatable"));
+    }
+    return r;
+}
+
+/* What a cohort lends without a limit is not known. */
+static int read_quota(struct cluster *c, const char *queue, json_t *parts, struct err *err)
+{
+    static const struct kube_resource lq = {"kueue.x-k8s.io", "v1beta2", "localqueues", "queue"};
+    static const struct kube_resource cq = {"kueue.x-k8s.io", "v1beta2", "clusterqueues", "queue"};
+    json_auto_t *named = NULL, *owner = NULL;
+    struct kube_request req;
+    int r = cluster_get_object(c, &lq, queue, &named, err);
+    if (r == 0) {
+        kube_request_get(&cq, NULL, fact_text(json_object_get(named, "spec"), "clusterQueue"),
+                         &req);
+        r = cluster_get(c, &req, &owner, err);
+    }
+    const json_t *spec = json_object_get(owner, "spec"), *group, *flavor, *quota;
+    const bool may_borrow = *fact_text(spec, "cohortName") != '\0';
+    size_t i, k, m;
+    json_array_foreach (json_object_get(spec, "resourceGroups"), i, group) {
+        json_array_foreach (json_object_get(group, "flavors"), k, flavor) {
+            json_array_foreach (json_object_get(flavor, "resources"), m, quota) {
+                const json_t *limit = json_object_get(quota, "borrowingLimit");
+                const int64_t loan = !may_borrow ? 0 : limit == NULL ? ENDLESS : amount_of(limit);
+                const int64_t all = amount_of(json_object_get(quota, "nominalQuota")) + loan;
+                _cleanup_(freep) char *text = xasprintf("%lldm", (long long)all);
+                (void)json_array_append_new(parts,
+                                            json_pack("{s:s}", fact_text(quota, "name"), text));
+            }
+        }
+    }
+    return r;
+}
+
+enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
+                             struct checks *checks)
+{
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    const enum exit_code code = cluster_backend_open(cli, &b);
+    for (int i = 0; code == EXIT_OK && i < (queue == NULL ? 1 : 2); i++) {
+        _cleanup_(buf_done) struct buf lacking = BUF_INIT;
+        json_auto_t *parts = json_array();
+        struct err err;
+        const char *name = i == 0 ? "nodes" : "queue";
+        const int r = i == 0 ? read_nodes((struct cluster *)b, parts, &err)
+                             : read_quota((struct cluster *)b, queue, parts, &err);
+        for (uint32_t k = 0; r == 0 && k < def->matrix.n_points; k++) {
+            put_lack(def, &def->matrix.points[k], parts, &lacking);
+        }
+        if (r < 0) {
+            checks_skip(checks, name, "unknown: %s", err.msg);
+        } else if (lacking.len > 0) {
+            checks_fail(checks, name, EXIT_RUN_FAILED,
+                        "request less, or leave these points out with --set",
+                        "never fit what there is: %.*s", (int)lacking.len - 2, buf_cstr(&lacking));
+        } else {
+            checks_ok(checks, name,
+                      "no point asks for more than there is; what others use, labels, taints and "
+                      "loans are not looked at");
+        }
+    }
+    return code;
+}
