@@ -64,6 +64,7 @@ static void put_used(const struct layout *l, const struct point_result *p, struc
 {
     _cleanup_(freep) double *used = xnew_array(double, p->n_trials);
     size_t n = 0;
+    point_open(p);
     point_each_trial (t, p) {
         const double x = t->phase == TRIAL_SUCCEEDED ? used_cpus(t) : NAN;
         if (!isnan(x)) {

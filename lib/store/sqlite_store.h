@@ -165,8 +165,6 @@ void attempts_free_packed(struct packed_attempt *p);
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
                   const struct trial_terms *terms, const struct replica_log *logs, size_t n_logs,
                   const struct packed_attempt *packed, struct err *err);
-int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
-                  struct err *err);
 int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,
                          struct attempt_row **ret, size_t *ret_n, struct err *err);
 int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,
