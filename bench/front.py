@@ -4,6 +4,7 @@
 How soon benchctl is there: `version`, which opens nothing, `get runs --local` of a store of 1,000 runs, and completion of a run's
 name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
 run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it; how soon a live page shows a step.
+How much memory verbs need that read a run of 8,800 points and 5 trials.
 
 The store is made here: one run of a tiny definition, with tests/ctl/fake_replica.c in place of a worker; its row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
@@ -32,7 +33,7 @@ import chromium  # noqa: E402  (their folders are known only now)
 import fake_cluster  # noqa: E402
 
 MIB = 2**20
-VERSION_S, LIST_S = 0.010, 0.025
+VERSION_S, LIST_S, LARGE_MIB = 0.010, 0.025, 64
 COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S, FOLLOW_S = 0.3, 1.0, 64, 250000, 0.3, 1.0
 
 
@@ -156,6 +157,21 @@ def report(build, folder, args, bars):
     return store, lines
 
 
+def large(build, folder, bars):
+    """The memory of verbs that read a run of 8,800 points of 5 trials: rows of a table."""
+    store, run, lines = folder / "large.db", "small-sweep-00000", []
+    subprocess.run([build / "bench" / "results_store", store, "large"], check=True, stdout=subprocess.DEVNULL)
+    for words in (["results", run], ["results", run, "-o", "json"], ["results", run, "-o", "csv"], ["results", run, "--by", "replica"],
+                  ["describe", run], ["report", run, "-o", "html"], ["export", run, "-f", folder / "large.tar.zst"],
+                  ["compare", run, run], ["history", "small-sweep"]):
+        cost = cost_of([build / "ctl" / "benchctl", *words, "--store", f"sqlite:{store}"])
+        mib = cost.max_rss_bytes / MIB
+        name = " ".join(str(w) for w in words if w not in (run, "small-sweep", "-f", folder / "large.tar.zst"))
+        lines.append([f"{name} of 8,800 points x 5: memory", f"{mib:.0f} MiB", f"{LARGE_MIB} MiB", bars.add(mib, LARGE_MIB),
+                      f"{1000 * cost.wall_s:.0f}", ""])
+    return lines
+
+
 def live(build, store, args, bars):
     """From the daemon's word of a step to the page that shows it: rows of a table."""
     server = subprocess.Popen([build / "tests" / "daemon" / "web" / "web_server", f"sqlite:{store}", "small-sweep-00000"],
@@ -200,7 +216,7 @@ def main(argv):
         lines = commands(benchctl, folder, args, bars)
         lines += completion(benchctl, folder, args, bars)
         store, more = report(build, folder, args, bars)
-        lines += more + live(build, store, args, bars)
+        lines += more + live(build, store, args, bars) + large(build, folder, bars)
     print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")
     print(f"reached {bars.reached} of {bars.all}")

@@ -1,7 +1,7 @@
-/* Makes the store that `script/bench front` reads: a run of 44 points and five trials, written by
- * the code that writes real ones.
+/* Makes the stores that `script/bench front` reads: a run of 44 or 8,800 points and five trials,
+ * written by the code that writes real ones.
  *
- *   results_store FILE
+ *   results_store FILE [large]
  *
  * FILE must not exist. One or two trainers have one or two servers. Each replica has a summary
  * with its steps and an environment with the keys of a real one. The figures follow from a seed;
@@ -26,7 +26,7 @@
 #define CREATED_UNIX_MS INT64_C(1760000000000)
 #define RUN_MS INT64_C(1800000)
 
-/* 44 points. */
+/* Four points for each batch size, multiplied by what else is swept. */
 #define DEFINITION                                                                                 \
     "{\"apiVersion\":\"benchd.io/"                                                                 \
     "v1alpha1\",\"kind\":\"Benchmark\",\"metadata\":{\"name\":\"small-sweep\"},"                   \
@@ -35,7 +35,7 @@
     "\"batchSize\":64,\"threads\":1,\"seed\":1,"                                                   \
     "\"exchange\":{\"kind\":\"PServer\"},\"compute\":\"Real\"},"                                   \
     "\"sweep\":{\"grid\":{\"pservers\":[1,2],\"trainers\":[1,2],"                                  \
-    "\"batch_size\":[8,16,24,32,40,48,56,64,72,80,88]}},"                                          \
+    "\"batch_size\":[%s]%s}},"                                                                     \
     "\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"                                \
     "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":" TEMPLATE "},"     \
     "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},\"template\":" TEMPLATE "}},"               \
@@ -154,7 +154,8 @@ static int save_trial(struct store *s, const struct run_def *def, const struct s
 static int save_run(struct store *s, struct run_def *def, double speed, uint64_t *random,
                     struct err *err)
 {
-    int r = put_run(s, def, err);
+    int r = s->ops->begin_write(s, err);
+    r = r < 0 ? r : put_run(s, def, err);
     for (uint32_t i = 0; i < def->n_slots && r >= 0; i++) {
         r = save_trial(s, def, &def->slots[i], speed * exp(0.01 * normal(random)),
                        def->created_unix_ms + 1000 * (int64_t)i, random, err);
@@ -168,11 +169,32 @@ static int save_run(struct store *s, struct run_def *def, double speed, uint64_t
         .ended_unix_ms = def->created_unix_ms + RUN_MS,
     };
     r = r < 0 ? r : s->ops->put_status(s, def->uid, &status, err);
-    return r;
+    return s->ops->end_write(s, r, err);
 }
 
-static int make(const char *file, struct err *err)
+/* "8,16,24", n numbers. */
+static void put_multiples(uint32_t of, uint32_t n, struct buf *out)
 {
+    for (uint32_t i = 1; i <= n; i++) {
+        buf_printf(out, "%s%u", i == 1 ? "" : ",", i * of);
+    }
+}
+
+static char *definition(bool is_large)
+{
+    _cleanup_(buf_done) struct buf batches = BUF_INIT, threads = BUF_INIT;
+    put_multiples(8, is_large ? 50 : 11, &batches);
+    if (is_large) {
+        buf_puts(&threads, ",\"threads\":[");
+        put_multiples(1, 44, &threads); /* more are too much for one archive */
+        buf_putc(&threads, ']');
+    }
+    return xasprintf(DEFINITION, buf_cstr(&batches), buf_cstr(&threads));
+}
+
+static int make(const char *file, bool is_large, struct err *err)
+{
+    _cleanup_(freep) char *text = definition(is_large);
     _cleanup_(freep) char *url = xasprintf("sqlite:%s", file);
     const struct run_def_params params = {.name = "small-sweep-00000",
                                           .uid = "0c2e4b8e-0000-4000-8000-000000000000",
@@ -183,7 +205,7 @@ static int make(const char *file, struct err *err)
     struct run_def *def = NULL;
     struct store *s = NULL;
     uint64_t random = SEED;
-    int r = spec_load(DEFINITION, strlen(DEFINITION), NULL, &spec, &diags);
+    int r = spec_load(text, strlen(text), NULL, &spec, &diags);
     r = r < 0 ? r : run_def_new(spec, &params, &def, &diags);
     if (r < 0) {
         r = err_set(err, EINVAL, "the definition: %s: %s", diags.list.items[0].path,
@@ -200,12 +222,13 @@ static int make(const char *file, struct err *err)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        (void)fprintf(stderr, "usage: results_store FILE\n");
+    const bool is_large = argc == 3 && strcmp(argv[2], "large") == 0;
+    if (argc != 2 && !is_large) {
+        (void)fprintf(stderr, "usage: results_store FILE [large]\n");
         return 2;
     }
     struct err err = {0};
-    if (make(argv[1], &err) < 0) {
+    if (make(argv[1], is_large, &err) < 0) {
         (void)fprintf(stderr, "results_store: %s\n", err.msg);
         return 1;
     }

@@ -172,7 +172,7 @@ static int put(struct archiver *a, struct store *s, const struct finished_run *r
     struct err *err = &a->done.err;
     a->done.name = xstrdup(run->name);
     a->done.uid = xstrdup(run->uid);
-    int r = archive_store_pack(s, run->uid, &file, err);
+    int r = archive_store_pack(s, run->uid, a->new_mark, &file, err);
     /* What cannot be read now cannot be read later; or it was erased in between. */
     a->done.what = r == -ENOENT ? DID_HAD : r < 0 ? DID_SKIP : DID_PUT;
     r = r < 0 ? 0 : bucket_put(a->bucket, name, &file, err);

@@ -454,16 +454,29 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     cli_note(cli, "%.*s", (int)lines.len - 1, buf_cstr(&lines));
 }
 
+static bool write_stdout(void *ctx, const void *data, size_t len)
+{
+    (void)ctx;
+    const bool is_written = fwrite(data, 1, len, stdout) == len && fflush(stdout) == 0;
+    if (!is_written && errno == EPIPE) { /* the reader left (| head): end as silently as any tool */
+        (void)signal(SIGPIPE, SIG_DFL);
+        (void)raise(SIGPIPE);
+    }
+    return is_written;
+}
+
 static enum exit_code print(const struct buf *out)
 {
-    if (fwrite(buf_cstr(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
-        if (errno == EPIPE) { /* the reader left (| head): end as silently as any tool */
-            (void)signal(SIGPIPE, SIG_DFL);
-            (void)raise(SIGPIPE);
-        }
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s", strerror(errno));
-    }
-    return EXIT_OK;
+    return write_stdout(NULL, buf_cstr(out), out->len)
+               ? EXIT_OK
+               : cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s",
+                           strerror(errno));
+}
+
+struct buf cli_stream(const struct cli *cli)
+{
+    const bool is_whole = cli->path != NULL || isatty(STDOUT_FILENO) == 1;
+    return (struct buf){.take = is_whole ? NULL : write_stdout};
 }
 
 /* Logs and texts of servers are among it. Programs get them as they are. */

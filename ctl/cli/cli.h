@@ -61,6 +61,9 @@ enum exit_code cli_print(const struct buf *out);
 /* The same for what -o asked for: of a JSON document, with -o jsonpath, what the
  * template says of it. */
 enum exit_code cli_show(const struct cli *cli, const struct buf *out);
+/* An empty one for cli_show of a long text, which buf_spill writes as far as it is made: but not to
+ * a terminal, and not with -o jsonpath. */
+struct buf cli_stream(const struct cli *cli);
 
 /* --OPTION as a whole number from `min` to `max`; *ret stays where it is not given. EXIT_OK, or
  * prints the error. */

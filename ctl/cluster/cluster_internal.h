@@ -111,7 +111,7 @@ enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t *
 enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
                             struct listing *ret);
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret);
-enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
+enum exit_code cluster_load_figures(struct backend *b, const char *what,
                                     const struct loaded_run *like, struct loaded_run *ret);
 enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out);

@@ -394,10 +394,9 @@ enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **
 }
 
 /* benchd sends a run whole. */
-enum exit_code cluster_load_figures(struct backend *b, const char *what, enum figures_of of,
+enum exit_code cluster_load_figures(struct backend *b, const char *what,
                                     const struct loaded_run *like, struct loaded_run *ret)
 {
-    (void)of;
     (void)like;
     return cluster_load_run(b, what, ret);
 }

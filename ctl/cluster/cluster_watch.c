@@ -74,8 +74,7 @@ static void begin_progress(struct watch *w, const json_t *document)
     const struct progress_params params = {
         .mode = w->opts->mode,
         .def = w->run.def,
-        .rows = w->run.rows,
-        .n_rows = w->opts->is_ours ? 0 : w->run.n_rows, /* else they are shown as they are new */
+        .run = w->opts->is_ours ? NULL : &w->run, /* its own are shown as they are new */
         .loop = &w->c->loop,
         .ascii = w->c->backend.cli->ascii,
         .color = w->c->backend.cli->color_stderr,

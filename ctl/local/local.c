@@ -120,12 +120,12 @@ static enum exit_code load_run(struct backend *b, const char *what, struct loade
     return code == EXIT_OK ? local_store_load_run(b->cli, l->store, what, ret) : code;
 }
 
-static enum exit_code load_figures(struct backend *b, const char *what, enum figures_of of,
+static enum exit_code load_figures(struct backend *b, const char *what,
                                    const struct loaded_run *like, struct loaded_run *ret)
 {
     struct local *l = (struct local *)b;
     enum exit_code code = open_store(l);
-    return code == EXIT_OK ? local_store_load_figures(b->cli, l->store, what, of, like, ret) : code;
+    return code == EXIT_OK ? local_store_load_figures(b->cli, l->store, what, like, ret) : code;
 }
 
 static enum exit_code get_log(struct backend *b, const struct loaded_run *run,

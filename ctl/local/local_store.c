@@ -155,8 +155,7 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
 }
 
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
-                                        enum figures_of of, const struct loaded_run *like,
-                                        struct loaded_run *ret)
+                                        const struct loaded_run *like, struct loaded_run *ret)
 {
     struct loaded_run run = {0};
     struct run_result loaded = {0};
@@ -168,7 +167,9 @@ enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, 
     const bool borrows = like != NULL && run.row.cpus == like->row.cpus &&
                          str_eq(run.row.definition_json, like->row.definition_json);
     int r = borrows ? 0 : store_load_run_def(&run.row, &run.def, &err);
-    r = r < 0 ? r : run_result_load(s, &run.row, borrows ? like->def : run.def, of, &loaded, &err);
+    r = r < 0 ? r
+              : run_result_load(s, &run.row, borrows ? like->def : run.def, FIGURES_OF_POINTS,
+                                &loaded, &err);
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);

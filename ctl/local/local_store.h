@@ -34,8 +34,7 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
                                     struct loaded_run *ret);
 /* As load_figures of backend.h. */
 enum exit_code local_store_load_figures(const struct cli *cli, struct store *s, const char *what,
-                                        enum figures_of of, const struct loaded_run *like,
-                                        struct loaded_run *ret);
+                                        const struct loaded_run *like, struct loaded_run *ret);
 
 /* Prints a note for each other run of the store that is running: its processes compete with this
  * one's. */

@@ -32,10 +32,9 @@ struct backend_ops {
                            struct listing *ret);
     /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
-    /* RUN for its figures alone: without events, and its replicas without their texts. `like`:
-     * another run, or NULL. If its def is equal, the result may borrow it;
-     * then ret->def is NULL. */
-    enum exit_code (*load_figures)(struct backend *b, const char *what, enum figures_of of,
+    /* RUN for the figures of its points alone. `like`: another run, or NULL. If its def is equal,
+     * the result may borrow it; then ret->def is NULL. */
+    enum exit_code (*load_figures)(struct backend *b, const char *what,
                                    const struct loaded_run *like, struct loaded_run *ret);
     /* Appends the stored log of one replica of an ended attempt. */
     enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,

@@ -187,25 +187,20 @@ static void put_lines(const char *text, struct buf *out)
     }
 }
 
-/* The distinct values of one key over all replicas, in the order in which they appear. No line
- * where none has a value. */
-static void format_environment_key(const struct describe_params *p, json_t *const *environments,
-                                   size_t n, const char *key, struct buf *out)
+/* Values of one key. No line where none is known. */
+static void format_environment_key(const struct describe_params *p, const char *key,
+                                   const json_t *values, struct buf *out)
 {
-    VEC(const json_t *) seen = {0};
     bool is_known = false, has_lines = false;
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_object_get(environments[i], key);
-        const bool is_new = value != NULL && !vec_any(&seen, old, json_equal(*old, value));
-        is_known = is_known || (value != NULL && !json_is_null(value));
-        if (is_new && seen.len < 8) {
-            const char *string = json_string_value(value);
-            has_lines = has_lines || (string != NULL && strchr(string, '\n') != NULL);
-            buf_puts(&text, seen.len == 0 ? "" : has_lines ? "\n\n" : " | ");
-            value_text(value, &text);
-            *vec_push(&seen) = value;
-        }
+    size_t i;
+    const json_t *value;
+    json_array_foreach (values, i, value) {
+        const char *string = json_string_value(value);
+        is_known = is_known || !json_is_null(value);
+        has_lines = has_lines || (string != NULL && strchr(string, '\n') != NULL);
+        buf_puts(&text, i == 0 ? "" : has_lines ? "\n\n" : " | ");
+        value_text(value, &text);
     }
     if (is_known && has_lines) {
         buf_printf(out, "  %s:\n", key);
@@ -214,39 +209,50 @@ static void format_environment_key(const struct describe_params *p, json_t *cons
         _cleanup_(freep) char *label = xasprintf("  %s:", key);
         line(p, out, label, "%s", buf_cstr(&text));
     }
-    vec_done(&seen);
+}
+
+/* The first eight distinct ones of a key, in the order in which they appear. */
+static void add_value(json_t *by_key, const char *key, json_t *value)
+{
+    size_t i;
+    const json_t *old;
+    json_t *values = json_object_get(by_key, key);
+    if (values == NULL) {
+        values = json_array();
+        (void)json_object_set_new(by_key, key, values); /* grows in memory only */
+    }
+    json_array_foreach (values, i, old) {
+        if (json_equal(old, value)) {
+            return;
+        }
+    }
+    if (i < 8) {
+        (void)json_array_append(values, value); /* as above */
+    }
 }
 
 /* What start records and launchers say about the machines; values that differ between replicas are
  * printed side by side. */
 static void format_environment(const struct describe_params *p, struct buf *out)
 {
-    VEC(json_t *) environments = {0};
+    const char *key;
+    json_t *value;
+    size_t n = 0;
+    json_auto_t *by_key = json_object();
     for (size_t i = 0; i < p->run->n_rows; i++) {
-        vec_each (const struct replica_row, rep, &p->run->rows[i].replicas) {
-            json_t *e =
+        vec_each (const struct replica_row, rep, &loaded_run_row(p->run, i)->replicas) {
+            json_auto_t *e =
                 rep->environment_json == NULL ? NULL : json_loads(rep->environment_json, 0, NULL);
-            if (json_is_object(e)) {
-                *vec_push(&environments) = e;
-            } else {
-                json_decref(e);
+            n += json_is_object(e);
+            json_object_foreach (e, key, value) {
+                add_value(by_key, key, value);
             }
         }
     }
-    buf_printf(out, "\nEnvironment of %zu replicas:\n", environments.len);
-    json_auto_t *keys = json_object(); /* of all of them, once each */
-    vec_each (json_t *, e, &environments) {
-        (void)json_object_update_missing(keys, *e); /* grows in memory only */
+    buf_printf(out, "\nEnvironment of %zu replicas:\n", n);
+    json_object_foreach (by_key, key, value) {
+        format_environment_key(p, key, value, out);
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach (keys, key, value) {
-        format_environment_key(p, environments.items, environments.len, key, out);
-    }
-    vec_each (json_t *, e, &environments) {
-        json_decref(*e);
-    }
-    vec_done(&environments);
 }
 
 static const char *or_dash(const char *text)
@@ -415,22 +421,19 @@ static void put_probe(struct table *t, const char *title, const struct noise_pro
 /* What the machine did around each trial; nothing where no replica looked. */
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
-    static const struct noise nothing;
     _cleanup_(table_freep) struct table *t = table_new();
     result_each_point (point, p->run->result) {
         point_each_trial (trial, point) {
-            const struct replica_result *prober = trial_prober(trial);
-            const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
-            const double steal = trial_steal_ratio(trial), waited = trial_wait_ratio(trial);
-            if (prober == NULL && isnan(steal) && isnan(waited)) {
+            const struct trial_noise *noise = trial->noise;
+            if (noise == NULL) {
                 continue;
             }
             table_text(t, "  POINT", "  %zu", number_of(p, point));
             table_number(t, "TRIAL", "%zu", (size_t)(trial - point->trials));
-            put_probe(t, "BEFORE: MSPIN/S", &noise->before);
-            put_probe(t, "AFTER: MSPIN/S", &noise->after);
-            table_percent(t, "STEAL", steal, false);
-            table_percent(t, "WAITED", waited, false);
+            put_probe(t, "BEFORE: MSPIN/S", &noise->probed.before);
+            put_probe(t, "AFTER: MSPIN/S", &noise->probed.after);
+            table_percent(t, "STEAL", noise->steal_ratio, false);
+            table_percent(t, "WAITED", noise->wait_ratio, false);
             table_percent(t, "OTHERS", trial->others_share, false);
             table_end_row(t);
         }
@@ -451,22 +454,23 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
     result_each_point (point, p->run->result) {
         double sum = 0, n = 0;
         uint64_t max = 0;
+        if (!point->kept.has_staleness) {
+            continue;
+        }
         point_each_replica (rep, point) {
             const struct summary_staleness *s = &rep->summary.staleness;
             n += (double)s->slices;
             sum += (double)s->slices * s->mean;
             max = s->max > max ? s->max : max;
         }
-        if (n > 0) {
-            if (!any) {
-                buf_putc(out, '\n');
-                prose(p, "Staleness (updates by others since a trainer got its parameters):", 0, 2,
-                      out);
-            }
-            any = true;
-            buf_printf(out, "  point %zu: %.2f in the mean, at most %llu\n", number_of(p, point),
-                       sum / n, (unsigned long long)max);
+        if (!any) {
+            buf_putc(out, '\n');
+            prose(p, "Staleness (updates by others since a trainer got its parameters):", 0, 2,
+                  out);
         }
+        any = true;
+        buf_printf(out, "  point %zu: %.2f in the mean, at most %llu\n", number_of(p, point),
+                   sum / n, (unsigned long long)max);
     }
 }
 
@@ -475,6 +479,9 @@ static void format_late(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
     result_each_point (point, p->run->result) {
+        if (!point->kept.has_late) {
+            continue;
+        }
         const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
         _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
         double slices = 0, dropped = 0;
@@ -484,9 +491,6 @@ static void format_late(const struct describe_params *p, struct buf *out)
             dropped += (double)late->dropped;
             of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
                 (double)late->most;
-        }
-        if (slices == 0) {
-            continue;
         }
         uint32_t latest = 0;
         for (uint32_t t = 1; t < n_trainers; t++) {
@@ -554,7 +558,7 @@ static void format_failures(const struct describe_params *p, struct buf *out)
         if (p->run->rows[i].outcome != ATTEMPT_SUCCEEDED) {
             buf_puts(out, any ? "" : "\nFailed attempts:\n");
             any = true;
-            format_failed_attempt(p, &p->run->rows[i], out);
+            format_failed_attempt(p, loaded_run_row(p->run, i), out);
         }
     }
 }

@@ -21,7 +21,7 @@ static bool is_usable(const struct run_row *row, const char *benchmark)
 static enum exit_code add_run(struct backend *b, const char *name, struct history *h)
 {
     struct loaded_run run = {0};
-    const enum exit_code code = b->ops->load_figures(b, name, FIGURES_OF_POINTS, NULL, &run);
+    const enum exit_code code = b->ops->load_figures(b, name, NULL, &run);
     if (code == EXIT_OK) {
         *vec_push(&h->runs) = run;
     }

@@ -54,8 +54,8 @@ struct progress *progress_new(const struct progress_params *params)
     struct progress *p = xnew(struct progress);
     p->mode = params->mode;
     live_model_init(&p->model, params->def);
-    for (size_t i = 0; i < params->n_rows; i++) {
-        live_model_restore(&p->model, &params->rows[i]);
+    for (size_t i = 0; params->run != NULL && i < params->run->n_rows; i++) {
+        live_model_restore(&p->model, loaded_run_row(params->run, i));
     }
     if (p->mode == PROGRESS_LIVE) {
         p->live = live_new(params->loop, &p->model, params->ascii, params->color);

@@ -3,7 +3,7 @@
 
 #include "ctl/cli/cli.h"
 #include "core/phase.h"
-#include "result/result.h"
+#include "load/loaded_run.h"
 #include "spec/run_def.h"
 
 struct uv_loop_s;
@@ -18,9 +18,8 @@ int progress_mode_choose(const struct cli *cli, const char *word, enum progress_
 
 struct progress_params {
     enum progress_mode mode;
-    const struct run_def *def;      /* borrowed */
-    const struct attempt_row *rows; /* already in the store */
-    size_t n_rows;
+    const struct run_def *def;    /* borrowed */
+    const struct loaded_run *run; /* with attempts that are stored already; NULL: none */
     struct uv_loop_s *loop;
     bool ascii, color;
 };

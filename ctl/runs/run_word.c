@@ -24,6 +24,14 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
     return EXIT_OK;
 }
 
+enum exit_code loaded_run_end(const struct loaded_run *run)
+{
+    struct err err = {0};
+    return loaded_run_check_read(run, &err) < 0
+               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+               : EXIT_OK;
+}
+
 const char *run_word_name(const char *what)
 {
     static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};

@@ -41,7 +41,7 @@ enum exit_code show_text(const struct cli *cli, struct buf *out_take)
 
 enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
 {
-    struct buf out = BUF_INIT;
+    struct buf out = cli_stream(cli);
     sheet_write(sheet_take, &out);
     return show_text(cli, &out);
 }

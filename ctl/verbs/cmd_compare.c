@@ -101,7 +101,7 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = take_wanted(cli, &wanted);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
-        code = b->ops->load_figures(b, cli->args.words[i], FIGURES_OF_POINTS, NULL, &runs[i]);
+        code = b->ops->load_figures(b, cli->args.words[i], NULL, &runs[i]);
         code = code == EXIT_OK ? loaded_run_check(cli, &runs[i]) : code;
     }
     if (code == EXIT_OK && wanted.axis != NULL) {

@@ -1,24 +1,30 @@
 /* benchctl describe RUN: what it is, where it ran, what happened. */
 #include "base/clock.h"
+#include "core/attempt_json.h"
+#include "core/json_lists.h"
 #include "ctl/runs/describe.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-#include "report/json_text.h"
 #include "store/run_document.h"
 
 /* The document that benchd's API has for a run, too, and whether no process drives it any more. */
 static enum exit_code describe_json(const struct cli *cli, const struct loaded_run *run)
 {
-    json_t *document =
-        run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
+    json_t *document = run_document_to_json(&run->row, NULL, 0, run->events, run->n_events);
     if (document == NULL) {
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "run '%s': its definition is damaged",
                          run->row.name);
     }
     (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
                               json_boolean(run->is_interrupted)); /* grows in memory only */
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    json_text_put(document, &out);
+    _cleanup_(buf_done) struct buf out = cli_stream(cli);
+    struct json_lists w;
+    json_lists_begin(&w, document, 2, &out);
+    json_lists_open(&w, "attempts");
+    for (size_t i = 0; i < run->n_rows; i++) {
+        json_lists_add(&w, attempt_row_to_json(loaded_run_row(run, i)));
+    }
+    json_lists_end(&w);
     return cli_show(cli, &out);
 }
 
@@ -54,6 +60,7 @@ static enum exit_code run(struct cli *cli)
     if (run.row.name != NULL) {
         enum exit_code printed = describe(b, &run);
         code = code == EXIT_OK ? printed : code;
+        code = code == EXIT_OK ? loaded_run_end(&run) : code;
     }
     return code;
 }

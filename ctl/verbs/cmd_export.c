@@ -23,14 +23,19 @@ static enum exit_code check_over(const struct cli *cli, const struct loaded_run 
 static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, struct archive *a)
 {
     enum exit_code code = EXIT_OK;
+    struct err err = {0};
     size_t n_lost = 0;
     for (size_t i = 0; i < run->n_rows; i++) {
-        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
-            struct buf text = BUF_INIT;
-            if (code == EXIT_OK && replica->log_bytes > 0) {
-                code = b->ops->get_log(b, run, &replica->id, &text);
+        vec_each (const struct replica_row, replica, &loaded_run_row(run, i)->replicas) {
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            if (code != EXIT_OK || replica->log_bytes == 0) {
+                continue;
             }
-            n_lost += !archive_run_add_log(a, &replica->id, &text, false) && replica->log_bytes > 0;
+            code = b->ops->get_log(b, run, &replica->id, &text);
+            n_lost += text.len == 0;
+            if (code == EXIT_OK && archive_run_add_log(a, &replica->id, &text, &err) < 0) {
+                code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+            }
         }
     }
     if (code == EXIT_OK && n_lost > 0) {
@@ -40,26 +45,29 @@ static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, 
     return code;
 }
 
-static enum exit_code write_file(const struct cli *cli, struct archive *a)
+static enum exit_code write_file(const char *path, struct archive *a)
 {
-    _cleanup_(buf_done) struct buf file = BUF_INIT, line = BUF_INIT;
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
+    struct file_parts file;
     struct err err = {0};
-    _cleanup_(freep) char *usual = xasprintf("%s" ARCHIVE_ENDING, a->run);
-    const char *path = args_get(&cli->args, "file", usual);
-    enum exit_code code = EXIT_OK;
-    int r = archive_write(a, &file, &err);
+    file_parts_begin(&file, path);
+    struct buf out = {.take = file_part_put, .ctx = &file};
+    const int r = archive_write(a, &out, &err);
+    buf_spill_all(&out);
+    buf_done(&out);
+    file.r = file.r < 0 ? file.r : r;
+    const int written = file_parts_end(&file);
     if (r < 0) {
-        code =
-            cli_error(EXIT_LOCAL_RESOURCE, r == -E2BIG ? "leave the logs out with --no-logs" : NULL,
-                      "run/%s: %s", a->run, err.msg);
-    } else if ((r = file_replace(path, &file)) < 0) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "name another file with --file",
-                         "cannot write %s: %s", path, strerror(-r));
-    } else {
-        buf_printf(&line, "sha256:%s  %s\n", a->digest, path);
-        code = cli_print(&line);
+        return cli_error(EXIT_LOCAL_RESOURCE,
+                         r == -E2BIG ? "leave the logs out with --no-logs" : NULL, "run/%s: %s",
+                         a->run, err.msg);
     }
-    return code;
+    if (written < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "name another file with --file",
+                         "cannot write %s: %s", path, strerror(-written));
+    }
+    buf_printf(&line, "sha256:%s  %s\n", a->digest, path);
+    return cli_print(&line);
 }
 
 static enum exit_code run(struct cli *cli)
@@ -71,13 +79,16 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = backend_open(cli, &b);
     code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
     code = code == EXIT_OK ? check_over(cli, &run) : code;
-    if (code == EXIT_OK && archive_run_new(&run, &a, &err) < 0) {
+    _cleanup_(freep) char *usual = xasprintf("%s" ARCHIVE_ENDING, run.row.name);
+    const char *path = args_get(&cli->args, "file", usual);
+    if (code == EXIT_OK && archive_run_new(&run, path, &a, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
         code = add_logs(b, &run, &a);
     }
-    return code == EXIT_OK ? write_file(cli, &a) : code;
+    loaded_run_done(&run); /* compression needs memory, too */
+    return code == EXIT_OK ? write_file(path, &a) : code;
 }
 
 static const struct arg_opt opts[] = {

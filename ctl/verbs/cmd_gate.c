@@ -131,7 +131,7 @@ static enum exit_code compare(struct backend *b, const struct wanted *w, struct 
         }
         return code;
     }
-    code = b->ops->load_figures(b, w->base, FIGURES_OF_POINTS, NULL, &in->runs[0]);
+    code = b->ops->load_figures(b, w->base, NULL, &in->runs[0]);
     code = code == EXIT_OK ? loaded_run_check(b->cli, &in->runs[0]) : code;
     code = code == EXIT_OK ? history_load(b, in->runs, &in->history) : code;
     if (code == EXIT_OK) {
@@ -167,7 +167,7 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = take_wanted(cli, &w);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
-        code = b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_POINTS, NULL, &in.runs[1]);
+        code = b->ops->load_figures(b, cli->args.words[0], NULL, &in.runs[1]);
     }
     code = code == EXIT_OK ? loaded_run_check(cli, &in.runs[1]) : code;
     code = code == EXIT_OK ? check_judges(&w, in.runs[1].result) : code;

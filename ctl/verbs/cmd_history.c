@@ -18,8 +18,7 @@ static enum exit_code add_runs(struct backend *b, const struct texts *names,
         _cleanup_(loaded_run_done) struct loaded_run run = {0};
         const struct loaded_run *it = newest;
         if (i > 1) {
-            code =
-                b->ops->load_figures(b, names->list.items[i - 1], FIGURES_OF_POINTS, newest, &run);
+            code = b->ops->load_figures(b, names->list.items[i - 1], newest, &run);
             it = &run;
         }
         if (code == EXIT_OK && it->result != NULL) {
@@ -36,8 +35,8 @@ static enum exit_code explain(struct backend *b, struct run_history *h)
     vec_each (struct run_history_change, change, &h->changes) {
         struct loaded_run runs[2] = {0};
         for (size_t i = 0; i < 2 && code == EXIT_OK; i++) {
-            code = b->ops->load_figures(b, h->entries.items[change->at - 1 + i].name,
-                                        FIGURES_OF_POINTS, NULL, &runs[i]);
+            code =
+                b->ops->load_figures(b, h->entries.items[change->at - 1 + i].name, NULL, &runs[i]);
         }
         if (code == EXIT_OK && runs[0].result != NULL && runs[1].result != NULL) {
             run_history_explain(change, runs[0].result, runs[1].result);
@@ -72,8 +71,7 @@ static enum exit_code judge(struct backend *b, const struct texts *names,
 static enum exit_code judge_newest(struct backend *b, const struct texts *names, int64_t point)
 {
     _cleanup_(loaded_run_done) struct loaded_run newest = {0};
-    enum exit_code code =
-        b->ops->load_figures(b, names->list.items[0], FIGURES_OF_POINTS, NULL, &newest);
+    enum exit_code code = b->ops->load_figures(b, names->list.items[0], NULL, &newest);
     code = code == EXIT_OK ? loaded_run_check(b->cli, &newest) : code;
     return code == EXIT_OK ? judge(b, names, &newest, point) : code;
 }

@@ -50,7 +50,7 @@ static void list_there(const struct loaded_run *run, const struct log_wanted *w,
         }
         buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->id.point, row->id.trial,
                    row->id.number, attempt_outcome_to_string(row->outcome));
-        vec_each (const struct replica_row, rep, &row->replicas) {
+        vec_each (const struct replica_row, rep, &loaded_run_row(run, i)->replicas) {
             buf_printf(out, " %s/%u", role_to_string(rep->id.role), rep->id.index);
         }
         buf_putc(out, '\n');
@@ -104,6 +104,11 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
     const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
     if (row == NULL) {
         return not_there(run, w, EXIT_NOT_FOUND, "no attempt that has ended matches");
+    }
+    row = loaded_run_row(run, (size_t)(row - run->rows));
+    const enum exit_code code = loaded_run_end(run);
+    if (code != EXIT_OK) {
+        return code;
     }
     const struct replica_row *rep = attempt_row_find_replica(row, w->role, w->index);
     if (rep == NULL) {

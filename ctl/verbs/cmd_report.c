@@ -182,6 +182,7 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);
+        code = code == EXIT_OK ? loaded_run_end(&loaded.runs[0]) : code;
     }
     return code;
 }

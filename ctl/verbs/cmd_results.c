@@ -148,7 +148,7 @@ static enum exit_code show(const struct cli *cli, const struct by *by,
 {
     const struct program *program = program_of(cli);
     if (program != NULL) {
-        struct buf out = BUF_INIT;
+        struct buf out = cli_stream(cli);
         program->write(result, &out);
         return show_text(cli, &out);
     }
@@ -186,15 +186,14 @@ static enum exit_code run(struct cli *cli)
     code = code == EXIT_OK ? take_pivot(cli, &wanted) : code;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
-        code = cli_output_is(cli, "json") /* names each replica's machine */
-                   ? b->ops->load_run(b, cli->args.words[0], &run)
-                   : b->ops->load_figures(b, cli->args.words[0], FIGURES_OF_REPLICAS, NULL, &run);
+        code = b->ops->load_run(b, cli->args.words[0], &run);
     }
     code = code == EXIT_OK ? loaded_run_check(cli, &run) : code;
     code = code == EXIT_OK && reference != NULL ? show_set_price(cli, run.result) : code;
     if (code == EXIT_OK) {
         code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
                                 : show(cli, by, reference, run.result);
+        code = code == EXIT_OK ? loaded_run_end(&run) : code;
     }
     reference_free(reference);
     return code;

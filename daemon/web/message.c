@@ -15,15 +15,23 @@ const char *web_request_arg(const struct web_request *req, const char *name)
     return arg == NULL ? NULL : arg->value;
 }
 
-void web_spill(struct web_response *res)
+static bool pack(void *ctx, const void *data, size_t len)
 {
-    if (res->pack == NULL && res->body.len > PACK_FROM_BYTES) {
+    struct web_response *res = ctx;
+    if (res->pack == NULL) {
         res->pack = text_pack_new();
     }
-    if (res->pack != NULL && res->body.len > PACK_FROM_BYTES) {
-        text_pack_put(res->pack, res->body.data, res->body.len);
-        buf_clear(&res->body);
+    if (res->pack != NULL) {
+        text_pack_put(res->pack, data, len);
     }
+    return res->pack != NULL;
+}
+
+struct buf *web_long_body(struct web_response *res)
+{
+    res->body.take = pack;
+    res->body.ctx = res;
+    return &res->body;
 }
 
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)

@@ -30,9 +30,8 @@ struct web_response {
     struct text_pack *pack;   /* what has left `body` already; owned, NULL: nothing */
     bool must_retry_later;    /* with the header Retry-After */
 };
-/* For the maker of a long document, now and then: takes what there is out of `body` if it is
- * much. */
-void web_spill(struct web_response *res);
+/* The body, from which what is much is packed while the document is made. */
+struct buf *web_long_body(struct web_response *res);
 
 #define WEB_TEXT "text/plain; charset=utf-8"
 #define WEB_JSON "application/json"

@@ -7,8 +7,6 @@
 
 #include "base/buf.h"
 
-/* A text up to here stays as it is. */
-#define PACK_FROM_BYTES ((size_t)1 << 20)
 /* What somebody who reads a packed text takes in addition. */
 #define PACK_READER_BYTES ((size_t)512 << 10)
 

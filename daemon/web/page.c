@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "daemon/web/site.h"
 #include "report/table.h"
 
 #define REFRESH_S 5 /* of a page without scripts */
@@ -152,22 +153,23 @@ static void put_attempt(struct buf *out, const char *up, const char *run,
     buf_puts(out, "</td></tr>\n");
 }
 
-void page_attempts(struct buf *out, const char *up, const char *run, const struct attempt_row *rows,
-                   size_t n_rows)
+void page_attempts(struct buf *out, const char *up, const struct site_run *run, size_t from,
+                   size_t n)
 {
-    if (n_rows == 0) {
+    if (n == 0) {
         return;
     }
     buf_puts(out, "<h2>Attempts and their logs</h2>\n");
     page_open_table(out, "Attempts",
                     "<th class=\"r\">POINT</th><th class=\"r\">TRIAL</th><th class=\"r\">ATTEMPT"
                     "</th><th>OUTCOME</th><th>LOGS</th><th>ERROR</th>");
-    for (size_t i = 0; i < n_rows && i < PAGE_MAX_ROWS; i++) {
-        put_attempt(out, up, run, &rows[i]);
+    for (size_t i = from; i < from + n && i < from + PAGE_MAX_ROWS; i++) {
+        result_open_row(run->result, &run->rows[i]);
+        put_attempt(out, up, run->item.row.name, &run->rows[i]);
     }
     page_close_table(out);
-    if (n_rows > PAGE_MAX_ROWS) {
+    if (n > PAGE_MAX_ROWS) {
         buf_printf(out, "<p class=\"soft\">%zu more attempts are in the API.</p>\n",
-                   n_rows - PAGE_MAX_ROWS);
+                   n - PAGE_MAX_ROWS);
     }
 }

@@ -37,7 +37,8 @@ void page_query(struct buf *out, const char *text);
 void page_open_table(struct buf *out, const char *label, const char *heads);
 void page_close_table(struct buf *out);
 
-/* A table of attempts (of one point, or all) with links to logs, and of a failure to its line.
- * `up`: the relative path to the root, `run` the run's name. */
-void page_attempts(struct buf *out, const char *up, const char *run, const struct attempt_row *rows,
-                   size_t n_rows);
+/* A table of `n` attempts of the run from that one on, with links to logs, and of a failure to its
+ * line. `up`: the relative path to the root. */
+struct site_run;
+void page_attempts(struct buf *out, const char *up, const struct site_run *run, size_t from,
+                   size_t n);

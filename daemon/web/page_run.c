@@ -94,14 +94,14 @@ static void put_figures(const struct site *site, struct buf *out, const struct s
         put_link(out, "../api/v1/runs/", name, "/results", "Results as JSON");
         buf_puts(out, "</p>\n");
     }
-    page_attempts(out, "../", name, run->rows, run->n_rows);
+    page_attempts(out, "../", run, 0, run->n_rows);
     put_events(site, out, run);
 }
 
 void html_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
     _cleanup_(site_run_done) struct site_run run = {0};
-    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
+    if (!site_run_open(site, req->run, SITE_TABLES, &run, res)) {
         return;
     }
     struct buf *out = &res->body;
@@ -238,7 +238,7 @@ static void put_point_page(struct buf *out, const struct site_run *run, uint32_t
     const char *name = run->item.row.name;
     _cleanup_(freep) char *title = xasprintf("Point %u of %s", point, name);
     const struct page page = {.title = title, .up = "../../", .has_charts = true};
-    struct attempt_row *rows = run->rows;
+    const struct attempt_row *rows = run->rows;
     size_t first = 0, n = 0;
     while (first < run->n_rows && rows[first].id.point < point) {
         first++;
@@ -259,7 +259,7 @@ static void put_point_page(struct buf *out, const struct site_run *run, uint32_t
     buf_puts(out, "</nav>\n");
     page_element(out, "h1", title);
     put_point(out, run, point);
-    page_attempts(out, "../../", name, rows + first, n);
+    page_attempts(out, "../../", run, first, n);
     page_close(out, &page);
 }
 
@@ -273,7 +273,7 @@ void html_point(struct site *site, const struct web_request *req, struct web_res
         return;
     }
     _cleanup_(site_run_done) struct site_run run = {0};
-    if (!site_run_open(site, req->run, SITE_RESULT, &run, res)) {
+    if (!site_run_open(site, req->run, SITE_TABLES, &run, res)) {
         return;
     }
     if (run.result == NULL) {

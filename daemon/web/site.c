@@ -84,19 +84,19 @@ static void drop_rows(struct site_run *run)
     run->n_rows = 0;
 }
 
-static int load_tables(const struct site *site, struct site_run *run, struct err *err)
+static int load_result(const struct site *site, enum figures_of of, struct site_run *run,
+                       struct err *err)
 {
     if (!run->item.is_stored) {
         run->result = result_build(run->def, run->item.row.status.phase, NULL, 0);
         return 0;
     }
-    struct run_result tables;
-    const int r =
-        run_result_load(site->store, &run->item.row, run->def, FIGURES_OF_REPLICAS, &tables, err);
+    struct run_result loaded;
+    const int r = run_result_load(site->store, &run->item.row, run->def, of, &loaded, err);
     if (r >= 0) {
-        run->result = tables.result;
-        run->rows = tables.rows;
-        run->n_rows = tables.n_rows;
+        run->result = loaded.result;
+        run->rows = loaded.rows;
+        run->n_rows = loaded.n_rows;
         run->item.row.simulated = run->item.row.simulated || run->result->simulated;
     }
     return r;
@@ -106,29 +106,20 @@ static int load_tables(const struct site *site, struct site_run *run, struct err
 static int load_rows(const struct site *site, enum site_depth depth,
                      const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
 {
-    static const struct attempt_wanted all = {-1, -1, -1};
     struct store *s = site->store;
     int r = 0;
     if (run->item.row.definition_json != NULL) {
         r = store_load_run_def(&run->item.row, &run->def, err);
     }
-    if (r < 0 || depth == SITE_DEFINITION || (depth == SITE_TABLES && run->def == NULL)) {
+    if (r < 0 || depth == SITE_DEFINITION || (depth != SITE_ROWS && run->def == NULL)) {
         return r;
     }
-    if (depth == SITE_TABLES) {
-        return load_tables(site, run, err);
+    if (depth != SITE_ROWS) {
+        return load_result(site, depth == SITE_TABLES ? FIGURES_OF_REPLICAS : FIGURES_OF_POINTS,
+                           run, err);
     }
     if (run->item.is_stored) {
-        r = s->ops->list_wanted(s, run->item.row.uid, wanted != NULL ? wanted : &all, &run->rows,
-                                &run->n_rows, err);
-    }
-    if (r >= 0 && run->def != NULL && depth >= SITE_RESULT) {
-        run->result = result_build(run->def, run->item.row.status.phase, run->rows, run->n_rows);
-        run->item.row.simulated = run->item.row.simulated || run->result->simulated;
-    }
-    if (run->result != NULL && depth == SITE_FIGURES) {
-        result_forget_replicas(run->result);
-        drop_rows(run);
+        r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
     }
     return r;
 }
@@ -168,14 +159,6 @@ bool site_run_open(const struct site *site, const char *name, enum site_depth de
         site_fail(res, r, &err);
     }
     return r >= 0;
-}
-
-void site_run_forget_replicas(struct site_run *run)
-{
-    for (uint32_t p = 0; p < run->def->matrix.n_points; p++) {
-        result_forget_point(run->result, p);
-    }
-    drop_rows(run);
 }
 
 void site_run_done(struct site_run *run)

@@ -48,19 +48,17 @@ struct site_run {
     size_t n_rows;
     struct result *result; /* owned; NULL: no def, or not asked for */
 };
-/* SITE_DEFINITION: no rows. SITE_TABLES: the result, and the rows without the texts of their
- * replicas, which are most of them: of a large run only that fits into memory. SITE_FIGURES: the
+/* SITE_DEFINITION: no rows. SITE_TABLES: the result, and the rows, with replicas of an open
+ * point alone (point_open): of a large run only that fits into memory. SITE_FIGURES: the
  * result without what is known of single replicas, and no rows. */
-enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_RESULT, SITE_FIGURES };
+enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_FIGURES };
 /* By name or uid. -ENOENT: no such run. wanted: the attempts of SITE_ROWS, because of a run of
- * 10,000 points the others are not read; NULL: all. */
+ * 10,000 points the others are not read. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   const struct attempt_wanted *wanted, struct site_run *ret, struct err *err);
 /* The same for a handler. False: the error was answered. */
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res);
-/* Of SITE_TABLES: frees the rows, and what is known of single replicas (result_forget_point). */
-void site_run_forget_replicas(struct site_run *run);
 void site_run_done(struct site_run *run);
 /* The log of one replica as the arguments ask for it: point, trial, attempt, role, index, with the
  * defaults of `benchctl logs` (site_log.c). */

@@ -40,6 +40,20 @@ void buf_clear(struct buf *b)
     }
 }
 
+void buf_spill_all(struct buf *b)
+{
+    if (b->take != NULL && b->len > 0 && b->take(b->ctx, b->data, b->len)) {
+        buf_clear(b);
+    }
+}
+
+void buf_spill(struct buf *b)
+{
+    if (b->len >= BUF_SPILL_BYTES) {
+        buf_spill_all(b);
+    }
+}
+
 void buf_trim(struct buf *b)
 {
     if (b->data != NULL && b->cap > b->len + 1) {

@@ -4,6 +4,7 @@
  * outside set a limit with buf_init and use buf_try_append, which returns -E2BIG. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf {
@@ -11,6 +12,9 @@ struct buf {
     size_t len;
     size_t cap;
     size_t max; /* 0: no limit */
+    /* Of a long text: takes what buf_spill gives it, or says that it cannot. NULL: all stays. */
+    bool (*take)(void *ctx, const void *data, size_t len);
+    void *ctx;
 };
 
 #define BUF_INIT ((struct buf){0})
@@ -20,7 +24,11 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);  /* frees the storage; b is empty and usable again */
 void buf_clear(struct buf *b); /* keeps the storage */
-void buf_trim(struct buf *b);  /* gives back the storage that is not used */
+/* For the maker of a long text, now and then: gives away what there is, if it is much; or all. */
+#define BUF_SPILL_BYTES ((size_t)1 << 20)
+void buf_spill(struct buf *b);
+void buf_spill_all(struct buf *b);
+void buf_trim(struct buf *b); /* gives back the storage that is not used */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);

@@ -22,6 +22,15 @@ size_t utf8_length(const char *text)
     return len;
 }
 
+void utf8_mend(char *text)
+{
+    while (text != NULL && *text != '\0') {
+        const size_t len = utf8_length(text);
+        *text = len == 0 ? '?' : *text;
+        text += len == 0 ? 1 : len;
+    }
+}
+
 /* What a character that begins so should have. */
 static size_t length_by_lead(unsigned char lead)
 {

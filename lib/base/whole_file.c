@@ -12,52 +12,73 @@
 
 #include "base/mem.h"
 
-static int write_all(int fd, const struct buf *data)
+bool file_part_put(void *ctx, const void *data, size_t len)
 {
-    for (size_t done = 0; done < data->len;) {
-        const ssize_t n = write(fd, data->data + done, data->len - done);
+    struct file_parts *f = ctx;
+    for (size_t done = 0; done < len && f->r >= 0;) {
+        const ssize_t n = write(f->fd, (const char *)data + done, len - done);
         if (n < 0 && errno != EINTR) {
-            return -errno;
+            f->r = -errno;
         }
         done += n < 0 ? 0 : (size_t)n;
     }
-    return 0;
+    return true;
 }
 
-static int write_through(const char *path, const struct buf *data)
+void file_parts_begin(struct file_parts *f, const char *link)
 {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
+    struct stat st;
+    *f = (struct file_parts){0};
+    if (stat(link, &st) == 0 && !S_ISREG(st.st_mode)) {
+        f->fd = open(link, O_WRONLY | O_CLOEXEC);
+    } else {
+        char *real = realpath(link, NULL); /* NULL: there is no file yet */
+        f->path = real == NULL ? xstrdup(link) : real;
+        f->aside = xasprintf("%s.XXXXXX", f->path);
+        f->fd = mkostemp(f->aside, O_CLOEXEC);
     }
-    int r = write_all(fd, data);
-    return close(fd) < 0 && r == 0 ? -errno : r;
+    f->r = f->fd < 0 ? -errno : 0;
+}
+
+static int name_file(const struct file_parts *f)
+{
+    const mode_t mask = umask(0);
+    (void)umask(mask);
+    const bool is_whole = fchmod(f->fd, 0666 & ~mask) == 0 &&
+                          fsync(f->fd) == 0 && /* before the name leads to it */
+                          rename(f->aside, f->path) == 0;
+    return is_whole ? 0 : -errno;
+}
+
+int file_parts_end(struct file_parts *f)
+{
+    f->r = f->r == 0 && f->aside != NULL ? name_file(f) : f->r;
+    if (f->r < 0 && f->aside != NULL) {
+        (void)unlink(f->aside);
+    }
+    f->r = f->fd >= 0 && close(f->fd) < 0 && f->r == 0 ? -errno : f->r;
+    free(f->path);
+    free(f->aside);
+    return f->r;
 }
 
 int file_replace(const char *link, const struct buf *data)
 {
-    struct stat st;
-    if (stat(link, &st) == 0 && !S_ISREG(st.st_mode)) {
-        return write_through(link, data);
-    }
-    _cleanup_(freep) char *real = realpath(link, NULL); /* NULL: there is no file yet */
-    const char *path = real == NULL ? link : real;
-    _cleanup_(freep) char *aside = xasprintf("%s.XXXXXX", path);
-    const int fd = mkostemp(aside, O_CLOEXEC);
+    struct file_parts f;
+    file_parts_begin(&f, link);
+    (void)file_part_put(&f, data->data, data->len); /* says in f.r what fails */
+    return file_parts_end(&f);
+}
+
+FILE *file_unnamed(const char *near)
+{
+    _cleanup_(freep) char *path = xasprintf("%s.XXXXXX", near);
+    const int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) {
-        return -errno;
+        return tmpfile();
     }
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    int r = write_all(fd, data);
-    r = r == 0 && fchmod(fd, 0666 & ~mask) < 0 ? -errno : r;
-    r = r == 0 && fsync(fd) < 0 ? -errno : r; /* before the name leads to it */
-    r = close(fd) < 0 && r == 0 ? -errno : r;
-    r = r == 0 && rename(aside, path) < 0 ? -errno : r;
-    if (r < 0) {
-        (void)unlink(aside);
-    }
-    return r;
+    (void)unlink(path); /* where that fails, it keeps its name */
+    return fdopen(fd, "w+");
 }
 
 int file_read_fd(int fd, const char *path, size_t max_bytes, struct buf *ret, struct err *err)

@@ -89,7 +89,7 @@ int attempt_outcome_from_string(const char *s)
     return str_index(s, attempt_outcome_names, ATTEMPT_OUTCOME_COUNT);
 }
 
-void attempt_row_done(struct attempt_row *row)
+void attempt_row_drop_replicas(struct attempt_row *row)
 {
     vec_each (struct replica_row, r, &row->replicas) {
         free(r->failure);
@@ -97,6 +97,11 @@ void attempt_row_done(struct attempt_row *row)
         free(r->environment_json);
     }
     vec_done(&row->replicas);
+}
+
+void attempt_row_done(struct attempt_row *row)
+{
+    attempt_row_drop_replicas(row);
     free(row->error);
     row->error = NULL;
 }

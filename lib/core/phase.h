@@ -81,6 +81,7 @@ struct attempt_row {
     VEC(struct replica_row) replicas;
 };
 void attempt_row_done(struct attempt_row *row);
+void attempt_row_drop_replicas(struct attempt_row *row);
 
 /* Which attempt a reader asks for; -1: not given. */
 struct attempt_wanted {

@@ -10,6 +10,8 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "config.h"
+#include "core/attempt_json.h"
+#include "core/json_lists.h"
 #include "report/sheets.h"
 #include "result/result_build.h"
 #include "store/run_document.h"
@@ -32,37 +34,40 @@ static void make_definition(const struct loaded_run *run, enum sheet_form form, 
     put_json(json_incref(run->def->spec->definition), out);
 }
 
-/* `seen`: its entry by what it said, since there may be very many. A text that is no JSON stays a
- * text. */
-static void count_environment(json_t *list, json_t *seen, const struct replica_row *replica)
+/* Each once, in the order in which they appear, with the number of replicas that said it. That is
+ * known by the text's SHA-256, because each replica may say another one, and all of them need more
+ * memory than there is. A text that is no JSON stays a text. */
+static void count_environments(const struct loaded_run *run, json_t *counts, struct json_lists *w)
 {
-    const char *text = replica->environment_json;
-    json_t *entry = json_object_get(seen, text);
-    if (entry == NULL) {
-        json_t *environment = json_loads(text, 0, NULL);
-        entry = json_pack("{s:i, s:o}", "replicas", 0, "environment",
-                          environment == NULL ? json_string(text) : environment);
-        (void)json_array_append_new(list, entry);
-        (void)json_object_set(seen, text, entry); /* these fail only without memory */
+    for (size_t i = 0; i < run->n_rows; i++) {
+        vec_each (const struct replica_row, replica, &loaded_run_row(run, i)->replicas) {
+            const char *text = replica->environment_json;
+            char key[ARCHIVE_SHA256_SIZE] = "";
+            if (text == NULL) {
+                continue;
+            }
+            (void)archive_sha256(text, strlen(text), key, NULL); /* members report it */
+            const json_int_t n = json_integer_value(json_object_get(counts, key));
+            if (w != NULL && n > 0) {
+                json_t *environment = json_loads(text, 0, NULL);
+                environment = environment == NULL ? json_string(text) : environment;
+                json_lists_add(w,
+                               json_pack("{s:I, s:o}", "replicas", n, "environment", environment));
+            }
+            (void)json_object_set_new(counts, key, json_integer(w == NULL ? n + 1 : 0));
+        }
     }
-    const json_int_t n = json_integer_value(json_object_get(entry, "replicas"));
-    (void)json_object_set_new(entry, "replicas", json_integer(n + 1));
 }
 
-/* Each once, in the order in which they appear. */
 static void make_environment(const struct loaded_run *run, enum sheet_form form, struct buf *out)
 {
     (void)form;
-    json_t *list = json_array(), *seen = json_object();
-    for (size_t i = 0; i < run->n_rows; i++) {
-        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
-            if (replica->environment_json != NULL) {
-                count_environment(list, seen, replica);
-            }
-        }
-    }
-    json_decref(seen);
-    put_json(list, out);
+    struct json_lists w;
+    json_auto_t *counts = json_object();
+    count_environments(run, counts, NULL);
+    json_lists_begin(&w, NULL, 1, out);
+    count_environments(run, counts, &w);
+    json_lists_end(&w);
 }
 
 static void make_tables(const struct loaded_run *run, enum sheet_form form, struct buf *out)
@@ -94,40 +99,48 @@ static char *log_name(const struct replica_id *id)
                      id->attempt.number, role_to_string(id->role), id->index);
 }
 
-bool archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take,
-                         bool is_read_again)
+int archive_run_add_log(struct archive *a, const struct replica_id *id, const struct buf *log,
+                        struct err *err)
 {
-    const bool is_there = log_take->len > 0;
-    _cleanup_(freep) char *name = log_name(id);
-    if (is_there && is_read_again) {
-        archive_add_later(a, name, log_take);
-    } else if (is_there) {
-        archive_add_take(a, name, log_take);
+    if (log->len == 0) {
+        return 0;
     }
-    buf_done(log_take);
-    return is_there;
+    _cleanup_(freep) char *name = log_name(id);
+    buf_append(archive_begin_member(a, name), log->data, log->len);
+    return archive_end_member(a, err);
 }
 
-int archive_run_new(const struct loaded_run *run, struct archive *ret, struct err *err)
+static void make_records(const struct loaded_run *run, json_t *document_take, struct buf *out)
 {
-    json_t *document =
-        run_document_to_json(&run->row, run->rows, run->n_rows, run->events, run->n_events);
+    struct json_lists w;
+    json_lists_begin(&w, document_take, 1, out);
+    json_lists_open(&w, "attempts");
+    for (size_t i = 0; i < run->n_rows; i++) {
+        json_lists_add(&w, attempt_row_to_json(loaded_run_row(run, i)));
+    }
+    json_lists_end(&w);
+}
+
+int archive_run_new(const struct loaded_run *run, const char *near, struct archive *ret,
+                    struct err *err)
+{
+    struct archive a = {0};
+    json_t *document = run_document_to_json(&run->row, NULL, 0, run->events, run->n_events);
     if (document == NULL) {
         return err_set(err, EBADMSG, "run '%s': its stored definition is not JSON", run->row.name);
     }
-    struct archive a = {.program = xstrdup("benchctl " BENCHD_VERSION),
-                        .run = xstrdup(run->row.name)};
-    struct buf text = BUF_INIT;
-    put_json(document, &text);
-    archive_add_take(&a, RECORDS, &text);
-    /* As a reader will see it: what is stored may have bytes that are not
-     * UTF-8, records have not. */
-    _cleanup_(loaded_run_done) struct loaded_run as_read = {0};
-    int r = archive_run_load(&a, &as_read, err);
-    for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
-        derived[i].make(&as_read, derived[i].form, &text);
-        archive_add_take(&a, derived[i].name, &text);
+    int r = archive_new(near, "benchctl " BENCHD_VERSION, run->row.name, &a, err);
+    if (r < 0) {
+        json_decref(document);
+        return r;
     }
+    make_records(run, document, archive_begin_member(&a, RECORDS));
+    r = archive_end_member(&a, err);
+    for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
+        derived[i].make(run, derived[i].form, archive_begin_member(&a, derived[i].name));
+        r = archive_end_member(&a, err);
+    }
+    r = r < 0 ? r : loaded_run_check_read(run, err);
     if (r < 0) {
         archive_done(&a);
         return r;

@@ -6,12 +6,12 @@
 #include "load/loaded_run.h"
 #include "store/archive.h"
 
-/* Without logs. `run` has a result. */
-int archive_run_new(const struct loaded_run *run, struct archive *ret, struct err *err);
-/* In the order of archive_run_next_log; an empty log is no member. `is_read_again`: see
- * archive_add_later. False: it is empty. */
-bool archive_run_add_log(struct archive *a, const struct replica_id *id, struct buf *log_take,
-                         bool is_read_again);
+/* Without logs. `run` has a result; `near` as for archive_new. */
+int archive_run_new(const struct loaded_run *run, const char *near, struct archive *ret,
+                    struct err *err);
+/* In the order of archive_run_next_log; an empty log is no member. */
+int archive_run_add_log(struct archive *a, const struct replica_id *id, const struct buf *log,
+                        struct err *err);
 
 /* The run that the records describe, with its result. -EPROTO names the
  * member and what is wrong. */

@@ -8,65 +8,33 @@
 
 /* ---- out of the store ---- */
 
-struct logs { /* of the members from `first` on */
-    struct store *s;
-    const char *uid;
-    size_t first;
-    VEC(struct replica_id) ids;
-};
-
-static int get_log(const struct logs *l, const struct replica_id *id, struct buf *ret,
+static int add_log(struct store *s, const char *uid, const struct replica_id *id, struct archive *a,
                    struct err *err)
 {
     _cleanup_(freep) char *text = NULL;
     size_t len = 0;
-    const int r = l->s->ops->get_log(l->s, l->uid, id, &text, &len, err);
-    if (len > 0) {
-        buf_append(ret, text, len);
-    }
-    return r == -ENOENT ? 0 : r; /* it printed nothing */
+    const int r = s->ops->get_log(s, uid, id, &text, &len, err);
+    return r >= 0         ? archive_run_add_log(a, id, &(struct buf){.data = text, .len = len}, err)
+           : r == -ENOENT ? 0 /* it printed nothing */
+                          : r;
 }
 
-static int read_again(void *ctx, size_t i, struct buf *ret, struct err *err)
-{
-    const struct logs *l = ctx;
-    return get_log(l, &l->ids.items[i - l->first], ret, err);
-}
-
-static int add_logs(struct logs *l, const struct loaded_run *run, struct archive *a,
-                    struct err *err)
-{
-    l->first = a->members.len;
-    for (size_t i = 0; i < run->n_rows; i++) {
-        vec_each (const struct replica_row, replica, &run->rows[i].replicas) {
-            struct buf text = BUF_INIT;
-            const int r = replica->log_bytes > 0 ? get_log(l, &replica->id, &text, err) : 0;
-            if (r < 0) {
-                return r;
-            }
-            if (archive_run_add_log(a, &replica->id, &text, true)) {
-                *vec_push(&l->ids) = replica->id;
-            }
-        }
-    }
-    return 0;
-}
-
-int archive_store_pack(struct store *s, const char *uid, struct buf *out, struct err *err)
+int archive_store_pack(struct store *s, const char *uid, const char *near, struct buf *out,
+                       struct err *err)
 {
     struct run_row row = {0};
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    struct loaded_run run = {0};
     _cleanup_(archive_done) struct archive a = {0};
-    struct logs logs = {.s = s, .uid = uid};
     int r = s->ops->get_run(s, uid, &row, err);
     r = r < 0 ? r : loaded_run_read(s, &row, &run, err);
-    r = r < 0 ? r : archive_run_new(&run, &a, err);
-    r = r < 0 ? r : add_logs(&logs, &run, &a, err);
-    a.read = read_again;
-    a.ctx = &logs;
-    r = r < 0 ? r : archive_write(&a, out, err);
-    vec_done(&logs.ids);
-    return r;
+    r = r < 0 ? r : archive_run_new(&run, near, &a, err);
+    for (size_t i = 0; i < run.n_rows && r >= 0; i++) {
+        vec_each (const struct replica_row, replica, &loaded_run_row(&run, i)->replicas) {
+            r = r < 0 || replica->log_bytes == 0 ? r : add_log(s, uid, &replica->id, &a, err);
+        }
+    }
+    loaded_run_done(&run); /* compression needs memory, too */
+    return r < 0 ? r : archive_write(&a, out, err);
 }
 
 /* ---- into the store ---- */

@@ -2,6 +2,7 @@
 #include "load/loaded_run.h"
 
 #include "base/mem.h"
+#include "load/run_result.h"
 #include "result/result_build.h"
 #include "store/run_document.h"
 
@@ -16,6 +17,21 @@ void loaded_run_done(struct loaded_run *run)
     run_row_done(&run->row);
     json_decref(run->object);
     *run = (struct loaded_run){0};
+}
+
+const struct attempt_row *loaded_run_row(const struct loaded_run *run, size_t i)
+{
+    result_open_row(run->result, &run->rows[i]);
+    return &run->rows[i];
+}
+
+int loaded_run_check_read(const struct loaded_run *run, struct err *err)
+{
+    const struct result_source *source = run->result == NULL ? NULL : run->result->source;
+    if (source == NULL || source->fault.code == 0) {
+        return 0;
+    }
+    return err_set(err, source->fault.code, "run '%s': %s", run->row.name, source->fault.msg);
 }
 
 int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err)
@@ -37,14 +53,17 @@ int loaded_run_read(struct store *s, struct run_row *row_take, struct loaded_run
 {
     struct loaded_run run = {.row = *row_take};
     *row_take = (struct run_row){0};
+    struct run_result figures = {0};
     int r = store_load_run_def(&run.row, &run.def, err);
-    r = r < 0 ? r : s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, err);
+    r = r < 0 ? r : run_result_load(s, &run.row, run.def, FIGURES_OF_REPLICAS, &figures, err);
+    run.result = figures.result;
+    run.rows = figures.rows;
+    run.n_rows = figures.n_rows;
     r = r < 0 ? r : s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, err);
     if (r < 0) {
         loaded_run_done(&run);
         return r;
     }
-    run.result = result_build(run.def, run.row.status.phase, run.rows, run.n_rows);
     *ret = run;
     return 0;
 }

@@ -11,7 +11,7 @@
 struct loaded_run { /* all owned */
     struct run_row row;
     struct run_def *def;
-    struct attempt_row *rows;
+    struct attempt_row *rows; /* see loaded_run_row */
     size_t n_rows;
     struct event_row *events;
     size_t n_events;
@@ -20,6 +20,10 @@ struct loaded_run { /* all owned */
     json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
 };
 void loaded_run_done(struct loaded_run *run);
+/* The i-th row with its replicas, which are borrowed until a row of another point is asked for. */
+const struct attempt_row *loaded_run_row(const struct loaded_run *run, size_t i);
+/* Why replicas are missing that were asked for, as the store could not be read. 0: none are. */
+int loaded_run_check_read(const struct loaded_run *run, struct err *err);
 /* What a RunDocument has: all but the definition and the result. *ret is written always. */
 int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err);
 /* All that the store has of the run; takes the row, which has a definition. -EBADMSG: damaged. */

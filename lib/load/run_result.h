@@ -9,13 +9,13 @@
 
 /* What is wanted of a run that is loaded for its figures. */
 enum figures_of {
-    FIGURES_OF_REPLICAS, /* tables by node, replica or phase look at single replicas */
+    FIGURES_OF_REPLICAS, /* all else: the result has a source, which reads from the store */
     FIGURES_OF_POINTS,   /* comparisons do not; then it has no rows */
 };
 
 struct run_result {
     struct result *result;    /* owned */
-    struct attempt_row *rows; /* which it borrows, without the texts of their replicas; owned */
+    struct attempt_row *rows; /* which it borrows, with replicas of an open point alone; owned */
     size_t n_rows;
 };
 void run_result_done(struct run_result *r);

@@ -385,7 +385,7 @@ static bool is_first_without(const struct layout *l, const struct point_result *
     const struct point_result *first = l->result->points;
     return !array_any(first, (size_t)(p - first), q,
                       q->point->system == p->point->system && q->n_succeeded > 0 &&
-                          phases_of(q).n_replicas == 0);
+                          q->kept.steps.n_replicas == 0);
 }
 
 /* Owned; NULL: every measured point has phases. */
@@ -395,7 +395,7 @@ static char *missing_phases(const struct layout *l)
     size_t n = 0, n_measured = 0;
     result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
-        if (p->n_succeeded == 0 || phases_of(p).n_replicas > 0) {
+        if (p->n_succeeded == 0 || p->kept.steps.n_replicas > 0) {
             continue;
         }
         n++;
@@ -423,7 +423,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     struct bar_chart *c = &ret->bars;
     *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
-        const struct step_means means = phases_of(p);
+        const struct step_means means = p->kept.steps;
         if (means.n_replicas == 0) {
             continue;
         }
@@ -471,8 +471,11 @@ static struct chart_series evaluations_of(const struct layout *l, const struct p
     struct chart_series s = {.name = charts_point_name(l, p)};
     const struct trial_result *t = charts_nearest_trial(p);
     const int role = (int)point_leading_role(p->point);
-    const struct replica_row *rep =
-        t == NULL ? NULL : attempt_row_find_replica(t->row, role, t->evaluations_from);
+    if (t == NULL || t->evaluations_k == 0) {
+        return s;
+    }
+    point_open(p);
+    const struct replica_row *rep = attempt_row_find_replica(t->row, role, t->evaluations_from);
     struct summary summary;
     if (rep == NULL || summary_read(rep->summary_json, &rep->id, &summary, NULL) < 0) {
         return s;

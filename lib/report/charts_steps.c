@@ -86,6 +86,7 @@ static char *spark_text(const struct spark *spark, const struct trial_result *t,
 static bool make_spark(const struct layout *l, const struct point_result *p, struct spark *ret)
 {
     const struct trial_result *t = charts_nearest_trial(p);
+    point_open(p);
     const struct replica_row *rep =
         t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_leading_role(p->point), 0);
     struct summary s;

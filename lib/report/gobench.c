@@ -137,6 +137,7 @@ void gobench_write(const struct result *r, struct buf *out)
     put_head(out, r);
     put_units(out, r);
     result_each_point (p, r) {
+        point_open(p);
         point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
                 put_trial(out, r->def, p->point, t);
@@ -146,5 +147,6 @@ void gobench_write(const struct result *r, struct buf *out)
             buf_printf(out, "# point %u: %zu of %zu trials succeeded\n", p->point->index,
                        p->n_succeeded, p->n_trials);
         }
+        buf_spill(out);
     }
 }

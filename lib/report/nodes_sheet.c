@@ -31,16 +31,16 @@ struct table *layout_nodes(const struct result *r)
 
 void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out)
 {
-    const struct replica_id *id = &s->replica->row->id;
+    const struct replica_id *id = &s->id;
     if (l == NULL) {
         buf_printf(out, "point %u", s->point);
     } else {
         layout_describe_place(l, s->point, out);
     }
     buf_printf(out, ": %s/%u", role_to_string(id->role), id->index);
-    if (s->replica->node != NULL) {
+    if (s->node != NULL) {
         /* Start records are written by replicas. */
-        _cleanup_(freep) char *node = text_without_control(s->replica->node, "", '?');
+        _cleanup_(freep) char *node = text_without_control(s->node, "", '?');
         buf_printf(out, " on node '%s'", node);
     }
     buf_printf(out,

@@ -80,18 +80,17 @@ static void note_company(struct notes *notes, const struct result *r)
     }
 }
 
-/* The first replica of a system with a summary that its log rule made; NULL: none. */
+/* The first replica of a system with a summary that its log rule made; NULL: none. Borrowed until
+ * another point is opened. */
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     result_each_point (p, r) {
-        if (p->point->system != system) {
+        if (p->point->system != system || !p->kept.has_log) {
             continue;
         }
-        point_each_trial (t, p) {
-            trial_each_replica (replica, t) {
-                if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
-                    return replica;
-                }
+        point_each_replica (replica, p) {
+            if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
+                return replica;
             }
         }
     }

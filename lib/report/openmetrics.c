@@ -85,6 +85,7 @@ static void put_value(struct buf *out, double value, int64_t unix_ms)
         buf_printf(out, " %lld.%03lld", (long long)(unix_ms / 1000), (long long)(unix_ms % 1000));
     }
     buf_putc(out, '\n');
+    buf_spill(out);
 }
 
 static void begin(struct buf *out, const char *name, const char *unit, const char *help)

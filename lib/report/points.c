@@ -251,7 +251,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
 void sheet_points(struct sheet *s, const struct result *r)
 {
     if (s->form == SHEET_JSON) {
-        s->document = result_to_json(r);
+        s->points = r;
     } else if (s->form == SHEET_CSV) {
         struct words_names names = {0}, metrics = {0};
         sheet_names_add(&names, r);

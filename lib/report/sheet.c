@@ -10,6 +10,7 @@
 #include "report/json_text.h"
 #include "report/sheet_formats.h"
 #include "result/number.h"
+#include "result/result_json.h"
 
 #define DEFAULT_COLUMNS 80
 
@@ -56,7 +57,11 @@ static void finish(struct sheet *s)
 
 static void write_json(const struct sheet *s, struct buf *out)
 {
-    json_text_put(s->document, out); /* takes it */
+    if (s->points != NULL) {
+        result_json_put(s->points, out);
+    } else {
+        json_text_put(s->document, out); /* takes it */
+    }
 }
 
 static void write_svg(const struct sheet *s, struct buf *out)

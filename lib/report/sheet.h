@@ -123,8 +123,9 @@ struct sheet {
     struct terminal term;
     VEC(struct sheet_part) parts;
     struct sheet_rows rows;
-    json_t *document; /* of SHEET_JSON: the whole of it; owned */
-    bool is_block;    /* of the next part */
+    json_t *document;            /* of SHEET_JSON: the whole of it; owned */
+    const struct result *points; /* of SHEET_JSON, in its place; borrowed */
+    bool is_block;               /* of the next part */
     const char *section;
     const char *run_href; /* of a page: what is before a run's name in a link to it; NULL: none */
 };

@@ -50,5 +50,6 @@ void sheet_write_csv(const struct sheet *s, struct buf *out)
     for (size_t i = 0; i < rows->cells.len; i++) {
         put_word(out, rows->words.data + rows->cells.items[i]);
         buf_putc(out, i % n == n - 1 ? '\n' : ',');
+        buf_spill(out);
     }
 }

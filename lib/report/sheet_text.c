@@ -105,5 +105,6 @@ void sheet_write_text(const struct sheet *s, struct buf *out)
         } else if (p->kind == SHEET_LINE) { /* pages alone have others */
             put_line(&s->term, p, out);
         }
+        buf_spill(out);
     }
 }

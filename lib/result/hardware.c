@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/environment.h"
+#include "result/nodes.h"
 #include "result/result_parts.h"
 
 static bool same_machine(const struct hardware *a, const struct hardware *b)
@@ -18,24 +19,35 @@ static char *text_of(const json_t *environment, const char *key)
     return xstrdup_or_null(environment_text(environment, key));
 }
 
-void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
+/* Without a start record only what the launcher adds to it is known. */
+static struct hardware *find_kind(struct result *r, const struct hardware *h)
 {
     if (same_machine(h, &(struct hardware){0})) {
-        return; /* no start record: only what the launcher adds to it */
+        return &r->silent;
     }
     vec_each (struct hardware, seen, &r->hardware) {
         if (same_machine(seen, h)) {
-            seen->n_replicas++;
-            replica->hardware = (size_t)(seen - r->hardware.items);
-            return;
+            return seen;
         }
     }
-    replica->hardware = r->hardware.len;
     struct hardware *added = vec_push(&r->hardware);
-    added->n_replicas = 1;
+    *added = (struct hardware){0};
     for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
         added->texts[i] = xstrdup_or_null(h->texts[i]);
     }
+    return added;
+}
+
+void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
+{
+    struct hardware *kind = find_kind(r, h);
+    const uint32_t system = r->points[replica->row->id.attempt.point].point->system;
+    replica->hardware = kind == &r->silent ? NO_HARDWARE : (size_t)(kind - r->hardware.items);
+    while (kind->of_system.len <= system) {
+        *vec_push(&kind->of_system) = 0;
+    }
+    kind->of_system.items[system]++;
+    kind->n_replicas++;
 }
 
 char *hardware_read(const json_t *environment, struct hardware *ret)
@@ -56,7 +68,8 @@ void hardware_collect(struct result *r, struct point_result *p)
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
             struct replica_result *replica = &t->replicas[k];
             struct hardware h;
-            replica->node = hardware_read(replica->environment, &h);
+            _cleanup_(freep) char *node = hardware_read(replica->environment, &h);
+            replica->node = nodes_add(r, node);
             hardware_count(r, replica, &h);
             hardware_done(&h);
             machines_add(&p->machines, replica->environment);
@@ -69,4 +82,5 @@ void hardware_done(struct hardware *h)
     for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
         free(h->texts[i]);
     }
+    vec_done(&h->of_system);
 }

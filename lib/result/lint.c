@@ -175,29 +175,30 @@ static void lint_efficiency(struct result *r)
     }
 }
 
-static void lint_throttled(struct result *r)
+static void see_throttled(struct lint_seen *seen, const struct replica_result *r)
 {
-    size_t n = 0;
-    double worst = 0;
-    const struct replica_id *worst_id = NULL;
-    result_each_point (p, r) {
-        point_each_replica (rr, p) {
-            if (rr->has_summary && rr->summary.throttled_ns > 0 && rr->summary.duration_ns > 0) {
-                double share = (double)rr->summary.throttled_ns / (double)rr->summary.duration_ns;
-                n++;
-                if (share > worst) {
-                    worst = share;
-                    worst_id = &rr->row->id;
-                }
-            }
+    const struct summary *s = &r->summary;
+    if (r->has_summary && s->throttled_ns > 0 && s->duration_ns > 0) {
+        const double share = (double)s->throttled_ns / (double)s->duration_ns;
+        seen->n_throttled++;
+        if (share > seen->worst_throttled) {
+            seen->worst_throttled = share;
+            seen->throttled = r->row->id;
         }
     }
-    if (worst_id != NULL) {
+}
+
+static void lint_throttled(struct result *r)
+{
+    const size_t n = r->seen.n_throttled;
+    const struct replica_id *worst_id = &r->seen.throttled;
+    if (n > 0) {
         warn(r, WARNING_THROTTLED,
              "%zu %s throttled by a CPU limit; the worst is %s/%u of point %u, trial %u: %.1f%% of "
              "its time",
              n, n == 1 ? "replica was" : "replicas were", role_to_string(worst_id->role),
-             worst_id->index, worst_id->attempt.point, worst_id->attempt.trial, 100 * worst);
+             worst_id->index, worst_id->attempt.point, worst_id->attempt.trial,
+             100 * r->seen.worst_throttled);
     }
 }
 
@@ -402,7 +403,7 @@ static void lint_steady_state(struct result *r)
     const uint32_t n = r->def->matrix.n_points;
     _cleanup_(freep) double *p = xnew_array(double, n);
     for (uint32_t i = 0; i < n; i++) {
-        p[i] = p_of_fall(&r->points[i]);
+        p[i] = r->points[i].kept.p_of_fall;
     }
     significance_adjust(p, n, p);
     struct point_list falling = {0};
@@ -430,20 +431,27 @@ static void lint_steady_state(struct result *r)
 
 /* Steps follow one another in the measured time, so together they cannot take longer; and an
  * attempt does not end before it starts. */
+static void see_time(struct lint_seen *seen, const struct replica_result *r)
+{
+    const double duration_s = (double)r->summary.duration_ns / 1e9;
+    if (!seen->has_backwards && r->has_summary && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+        seen->has_backwards = true;
+        seen->backwards = r->row->id;
+        seen->steps_s = r->steps.sum_s;
+        seen->duration_s = duration_s;
+    }
+}
+
 static void lint_time(struct result *r)
 {
-    result_each_point (p, r) {
-        point_each_replica (rr, p) {
-            const double duration_s = (double)rr->summary.duration_ns / 1e9;
-            if (rr->has_summary && rr->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
-                warn(r, WARNING_NON_MONOTONIC_TIME,
-                     "time ran backwards: the steps of %s/%u of point %u, trial %u, take %.3f s, "
-                     "more than the measured %.3f s",
-                     role_to_string(rr->row->id.role), rr->row->id.index, rr->row->id.attempt.point,
-                     rr->row->id.attempt.trial, rr->steps.sum_s, duration_s);
-                return;
-            }
-        }
+    if (r->seen.has_backwards) {
+        const struct replica_id *id = &r->seen.backwards;
+        warn(r, WARNING_NON_MONOTONIC_TIME,
+             "time ran backwards: the steps of %s/%u of point %u, trial %u, take %.3f s, more than "
+             "the measured %.3f s",
+             role_to_string(id->role), id->index, id->attempt.point, id->attempt.trial,
+             r->seen.steps_s, r->seen.duration_s);
+        return;
     }
     result_each_point (p, r) {
         point_each_trial (t, p) {
@@ -610,24 +618,13 @@ static void lint_batches(struct result *r)
     }
 }
 
-/* Are the figures of a point those of lines of kind Step? */
-static bool has_step_lines(const struct point_result *p)
-{
-    point_each_replica (r, p) {
-        const char *method = r->has_summary ? r->summary.source.method : NULL;
-        if (method != NULL && strstr(method, " step line") != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void lint_counted_warmup(struct result *r)
 {
     const struct spec *spec = r->def->spec;
     result_each_swept (p, r) {
         const struct system *system = &spec->systems.items[p->point->system];
-        if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) && has_step_lines(p)) {
+        if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) &&
+            p->kept.has_step_lines) {
             warn(r, WARNING_WARMUP_COUNTED,
                  "the figures of %s include the warm-up: its lines have no step number, so "
                  "measure.warmupSteps %lld has no effect; benchctl try FILE --write finds the "
@@ -656,22 +653,35 @@ static const char *split_node(const struct point_result *p)
     return node;
 }
 
-/* In pods. Processes of one machine reach each other's GPUs. */
 static void lint_split_nodes(struct result *r)
 {
     result_each_swept (p, r) {
-        const bool has_one_each =
-            p->point->devices > 0 && p->point->devices == point_training_replicas(p->point);
-        const char *node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
-        if (node != NULL) {
+        if (p->kept.split_node != NULL) {
             warn(r, WARNING_SPLIT_NODE,
                  "node '%s' had several pods of one device each at point %u: between pods NCCL "
                  "cannot use NVLink, so the figures are lower than the node's; run one pod a node, "
                  "with all of its devices",
-                 node, p->point->index);
+                 p->kept.split_node, p->point->index);
             return;
         }
     }
+}
+
+void result_lint_point(struct result *r, struct point_result *p)
+{
+    const bool has_one_each =
+        p->point->devices > 0 && p->point->devices == point_training_replicas(p->point);
+    point_each_replica (it, p) {
+        const struct summary_source *source = &it->summary.source;
+        see_throttled(&r->seen, it);
+        see_time(&r->seen, it);
+        p->kept.has_log |= replica_is_rated(it) && source->rule != NULL;
+        p->kept.has_step_lines |= it->has_summary && source->method != NULL &&
+                                  strstr(source->method, " step line") != NULL;
+    }
+    p->kept.p_of_fall = p_of_fall(p);
+    /* In pods. Processes of one machine reach each other's GPUs. */
+    p->kept.split_node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
 }
 
 /* What changes most what the figures mean comes first: a short output has the first ones. */

@@ -109,6 +109,17 @@ bool machines_are_same(const struct machines *a, const struct machines *b, size_
     return same && !is_unknown(key, x);
 }
 
+void machines_share(struct machines *m, const struct machines *other)
+{
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        if (machines_are_same(m, other, k)) {
+            texts_done(&m->values[k]);
+            m->values[k] = other->values[k];
+            m->shared |= (uint32_t)1 << k;
+        }
+    }
+}
+
 char *machines_join(const struct machines *m, size_t key)
 {
     const struct texts *values = &m->values[key];
@@ -128,6 +139,8 @@ char *machines_join(const struct machines *m, size_t key)
 void machines_done(struct machines *m)
 {
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        texts_done(&m->values[k]);
+        if ((m->shared >> k & 1) == 0) {
+            texts_done(&m->values[k]);
+        }
     }
 }

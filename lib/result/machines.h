@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -21,6 +22,7 @@ enum {
 };
 struct machines {
     struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
+    uint32_t shared;                        /* bits of keys: those of others, which own them */
 };
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
@@ -31,6 +33,8 @@ void machines_add(struct machines *m, const json_t *environment);
 char *machines_to_text(const struct machines *m);
 bool machines_add_text(struct machines *m, const char *text);
 void machines_merge(struct machines *m, const struct machines *other);
+/* Where both say the same, m has the values of `other`, which owns them; nothing is added then. */
+void machines_share(struct machines *m, const struct machines *other);
 /* The same values. A source that is unknown on both sides does not count as the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
 /* "x and y", "unknown". Owned. */

@@ -14,13 +14,6 @@
 #define POINTS_MIN 3
 #define SLOW_ALPHA 0.05
 
-/* What is known of a node while its points are walked through. */
-struct walk {
-    VEC(double) of_point;  /* ln of its time over that of others, by trial and role */
-    VEC(double) of_points; /* the medians of these */
-    uint32_t last_point;   /* that was counted, + 1; 0: none */
-};
-
 /* ---- which nodes there are ---- */
 
 /* Is the node listed? *ret is its place, or the one where it belongs. */
@@ -29,30 +22,27 @@ static bool find(const struct result *r, const char *name, size_t *ret)
     return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
 }
 
-static void list_nodes(struct result *r)
+const char *nodes_add(struct result *r, const char *name)
 {
-    result_each_point (p, r) {
-        point_each_trial (t, p) {
-            trial_each_replica (replica, t) {
-                size_t at;
-                if (replica->node != NULL && !find(r, replica->node, &at)) {
-                    *vec_insert(&r->nodes, at) =
-                        (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
-                }
-            }
-        }
+    size_t at;
+    if (name == NULL) {
+        return NULL;
     }
+    if (!find(r, name, &at)) {
+        *vec_insert(&r->nodes, at) =
+            (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
+    }
+    return r->nodes.items[at].name;
 }
 
-static void count(struct result *r, struct walk *walks, uint32_t point,
-                  const struct replica_result *replica)
+static void count(struct result *r, uint32_t point, const struct replica_result *replica)
 {
     size_t at;
     (void)find(r, replica->node, &at); /* it is listed */
     struct node_result *node = &r->nodes.items[at];
     node->n_replicas++;
-    node->n_points += walks[at].last_point != point + 1;
-    walks[at].last_point = point + 1;
+    node->n_points += node->walk.last_point != point + 1;
+    node->walk.last_point = point + 1;
     if (node->cpu_model == NULL && replica->hardware != NO_HARDWARE) {
         node->cpu_model = r->hardware.items[replica->hardware].cpu_model;
     }
@@ -80,7 +70,7 @@ static double median_of(const struct speed_gang *gang, const char *node, bool is
 }
 
 /* Each node of the gang once. */
-static void compare_gang(const struct result *r, struct walk *walks, const struct speed_gang *gang)
+static void compare_gang(struct result *r, const struct speed_gang *gang)
 {
     _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len);
     for (size_t i = 0; i < gang->n; i++) {
@@ -92,13 +82,14 @@ static void compare_gang(const struct result *r, struct walk *walks, const struc
         is_done[at] = true;
         const double elsewhere = median_of(gang, node, true);
         if (!isnan(elsewhere)) {
-            *vec_push(&walks[at].of_point) = median_of(gang, node, false) - elsewhere;
+            *vec_push(&r->nodes.items[at].walk.of_point) = median_of(gang, node, false) - elsewhere;
         }
     }
 }
 
-static void end_point(struct node_result *node, struct walk *w)
+static void end_point(struct node_result *node)
 {
+    struct node_walk *w = &node->walk;
     if (w->of_point.len == 0) {
         return;
     }
@@ -109,23 +100,22 @@ static void end_point(struct node_result *node, struct walk *w)
     w->of_point.len = 0;
 }
 
-static void walk_point(struct result *r, struct walk *walks, uint32_t point)
+void nodes_collect(struct result *r, const struct point_result *p)
 {
-    const struct point_result *p = &r->points[point];
     point_each_trial (t, p) {
         trial_each_replica (replica, t) {
             if (replica->node != NULL) {
-                count(r, walks, point, replica);
+                count(r, p->point->index, replica);
             }
         }
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             _cleanup_(speed_gang_done) struct speed_gang gang;
             speed_gang_init(&gang, t, role);
-            compare_gang(r, walks, &gang);
+            compare_gang(r, &gang);
         }
     }
-    for (size_t i = 0; i < r->nodes.len; i++) {
-        end_point(&r->nodes.items[i], &walks[i]);
+    vec_each (struct node_result, node, &r->nodes) {
+        end_point(node);
     }
 }
 
@@ -140,16 +130,22 @@ static double p_of(const struct contrast *c, size_t n)
     return c->variance > 0 ? student_two_sided(c->value / sqrt(c->variance), c->df) : 0;
 }
 
-static void judge(struct result *r, struct walk *walks)
+static void walk_done(struct node_walk *w)
+{
+    vec_done(&w->of_point);
+    vec_done(&w->of_points);
+}
+
+void nodes_end(struct result *r)
 {
     _cleanup_(freep) double *p = xnew_array(double, r->nodes.len);
     for (size_t i = 0; i < r->nodes.len; i++) {
-        const struct sample points = {walks[i].of_points.items, walks[i].of_points.len};
+        struct node_walk *walk = &r->nodes.items[i].walk;
+        const struct sample points = {walk->of_points.items, walk->of_points.len};
         const struct contrast c = significance_mean(&points);
         r->nodes.items[i].excess = points.n == 0 ? NAN : expm1(c.value);
         p[i] = p_of(&c, points.n);
-        vec_done(&walks[i].of_point);
-        vec_done(&walks[i].of_points);
+        walk_done(walk);
     }
     significance_adjust(p, r->nodes.len, p);
     for (size_t i = 0; i < r->nodes.len; i++) {
@@ -157,17 +153,10 @@ static void judge(struct result *r, struct walk *walks)
     }
 }
 
-void nodes_collect(struct result *r)
+void node_result_done(struct node_result *node)
 {
-    list_nodes(r);
-    if (r->nodes.len == 0) {
-        return;
-    }
-    _cleanup_(freep) struct walk *walks = xnew_array(struct walk, r->nodes.len);
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        walk_point(r, walks, i);
-    }
-    judge(r, walks);
+    walk_done(&node->walk);
+    free(node->name);
 }
 
 double node_result_throttled_ratio(const struct node_result *node)

@@ -4,8 +4,13 @@
 
 #include "result/result.h"
 
-/* Fills r->nodes, ordered by name. */
-void nodes_collect(struct result *r);
+/* The name as r->nodes has it, which are ordered by name: a new one is added. Borrowed; NULL of
+ * NULL. */
+const char *nodes_add(struct result *r, const char *name);
+/* Counts the replicas of a point; and when all points are, judges. */
+void nodes_collect(struct result *r, const struct point_result *p);
+void nodes_end(struct result *r);
+void node_result_done(struct node_result *node);
 /* Is this node slow, beyond chance? */
 bool node_result_is_slow(const struct node_result *node);
 /* Of the measured time of its replicas, 0 to 1; NaN: no replica says. */

@@ -25,7 +25,7 @@ const struct replica_result *trial_prober(const struct trial_result *t)
     return NULL;
 }
 
-double trial_steal_ratio(const struct trial_result *t)
+static double steal_ratio(const struct trial_result *t)
 {
     double most = NAN;
     trial_each_replica (r, t) {
@@ -37,7 +37,7 @@ double trial_steal_ratio(const struct trial_result *t)
     return most;
 }
 
-double trial_wait_ratio(const struct trial_result *t)
+static double wait_ratio(const struct trial_result *t)
 {
     double most = NAN;
     trial_each_replica (r, t) {
@@ -59,21 +59,32 @@ static int by_prober(const void *a, const void *b)
     return order != 0 ? order : x->noise->by_launcher - y->noise->by_launcher;
 }
 
-static const struct noise nothing;
+void trial_noise_collect(struct trial_result *t)
+{
+    const struct replica_result *prober = trial_prober(t);
+    const double steal = steal_ratio(t), wait = wait_ratio(t);
+    if (prober != NULL || !isnan(steal) || !isnan(wait)) {
+        t->noise = xnew(struct trial_noise);
+        *t->noise = (struct trial_noise){.steal_ratio = steal, .wait_ratio = wait};
+    }
+    if (prober != NULL) {
+        t->noise->probed = prober->summary.noise;
+        t->noise->node = prober->node;
+    }
+}
 
 /* Owned. */
 static struct probed *collect(const struct result *r, size_t *ret_n)
 {
+    static const struct trial_noise nothing;
     struct probed *list = xnew_array(struct probed, result_count_trials(r));
     *ret_n = 0;
     result_each_point (p, r) {
         point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
-                const struct replica_result *prober = trial_prober(t);
-                const bool is_placed = prober != NULL && prober->node != NULL;
-                list[(*ret_n)++] =
-                    (struct probed){p->point->index, t->trial, is_placed ? prober->node : "",
-                                    prober == NULL ? &nothing : &prober->summary.noise};
+                const struct trial_noise *n = t->noise == NULL ? &nothing : t->noise;
+                list[(*ret_n)++] = (struct probed){p->point->index, t->trial,
+                                                   n->node == NULL ? "" : n->node, &n->probed};
             }
         }
     }
@@ -136,7 +147,7 @@ static void judge_probed(const struct result *r, const struct probed *list, size
                 take_worse(&worst, kind, is_after, value / medians[kind] - 1);
             }
         }
-        take_worse(&worst, NOISE_STEAL, false, trial_steal_ratio(t));
+        take_worse(&worst, NOISE_STEAL, false, t->noise == NULL ? NAN : t->noise->steal_ratio);
         take_worse(&worst, NOISE_OTHERS, false, t->others_share);
         if (worst.times_bound > 1) {
             *vec_push(&ret->list) = worst;

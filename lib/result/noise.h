@@ -32,11 +32,7 @@ void noisy_trials_find(const struct result *r, struct noisy_trials *ret);
 void noisy_trials_done(struct noisy_trials *n);
 /* "trial 2 of point 3: clock 12% below the run's median in the probe before it" */
 void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
-/* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was
- * most; NaN: unknown, or too little of it to say. */
-double trial_steal_ratio(const struct trial_result *t);
-/* Of the time in which the replica's threads ran or were ready to, the share that they waited for a
- * CPU, whoever had it; of the replica where it was most; NaN: unknown. */
-double trial_wait_ratio(const struct trial_result *t);
+/* Fills t->noise. */
+void trial_noise_collect(struct trial_result *t);
 /* The replica that probed; NULL: none. */
 const struct replica_result *trial_prober(const struct trial_result *t);

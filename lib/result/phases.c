@@ -25,7 +25,7 @@ static bool are_counted(const struct replica_result *r, enum role role)
            r->has_summary && r->summary.steps > 0;
 }
 
-struct step_means phases_of(const struct point_result *p)
+void phases_collect(struct point_result *p)
 {
     struct step_means m = {0};
     point_each_replica (rep, p) {
@@ -44,7 +44,7 @@ struct step_means phases_of(const struct point_result *p)
         m.phase_ns[k] /= n;
     }
     m.step_ns /= n;
-    return m;
+    p->kept.steps = m;
 }
 
 bool phase_is_own(enum phase phase)

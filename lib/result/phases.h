@@ -16,7 +16,8 @@ struct step_means {
     double step_ns;               /* the whole of it */
     size_t n_replicas;            /* 0: none counts phases, and the rest is 0 */
 };
-struct step_means phases_of(const struct point_result *p);
+/* Fills p->kept.steps. */
+void phases_collect(struct point_result *p);
 /* The trainer's time with the exchange: everything but data, forward, backward and update. */
 double phases_exchange_ns(const struct step_means *m);
 /* Is the phase the trainer's own, and not of the exchange? */

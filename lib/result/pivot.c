@@ -274,7 +274,7 @@ int pivot_set_price(struct result *r, const char *text)
 
 static struct estimate exchange_of(const struct point_result *p)
 {
-    const struct step_means m = phases_of(p);
+    const struct step_means m = p->kept.steps;
     return (struct estimate){
         .known = m.n_replicas > 0 && m.step_ns > 0,
         .value = m.step_ns > 0 ? phases_exchange_ns(&m) / m.step_ns : 0,

@@ -5,12 +5,19 @@
 
 #include <string.h>
 
-void transports_add(struct transports *t, const struct point_result *p)
+void transports_collect(struct point_result *p)
 {
     point_each_replica (r, p) {
         if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
-            t->used[r->summary.transport] = true;
+            p->kept.transports[r->summary.transport] = true;
         }
+    }
+}
+
+void transports_add(struct transports *t, const struct point_result *p)
+{
+    for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
+        t->used[i] = t->used[i] || p->kept.transports[i];
     }
 }
 

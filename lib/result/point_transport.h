@@ -9,7 +9,8 @@
 struct transports {
     bool used[EXCHANGE_TRANSPORT_COUNT]; /* all false: no replica reported one */
 };
-/* Adds those of the trials that succeeded. */
+/* Fills p->kept.transports, of the trials that succeeded; and adds them to others. */
+void transports_collect(struct point_result *p);
 void transports_add(struct transports *t, const struct point_result *p);
 bool transports_are_known(const struct transports *t);
 bool transports_are_same(const struct transports *a, const struct transports *b);

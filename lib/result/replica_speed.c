@@ -98,12 +98,17 @@ static double spread_without_last(const struct speed_gang *gang)
     return MAD_TO_SD * stats_middle(sizes, n);
 }
 
-static bool is_same_place(const struct replica_result *a, const struct replica_result *b)
+static struct slow_replica slow_of(const struct replica_result *r)
+{
+    return (struct slow_replica){.id = r->row->id, .node = r->node, .by = r->speed.kind};
+}
+
+static bool is_same_place(const struct slow_replica *a, const struct slow_replica *b)
 {
     if (a->node != NULL && b->node != NULL) {
         return str_eq(a->node, b->node);
     }
-    return a->node == b->node && a->row->id.index == b->row->id.index;
+    return a->node == b->node && a->id.index == b->id.index;
 }
 
 /* The slowest of a large gang, if it is slow. */
@@ -114,10 +119,10 @@ static bool look_at_gang(const struct speed_gang *gang, struct slow_replica *ret
     if (excess < SPEED_MIN || excess <= GANG_DEVIATIONS * spread) {
         return false;
     }
-    *ret = (struct slow_replica){.replica = gang->members[last].replica,
-                                 .excess = expm1(excess),
-                                 .spread = expm1(spread),
-                                 .n_others = last};
+    *ret = slow_of(gang->members[last].replica);
+    ret->excess = expm1(excess);
+    ret->spread = expm1(spread);
+    ret->n_others = last;
     return true;
 }
 
@@ -140,11 +145,11 @@ static bool look_at_large(const struct point_result *p, enum role role, struct s
     }
     worst.n_trials = n_trials;
     vec_each (struct slow_replica, it, &found) {
-        worst.n_slow += is_same_place(it->replica, worst.replica);
+        worst.n_slow += is_same_place(it, &worst);
     }
     vec_done(&found);
     *ret = worst;
-    return worst.replica != NULL;
+    return worst.excess > 0;
 }
 
 /* ---- a small gang, over its trials ---- */
@@ -153,9 +158,8 @@ static bool look_at_large(const struct point_result *p, enum role role, struct s
 struct history {
     double *excess; /* owned */
     size_t n;
-    const struct replica_result *worst; /* NULL: none, or it was not always on the same node */
+    struct slow_replica worst; /* without its excess; of none before n is 1 */
     double worst_excess;
-    size_t n_others;
     bool has_moved;
 };
 
@@ -169,11 +173,12 @@ static void follow(struct history *h, const struct trial_result *t, enum role ro
             continue;
         }
         const double excess = speed_gang_excess(&gang, k);
-        h->has_moved = h->has_moved || (h->worst != NULL && !is_same_place(h->worst, r));
-        if (h->worst == NULL || excess > h->worst_excess) {
-            h->worst = r;
+        const struct slow_replica its = slow_of(r);
+        h->has_moved = h->has_moved || (h->n > 0 && !is_same_place(&h->worst, &its));
+        if (h->n == 0 || excess > h->worst_excess) {
+            h->worst = its;
             h->worst_excess = excess;
-            h->n_others = gang.n - 1;
+            h->worst.n_others = gang.n - 1;
         }
         h->excess[h->n++] = excess;
         break; /* rows may say an index twice, and there is room for one of a trial */
@@ -200,33 +205,29 @@ static bool look_at_small(const struct point_result *p, enum role role, struct s
         }
         const struct contrast c = significance_mean(&(struct sample){h.excess, h.n});
         if (is_slow(&h, &c) && expm1(c.value) > slowest.excess) {
-            slowest = (struct slow_replica){.replica = h.worst,
-                                            .excess = expm1(c.value),
-                                            .spread = expm1(sqrt(c.variance * (double)h.n)),
-                                            .n_others = h.n_others,
-                                            .n_slow = h.n,
-                                            .n_trials = h.n};
+            slowest = h.worst;
+            slowest.excess = expm1(c.value);
+            slowest.spread = expm1(sqrt(c.variance * (double)h.n));
+            slowest.n_slow = slowest.n_trials = h.n;
         }
     }
     *ret = slowest;
-    return slowest.replica != NULL;
+    return slowest.excess > 0;
 }
 
-void replica_speed_find_slow(struct result *r)
+void replica_speed_find_slow(struct result *r, const struct point_result *p)
 {
-    result_each_point (p, r) {
-        struct slow_replica slowest = {0};
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            struct slow_replica slow;
-            const bool is_large = p->point->replicas[role] >= GANG_MIN;
-            if ((is_large ? look_at_large : look_at_small)(p, role, &slow) &&
-                slow.excess > slowest.excess) {
-                slowest = slow;
-            }
+    struct slow_replica slowest = {0};
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        struct slow_replica slow;
+        const bool is_large = p->point->replicas[role] >= GANG_MIN;
+        if ((is_large ? look_at_large : look_at_small)(p, role, &slow) &&
+            slow.excess > slowest.excess) {
+            slowest = slow;
         }
-        if (slowest.replica != NULL) {
-            slowest.point = p->point->index;
-            *vec_push(&r->slow) = slowest;
-        }
+    }
+    if (slowest.excess > 0) {
+        slowest.point = p->point->index;
+        *vec_push(&r->slow) = slowest;
     }
 }

@@ -29,5 +29,5 @@ void speed_gang_done(struct speed_gang *gang);
 /* ln of the k-th member's time over the median of the others; there are two members at least. */
 double speed_gang_excess(const struct speed_gang *gang, size_t k);
 
-/* Fills r->slow, one for a point at most. */
-void replica_speed_find_slow(struct result *r);
+/* Adds to r->slow, one for a point at most. */
+void replica_speed_find_slow(struct result *r, const struct point_result *p);

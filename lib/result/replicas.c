@@ -116,6 +116,7 @@ void replica_lines_init(struct replica_lines *lines, const struct result *r)
 {
     *lines = (struct replica_lines){0};
     result_each_swept (p, r) {
+        point_open(p);
         collect_point(lines, p);
     }
 }

@@ -5,10 +5,27 @@
 #include "base/vec_walk.h"
 #include "result/number.h"
 
+void point_open(const struct point_result *p)
+{
+    if (p->of->source != NULL) {
+        p->of->source->turn_to(p->of->source, p->point->index, false);
+    }
+}
+
+void result_open_row(const struct result *r, const struct attempt_row *row)
+{
+    if (r != NULL && r->source != NULL && row->id.point < r->def->matrix.n_points) {
+        r->source->turn_to(r->source, row->id.point, true);
+    }
+}
+
 const struct replica_result *point_next_replica(const struct point_result *p,
                                                 const struct replica_result *it)
 {
     bool is_next = it == NULL;
+    if (is_next) {
+        point_open(p);
+    }
     point_each_trial (t, p) {
         if (t->phase != TRIAL_SUCCEEDED || t->n_replicas == 0) {
             continue;

@@ -8,10 +8,12 @@
 
 #include <jansson.h>
 
+#include "base/err.h"
 #include "core/phase.h"
 #include "core/record.h"
 #include "result/accuracy.h"
 #include "result/machines.h"
+#include "result/phases.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
 #include "stats/scaling.h"
@@ -45,8 +47,8 @@ struct replica_result {
     struct step_times steps;    /* what the series said */
     struct replica_speed speed; /* its time a step */
     json_t *environment;        /* of succeeded trials, while their point is made; owned */
-    char *node;                 /* of succeeded trials only; owned; NULL: not said */
-    size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
+    const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
+    size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };
 #define NO_HARDWARE SIZE_MAX
 /* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
@@ -75,8 +77,19 @@ struct trial_result {
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
     struct accuracy_after after;
+    struct trial_noise *noise; /* owned; NULL: no replica looked */
     uint32_t evaluations_k;    /* every k-th evaluation is known; 0: none is */
     uint32_t evaluations_from; /* the replica's index */
+};
+
+/* What the replicas of a trial say of the machine around it (noise.h). */
+struct trial_noise {
+    struct noise probed; /* by the replica that did; zero: none */
+    const char *node;    /* of that one; borrowed from the result's nodes; NULL: not said */
+    /* Shares of the replica where they are most; NaN: unknown, or too little to say. Of its CPUs'
+     * busy time, what the hypervisor took; of the time in which its threads ran or were ready to,
+     * how long they waited for a CPU, whoever had it. */
+    double steal_ratio, wait_ratio;
 };
 
 /* A metric of a point: known if every succeeded trial has it. */
@@ -98,8 +111,20 @@ struct warmup {
     double change; /* as settle.change */
 };
 
+/* What follows from the replicas of a point (result_collect_point), because they are in memory of
+ * one point at a time. Comparisons do without it. */
+struct point_kept {
+    struct step_means steps;
+    bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
+    bool has_step_lines, has_log;              /* figures by a log rule of kind Step, or of any */
+    bool has_staleness, has_late;              /* a server counted slices for these */
+    double p_of_fall;                          /* of "its steps do not fall" (lint.c) */
+    const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
+};
+
 struct point_result {
     const struct point *point; /* borrowed from the definition */
+    const struct result *of;   /* borrowed */
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
     struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
@@ -119,6 +144,7 @@ struct point_result {
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
     struct machines machines; /* of the replicas of succeeded trials */
     struct warmup warmup;     /* of result_end only */
+    struct point_kept kept;
 };
 
 /* The figure at this offset: of throughput, speedup, ... */
@@ -150,13 +176,14 @@ struct hardware {
         };
         char *texts[HARDWARE_TEXTS]; /* the same */
     };
-    size_t n_replicas; /* of succeeded trials */
+    size_t n_replicas;     /* of succeeded trials */
+    VEC(size_t) of_system; /* the same of each system, up to the last that has one */
 };
 
 /* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas
  * of the same role on other nodes, in the same trial (replica_speed.h). */
 struct node_result {
-    const char *name;      /* borrowed from a replica's result */
+    char *name;            /* owned */
     const char *cpu_model; /* of its first replica that says one; borrowed; NULL: not said */
     size_t n_replicas;
     uint32_t n_points;   /* with a replica on it */
@@ -166,12 +193,21 @@ struct node_result {
     double p; /* of "it is as fast as the others": Student's t over the points, adjusted for the
                  number of nodes; 1: under 3 points, or not slower by 5% */
     double throttled_s, measured_s; /* sums over its replicas */
+    /* While points are collected: ln of its time over that of others, by trial and role of the
+     * point; the medians of these, by point; the last point that was counted, + 1. */
+    struct node_walk {
+        VEC(double) of_point;
+        VEC(double) of_points;
+        uint32_t last_point;
+    } walk;
 };
 /* A replica that is slower than the others of its role at a point, beyond their spread. */
 struct slow_replica {
     uint32_t point;
-    const struct replica_result *replica; /* of the trial in which it was slowest; borrowed */
-    double excess;                        /* 0.12: 12% more time than the median of the others */
+    struct replica_id id; /* in the trial in which it was slowest */
+    const char *node;     /* borrowed from the result's nodes; NULL: not said */
+    enum speed_kind by;
+    double excess; /* 0.12: 12% more time than the median of the others */
     /* 0.03: one standard deviation of a replica compared with the others is 3% */
     double spread;
     size_t n_others;         /* in that trial */
@@ -254,8 +290,28 @@ struct company_result {
     bool is_independent;
 };
 
+/* The replicas of a large run, which are in memory of one point at a time. */
+struct result_source {
+    /* Puts those of the point into its rows and the result, in place of the point's before.
+     * of_rows: into the rows alone, which is cheaper. */
+    void (*turn_to)(struct result_source *s, uint32_t point, bool of_rows);
+    void (*free)(struct result_source *s);
+    struct err fault; /* why replicas are missing since; code 0: none are */
+};
+
+/* What the linter has seen of replicas, while points pass one by one. */
+struct lint_seen {
+    size_t n_throttled;
+    double worst_throttled; /* share of its time */
+    struct replica_id throttled;
+    bool has_backwards; /* steps together took longer than the measured time, of this replica: */
+    struct replica_id backwards;
+    double steps_s, duration_s;
+};
+
 struct result {
-    const struct run_def *def; /* borrowed */
+    const struct run_def *def;    /* borrowed */
+    struct result_source *source; /* owned; NULL: all replicas are in memory */
     enum run_phase phase;
     bool simulated;
     const char *price; /* of time_cost: "0.2/pod-hour"; borrowed; NULL: none (pivot_set_price) */
@@ -265,11 +321,13 @@ struct result {
      * failed. Borrowed. */
     VEC(const struct threshold *) skipped;
     VEC(struct hardware) hardware;
+    struct hardware silent; /* of replicas that say none of it */
     VEC(struct node_result) nodes;
     VEC(struct slow_replica) slow;
     struct curves curves;
     struct company_result company;
     VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
+    struct lint_seen seen;
     VEC(struct warning) warnings;
 };
 
@@ -283,7 +341,12 @@ struct result {
          p++)
 #define point_each_trial(t, p)                                                                     \
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
-/* The replicas of the succeeded trials of a point. */
+/* Before the replicas of a point's trials are looked at; they are borrowed until another point is
+ * opened. */
+void point_open(const struct point_result *p);
+/* The same before those of one of the run's rows are. `r` may be NULL. */
+void result_open_row(const struct result *r, const struct attempt_row *row);
+/* The replicas of the succeeded trials of a point, which it opens. */
 #define point_each_replica(it, p)                                                                  \
     for (const struct replica_result *it = point_next_replica(p, NULL); it != NULL;                \
          it = point_next_replica(p, it))

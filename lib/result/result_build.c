@@ -9,6 +9,8 @@
 #include "result/company_check.h"
 #include "result/curves.h"
 #include "result/nodes.h"
+#include "result/noise.h"
+#include "result/point_transport.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
@@ -175,6 +177,9 @@ void result_conclude_point(struct result *r, uint32_t point)
     p->cpus = cpus_of(r->def, p);
     take_accuracies(p);
     take_metrics(p);
+    if (point > 0) {
+        machines_share(&p->machines, &p[-1].machines);
+    }
 }
 
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
@@ -273,6 +278,7 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     for (uint32_t i = 0; i < m->n_points; i++) {
         struct point_result *p = &r->points[i];
         p->point = &m->points[i];
+        p->of = r;
         p->n_trials = run_def_trials(def, i);
         p->trials = xnew_array(struct trial_result, p->n_trials);
         for (size_t j = 0; j < p->n_trials; j++) {
@@ -282,6 +288,24 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     return r;
 }
 
+void result_collect_point(struct result *r, uint32_t point)
+{
+    struct point_result *p = &r->points[point];
+    nodes_collect(r, p);
+    replica_speed_find_slow(r, p);
+    warmup_find(r, p);
+    phases_collect(p);
+    transports_collect(p);
+    point_each_replica (it, p) {
+        p->kept.has_staleness |= it->summary.staleness.slices > 0;
+        p->kept.has_late |= it->summary.late.slices > 0;
+    }
+    result_lint_point(r, p);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        trial_noise_collect(&p->trials[i]);
+    }
+}
+
 static void finish_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
@@ -289,11 +313,12 @@ static void finish_point(struct result *r, uint32_t point)
     for (size_t i = 0; i < p->n_trials; i++) {
         trial_build(&p->trials[i], &terms, r->phase);
     }
-    result_conclude_point(r, point);
     hardware_collect(r, p);
+    result_conclude_point(r, point);
     for (size_t i = 0; i < p->n_trials; i++) {
         trial_forget_environments(&p->trials[i]);
     }
+    result_collect_point(r, point);
 }
 
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
@@ -336,10 +361,8 @@ void result_end_points(struct result *r)
 void result_end(struct result *r)
 {
     result_end_points(r);
-    nodes_collect(r);
-    replica_speed_find_slow(r);
+    nodes_end(r);
     curves_collect(r);
-    warmup_find(r);
     result_lint(r);
 }
 
@@ -368,30 +391,31 @@ void result_forget_point(struct result *r, uint32_t point)
     }
 }
 
-void result_recall_point(struct result *r, uint32_t point, const struct attempt_row *rows,
-                         size_t n_rows)
+void result_recall_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < n_rows; i++) {
-        if (rows[i].id.trial < p->n_trials) {
-            trial_assign_row(&p->trials[rows[i].id.trial], &rows[i]);
-        }
-    }
     for (size_t i = 0; i < p->n_trials; i++) {
-        trial_recall_replicas(&p->trials[i]);
+        trial_recall_replicas(r, &p->trials[i]);
     }
 }
 
 void result_forget_replicas(struct result *r)
 {
-    vec_done(&r->nodes); /* they are made of replicas */
+    vec_done_each(&r->nodes, node_result_done); /* they are made of replicas */
     vec_done(&r->slow);
     vec_done_each(&r->hardware, hardware_done);
+    hardware_done(&r->silent);
     curves_done(&r->curves); /* they say phases */
     vec_done_each(&r->warnings, warning_done);
     vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        struct point_result *p = &r->points[i];
         result_forget_point(r, i);
+        for (size_t k = 0; k < p->n_trials; k++) {
+            p->trials[k].row = NULL;
+            free(p->trials[k].noise);
+            p->trials[k].noise = NULL;
+        }
     }
 }
 
@@ -399,6 +423,9 @@ void result_free(struct result *r)
 {
     if (r == NULL) {
         return;
+    }
+    if (r->source != NULL) {
+        r->source->free(r->source);
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         free_each(r->points[i].trials, r->points[i].n_trials, trial_done);
@@ -409,7 +436,8 @@ void result_free(struct result *r)
     vec_done(&r->thresholds);
     vec_done(&r->skipped);
     vec_done_each(&r->hardware, hardware_done);
-    vec_done(&r->nodes);
+    hardware_done(&r->silent);
+    vec_done_each(&r->nodes, node_result_done);
     vec_done(&r->slow);
     curves_done(&r->curves);
     vec_done(&r->invalid);

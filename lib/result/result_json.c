@@ -6,6 +6,7 @@
 
 #include "core/environment.h"
 #include "core/json_field.h"
+#include "core/json_lists.h"
 #include "core/summary.h"
 #include "result/company_check.h"
 #include "result/figure_json.h"
@@ -238,10 +239,11 @@ static void put_exchange(json_t *o, const struct spec *spec, const struct point_
              {"transport", transport.len > 0 ? json_string(buf_cstr(&transport)) : NULL});
 }
 
-json_t *result_point_to_json(const struct result *r, uint32_t i)
+static json_t *point_to_json(const struct result *r, uint32_t i)
 {
     const struct point_result *p = &r->points[i];
     const struct point *point = p->point;
+    point_open(p);
     json_t *o =
         result_json_put_point(JSON_OBJECT_OF({"point", json_count(point->index)}), r, point);
     put_exchange(o, r->def->spec, p);
@@ -288,12 +290,11 @@ static json_t *nodes_to_json(const struct result *r)
 
 static json_t *slow_to_json(const struct slow_replica *s)
 {
-    const struct replica_id *id = &s->replica->row->id;
+    const struct replica_id *id = &s->id;
     return JSON_OBJECT_OF(
         {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
         {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
-        {"node", json_text_or_null(s->replica->node)},
-        {"by", json_string(speed_kind_names[s->replica->speed.kind])},
+        {"node", json_text_or_null(s->node)}, {"by", json_string(speed_kind_names[s->by])},
         {"excess", json_number_or_null(s->excess)}, {"spread", json_number_or_null(s->spread)},
         {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
         {"trialsCompared", json_count(s->n_trials)});
@@ -336,19 +337,6 @@ static json_t *warning_to_json(const struct warning *w)
                           {"message", json_text_or_null(w->message)});
 }
 
-json_t *result_to_json(const struct result *r)
-{
-    json_t *o = result_frame_to_json(r);
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        json_t *list = json_object_get(o, i < r->def->matrix.n_swept ? "points" : "baselines");
-        json_array_append_new(list, result_point_to_json(r, i));
-    }
-    vec_each (const struct curve, c, &r->curves.list) {
-        json_array_append_new(json_object_get(o, "curves"), curve_to_json(r, c));
-    }
-    return o;
-}
-
 json_t *result_json_put_run(json_t *o, const struct result *r)
 {
     return json_object_add(
@@ -367,7 +355,7 @@ static json_t *rules_to_json(const struct run_def *def)
                           {"reason", breaches.len == 0 ? NULL : json_string(buf_cstr(&breaches))});
 }
 
-json_t *result_frame_to_json(const struct result *r)
+static json_t *frame_to_json(const struct result *r)
 {
     const struct run_def *def = r->def;
     const struct spec *spec = def->spec;
@@ -403,4 +391,23 @@ json_t *result_frame_to_json(const struct result *r)
                                                 skipped_to_json(*t))},
             {"warnings",
              JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))}));
+}
+
+void result_json_put(const struct result *r, struct buf *out)
+{
+    const struct matrix *m = &r->def->matrix;
+    struct json_lists w;
+    json_lists_begin(&w, frame_to_json(r), 2, out);
+    json_lists_open(&w, "points");
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        if (i == m->n_swept) {
+            json_lists_open(&w, "baselines");
+        }
+        json_lists_add(&w, point_to_json(r, i));
+    }
+    json_lists_open(&w, "curves");
+    vec_each (struct curve, c, &r->curves.list) {
+        json_lists_add(&w, curve_to_json(r, c));
+    }
+    json_lists_end(&w);
 }

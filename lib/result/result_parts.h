@@ -15,10 +15,10 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
 void trial_forget_environments(struct trial_result *t);
 /* What its row says without its replicas: the phase, and of one that did not succeed the error. */
 void trial_take_outcome(struct trial_result *t, enum run_phase run_phase);
-/* Its row, too. */
+/* Its row is kept. */
 void trial_forget_replicas(struct trial_result *t);
 /* From its row, with its texts. */
-void trial_recall_replicas(struct trial_result *t);
+void trial_recall_replicas(struct result *r, struct trial_result *t);
 void trial_done(struct trial_result *t);
 /* What follows for a point from its trials, of which each has what its own rows say. */
 void result_conclude_point(struct result *r, uint32_t point);
@@ -31,10 +31,11 @@ void result_conclude_point(struct result *r, uint32_t point);
 void hardware_collect(struct result *r, struct point_result *p);
 /* What a start record says; owned. Returns its node, owned too; NULL: not said. */
 char *hardware_read(const json_t *environment, struct hardware *ret);
-/* One more replica of this kind; nothing is counted of one that says nothing. */
+/* One more replica of this kind, or of r->silent. */
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
 void hardware_done(struct hardware *h);
 
-/* In lint.c: appends to r->warnings, in the order of enum warning_code, when every figure is
- * there. */
+/* In lint.c: takes what it needs of a point's replicas; and, when every figure is there, appends to
+ * r->warnings, in the order of enum warning_code. */
+void result_lint_point(struct result *r, struct point_result *p);
 void result_lint(struct result *r);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "result/nodes.h"
 #include "result/replica_numbers.h"
 #include "result/result_parts.h"
 
@@ -178,6 +179,7 @@ bool trial_figures_make(const struct attempt_row *row, const struct trial_terms 
     const bool is_good = t->phase != TRIAL_SUCCEEDED || f.machines != NULL;
     machines_done(&machines);
     trial_forget_replicas(t);
+    t->row = NULL;
     if (!is_good) {
         trial_figures_done(&f);
         return false;
@@ -289,7 +291,7 @@ static bool read_replica(const struct array *a, size_t i, struct result *result,
     }
     r->summary.source.rule = xstrdup_or_null(rule);
     r->summary.source.method = xstrdup_or_null(method);
-    r->node = xstrdup_or_null(text_at(a, i, TEXT_NODE));
+    r->node = nodes_add(result, text_at(a, i, TEXT_NODE));
     struct hardware h = {0};
     for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
         h.texts[k] = (char *)text_at(a, i, TEXT_HARDWARE + k); /* borrowed */
@@ -411,18 +413,17 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
     return is_good;
 }
 
-bool figures_end(struct figures_reader *r)
+bool figures_end_point(struct figures_reader *r, uint32_t point)
 {
-    for (uint32_t i = 0; i < r->result->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->result->points[i].n_trials; j++) {
-            struct trial_result *t = &r->result->points[i].trials[j];
-            if (t->row == NULL) {
-                result_begin_trial(t);
-            } else if (!t->has_ended) {
-                return false;
-            }
+    const struct point_result *p = &r->result->points[point];
+    for (size_t j = 0; j < p->n_trials; j++) {
+        struct trial_result *t = &p->trials[j];
+        if (t->row == NULL) {
+            result_begin_trial(t);
+        } else if (!t->has_ended) {
+            return false;
         }
-        result_conclude_point(r->result, i);
     }
+    result_conclude_point(r->result, point);
     return true;
 }

@@ -33,8 +33,8 @@ void trial_figures_done(struct trial_figures *f);
 bool trial_figures_make(const struct attempt_row *row, const struct trial_terms *terms,
                         struct trial_figures *ret);
 
-/* A result from figures, between result_begin and result_end: result_assign_rows first, then the
- * figures of each row, then figures_end. */
+/* A result from figures, between result_begin and result_end: result_assign_rows first, then point
+ * by point the figures of each row and figures_end_point. */
 struct figures_reader {
     struct result *result; /* borrowed */
     char *text;            /* of the machines that were read last; owned */
@@ -45,4 +45,4 @@ void figures_reader_done(struct figures_reader *r);
  * Figures of a row that decides nothing are passed over. False: they are damaged. */
 bool figures_read(struct figures_reader *r, struct attempt_row *row, const struct trial_figures *f);
 /* False: a row that decides a trial had no figures. */
-bool figures_end(struct figures_reader *r);
+bool figures_end_point(struct figures_reader *r, uint32_t point);

@@ -7,6 +7,7 @@
 #include "core/summary.h"
 #include "result/flops.h"
 #include "result/noise.h"
+#include "result/nodes.h"
 #include "result/others_cpu.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
@@ -68,7 +69,6 @@ struct figure replica_throughput(const struct replica_result *r)
 static void replica_done(struct replica_result *r)
 {
     json_decref(r->environment);
-    free(r->node);
     summary_done(&r->summary);
 }
 
@@ -385,15 +385,19 @@ void trial_forget_replicas(struct trial_result *t)
     step_series_done(&t->steps);
     t->replicas = NULL;
     t->n_replicas = 0;
-    t->row = NULL;
 }
 
-void trial_recall_replicas(struct trial_result *t)
+void trial_recall_replicas(struct result *r, struct trial_result *t)
 {
     t->n_replicas = t->row == NULL ? 0 : t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
-        read_replica(&t->row->replicas.items[i], &t->replicas[i], NULL, NULL);
+        const struct replica_row *row = &t->row->replicas.items[i];
+        read_replica(row, &t->replicas[i], NULL, NULL);
+        if (t->phase == TRIAL_SUCCEEDED) {
+            json_auto_t *environment = environment_parse(row->environment_json);
+            t->replicas[i].node = nodes_add(r, environment_text(environment, "node"));
+        }
     }
 }
 
@@ -401,6 +405,7 @@ void trial_done(struct trial_result *t)
 {
     trial_forget_replicas(t);
     metrics_done(&t->metrics);
+    free(t->noise);
     free(t->error);
     free(t->details);
 }

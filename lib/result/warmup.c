@@ -54,11 +54,9 @@ static struct warmup find(const struct point_result *p, uint32_t n_points)
                            .change = s.change};
 }
 
-void warmup_find(struct result *r)
+void warmup_find(const struct result *r, struct point_result *p)
 {
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        r->points[i].warmup = find(&r->points[i], r->def->matrix.n_points);
-    }
+    p->warmup = find(p, r->def->matrix.n_points);
 }
 
 int64_t warmup_found(const struct result *r, const struct point_result *p)

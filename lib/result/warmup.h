@@ -1,14 +1,14 @@
 /* How many steps a point needs to warm up, found in its step times, and the number that its
  * definition fixes (measure.warmupSteps). It is a recommendation only; no figure depends on it.
- * Pure; called by result_end, before the linter, which warns where the two disagree. */
+ * Pure; called before the linter, which warns where the two disagree. */
 #pragma once
 
 #include "result/result.h"
 
 extern const char *const warmup_state_names[]; /* "Unknown", "Enough", ... */
-/* Fills `warmup` of every point, by warmup_test.h: a change is chance in at most 1% of all
+/* Fills p->warmup, by warmup_test.h: a change is chance in at most 1% of all
  * runs, and 2% or more. */
-void warmup_find(struct result *r);
+void warmup_find(const struct result *r, struct point_result *p);
 /* Steps until the times settle, those of the fixed warm-up among them: of Enough at most so many,
  * of Short exactly. -1: of Unknown and Never. */
 int64_t warmup_found(const struct result *r, const struct point_result *p);

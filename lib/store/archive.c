@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <jansson.h>
-#include <openssl/sha.h>
+#include <openssl/evp.h>
 #include <zstd.h>
 
 #include "base/mem.h"
@@ -17,12 +17,13 @@
 #include "base/texts.h"
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"
+#include "base/whole_file.h"
 #include "core/json_field.h"
 #include "store/archive_tar.h"
 
 #define ARCHIVE_FORMAT "benchd.io/archive"
 /* Fixed: the same run is the same bytes. */
-#define LEVEL 9
+#define LEVEL 6
 #define CHUNK_BYTES ((size_t)1 << 16)
 
 void archive_done(struct archive *a)
@@ -34,6 +35,11 @@ void archive_done(struct archive *a)
     vec_done(&a->members);
     free(a->program);
     free(a->run);
+    if (a->room != NULL) {
+        (void)fclose(a->room); /* it was read */
+    }
+    EVP_MD_CTX_free(a->sha);
+    buf_done(&a->text);
     *a = (struct archive){0};
 }
 
@@ -67,40 +73,69 @@ bool archive_name_is_good(const char *name)
     return false;
 }
 
-/* In hex. -ENOSYS. */
-static int sha256_of(const void *data, size_t len, char ret[static ARCHIVE_SHA256_SIZE],
-                     struct err *err)
+static void put_hex(const unsigned char digest[static ARCHIVE_SHA256_SIZE / 2],
+                    char ret[static ARCHIVE_SHA256_SIZE])
 {
-    unsigned char digest[ARCHIVE_SHA256_SIZE / 2];
-    if (SHA256(data, len, digest) == NULL) {
-        return err_set(err, ENOSYS, "this OpenSSL has no SHA-256");
-    }
-    for (size_t i = 0; i < sizeof(digest); i++) {
+    for (size_t i = 0; i < ARCHIVE_SHA256_SIZE / 2; i++) {
         (void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
     }
+}
+
+int archive_sha256(const void *data, size_t len, char ret[static ARCHIVE_SHA256_SIZE],
+                   struct err *err)
+{
+    unsigned char digest[ARCHIVE_SHA256_SIZE / 2];
+    if (EVP_Digest(data, len, digest, NULL, EVP_sha256(), NULL) != 1) {
+        return err_set(err, ENOSYS, "this OpenSSL has no SHA-256");
+    }
+    put_hex(digest, ret);
     return 0;
 }
 
 /* ---- writing ---- */
 
-static struct archive_member *add(struct archive *a, const char *name, const struct buf *data)
+int archive_new(const char *near, const char *program, const char *run, struct archive *ret,
+                struct err *err)
+{
+    FILE *room = file_unnamed(near);
+    if (room == NULL) {
+        return err_set_errno(err, errno, "no room for the archive, in the folder of %s", near);
+    }
+    *ret = (struct archive){
+        .program = xstrdup(program), .run = xstrdup(run), .room = room, .sha = EVP_MD_CTX_new()};
+    return 0;
+}
+
+static bool take_data(void *ctx, const void *data, size_t len)
+{
+    struct archive *a = ctx;
+    a->members.items[a->members.len - 1].len += len;
+    a->bytes += len;
+    (void)EVP_DigestUpdate(a->sha, data, len);                              /* the end reports it */
+    (void)(a->bytes <= ARCHIVE_MAX_BYTES && fwrite(data, 1, len, a->room)); /* as above */
+    return true;
+}
+
+struct buf *archive_begin_member(struct archive *a, const char *name)
 {
     assert(archive_name_is_good(name));
-    struct archive_member *m = vec_push(&a->members);
-    *m = (struct archive_member){.name = xstrdup(name), .len = data->len};
-    (void)sha256_of(buf_cstr(data), data->len, m->sha256, NULL); /* archive_write reports it */
-    return m;
+    *vec_push(&a->members) = (struct archive_member){.name = xstrdup(name)};
+    a->text.take = take_data;
+    a->text.ctx = a;
+    (void)EVP_DigestInit_ex(a->sha, EVP_sha256(), NULL); /* the end reports it */
+    return &a->text;
 }
 
-void archive_add_take(struct archive *a, const char *name, struct buf *data_take)
+int archive_end_member(struct archive *a, struct err *err)
 {
-    add(a, name, data_take)->data = *data_take;
-    *data_take = BUF_INIT;
-}
-
-void archive_add_later(struct archive *a, const char *name, const struct buf *data)
-{
-    (void)add(a, name, data);
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    buf_spill_all(&a->text);
+    if (EVP_DigestFinal_ex(a->sha, digest, NULL) != 1) {
+        return err_set(err, ENOSYS, "this OpenSSL has no SHA-256");
+    }
+    put_hex(digest, a->members.items[a->members.len - 1].sha256);
+    const bool is_there = !ferror(a->room) && fflush(a->room) == 0;
+    return is_there ? 0 : err_set_errno(err, errno, "no room for the archive");
 }
 
 /* As text, with its final newline. */
@@ -141,6 +176,7 @@ static int compress(ZSTD_CCtx *ctx, struct buf *piece, ZSTD_EndDirective end, st
             return err_set(err, ENOTRECOVERABLE, "compress: %s", ZSTD_getErrorName(left));
         }
         buf_append(out, chunk, packed.pos);
+        buf_spill(out);
     } while (in.pos < in.size || (end == ZSTD_e_end && left > 0));
     buf_clear(piece);
     return 0;
@@ -156,18 +192,25 @@ static ZSTD_CCtx *new_compressor(size_t tar_len)
     return ctx;
 }
 
-static int put_member(const struct archive *a, size_t i, struct buf *tar, struct err *err)
+/* The next one of the room. */
+static int put_member(const struct archive *a, const struct archive_member *m, ZSTD_CCtx *ctx,
+                      struct buf *out, struct err *err)
 {
-    const struct archive_member *m = &a->members.items[i];
-    _cleanup_(buf_done) struct buf again = BUF_INIT;
-    const bool is_here = m->data.len == m->len;
-    const int r = is_here ? 0 : a->read(a->ctx, i, &again, err);
-    if (r >= 0 && !is_here && again.len != m->len) {
-        return err_set(err, EBADMSG, "member '%s' had %zu bytes, now %zu", m->name, m->len,
-                       again.len);
+    _cleanup_(freep) char *chunk = xmalloc(CHUNK_BYTES);
+    _cleanup_(buf_done) struct buf tar = BUF_INIT;
+    int r = 0;
+    tar_put_header(&tar, m->name, m->len);
+    for (size_t left = m->len; left > 0 && r >= 0;) {
+        const size_t n = fread(chunk, 1, left < CHUNK_BYTES ? left : CHUNK_BYTES, a->room);
+        if (n == 0) {
+            return err_set_errno(err, ferror(a->room) ? errno : EBADMSG, "member '%s'", m->name);
+        }
+        buf_append(&tar, chunk, n);
+        left -= n;
+        r = compress(ctx, &tar, ZSTD_e_continue, out, err);
     }
-    tar_put(tar, m->name, is_here ? m->data.data : again.data, r < 0 ? 0 : m->len);
-    return r;
+    tar_put_padding(&tar, m->len);
+    return r < 0 ? r : compress(ctx, &tar, ZSTD_e_continue, out, err);
 }
 
 static int write_members(const struct archive *a, const struct buf *manifest, struct buf *out,
@@ -179,8 +222,7 @@ static int write_members(const struct archive *a, const struct buf *manifest, st
     tar_put(&tar, ARCHIVE_MANIFEST, manifest->data, manifest->len);
     int r = compress(ctx, &tar, ZSTD_e_continue, out, err);
     for (size_t i = 0; i < a->members.len && r >= 0; i++) {
-        r = put_member(a, i, &tar, err);
-        r = r < 0 ? r : compress(ctx, &tar, ZSTD_e_continue, out, err);
+        r = put_member(a, &a->members.items[i], ctx, out, err);
     }
     tar_put_end(&tar);
     r = r < 0 ? r : compress(ctx, &tar, ZSTD_e_end, out, err);
@@ -191,6 +233,7 @@ static int write_members(const struct archive *a, const struct buf *manifest, st
 int archive_write(struct archive *a, struct buf *out, struct err *err)
 {
     const size_t bytes = vec_sum(&a->members, m, m->len);
+    rewind(a->room);
     if (bytes > ARCHIVE_MAX_BYTES || a->members.len > ARCHIVE_MAX_MEMBERS) {
         return err_set(err, E2BIG,
                        "%zu bytes in %zu members are more than an archive may have (%zu in %d)",
@@ -203,7 +246,7 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
     }
     make_manifest(a, &manifest);
     r = r < 0 ? r : check_size(ARCHIVE_MANIFEST, manifest.len, err);
-    r = r < 0 ? r : sha256_of(manifest.data, manifest.len, a->digest, err);
+    r = r < 0 ? r : archive_sha256(manifest.data, manifest.len, a->digest, err);
     return r < 0 ? r : write_members(a, &manifest, out, err);
 }
 
@@ -324,7 +367,7 @@ static int check_member(const json_t *says, const struct archive_member *m, stru
         return err_set(err, EPROTO, "member '%s' has %zu bytes, the manifest says %lld", m->name,
                        m->data.len, (long long)bytes);
     }
-    if ((r = sha256_of(buf_cstr(&m->data), m->data.len, own, err)) < 0) {
+    if ((r = archive_sha256(buf_cstr(&m->data), m->data.len, own, err)) < 0) {
         return r;
     }
     return str_eq(own, sha256) ? 0
@@ -391,7 +434,7 @@ static int take_manifest(struct archive *a, struct err *err)
     if (r >= 0 && a->members.len > n) {
         r = err_set(err, EPROTO, "member '%s' is not in the manifest", a->members.items[n].name);
     }
-    r = r < 0 ? r : sha256_of(buf_cstr(&own.data), own.data.len, a->digest, err);
+    r = r < 0 ? r : archive_sha256(buf_cstr(&own.data), own.data.len, a->digest, err);
     free(own.name);
     buf_done(&own.data);
     return r;

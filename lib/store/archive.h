@@ -1,12 +1,13 @@
 /* One file with named members and their SHA-256: what `benchctl export` writes
  * (docs/contracts/archive.md). A tar in one zstd frame; the first member is the manifest, and its
  * SHA-256 is the digest of the archive. There is one tar for each list of members, and the reader
- * takes no other: the same members are the same bytes, and nothing can hide between them. Pure but
- * for memory; lib/load/archive_run.c says which members a run has. */
+ * takes no other: the same members are the same bytes, and nothing can hide between them.
+ * lib/load/archive_run.c says which members a run has. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,7 +29,7 @@
 
 struct archive_member {
     char *name;      /* owned */
-    struct buf data; /* owned; empty if archive.read has it */
+    struct buf data; /* of an archive that was read; owned */
     /* Of one that is to be written: */
     size_t len;
     char sha256[ARCHIVE_SHA256_SIZE];
@@ -38,24 +39,32 @@ struct archive {
     char *run;                          /* name of the run, as the manifest says; owned */
     VEC(struct archive_member) members; /* without the manifest, in their order */
     char digest[ARCHIVE_SHA256_SIZE]; /* SHA-256 of the manifest, in hex; "" before archive_write */
-    /* The data of the i-th member once more, for archive_write: logs together may need more memory
-     * than there is. NULL: all members have their data. */
-    int (*read)(void *ctx, size_t i, struct buf *ret, struct err *err);
-    void *ctx;
+    /* Of one that is to be written, since its members may need more memory than there is: */
+    FILE *room;   /* has the data of the members, one after another; owned */
+    size_t bytes; /* of them together; what is beyond ARCHIVE_MAX_BYTES is counted alone */
+    struct evp_md_ctx_st *sha; /* of the member that is being made; owned */
+    struct buf text;           /* the end of its data */
 };
 void archive_done(struct archive *a);
 
-/* Takes the data. The name is one that archive_name_is_good accepts, and new. */
-void archive_add_take(struct archive *a, const char *name, struct buf *data_take);
-/* The same without keeping the data: a->read has it, too. */
-void archive_add_later(struct archive *a, const char *name, const struct buf *data);
+/* In hex. -ENOSYS. */
+int archive_sha256(const void *data, size_t len, char ret[static ARCHIVE_SHA256_SIZE],
+                   struct err *err);
+
+/* An empty one, to be written. The room is in the folder of the file `near`. */
+int archive_new(const char *near, const char *program, const char *run, struct archive *ret,
+                struct err *err);
+/* The next member: its data are appended to what is returned, until archive_end_member. The name is
+ * one that archive_name_is_good accepts, and new. The archive is not moved in between. */
+struct buf *archive_begin_member(struct archive *a, const char *name);
+int archive_end_member(struct archive *a, struct err *err);
 /* NULL if none exists. Borrowed. */
 const struct buf *archive_find(const struct archive *a, const char *name);
 /* Letters, digits, "._-" and "/" between words; no word begins with ".", so no
  * name leaves a folder. */
 bool archive_name_is_good(const char *name);
 
-/* Appends the file, and sets the digest. -E2BIG: more than ARCHIVE_MAX_BYTES. */
+/* Appends the file, with buf_spill, and sets the digest. -E2BIG: more than ARCHIVE_MAX_BYTES. */
 int archive_write(struct archive *a, struct buf *out, struct err *err);
 /* Reads it whole and checks everything; *ret is written only on success. -EPROTO: no archive,
  * damaged, or not what its manifest says (the text names the first member that differs);

@@ -50,14 +50,24 @@ static size_t padding_of(size_t len)
     return (TAR_BLOCK - len % TAR_BLOCK) % TAR_BLOCK;
 }
 
-void tar_put(struct buf *out, const char *name, const void *data, size_t len)
+void tar_put_header(struct buf *out, const char *name, size_t len)
 {
     assert(strlen(name) < NAME_SIZE);
     char header[TAR_BLOCK];
     make_header(name, len, header);
     buf_append(out, header, sizeof(header));
-    buf_append(out, data, len);
+}
+
+void tar_put_padding(struct buf *out, size_t len)
+{
     buf_append(out, zeros, padding_of(len));
+}
+
+void tar_put(struct buf *out, const char *name, const void *data, size_t len)
+{
+    tar_put_header(out, name, len);
+    buf_append(out, data, len);
+    tar_put_padding(out, len);
 }
 
 size_t tar_size(size_t len)

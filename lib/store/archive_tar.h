@@ -9,8 +9,10 @@
 
 #define TAR_BLOCK 512
 
-/* One file with its header and padding. */
+/* One file with its header and padding; and what is before and after its data. */
 void tar_put(struct buf *out, const char *name, const void *data, size_t len);
+void tar_put_header(struct buf *out, const char *name, size_t len);
+void tar_put_padding(struct buf *out, size_t len);
 /* How many bytes that appends. */
 size_t tar_size(size_t len);
 /* The two empty blocks. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "store/log_rows.h"
 
 #define VERSION 1
@@ -87,6 +88,7 @@ static bool get_text(struct reader *r, char **ret)
             return false;
         }
         *ret = xstrndup((const char *)r->at, len);
+        utf8_mend(*ret); /* what programs printed; as all documents have it */
         r->at += len;
     }
     return true;

@@ -209,7 +209,6 @@ static const struct store_ops sqlite_ops = {
     .pack_attempt = attempts_pack,
     .free_packed = attempts_free_packed,
     .save_attempt = attempts_save,
-    .list_attempts = attempts_list,
     .list_wanted = attempts_list_wanted,
     .list_outcomes = attempts_list_outcomes,
     .list_attempt_ids = attempts_list_ids,

@@ -4,6 +4,7 @@
 #include "store/sqlite_store.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "store/replica_pack.h"
 
 /* All replicas of the row. */
@@ -143,6 +144,7 @@ static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
     row.started_unix_ms = sqlite3_column_int64(q, 4);
     row.ended_unix_ms = sqlite3_column_int64(q, 5);
     row.error = sql_text_dup(q, 6);
+    utf8_mend(row.error);
     row.simulated = sqlite3_column_int64(q, 7) != 0;
     *ret = row;
     return 0;
@@ -237,12 +239,6 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
     struct attempts rows = {0};
     int r = list_attempt_rows(sqlite_store_of(base), uid, &wants_all, &rows, err);
     return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
-}
-
-int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
-                  struct err *err)
-{
-    return attempts_list_wanted(base, uid, &wants_all, ret, ret_n, err);
 }
 
 int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,

@@ -174,7 +174,6 @@ void space_after_deletion(struct sqlite_store *s);
 STORE_OP(pack_attempt) attempts_pack;
 STORE_OP(free_packed) attempts_free_packed;
 STORE_OP(save_attempt) attempts_save;
-STORE_OP(list_attempts) attempts_list;
 STORE_OP(list_wanted) attempts_list_wanted;
 STORE_OP(list_outcomes) attempts_list_outcomes;
 STORE_OP(list_attempt_ids) attempts_list_ids;

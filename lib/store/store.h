@@ -158,10 +158,8 @@ struct store_ops {
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct trial_terms *terms, const struct replica_log *logs,
                         size_t n_logs, const struct packed_attempt *packed, struct err *err);
-    /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
-    int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
-                         struct err *err);
-    /* The same of those that match: it reads no others. */
+    /* Those that match, ordered by point, trial, attempt: it reads no others. `*ret` and its rows
+     * are the caller's. */
     int (*list_wanted)(struct store *s, const char *uid, const struct attempt_wanted *wanted,
                        struct attempt_row **ret, size_t *ret_n, struct err *err);
     /* The same of all, without their replicas, for callers that need the outcomes alone: it does

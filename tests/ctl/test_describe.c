@@ -264,11 +264,10 @@ TEST(test_the_format_of_numbers)
 
 TEST(test_a_slow_replica)
 {
-    const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
-    const struct replica_result replica = {
-        .row = &row, .speed.kind = SPEED_WORK, .node = (char *)"n\033"};
     const struct slow_replica slow = {.point = 3,
-                                      .replica = &replica,
+                                      .id = {{0, 1, 0}, ROLE_TRAINER, 7},
+                                      .by = SPEED_WORK,
+                                      .node = "n\033",
                                       .excess = 0.1234,
                                       .spread = 0.011,
                                       .n_others = 15,
@@ -300,10 +299,8 @@ TEST(test_a_narrow_terminal)
     const size_t columns = 60;
     const enum threshold_verdict verdict = THRESHOLD_FAILED;
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
-    const struct replica_result replica = {
-        .row = &row, .speed.kind = SPEED_WORK, .node = (char *)"n"};
     const struct slow_replica slow = {
-        .point = 3, .replica = &replica, .excess = 0.1234, .n_others = 15};
+        .point = 3, .id = row.id, .by = SPEED_WORK, .node = "n", .excess = 0.1234, .n_others = 15};
     _cleanup_(freep) char *whole = describe_with(RUN_FAILED, false, &verdict, 1, &slow);
     _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false, &verdict, 1, &slow);
     for (const char *line = narrow; *line != '\0'; line += strcspn(line, "\n") + 1) {

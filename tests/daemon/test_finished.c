@@ -116,7 +116,7 @@ static int count_list(struct store *s, const char *uid, struct attempt_row **ret
                       struct err *err)
 {
     n_lists++;
-    return real_ops->list_attempts(s, uid, ret, ret_n, err);
+    return real_ops->list_outcomes(s, uid, ret, ret_n, err);
 }
 
 static int count_claim(struct store *s, const char *uid, struct err *err)
@@ -179,7 +179,7 @@ TEST(they_cost_nothing_after_a_restart)
     real_ops = s->ops;
     counting.get_brief = count_brief;
     counting.get_run = count_load;
-    counting.list_attempts = count_list;
+    counting.list_outcomes = count_list;
     counting.claim_run = count_claim;
     s->ops = &counting;
     n_briefs = n_loads = n_lists = n_claims = 0;

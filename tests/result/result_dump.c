@@ -24,6 +24,11 @@
     {                                                                                              \
         0                                                                                          \
     }
+#define DUMP_REALS(name)                                                                           \
+    for (size_t k = 0; k < sizeof(it->name) / sizeof(it->name[0]); k++) {                          \
+        buf_printf(out, " " #name "[%zu]=%a", k, it->name[k]);                                     \
+    }
+#define ZERO_REALS ZERO_INTS
 /* A pointer or a list whose content is written by who knows how long it is, or that is not kept. */
 #define DUMP_POINTER(name)
 #define ZERO_POINTER NULL
@@ -261,7 +266,7 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(REAL, cpus)                                                                                  \
     F(LIST, metrics)                                                                               \
     F(time_to_accuracy, to_accuracy)                                                               \
-    F(accuracy_after, after) F(INT, evaluations_k) F(INT, evaluations_from)
+    F(accuracy_after, after) F(POINTER, noise) F(INT, evaluations_k) F(INT, evaluations_from)
 STRUCT(trial_result, TRIAL_RESULT)
 
 #define WARMUP(F) F(INT, state) F(INT, steps) F(REAL, change)
@@ -272,8 +277,30 @@ STRUCT(warmup, WARMUP)
         0                                                                                          \
     }
 
+#define STEP_MEANS(F) F(REALS, phase_ns) F(REAL, step_ns) F(INT, n_replicas)
+STRUCT(step_means, STEP_MEANS)
+#define DUMP_step_means(name) INNER(step_means, name)
+#define ZERO_step_means                                                                            \
+    {                                                                                              \
+        {0}, 0, 0                                                                                  \
+    }
+
+#define POINT_KEPT(F)                                                                              \
+    F(step_means, steps)                                                                           \
+    F(INTS, transports)                                                                            \
+    F(INT, has_step_lines)                                                                         \
+    F(INT, has_log)                                                                                \
+    F(INT, has_staleness) F(INT, has_late) F(REAL, p_of_fall) F(TEXT, split_node)
+STRUCT(point_kept, POINT_KEPT)
+#define DUMP_point_kept(name) INNER(point_kept, name)
+#define ZERO_point_kept                                                                            \
+    {                                                                                              \
+        {{0}, 0, 0}, {0}, 0, 0, 0, 0, 0, NULL                                                      \
+    }
+
 #define POINT_RESULT(F)                                                                            \
     F(POINTER, point)                                                                              \
+    F(POINTER, of)                                                                                 \
     F(INT, phase)                                                                                  \
     F(figure, throughput)                                                                          \
     F(figure, speedup)                                                                             \
@@ -292,7 +319,8 @@ STRUCT(warmup, WARMUP)
     F(REAL, throughput_max)                                                                        \
     F(LIST, metrics)                                                                               \
     F(POINTER, trials)                                                                             \
-    F(INT, n_trials) F(INT, n_succeeded) F(INT, n_required) F(LIST, machines) F(warmup, warmup)
+    F(INT, n_trials)                                                                               \
+    F(INT, n_succeeded) F(INT, n_required) F(LIST, machines) F(warmup, warmup) F(point_kept, kept)
 STRUCT(point_result, POINT_RESULT)
 
 #define THRESHOLD_RESULT(F)                                                                        \
@@ -301,7 +329,8 @@ STRUCT(threshold_result, THRESHOLD_RESULT)
 
 #define HARDWARE(F)                                                                                \
     F(TEXT, cpu_model)                                                                             \
-    F(TEXT, blas_core) F(TEXT, kernel) F(TEXT, build) F(TEXT, source) F(INT, n_replicas)
+    F(TEXT, blas_core)                                                                             \
+    F(TEXT, kernel) F(TEXT, build) F(TEXT, source) F(INT, n_replicas) F(LIST, of_system)
 STRUCT(hardware, HARDWARE)
 
 #define NODE_RESULT(F)                                                                             \
@@ -310,13 +339,15 @@ STRUCT(hardware, HARDWARE)
     F(INT, n_replicas)                                                                             \
     F(INT, n_points)                                                                               \
     F(INT, n_compared)                                                                             \
-    F(INT, n_slower) F(REAL, excess) F(REAL, p) F(REAL, throttled_s) F(REAL, measured_s)
+    F(INT, n_slower)                                                                               \
+    F(REAL, excess) F(REAL, p) F(REAL, throttled_s) F(REAL, measured_s) F(LIST, walk)
 STRUCT(node_result, NODE_RESULT)
 
 #define SLOW_REPLICA(F)                                                                            \
     F(INT, point)                                                                                  \
-    F(POINTER, replica)                                                                            \
-    F(REAL, excess) F(REAL, spread) F(INT, n_others) F(INT, n_slow) F(INT, n_trials)
+    F(replica_id, id)                                                                              \
+    F(TEXT, node)                                                                                  \
+    F(INT, by) F(REAL, excess) F(REAL, spread) F(INT, n_others) F(INT, n_slow) F(INT, n_trials)
 STRUCT(slow_replica, SLOW_REPLICA)
 
 #define WARNING(F) F(INT, code) F(TEXT, message)
@@ -332,6 +363,7 @@ STRUCT(company_result, COMPANY_RESULT)
 
 #define RESULT(F)                                                                                  \
     F(POINTER, def)                                                                                \
+    F(POINTER, source)                                                                             \
     F(INT, phase)                                                                                  \
     F(INT, simulated)                                                                              \
     F(TEXT, price)                                                                                 \
@@ -339,8 +371,9 @@ STRUCT(company_result, COMPANY_RESULT)
     F(LIST, thresholds)                                                                            \
     F(LIST, skipped)                                                                               \
     F(LIST, hardware)                                                                              \
-    F(LIST, nodes)                                                                                 \
-    F(LIST, slow) F(LIST, curves) F(company_result, company) F(LIST, invalid) F(LIST, warnings)
+    F(LIST, silent)                                                                                \
+    F(LIST, nodes) F(LIST, slow) F(LIST, curves) F(company_result, company) F(LIST, invalid)       \
+        F(LIST, seen) F(LIST, warnings)
 STRUCT(result, RESULT)
 
 /* ---- the whole ---- */
@@ -407,7 +440,6 @@ void result_dump(const struct result *r, struct buf *out)
     vec_each (const struct slow_replica, s, &r->slow) {
         buf_puts(out, "\nslow");
         dump_slow_replica(out, s);
-        dump_replica_row(out, s->replica->row);
     }
     vec_each (const struct attempt_row *const, row, &r->invalid) {
         buf_puts(out, "\ninvalid");

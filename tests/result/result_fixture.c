@@ -5,6 +5,7 @@
 #include "core/summary.h"
 #include "spec/spec_load.h"
 #include "result/result_build.h"
+#include "result/result_json.h"
 
 #include <math.h>
 
@@ -281,4 +282,13 @@ void fixture_history_done(struct fixture_history *h)
         free(h->results[i].points);
         free(h->defs[i].uid);
     }
+}
+
+json_t *result_to_json(const struct result *r)
+{
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    result_json_put(r, &text);
+    json_t *o = json_loads(buf_cstr(&text), 0, NULL);
+    assert_non_null(o);
+    return o;
 }

@@ -59,4 +59,6 @@ void fixture_history_init(struct fixture_history *h, const struct result *base,
 void fixture_history_done(struct fixture_history *h);
 
 /* Builds anew from the rows; borrowed. */
+/* What result_json_put writes, read back. */
+json_t *result_to_json(const struct result *r);
 struct result *fixture_build(struct fixture *f, enum run_phase phase);

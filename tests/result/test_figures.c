@@ -314,7 +314,12 @@ static struct result *read_figures(const struct fixture *f, enum run_phase phase
         some.replicas = with_replicas ? some.replicas : (struct buf)BUF_INIT;
         is_good = figures_read(&r, &rows[i], &some);
     }
-    is_good = is_good && figures_end(&r);
+    for (uint32_t p = 0; p < f->def->matrix.n_points && is_good; p++) {
+        is_good = figures_end_point(&r, p);
+        if (is_good && with_replicas) {
+            result_collect_point(r.result, p);
+        }
+    }
     figures_reader_done(&r);
     if (!is_good) {
         result_free(r.result);
@@ -501,9 +506,9 @@ TEST(missing_ones_are_noticed)
     struct trial_figures *figures = figures_of(&f);
     result_assign_rows(r.result, rows, 2);
     assert_true(figures_read(&r, &rows[0], &figures[0]));
-    assert_false(figures_end(&r));
+    assert_false(figures_end_point(&r, 0));
     assert_true(figures_read(&r, &rows[1], &figures[1]));
-    assert_true(figures_end(&r));
+    assert_true(figures_end_point(&r, 0));
     figures[1].trial.throughput.unit = "miles";
     assert_false(figures_read(&r, &rows[1], &figures[1]));
     figures_reader_done(&r);

@@ -46,11 +46,10 @@ struct gang_row {
 static void describe(const struct result *r, struct buf *out)
 {
     vec_each (struct slow_replica, s, &r->slow) {
-        const struct replica_id *id = &s->replica->row->id;
+        const struct replica_id *id = &s->id;
         buf_printf(out, "point %u trial %u trainer/%u %s +%.0f%% spread %.0f%% of %zu, %zu/%zu",
-                   s->point, id->attempt.trial, id->index,
-                   s->replica->node == NULL ? "-" : s->replica->node, 100 * s->excess,
-                   100 * s->spread, s->n_others, s->n_slow, s->n_trials);
+                   s->point, id->attempt.trial, id->index, s->node == NULL ? "-" : s->node,
+                   100 * s->excess, 100 * s->spread, s->n_others, s->n_slow, s->n_trials);
     }
 }
 
@@ -124,8 +123,8 @@ TEST(servers_are_compared_with_servers)
     }
     const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
     assert_int_equal(r->slow.len, 1);
-    assert_int_equal(r->slow.items[0].replica->row->id.role, ROLE_PSERVER);
-    assert_int_equal(r->slow.items[0].replica->row->id.index, 2);
+    assert_int_equal(r->slow.items[0].id.role, ROLE_PSERVER);
+    assert_int_equal(r->slow.items[0].id.index, 2);
 }
 
 /* A row with an index that the point does not have belongs to no replica. */

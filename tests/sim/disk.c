@@ -93,7 +93,7 @@ static size_t check_run(struct store *s, const char *uid)
     _cleanup_(freep) struct attempt_row *rows;
     size_t n;
     struct err err;
-    if (disk.real->list_attempts(s, uid, &rows, &n, &err) < 0) {
+    if (disk.real->list_wanted(s, uid, &(struct attempt_wanted){-1, -1, -1}, &rows, &n, &err) < 0) {
         sim_broken("the attempts of %s cannot be read: %s", uid, err.msg);
     }
     for (size_t i = 0; i < n; i++) {
@@ -307,13 +307,6 @@ static int put_verdict(struct store *s, const char *uid, const struct run_verdic
     return r;
 }
 
-static int list_attempts(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
-                         struct err *err)
-{
-    promise_attempts_read(uid);
-    return disk.real->list_attempts(s, uid, ret, ret_n, err);
-}
-
 static int list_outcomes(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err)
 {
@@ -354,7 +347,6 @@ int disk_open(struct store **ret)
     disk.ops.save_attempt = save_attempt;
     disk.ops.add_event = add_event;
     disk.ops.put_verdict = put_verdict;
-    disk.ops.list_attempts = list_attempts;
     disk.ops.list_outcomes = list_outcomes;
     disk.ops.set_object = set_object;
     disk.ops.sync_objects = sync_objects;

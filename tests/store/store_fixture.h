@@ -179,7 +179,8 @@ static inline void assert_whole_attempt(struct store *s, const void *log, size_t
 {
     _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
-    assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(
+        s->ops->list_wanted(s, UID, &(struct attempt_wanted){-1, -1, -1}, &rows, &n, NULL), 0);
     assert_int_equal(n, 1);
     _cleanup_(attempt_row_done) struct attempt_row expected = make_attempt(3, 1, 0);
     assert_attempt_equal(&rows[0], &expected);
@@ -196,7 +197,8 @@ static inline size_t count_attempts(struct store *s, const char *uid)
 {
     _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
-    assert_int_equal(s->ops->list_attempts(s, uid, &rows, &n, NULL), 0);
+    assert_int_equal(
+        s->ops->list_wanted(s, uid, &(struct attempt_wanted){-1, -1, -1}, &rows, &n, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         attempt_row_done(&rows[i]);
     }

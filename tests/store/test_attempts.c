@@ -44,7 +44,8 @@ TEST(test_attempts_come_back_in_order)
     }
     _cleanup_(freep) struct attempt_row *rows = NULL;
     size_t n = 0;
-    assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(
+        s->ops->list_wanted(s, UID, &(struct attempt_wanted){-1, -1, -1}, &rows, &n, NULL), 0);
     assert_int_equal(n, 4);
     for (size_t i = 0; i < n; i++) {
         const uint32_t *key = keys[3 - i];

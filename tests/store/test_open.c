@@ -77,7 +77,8 @@ static int read_all(const struct fixture *f, struct err *err)
     struct run_brief brief;
     if ((r = s->ops->list_runs(s, &runs, &n_runs, err)) >= 0 &&
         (r = s->ops->get_brief(s, UID, &brief, err)) >= 0 &&
-        (r = s->ops->list_attempts(s, UID, &rows, &n_rows, err)) >= 0) {
+        (r = s->ops->list_wanted(s, UID, &(struct attempt_wanted){-1, -1, -1}, &rows, &n_rows,
+                                 err)) >= 0) {
         r = s->ops->get_log(s, UID, &id, &log, &len, err);
     }
     for (size_t i = 0; i < n_runs; i++) {

@@ -150,7 +150,9 @@ TEST(test_a_reader)
     }
     assert_int_equal(s->ops->add_event(s, UID, &event, NULL), 0);
     struct attempt_row *listed = NULL;
-    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, NULL), 0);
+    assert_int_equal(reader->ops->list_wanted(reader, UID, &(struct attempt_wanted){-1, -1, -1},
+                                              &listed, &n, NULL),
+                     0);
     assert_int_equal(n, 0); /* still the state of the first read */
     reader->ops->end_read(reader);
 
@@ -168,7 +170,9 @@ TEST(test_a_reader)
         attempt_row_done(&row);
     }
     assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
-    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, &err), -ECANCELED);
+    assert_int_equal(reader->ops->list_wanted(reader, UID, &(struct attempt_wanted){-1, -1, -1},
+                                              &listed, &n, &err),
+                     -ECANCELED);
     reader->ops->end_read(reader);
     must_stop = false;
     free(ids);

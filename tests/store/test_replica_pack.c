@@ -25,7 +25,7 @@ static struct attempt_row make(void)
     add(&row, ROLE_TRAINER, 10, 0, 0, (const char *[]){NULL, "{\"a\":1}", "{}"}, UINT64_MAX);
     add(&row, ROLE_WORKER, 0, 255, 0, (const char *[]){NULL, NULL, NULL}, 0);
     add(&row, ROLE_TRAINER, 9, -1, 9, (const char *[]){"killed by signal 9", "", NULL}, 1);
-    add(&row, ROLE_PSERVER, UINT32_MAX, -1, 0, (const char *[]){"\xc3\xa9", NULL, "x"}, 77);
+    add(&row, ROLE_PSERVER, UINT32_MAX, -1, 0, (const char *[]){"\xc3\xa9\xff", NULL, "x"}, 77);
     return row;
 }
 
@@ -53,7 +53,7 @@ TEST(what_goes_in_comes_out_in_order)
         assert_int_equal(a->exit_code, b->exit_code);
         assert_int_equal(a->signal, b->signal);
         assert_int_equal(a->log_bytes, b->log_bytes);
-        assert_text(a->failure, b->failure);
+        assert_text(a->failure, i == 0 ? "\xc3\xa9?" : b->failure); /* what is no UTF-8 */
         assert_text(a->summary_json, b->summary_json);
         assert_text(a->environment_json, b->environment_json);
     }

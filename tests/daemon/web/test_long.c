@@ -172,7 +172,8 @@ TEST(attempts)
     size_t n;
     struct store *s = rig->store;
     assert_int_equal(s->ops->get_run(s, rig->run.def->uid, &row, NULL), 0);
-    assert_int_equal(s->ops->list_attempts(s, row.uid, &rows, &n, NULL), 0);
+    assert_int_equal(
+        s->ops->list_wanted(s, row.uid, &(struct attempt_wanted){-1, -1, -1}, &rows, &n, NULL), 0);
     _cleanup_(json_decrefp) json_t *document = run_document_to_json(&row, rows, n, NULL, 0);
     _cleanup_(freep) char *dump = json_dumps(document, JSON_INDENT(2));
     _cleanup_(freep) char *whole = xasprintf("%s\n", dump);

@@ -26,7 +26,7 @@ static struct store_ops reader_ops;
 static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
-static atomic_int n_lists;       /* calls of list_wanted, for all points or the first */
+static atomic_int n_lists;       /* calls of list_outcomes: runs that are read */
 static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
 static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
@@ -59,12 +59,11 @@ static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, 
     return real_ops->list_runs(s, ret, ret_n, err);
 }
 
-static int list_wanted_counted(struct store *s, const char *uid,
-                               const struct attempt_wanted *wanted, struct attempt_row **ret,
-                               size_t *ret_n, struct err *err)
+static int list_outcomes_counted(struct store *s, const char *uid, struct attempt_row **ret,
+                                 size_t *ret_n, struct err *err)
 {
-    n_lists += wanted->point <= 0;
-    return real_ops->list_wanted(s, uid, wanted, ret, ret_n, err);
+    n_lists++;
+    return real_ops->list_outcomes(s, uid, ret, ret_n, err);
 }
 
 int __real_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
@@ -79,7 +78,7 @@ int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void
         real_ops = (*ret)->ops;
         reader_ops = *real_ops;
         reader_ops.list_runs = list_runs_held;
-        reader_ops.list_wanted = list_wanted_counted;
+        reader_ops.list_outcomes = list_outcomes_counted;
         (*ret)->ops = &reader_ops;
     }
     return r;

@@ -1,0 +1,25 @@
+/* The text of a document with long lists, of which one item at a time is a tree in memory. It is
+ * what json_dumps would make of the whole. Pure. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/buf.h"
+
+struct json_lists {
+    struct buf *out;        /* borrowed */
+    char *text;             /* of the document with these lists empty; owned */
+    const char *rest;       /* what of it is still to be copied */
+    unsigned indent, depth; /* of items */
+    bool is_open;
+    size_t n; /* items of the open list */
+};
+/* document_take NULL: it is one list, which is open. */
+void json_lists_begin(struct json_lists *w, json_t *document_take, unsigned indent,
+                      struct buf *out);
+/* The document's next list that gets items; in its order. */
+void json_lists_open(struct json_lists *w, const char *name);
+/* The item holds nothing that cannot be dumped. Then buf_spill. */
+void json_lists_add(struct json_lists *w, json_t *item_take);
+/* With a final newline. */
+void json_lists_end(struct json_lists *w);
