@@ -2,7 +2,6 @@
 #include "ctl/doctor/doctor.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -6,7 +6,6 @@
 #include "report/notes.h"
 #include "report/prose.h"
 #include "report/run_page.h"
-#include "result/number.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
 
