@@ -110,21 +110,17 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
     return r < 0 ? r : json_is_true(path(answer, "status", "allowed"));
 }
 
-static void put_right(const struct right *right, struct buf *out)
-{
-    buf_printf(out, "%s%s %s%s%s", out->len == 0 ? "" : ", ", right->verb, right->resource,
-               right->subresource[0] == '\0' ? "" : "/", right->subresource);
-}
-
 static void check_rights(struct cluster *c, struct checks *checks)
 {
     _cleanup_(buf_done) struct buf missing = BUF_INIT;
     struct err err = {0};
     int r = 1;
     for (size_t i = 0; i < COUNT_OF(rights) && r >= 0; i++) {
-        r = has_right(c, &rights[i], &err);
+        const struct right *it = &rights[i];
+        r = has_right(c, it, &err);
         if (r == 0) {
-            put_right(&rights[i], &missing);
+            buf_printf(&missing, "%s%s %s%s%s", missing.len == 0 ? "" : ", ", it->verb,
+                       it->resource, it->subresource[0] == '\0' ? "" : "/", it->subresource);
         }
     }
     if (r < 0) {

@@ -12,6 +12,7 @@
 #include "pod/point_rate.h"
 #include "report/table.h"
 #include "report/terminal.h"
+#include "report/words.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12
@@ -32,18 +33,14 @@ static int measure_all(const struct run_def *def, struct point_rate **ret, struc
     return 0;
 }
 
-/* Have all points this value? */
-static bool is_common(const struct run_def *def, const struct param *param)
-{
-    return array_all(def->matrix.points, def->matrix.n_points, p, params_has(&p->params, param));
-}
-
 /* What only some points have, but for numbers of replicas, which have columns; or what all have. */
 static void format_params(const struct run_def *def, const struct point *p, bool are_common,
                           struct buf *out)
 {
     vec_each (const struct param, param, &p->params.list) {
-        if (!param_is_replicas(def->spec, param->name) && is_common(def, param) == are_common) {
+        const bool is_common =
+            array_all(def->matrix.points, def->matrix.n_points, it, params_has(&it->params, param));
+        if (!param_is_replicas(def->spec, param->name) && is_common == are_common) {
             buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
             value_format(&param->value, out);
         }
@@ -137,11 +134,6 @@ static void format_order(const struct run_def *def, struct buf *out)
 static int64_t to_ms(double ms)
 {
     return ms < 8.64e10 ? (int64_t)ms : INT64_C(86400000000);
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 /* How long trials may take on average: with as many as there are at most, and at least. */

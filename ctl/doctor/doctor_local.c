@@ -2,7 +2,6 @@
 #include "ctl/doctor/doctor.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -13,6 +12,7 @@
 #include "config.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/local/local_store.h"
+#include "host/host.h"
 
 #define LOOK_MS 200 /* between two looks at the CPUs: 20 ticks each */
 #define FREE_BYTES_MIN ((uint64_t)1 << 30)
@@ -41,21 +41,9 @@ static void check_worker(struct checks *c)
     }
 }
 
-/* The first line of a small file; NULL if none exists. Owned. */
-static char *read_line(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char line[256] = "";
-    const bool has_line = f != NULL && fgets(line, sizeof(line), f) != NULL;
-    if (f != NULL) {
-        (void)fclose(f); /* only read from */
-    }
-    return has_line ? xstrndup(line, strcspn(line, "\n")) : NULL;
-}
-
 static bool read_times(struct cpu_times *ret)
 {
-    _cleanup_(freep) char *line = read_line("/proc/stat");
+    _cleanup_(freep) char *line = host_read_line("", "/proc/stat");
     return line != NULL && cpu_times_read(line, ret);
 }
 
@@ -63,7 +51,7 @@ static char *read_governor(int64_t cpu)
 {
     _cleanup_(freep) char *path =
         xasprintf("/sys/devices/system/cpu/cpu%lld/cpufreq/scaling_governor", (long long)cpu);
-    return read_line(path);
+    return host_read_line("", path);
 }
 
 static void check_machine(struct checks *c)

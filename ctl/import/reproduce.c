@@ -2,15 +2,14 @@
 #include "ctl/import/reproduce.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "config.h"
-#include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
+#include "host/host.h"
 
 #define TEXT_SIZE 200
 #define UNKNOWN "not known"
@@ -81,19 +80,17 @@ static void put_worker(const json_t *environments, const char *worker, struct bu
 static void put_machine(const json_t *environments, const struct loaded_run *run, struct buf *out,
                         size_t *n_differ)
 {
-    struct utsname names;
-    _cleanup_(buf_done) struct buf cpus = BUF_INIT;
-    (void)file_read("/proc/cpuinfo", (size_t)1 << 24, &cpus,
-                    NULL); /* unknown where it is not there */
-    _cleanup_(freep) char *model = value_in(&cpus, "model name");
-    _cleanup_(freep) char *recorded_model = recorded_of(environments, "cpu_model");
-    _cleanup_(freep) char *recorded_kernel = recorded_of(environments, "kernel");
+    static const char *const facts[][2] = {{"cpu model", "cpu_model"}, {"kernel", "kernel"}};
+    json_auto_t *here = host_environment("");
     _cleanup_(freep) char *n_recorded =
         run->row.cpus == 0 ? xstrdup(UNKNOWN) : xasprintf("%lld", (long long)run->row.cpus);
     _cleanup_(freep) char *n_here = xasprintf("%lld", (long long)host_cpus());
-    put_fact(out, "cpu model", recorded_model, model, n_differ);
     put_fact(out, "CPUs", n_recorded, n_here, n_differ);
-    put_fact(out, "kernel", recorded_kernel, uname(&names) < 0 ? UNKNOWN : names.release, n_differ);
+    for (size_t i = 0; i < COUNT_OF(facts); i++) {
+        _cleanup_(freep) char *recorded = recorded_of(environments, facts[i][1]);
+        const char *text = json_string_value(json_object_get(here, facts[i][1]));
+        put_fact(out, facts[i][0], recorded, text == NULL ? UNKNOWN : text, n_differ);
+    }
 }
 
 size_t reproduce_describe(const struct archive *a, const struct loaded_run *run, const char *worker,

@@ -178,12 +178,6 @@ static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
     return code == EXIT_OK ? drive_claimed(cli, s, run, how) : code;
 }
 
-/* A Cancelled run can be resumed; any other that has ended cannot. */
-static bool is_over(const struct run_row *row)
-{
-    return run_phase_is_final(row->status.phase) && row->status.phase != RUN_CANCELLED;
-}
-
 static enum exit_code drive_run(const struct cli *cli, struct store *s, const char *name,
                                 const struct local_run *how)
 {
@@ -200,8 +194,10 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
                          r == -EBUSY ? "wait until it ends, or stop that process" : NULL,
                          "run '%s': %s", row.name, err.msg);
     } else if ((code = local_store_load_run(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
-        code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
-                                 : drive_loaded(cli, s, &run, how);
+        const enum run_phase phase = run.row.status.phase; /* a Cancelled one can be resumed */
+        code = run_phase_is_final(phase) && phase != RUN_CANCELLED
+                   ? conclude(cli, s, row.uid, DRIVE_FINISHED)
+                   : drive_loaded(cli, s, &run, how);
     }
     s->ops->release_run(s, row.uid);
     return code;

@@ -23,11 +23,6 @@ void log_lines_done(struct log_lines *l)
     buf_done(&l->clean);
 }
 
-static bool is_control(char c)
-{
-    return (unsigned char)c < ' ' || c == 0x7f;
-}
-
 /* All but the tab. No branch inside, so that the compiler makes vectors of it. */
 static bool has_control(const char *line, size_t len)
 {
@@ -69,7 +64,8 @@ static void clean_line(const char *line, size_t len, struct buf *out)
     buf_clear(out);
     for (size_t at = 0; at < len;) {
         const size_t start = at;
-        while (at < len && (!is_control(line[at]) || line[at] == '\t')) {
+        while (at < len && ((unsigned char)line[at] >= ' ' || line[at] == '\t') &&
+               line[at] != 0x7f) {
             at++;
         }
         buf_append(out, line + start, at - start);

@@ -48,19 +48,13 @@ static void words_done(struct gate_words *w)
     layout_done(&w->layout);
 }
 
-static bool is_of_threshold(enum note_kind kind)
-{
-    return kind == NOTE_PASSED_THRESHOLD || kind == NOTE_FAILED_THRESHOLD ||
-           kind == NOTE_UNKNOWN_THRESHOLD || kind == NOTE_SKIPPED_THRESHOLD;
-}
-
 /* The notes of thresholds have the order of their checks. */
 static const char *threshold_text(const struct gate_words *w, const struct gate_check *of)
 {
     size_t index =
         vec_sum(&w->gate->checks, check, (size_t)(check < of && check->kind == GATE_OF_THRESHOLD));
     vec_each (const struct note, n, &w->notes.list) {
-        if (is_of_threshold(n->kind) && index-- == 0) {
+        if (n->kind >= NOTE_PASSED_THRESHOLD && n->kind <= NOTE_SKIPPED_THRESHOLD && index-- == 0) {
             return n->text;
         }
     }

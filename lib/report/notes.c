@@ -464,12 +464,6 @@ static double half_width_ratio(const struct estimate *e)
     return e->high / exp(e->logs.value) - 1;
 }
 
-static size_t count_undecided(const struct point_result *p)
-{
-    return array_sum(p->trials, p->n_trials, t,
-                     (size_t)(t->row == NULL || !attempt_outcome_decides(t->row->outcome)));
-}
-
 /* The points whose interval is wider than a stop rule asks for, and those that a
  * budget has cut short. */
 static void note_wide(struct notes *notes, const struct layout *l)
@@ -480,7 +474,8 @@ static void note_wide(struct notes *notes, const struct layout *l)
     size_t n = 0;
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
-        const bool is_cut = count_undecided(p) > 0;
+        const bool is_cut = array_any(p->trials, p->n_trials, t,
+                                      t->row == NULL || !attempt_outcome_decides(t->row->outcome));
         const bool is_wide = spec->stop.is_set
                                  ? !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING)
                                  : spec_has_budget(spec) && is_cut;

@@ -88,11 +88,6 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
     }
 }
 
-static bool has_row(const struct point_result *p)
-{
-    return array_any(roles, COUNT_OF(roles), role, phase_times_of(p, *role).n > 0);
-}
-
 /* "Point 1 (pservers 1, trainers 4) is limited by ...", "Point 2: trainers 1, baseline" */
 static void describe_point(const struct layout *l, const struct point_result *p, struct buf *out)
 {
@@ -137,7 +132,7 @@ static void put_people(struct sheet *s, const struct result *r)
     layout_init(&l, r);
     for (uint32_t p = 0; p < n; p++) {
         struct buf text = BUF_INIT;
-        if (has_row(&r->points[p])) {
+        if (array_any(roles, COUNT_OF(roles), role, phase_times_of(&r->points[p], *role).n > 0)) {
             describe_point(&l, &r->points[p], &text);
         }
         sheet_put_line(s, NULL, &text);

@@ -6,7 +6,6 @@
 #include "report/notes.h"
 #include "report/prose.h"
 #include "report/run_page.h"
-#include "result/number.h"
 
 #define MAX_CHARTED 100 /* swept points; more are not readable as charts */
 
@@ -102,35 +101,6 @@ static void define_batch(struct sheet *s, const struct layout *l)
     }
 }
 
-/* How far the baselines of systems lie apart: what an efficiency divides by
- * says how much it means. */
-static void put_baselines_differ(struct sheet *s, const struct layout *l)
-{
-    const struct result *r = l->result;
-    const struct point_result *low = NULL, *high = NULL;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    result_each_swept (p, r) {
-        const struct point_result *base = &r->points[p->point->baseline_index];
-        const struct estimate *e = &base->throughput.estimate;
-        if (!p->point->baseline_excluded && e->known && !l->mixed_units) {
-            low = low == NULL || e->value < low->throughput.estimate.value ? base : low;
-            high = high == NULL || e->value > high->throughput.estimate.value ? base : high;
-        }
-    }
-    if (low != high && low->point->system != high->point->system) {
-        const struct system *systems = r->def->spec->systems.items;
-        buf_puts(&text, ", here from ");
-        number_format(figure_shown(&low->throughput).estimate.value, &text);
-        buf_printf(&text, " (%s) to ", systems[low->point->system].name);
-        number_format(figure_shown(&high->throughput).estimate.value, &text);
-        buf_printf(&text, " %s (%s)", l->unit, systems[high->point->system].name);
-    }
-    sheet_span(s, SHEET_PLAIN,
-               " Each system has its own baseline%s, so efficiencies do not rank systems: a slow "
-               "one may have the highest.",
-               buf_cstr(&text));
-}
-
 /* The words that the rest of the page needs. */
 static void put_words(struct sheet *s, const struct layout *l)
 {
@@ -153,7 +123,9 @@ static void put_words(struct sheet *s, const struct layout *l)
         define(s, " ", "Efficiency",
                " is the share of the throughput that ideal scaling from the baseline would give.");
         if (l->words.systems) {
-            put_baselines_differ(s, l);
+            sheet_span(s, SHEET_PLAIN,
+                       " Each system has its own baseline, so efficiencies do not rank systems: a "
+                       "slow one may have the highest.");
         }
     }
     sheet_span(s, SHEET_PLAIN,
@@ -257,11 +229,6 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
 
 /* ---- charts ---- */
 
-static bool is_over_time(const struct chart *c)
-{
-    return c->kind == CHART_LINES && c->lines.x_is_time;
-}
-
 static void put_charts(struct sheet *s, const struct layout *l)
 {
     VEC(struct chart) made = {0};
@@ -279,7 +246,7 @@ static void put_charts(struct sheet *s, const struct layout *l)
                    swept_any(l->result, p, p->throughput.estimate.has_interval)
                        ? ", whiskers are their 95% intervals"
                        : "",
-                   vec_any(&made, c, is_over_time(c))
+                   vec_any(&made, c, c->kind == CHART_LINES && c->lines.x_is_time)
                        ? "; lines over time are those of the trial that is nearest to its point's "
                          "median throughput"
                        : "");
