@@ -2,7 +2,8 @@
 """script/bench predict: how fast benchctl simulate is, and how near its predictions are.
 
 Parts (--part NAME, several are possible; default: all):
-  speed     100 trainers, 20 servers, 100 steps, and 100 workers of a ring, 10 steps: CPU time of one simulation
+  speed     CPU time of one simulation of 100 trainers with 20 servers (100 steps), 1,000 with 200 (30 steps), and of
+            10,000 workers of a ring (100 steps)
   validate  a small run gives times and costs; other runs on this machine are predicted from it, then run
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
@@ -32,7 +33,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 REHEARSAL = ROOT / "benchmarks" / "vgg16-rehearsal-2018.yaml"
 LAYER = re.compile(r"- \{name: (\w+), forwardMicroseconds: (\d+), backwardMicroseconds: (\d+)\}")
 CORES = 2
-SPEED_BAR_S, MEDIAN_BAR, WORST_BAR = 2.0, 5.0, 10.0
+MEDIAN_BAR, WORST_BAR = 3.0, 8.0
+# name, (trainers, servers) or workers, ms a step, steps, bar in seconds of CPU time
+SPEED = [("100 trainers, 20 servers", (100, 20), 7650, 100, 2.0), ("1,000 trainers, 200 servers", (1000, 200), 343, 30, 10.0),
+         ("a ring of 10,000 workers", 10000, 343, 100, 5.0)]
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
 REAL = [(2, 1), (2, 2)]
 RING_FIT = [(1, 128), (2, 128)]               # workers, batch
@@ -40,7 +44,7 @@ RING_EMULATED = [(3, 128), (4, 128), (8, 128)]
 RING_REAL_FIT = [(1, 16), (2, 16), (1, 32)]
 RING_REAL = [(2, 32), (3, 16)]
 LINK = "500mbit"                              # of each replica: the exchange takes longer than the step without it
-LINKED, RING_LINKED = [(1, 1), (2, 1), (2, 2)], [(2, 128), (3, 128)]
+LINKED, RING_LINKED = [(1, 1), (2, 1), (2, 2), (8, 4)], [(2, 128), (3, 128)]
 SCALE, SCALE_STEP_MS, SCALE_STEPS = [(100, 20)], 7650, 4   # as the published one
 KINDS = ("emulated", "real", "emulated ring", "real ring", "behind links", "ring behind links", "scale")
 
@@ -135,12 +139,15 @@ def cpu_of(bench, what, *args):
 
 
 def speed(bench):
-    servers_s, predicted = cpu_of(bench, definition([(100, 20)], step_ms=7650, warmup=0, steps=100),
-                                  "--server-cost", "0.5", "--update-cost", "1")
-    print(f"100 trainers, 20 servers, 100 steps: {servers_s:.2f} s of CPU time; predicted {predicted:.0f} samples/s")
-    ring_s, predicted = cpu_of(bench, ring([(100, 128)], step_ms=7650, warmup=0, steps=10), "--worker-cost", "0.5", "--update-cost", "1")
-    print(f"100 workers of a ring, 10 steps: {ring_s:.2f} s of CPU time; predicted {predicted:.0f} samples/s")
-    return [Bar("CPU time of a simulation, s", Spread.of([servers_s]), SPEED_BAR_S, "<")]
+    bars = []
+    for name, gang, step_ms, steps, bar_s in SPEED:
+        keys = {"step_ms": step_ms, "warmup": 0, "steps": steps}
+        is_ring = isinstance(gang, int)
+        taken_s, predicted = cpu_of(bench, ring([(gang, 128)], **keys) if is_ring else definition([gang], **keys),
+                                    "--worker-cost" if is_ring else "--server-cost", "0.5", "--update-cost", "1")
+        print(f"{name}, {steps} steps: {taken_s:.2f} s of CPU time; predicted {predicted:.0f} samples/s")
+        bars.append(Bar(f"CPU time of {name}, s", Spread.of([taken_s]), bar_s, "<"))
+    return bars
 
 
 def compare(bench, make, fit, points, rounds, *more, predict=None):
