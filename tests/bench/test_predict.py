@@ -116,7 +116,7 @@ class Predict(unittest.TestCase):
         self.assertEqual(row[3], [0, 0, 0])
 
     def test_bars(self):
-        for measured, load, expected in ((1 / 1.04, 0, [True, True]), (1 / 1.08, 0, [False, True]), (1 / 1.2, 0, [False, False]), (1, 99, [False, False])):
+        for measured, load, expected in ((1 / 1.02, 0, [True, True]), (1 / 1.06, 0, [False, True]), (1 / 1.2, 0, [False, False]), (1, 99, [False, False])):
             with self.subTest(measured=measured, load=load), unittest.mock.patch.object(os, "getloadavg", lambda: (load, 0, 0)):
                 fake = Fake(measured)
                 fake.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
