@@ -416,6 +416,7 @@ void result_forget_replicas(struct result *r)
             free(p->trials[k].noise);
             p->trials[k].noise = NULL;
         }
+        p->kept = (struct point_kept){0};
     }
 }
 
