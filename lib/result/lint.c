@@ -11,6 +11,7 @@
 #include "result/outlier.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
+#include "result/warmup.h"
 #include "spec/log_rule.h"
 #include "stats/student.h"
 
@@ -23,7 +24,6 @@
 #define WIDE_ALPHA 0.01
 #define WIDE_MIN_DEVIATION 0.1
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
-#define FALL_MIN 0.05
 #define FALL_ALPHA 0.05
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
@@ -175,19 +175,6 @@ static void lint_efficiency(struct result *r)
     }
 }
 
-static void see_throttled(struct lint_seen *seen, const struct replica_result *r)
-{
-    const struct summary *s = &r->summary;
-    if (r->has_summary && s->throttled_ns > 0 && s->duration_ns > 0) {
-        const double share = (double)s->throttled_ns / (double)s->duration_ns;
-        seen->n_throttled++;
-        if (share > seen->worst_throttled) {
-            seen->worst_throttled = share;
-            seen->throttled = r->row->id;
-        }
-    }
-}
-
 static void lint_throttled(struct result *r)
 {
     const size_t n = r->seen.n_throttled;
@@ -326,37 +313,6 @@ static void lint_wide_spread(struct result *r)
     }
 }
 
-/* The mean over a trial's trainers or workers; NaN: one did not say. */
-static double fall_of(const struct point *point, const struct trial_result *t)
-{
-    double sum = 0;
-    size_t n = 0;
-    trial_each_replica (r, t) {
-        if (role_leads(r->row->id.role, point->replicas)) {
-            sum += r->steps.fall;
-            n++;
-        }
-    }
-    return sum / (double)n;
-}
-
-/* Student's t test over the trials against "steps do not fall". 1: no trend, or too few trials. */
-static double p_of_fall(const struct point_result *p)
-{
-    _cleanup_(freep) double *falls = xnew_array(double, p->n_trials);
-    size_t n = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            falls[n++] = fall_of(p->point, t);
-        }
-    }
-    const struct contrast c = significance_mean(&(struct sample){falls, n});
-    if (n < 3 || isnan(c.value) || c.value < FALL_MIN) {
-        return 1;
-    }
-    return c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df) : 0;
-}
-
 /* Points whose steps settle, and how late the last of them does. */
 struct unsettled {
     struct point_list points;
@@ -422,7 +378,7 @@ static void lint_steady_state(struct result *r)
     if (falling.n > 0) {
         warn(r, WARNING_NO_STEADY_STATE,
              "no steady state at %s: later steps are faster by %d%% or more; raise %s",
-             list_text(&falling), (int)lrint(100 * FALL_MIN),
+             list_text(&falling), (int)lrint(100 * WARMUP_FALL_MIN),
              reads_logs(r) ? "measure.warmupSteps, or skip in a log rule whose lines have no number"
                            : "measure.warmupSteps");
     }
@@ -431,17 +387,6 @@ static void lint_steady_state(struct result *r)
 
 /* Steps follow one another in the measured time, so together they cannot take longer; and an
  * attempt does not end before it starts. */
-static void see_time(struct lint_seen *seen, const struct replica_result *r)
-{
-    const double duration_s = (double)r->summary.duration_ns / 1e9;
-    if (!seen->has_backwards && r->has_summary && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
-        seen->has_backwards = true;
-        seen->backwards = r->row->id;
-        seen->steps_s = r->steps.sum_s;
-        seen->duration_s = duration_s;
-    }
-}
-
 static void lint_time(struct result *r)
 {
     if (r->seen.has_backwards) {
@@ -667,19 +612,33 @@ static void lint_split_nodes(struct result *r)
     }
 }
 
+static void see_replica(struct lint_seen *seen, const struct replica_result *r)
+{
+    const double duration_s = (double)r->summary.duration_ns / 1e9;
+    const double throttled_s = (double)r->summary.throttled_ns / 1e9;
+    if (r->has_summary && throttled_s > 0 && duration_s > 0) {
+        seen->n_throttled++;
+        if (throttled_s / duration_s > seen->worst_throttled) {
+            seen->worst_throttled = throttled_s / duration_s;
+            seen->throttled = r->row->id;
+        }
+    }
+    if (!seen->has_backwards && r->has_summary && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+        seen->has_backwards = true;
+        seen->backwards = r->row->id;
+        seen->steps_s = r->steps.sum_s;
+        seen->duration_s = duration_s;
+    }
+}
+
 void result_lint_point(struct result *r, struct point_result *p)
 {
     const bool has_one_each =
         p->point->devices > 0 && p->point->devices == point_training_replicas(p->point);
     point_each_replica (it, p) {
-        const struct summary_source *source = &it->summary.source;
-        see_throttled(&r->seen, it);
-        see_time(&r->seen, it);
-        p->kept.has_log |= replica_is_rated(it) && source->rule != NULL;
-        p->kept.has_step_lines |= it->has_summary && source->method != NULL &&
-                                  strstr(source->method, " step line") != NULL;
+        see_replica(&r->seen, it);
     }
-    p->kept.p_of_fall = p_of_fall(p);
+    p->kept.p_of_fall = warmup_p_of_fall(p);
     /* In pods. Processes of one machine reach each other's GPUs. */
     p->kept.split_node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
 }

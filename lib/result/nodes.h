@@ -7,7 +7,7 @@
 /* The name as r->nodes has it, which are ordered by name: a new one is added. Borrowed; NULL of
  * NULL. */
 const char *nodes_add(struct result *r, const char *name);
-/* Counts the replicas of a point; and when all points are, judges. */
+/* Counts the replicas of a point; and evaluates them when all points are. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);
 void node_result_done(struct node_result *node);

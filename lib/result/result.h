@@ -118,7 +118,7 @@ struct point_kept {
     bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
     bool has_step_lines, has_log;              /* figures by a log rule of kind Step, or of any */
     bool has_staleness, has_late;              /* a server counted slices for these */
-    double p_of_fall;                          /* of "its steps do not fall" (lint.c) */
+    double p_of_fall;                          /* of "its steps do not fall" (warmup.h) */
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };
 

@@ -1,8 +1,11 @@
 /* See warmup.h. */
 #include "result/warmup.h"
 
-#include "stats/warmup_test.h"
+#include <math.h>
+
 #include "base/mem.h"
+#include "stats/student.h"
+#include "stats/warmup_test.h"
 
 #define WARMUP_TEST_ALPHA 0.01
 #define WARMUP_TEST_MIN_CHANGE 0.02
@@ -76,4 +79,34 @@ void warmup_format(const struct result *r, const struct point_result *p, struct 
         buf_printf(out, " (found: %s%lld)", state == WARMUP_ENOUGH ? "at most " : "",
                    (long long)warmup_found(r, p));
     }
+}
+
+/* The mean over a trial's trainers or workers; NaN: one did not say. */
+static double fall_of(const struct point *point, const struct trial_result *t)
+{
+    double sum = 0;
+    size_t n = 0;
+    trial_each_replica (r, t) {
+        if (role_leads(r->row->id.role, point->replicas)) {
+            sum += r->steps.fall;
+            n++;
+        }
+    }
+    return sum / (double)n;
+}
+
+double warmup_p_of_fall(const struct point_result *p)
+{
+    _cleanup_(freep) double *falls = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    point_each_trial (t, p) {
+        if (t->phase == TRIAL_SUCCEEDED) {
+            falls[n++] = fall_of(p->point, t);
+        }
+    }
+    const struct contrast c = significance_mean(&(struct sample){falls, n});
+    if (n < 3 || isnan(c.value) || c.value < WARMUP_FALL_MIN) {
+        return 1;
+    }
+    return c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df) : 0;
 }

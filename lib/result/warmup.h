@@ -14,3 +14,8 @@ void warmup_find(const struct result *r, struct point_result *p);
 int64_t warmup_found(const struct result *r, const struct point_result *p);
 /* "2 (found: 4)", "2 (found: at most 2)", "2 (found: none)"; of Unknown "2". */
 void warmup_format(const struct result *r, const struct point_result *p, struct buf *out);
+
+#define WARMUP_FALL_MIN 0.05 /* of the median, from the first half of the steps to the second */
+/* Student's t test over the trials against "steps do not fall". 1: no trend, too few trials, or less
+ * than WARMUP_FALL_MIN. */
+double warmup_p_of_fall(const struct point_result *p);

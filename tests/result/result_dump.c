@@ -372,8 +372,9 @@ STRUCT(company_result, COMPANY_RESULT)
     F(LIST, skipped)                                                                               \
     F(LIST, hardware)                                                                              \
     F(LIST, silent)                                                                                \
-    F(LIST, nodes) F(LIST, slow) F(LIST, curves) F(company_result, company) F(LIST, invalid)       \
-        F(LIST, seen) F(LIST, warnings)
+    F(LIST, nodes)                                                                                 \
+    F(LIST, slow)                                                                                  \
+    F(LIST, curves) F(company_result, company) F(LIST, invalid) F(LIST, seen) F(LIST, warnings)
 STRUCT(result, RESULT)
 
 /* ---- the whole ---- */
