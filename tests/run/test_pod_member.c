@@ -443,6 +443,9 @@ TEST(a_denial_counts_from_the_first)
     assert_true(is_denied_for_now(&denial, 113 * S));
     assert_true(is_denied_for_now(&denial, 124 * S));
     assert_false(is_denied_for_now(&denial, 125 * S));
+    const struct kube_response full = {.http_code = 403, .body = ""};
+    assert_true(pod_answer_is_transient(&denial, -EDQUOT, &full, 125 * S));
+    assert_true(is_denied_for_now(&denial, 126 * S)); /* a quota is looked at only with the right */
 }
 
 TEST(failures_that_pass)

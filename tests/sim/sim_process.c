@@ -235,6 +235,8 @@ static void free_daemon(void *ctx)
     daemon_free(p->daemon);
 }
 
+#define GIVE_UP_NS (60 * SIM_S) /* first the pods of the run that met the fault go */
+
 static void stopped(void *ctx)
 {
     struct sim_process *p = ctx;
@@ -246,7 +248,7 @@ static void stopped(void *ctx)
     sim_trace("%s exits with %d%s%s", p->name, exit_code, failure != NULL ? ": " : "",
               failure != NULL ? failure->msg : "");
     if (failure != NULL && exit_code == EXIT_LOCAL_RESOURCE &&
-        !(sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, SIM_S))) {
+        !(sim_has_bad_disk(sim.seed) && fault_was_on(FAULT_DISK_BUSY, GIVE_UP_NS))) {
         sim_broken("benchd gives up: %s", failure->msg);
     }
     p->is_ending = true;

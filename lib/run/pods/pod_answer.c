@@ -26,13 +26,15 @@ bool pod_answer_is_transient(struct pod_denial *denial, int r, const struct kube
         return true; /* about our credentials, not about the object */
     }
     switch (-r) {
+    case EDQUOT:                  /* others end, or somebody raises it */
+        pod_denial_clear(denial); /* quotas are counted after rights are checked */
+        return true;
     case EHOSTUNREACH:
     case ECONNRESET:
     case ETIMEDOUT:
     case EIO:
     case EBUSY:
     case EPROTO: /* TLS: a certificate may be on its way */
-    case EDQUOT: /* others end, or somebody raises it */
         return true;
     case ESTALE: /* of a quota that was counted for another pod at the same moment */
         return res != NULL && res->http_code == 409;
