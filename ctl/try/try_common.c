@@ -65,6 +65,7 @@ void try_take_result(struct try_trial *t, const struct result *result, try_log_f
 {
     const struct trial_result *trial = &result->points[0].trials[0];
     const struct summary *s = NULL;
+    point_open(&result->points[0]);
     for (size_t i = 0; i < trial->n_replicas; i++) {
         const struct replica_result *r = &trial->replicas[i];
         _cleanup_(buf_done) struct buf text = BUF_INIT;

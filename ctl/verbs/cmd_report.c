@@ -113,6 +113,18 @@ static enum sheet_chart_answer draw(const struct result *result, const char *cha
     return answer;
 }
 
+/* That the run has; of a run without any the first name. */
+static const char *first_chart(const struct result *result)
+{
+    size_t i = 0;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    while (charts_name(i) != NULL && draw(result, charts_name(i), &out) != SHEET_CHART_MADE) {
+        i++;
+        buf_clear(&out);
+    }
+    return charts_name(i) != NULL ? charts_name(i) : charts_name(0);
+}
+
 /* "choose one that it has: --chart points, trials". */
 static char *charts_there(const struct result *result)
 {
@@ -130,7 +142,8 @@ static char *charts_there(const struct result *result)
 
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
-    const char *chart = args_get(&cli->args, "chart", charts_name(0));
+    const char *named = args_get(&cli->args, "chart", NULL);
+    const char *chart = named != NULL ? named : first_chart(result);
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     const enum sheet_chart_answer answer = draw(result, chart, &out);
     if (answer == SHEET_CHART_MADE) {
@@ -197,8 +210,8 @@ static const struct arg_opt opts[] = {
      "0.2/pod-hour, 3/gpu-hour"},
     {"chart", 0, "CHART",
      "With -o svg: throughput or efficiency, either -by-pservers too, time-to-accuracy-speedup or "
-     "-cost, accuracy-over-time, loss-over-time, points, resources, trials or phases; default: "
-     "throughput"},
+     "-cost, accuracy-over-time, loss-over-time, points, resources, trials or phases; default: the "
+     "first that the run has"},
 };
 
 const struct verb verb_report = {

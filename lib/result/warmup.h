@@ -16,6 +16,6 @@ int64_t warmup_found(const struct result *r, const struct point_result *p);
 void warmup_format(const struct result *r, const struct point_result *p, struct buf *out);
 
 #define WARMUP_FALL_MIN 0.05 /* of the median, from the first half of the steps to the second */
-/* Student's t test over the trials against "steps do not fall". 1: no trend, too few trials, or less
- * than WARMUP_FALL_MIN. */
+/* Student's t test over the trials against "steps do not fall". 1: no trend, too few trials, or
+ * less than WARMUP_FALL_MIN. */
 double warmup_p_of_fall(const struct point_result *p);

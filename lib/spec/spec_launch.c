@@ -98,7 +98,8 @@ static const char *const variables[] = {
     "MODE",          "TRANSPORT",     "WIRE",         "STEPS",          "COMPUTE",
     "BATCH_SIZE",    "TRACE",         "JITTER",       "WARMUP_STEPS",   "ARENA_FD",
     "SECRET_FD",     "SECRET_FILE",   "SSH_KEY_FILE", "SUMMARY_FILE",   "RENDEZVOUS_S",
-    "PSERVER_ADDRS", "TRAINER_ADDRS", "WORKER_ADDRS", "LAUNCHER_ADDRS", "PEER_TIMEOUT_S"};
+    "PSERVER_ADDRS", "TRAINER_ADDRS", "WORKER_ADDRS", "LAUNCHER_ADDRS", "PEER_TIMEOUT_S",
+    "SERVER_THREADS"};
 
 /* The variable that was meant; NULL: the name is that of one, or is nothing like one, as in a
  * command of a shell. */

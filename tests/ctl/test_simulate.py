@@ -258,7 +258,7 @@ class Simulate(cli.CliCase):
             (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch needs --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "trainers=100", "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
-            (["--link", "1gbit", "--layers", self.layers, "--set", "pservers=10000", "--set", "trainers=10000"], 2, "more than 2000000 connections"),
+            (["--link", "1gbit", "--layers", self.layers, "--set", "pservers=10000", "--set", "trainers=10000"], 2, "more than 5000000 slices"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "threads=2"], 2, "has 2 threads, but the times"),
         ]
         for args, code, text in rows:
