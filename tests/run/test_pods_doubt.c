@@ -224,6 +224,18 @@ TEST(a_pod_whose_owner_was_taken_is_deleted)
     expect_found_and_deleted(&w, pods[2]);
 }
 
+TEST(a_pod_that_changes_after_its_owner_was_taken_is_deleted)
+{
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    open_running(&w, pods);
+    (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    pass_ms(&w, 2100);
+    assert_non_null(find_open(KUBE_DELETE));
+}
+
 static void set_label(json_t *pod, const char *key, const char *value)
 {
     json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");

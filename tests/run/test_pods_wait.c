@@ -127,10 +127,11 @@ TEST(a_refusal_comes_before_pods_that_remain)
     create_server(&w, 0, 1);
     create_server(&w, 1, 0);
     pass_ms(&w, 6000);
-    assert_string_equal(wait_of(&w).reason,
-                        "PodsRemain"); /* the other one only has no answer yet */
+    assert_string_equal(wait_of(&w).reason, "PodsRemain"); /* the other has no answer yet */
     answer(&w, fake_kube_open(0), -EIO, "failed calling webhook");
-    pass_ms(&w, 6000);
+    pass_ms(&w, 2000);
+    assert_string_equal(wait_of(&w).reason, "PodsRemain"); /* which is still true */
+    pass_ms(&w, 4000);
     assert_string_equal(wait_of(&w).reason, "CreationFails");
 }
 

@@ -29,7 +29,7 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
         const int64_t before_ms = is_told ? w->told.before_ms : (now_ns - w->since_ns) / 1000000;
         w->told = *now;
         w->told.before_ms = before_ms;
-    } else if (strcmp(now->reason, pod_answer_reason(0)) == 0 &&
+    } else if (!w->lasts && strcmp(now->reason, pod_answer_reason(0)) == 0 &&
                strcmp(w->told.reason, now->reason) != 0 &&
                strcmp(w->told.reason, pod_answer_reason(-EDQUOT)) != 0) {
         w->told = (struct run_wait){0}; /* so far it waits for answers only */

@@ -14,6 +14,7 @@ struct pod_wait_told {
     struct run_wait now;  /* an empty reason: it waits for nothing; so below */
     int64_t since_ns;     /* since when the reason is this one */
     struct run_wait told; /* what the status says */
+    bool lasts;           /* a lane waits for what the status says; set before each look */
 };
 
 /* Takes in what it waits for at this moment. True: what the status says has changed. */

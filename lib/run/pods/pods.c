@@ -45,12 +45,15 @@ static void drop_gone(struct pods *l)
 
 /* ---- the watch ---- */
 
-/* The member whose pod bears labels of another replica now, or of none (`id` NULL). */
+/* The member whose pod bears labels of another replica now, or of none (`id` NULL); of one that was
+ * lost so the doubt is a member. */
 static const struct pod_member *find_relabelled(const struct pods *l, const struct replica_id *id,
                                                 const char *uid)
 {
-    const struct pod_member *found = vec_find_item(
-        &l->members, m, m->life < MEMBER_DYING_POSTING && m->uid != NULL && str_eq(m->uid, uid));
+    const struct pod_member *found =
+        vec_find_item(&l->members, m,
+                      m->life < MEMBER_DYING_POSTING && m->life != MEMBER_LOST && m->uid != NULL &&
+                          str_eq(m->uid, uid));
     return found != NULL && id != NULL && replica_id_eq(&found->id, id) ? NULL : found;
 }
 
@@ -359,12 +362,14 @@ static int rank_of(const struct pods *l, const struct run_wait *wait)
 static void create(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
     bool goes_on = false;
+    l->wait.lasts = false;
     vec_each (struct pod_gang *, gang, &l->gangs) {
         struct pod_gang *g = *gang;
         struct run_wait wait = {0};
         pod_slices_tick(&g->slices, now_ns);
         create_pods(g, &wait, now_ns);
         pod_words_wait(g, &wait);
+        l->wait.lasts = l->wait.lasts || strcmp(wait.reason, l->wait.told.reason) == 0;
         if (rank_of(l, &wait) > rank_of(l, ret_wait)) {
             *ret_wait = wait;
         }
