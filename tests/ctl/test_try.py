@@ -167,7 +167,7 @@ class Try(cli.CliCase):
                 self.assertIn(step, rule)
                 self.assertIn("warm-up: the first 10 steps are left out, by the numbers in the lines\n", said)
         # A step time is of who prints it, however the time that a line says and the pace of the lines change.
-        bar = 'for i in 1 2 3 4 5 6; do sleep 0.3; echo "$((i * 10))/60 [==] - 1s $((40 / BENCHD_WORKERS))ms/step"; done'
+        bar = 'for i in 1 2 3 4 5 6; do sleep 0.3; echo "$((i * 10))/60 [==] - 1s $((40 / BENCHD_WORKERS))ms/step - loss: 2"; done'
         said, rule = self.write(bar, grid="{workers: [1, 2]}")
         self.assertEqual((False, "log: keras"), ("scope:" in said, rule), said)
         loop = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i 50 frames/s; done"

@@ -165,7 +165,9 @@ def check_faults(tap, backend):
                 tap.equal(11, code, f"{what}: exit code")
                 tap.match(f"worker/{victim}", err, f"{what}: names the cause")
                 tap.match(NOTICED[number], err, f"{what}: says how it was noticed")
-                tap.equal(1, err.count("\n"), f"{what}: says it in one line")
+                # A process of another test may knock that had this port's former owner as its peer.
+                lines = [line for line in err.splitlines() if "connection rejected" not in line]
+                tap.equal(1, len(lines), f"{what}: says it in one line")
                 tap.ok(err.count(" reports: ") <= 1, f"{what}: in the words of who met it", err)
             if number == signal.SIGSTOP:
                 ranks.processes[victim].send_signal(signal.SIGCONT)

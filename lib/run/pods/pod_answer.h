@@ -24,8 +24,8 @@ void pod_trouble_clear(struct pod_trouble *t);
  * and the run stays as it is. A right that is still missing after `wait_ms` fails the attempt. */
 struct pod_denial {
     int64_t wait_ms;
-    int64_t
-        since_ns; /* the first of the denials without a success, or a full quota, between them; 0: none */
+    /* The first of the denials without a success or a full quota between them; 0: none. */
+    int64_t since_ns;
 };
 
 /* True: the same request may succeed later. Notes a denial. */
