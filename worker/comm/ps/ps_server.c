@@ -377,9 +377,10 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
                   struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
 {
     const uint32_t n = params->slices.n_threads;
-    struct ps_threads all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    _cleanup_(freep) struct ps_server *servers = all.servers = xnew_array(struct ps_server, n);
-    _cleanup_(freep) uint32_t *n_joined = all.n_joined = xnew_array(uint32_t, params->n_trainers);
+    struct ps_server *servers = xnew_array(struct ps_server, n);
+    struct ps_threads all = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                             .servers = servers,
+                             .n_joined = xnew_array(uint32_t, params->n_trainers)};
     for (uint32_t i = 0; i < n; i++) {
         init(&servers[i], params, i, &all, listen_fd);
     }
@@ -392,6 +393,8 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     for (uint32_t i = 0; i < n; i++) {
         done(&servers[i]);
     }
+    free(all.n_joined);
+    free(servers);
     (void)close(listen_fd); /* a listener has nothing to lose */
     return r;
 }
