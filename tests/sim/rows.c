@@ -44,10 +44,12 @@ bool rows_explains(const struct sim_run *run, const struct attempt_row *row)
         return false;
     }
     const bool is_over = strstr(row->error, "scheduling.waitSeconds") != NULL;
+    /* benchd counts from the pod's creation, so the time until the scheduler looks at it is in it. */
+    const int64_t look_s = fault_was_on(FAULT_SLOW_NODES, SIM_WAIT_S * SIM_S) ? 10 : 2;
     const bool may_be = sim.has_stepped || /* dates of pods are of another clock */
                         strstr(row->error, "rejected by node") != NULL ||
                         (row->outcome == ATTEMPT_FAILED && sim_is_impatient(sim.seed) &&
-                         place_was_missing(run->uid, &row->id, (SIM_WAIT_S - 2) * SIM_S));
+                         place_was_missing(run->uid, &row->id, (SIM_WAIT_S - look_s) * SIM_S));
     if (strstr(row->error, "preempted") != NULL || (is_over && !may_be)) {
         sim_broken("p%ut%ua%u is %s: %s", row->id.point, row->id.trial, row->id.number,
                    attempt_outcome_to_string(row->outcome), row->error);
