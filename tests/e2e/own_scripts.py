@@ -34,9 +34,10 @@ def rate_of_ddp(log):
 
 
 def rate_of_keras(log):
-    """The bar has the mean of the epoch so far, and the first epoch compiles: the last bar of fit counts, and evaluate has one, too."""
-    bars = log.split("Epoch 2/2\n")[1].split("\n")[0]
-    return 32 * 1000 / measured(r"(\d+)/60\x1b\[0m [^\r\n]* (\d+)ms/step", bars)[-1]
+    """The bar has the mean of the epoch so far, and the first epoch compiles: the last bar of fit counts, and evaluate begins at 1 again."""
+    bars = re.findall(r"(\d+)/60\x1b\[0m [^\r\n]* (\d+)ms/step", log.split("Epoch 2/2\n")[1])
+    last = next((i for i, (before, now) in enumerate(itertools.pairwise(bars)) if int(now[0]) < int(before[0])), len(bars) - 1)
+    return 32 * 1000 / float(bars[last][1])
 
 
 def rate_of_rows(log):
