@@ -50,8 +50,8 @@ static const struct point_result *point_of(const struct result *r, uint32_t syst
     return found;
 }
 
-/* Of the replicas of this point and of all of its system; nothing where they differ, or where one is
- * the default for a command that may never read it. */
+/* Of the replicas of this point and of all of its system; nothing where they differ, or where one
+ * is the default for a command that may never read it. */
 static void put_threads(const struct result *r, const struct point *first, struct buf *out)
 {
     const struct launch *all = &r->def->spec->systems.items[first->system].all_roles;

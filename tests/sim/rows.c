@@ -44,7 +44,7 @@ bool rows_explains(const struct sim_run *run, const struct attempt_row *row)
         return false;
     }
     const bool is_over = strstr(row->error, "scheduling.waitSeconds") != NULL;
-    /* benchd counts from the pod's creation, so the time until the scheduler looks at it is in it. */
+    /* benchd counts from the pod's creation, before the scheduler looks at it. */
     const int64_t look_s = fault_was_on(FAULT_SLOW_NODES, SIM_WAIT_S * SIM_S) ? 10 : 2;
     const bool may_be = sim.has_stepped || /* dates of pods are of another clock */
                         strstr(row->error, "rejected by node") != NULL ||
