@@ -49,7 +49,7 @@ struct gang_params {
     bool compute_sleeps;      /* emulated trainers: computing needs no core */
 };
 
-/* What limits the size of a simulation: memory, up to 1 GiB, and time, some minutes. */
+/* What limits the size of a simulation: memory and time, some minutes. */
 #define GANG_MAX_SLICES 5000000   /* of all trainers; each connection has one at least */
 #define GANG_MAX_EVENTS 300000000 /* ends of layers, and slices there and back */
 /* A ring of more workers is simulated as one of so many: docs/prediction.md says how well. */
