@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""script/bench front [--runs N] [--rounds N] [--paints N] [--steps N]
+"""script/bench front [--runs N] [--rounds N] [--paints N] [--steps N] [--points N]
 
 How soon benchctl is there: `version`, which opens nothing, `get runs --local` of a store of 1,000 runs, and completion of a run's
 name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
 run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it; how soon a live page shows a step.
-How much memory verbs need that read a run of 8,800 points and 5 trials.
+How much memory verbs need that read a run of --points points and 5 trials.
 
 The store is made here: one run of a tiny definition, with tests/ctl/fake_replica.c in place of a worker; its row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
@@ -157,17 +157,17 @@ def report(build, folder, args, bars):
     return store, lines
 
 
-def large(build, folder, bars):
-    """The memory of verbs that read a run of 8,800 points of 5 trials: rows of a table."""
+def large(build, folder, args, bars):
+    """The memory of verbs that read a run of --points points of 5 trials: rows of a table."""
     store, run, lines = folder / "large.db", "small-sweep-00000", []
-    subprocess.run([build / "bench" / "results_store", store, "large"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([build / "bench" / "results_store", store, str(args.points)], check=True, stdout=subprocess.DEVNULL)
     for words in (["results", run], ["results", run, "-o", "json"], ["results", run, "-o", "csv"], ["results", run, "--by", "replica"],
                   ["describe", run], ["report", run, "-o", "html"], ["export", run, "-f", folder / "large.tar.zst"],
                   ["compare", run, run], ["history", "small-sweep"]):
         cost = cost_of([build / "ctl" / "benchctl", *words, "--store", f"sqlite:{store}"])
         mib = cost.max_rss_bytes / MIB
         name = " ".join(str(w) for w in words if w not in (run, "small-sweep", "-f", folder / "large.tar.zst"))
-        lines.append([f"{name} of 8,800 points x 5: memory", f"{mib:.0f} MiB", f"{LARGE_MIB} MiB", bars.add(mib, LARGE_MIB),
+        lines.append([f"{name} of {args.points:,} points x 5: memory", f"{mib:.0f} MiB", f"{LARGE_MIB} MiB", bars.add(mib, LARGE_MIB),
                       f"{1000 * cost.wall_s:.0f}", ""])
     return lines
 
@@ -208,6 +208,7 @@ def main(argv):
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--paints", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--points", type=int, default=8800, help="a multiple of 200; more than 8,800 are too much for one archive")
     args = parser.parse_args(argv)
     build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build-test"))
     benchctl, bars = build / "ctl" / "benchctl", Bars()
@@ -216,7 +217,7 @@ def main(argv):
         lines = commands(benchctl, folder, args, bars)
         lines += completion(benchctl, folder, args, bars)
         store, more = report(build, folder, args, bars)
-        lines += more + live(build, store, args, bars) + large(build, folder, bars)
+        lines += more + live(build, store, args, bars) + large(build, folder, args, bars)
     print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")
     print(f"reached {bars.reached} of {bars.all}")

@@ -1,7 +1,7 @@
-/* Makes the stores that `script/bench front` reads: a run of 44 or 8,800 points and five trials,
- * written by the code that writes real ones.
+/* Makes the stores that `script/bench front` reads: a run of 44 points and five trials, or of
+ * POINTS (a multiple of 200, at most 10,000), written by the code that writes real ones.
  *
- *   results_store FILE [large]
+ *   results_store FILE [POINTS]
  *
  * FILE must not exist. One or two trainers have one or two servers. Each replica has a summary
  * with its steps and an environment with the keys of a real one. The figures follow from a seed;
@@ -180,21 +180,22 @@ static void put_multiples(uint32_t of, uint32_t n, struct buf *out)
     }
 }
 
-static char *definition(bool is_large)
+/* `multiple`: of 200 points; 0: 44 points. */
+static char *definition(uint32_t multiple)
 {
     _cleanup_(buf_done) struct buf batches = BUF_INIT, threads = BUF_INIT;
-    put_multiples(8, is_large ? 50 : 11, &batches);
-    if (is_large) {
+    put_multiples(8, multiple > 0 ? 50 : 11, &batches);
+    if (multiple > 0) {
         buf_puts(&threads, ",\"threads\":[");
-        put_multiples(1, 44, &threads); /* more are too much for one archive */
+        put_multiples(1, multiple, &threads);
         buf_putc(&threads, ']');
     }
     return xasprintf(DEFINITION, buf_cstr(&batches), buf_cstr(&threads));
 }
 
-static int make(const char *file, bool is_large, struct err *err)
+static int make(const char *file, uint32_t multiple, struct err *err)
 {
-    _cleanup_(freep) char *text = definition(is_large);
+    _cleanup_(freep) char *text = definition(multiple);
     _cleanup_(freep) char *url = xasprintf("sqlite:%s", file);
     const struct run_def_params params = {.name = "small-sweep-00000",
                                           .uid = "0c2e4b8e-0000-4000-8000-000000000000",
@@ -222,13 +223,13 @@ static int make(const char *file, bool is_large, struct err *err)
 
 int main(int argc, char **argv)
 {
-    const bool is_large = argc == 3 && strcmp(argv[2], "large") == 0;
-    if (argc != 2 && !is_large) {
-        (void)fprintf(stderr, "usage: results_store FILE [large]\n");
+    const unsigned long points = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    if (argc < 2 || argc > 3 || (argc == 3 && (points == 0 || points % 200 != 0))) {
+        (void)fprintf(stderr, "usage: results_store FILE [POINTS]\n");
         return 2;
     }
     struct err err = {0};
-    if (make(argv[1], is_large, &err) < 0) {
+    if (make(argv[1], (uint32_t)(points / 200), &err) < 0) {
         (void)fprintf(stderr, "results_store: %s\n", err.msg);
         return 1;
     }
