@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/splitmix.h"
 #include "core/record.h"
 #include "load/run_result.h"
@@ -223,8 +224,9 @@ static int make(const char *file, uint32_t multiple, struct err *err)
 
 int main(int argc, char **argv)
 {
-    const unsigned long points = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-    if (argc < 2 || argc > 3 || (argc == 3 && (points == 0 || points % 200 != 0))) {
+    int64_t points = 0;
+    if (argc < 2 || argc > 3 ||
+        (argc == 3 && (parse_i64_in(argv[2], 200, 10000, &points) < 0 || points % 200 != 0))) {
         (void)fprintf(stderr, "usage: results_store FILE [POINTS]\n");
         return 2;
     }
