@@ -639,6 +639,9 @@ void soon_refused(enum fault_kind why);
 void soon_accepted(void);
 /* Its object was restored, and benchd may not know that yet. */
 bool soon_is_back_unseen(const struct sim_run *r);
+/* No benchd saw its object go, so its pods and Workloads are left to the garbage collector, which
+ * is slow, or to the person who orphaned them. */
+bool soon_is_left_to_garbage(const struct sim_run *r);
 /* Its activeDeadlineSeconds are over, not counting what it waited for others: another run's pods, a
  * full quota, a webhook that fails, whoever suspended it. */
 bool soon_may_be_late(const struct sim_run *r);

@@ -78,6 +78,13 @@ static void check_ended(const struct sim_run *r, const struct run_status *status
     }
 }
 
+bool soon_is_left_to_garbage(const struct sim_run *r)
+{
+    const bool is_slow =
+        sim.is_littered || fault_was_on(FAULT_SLOW_GARBAGE, SOON_NS + r->grace_s * SIM_S);
+    return (r->is_orphaning || (is_slow && user_object_of(r) == NULL)) && !was_seen(r->stop_ns);
+}
+
 static void look_at_run(const struct sim_run *r)
 {
     const int64_t grace_ns = r->grace_s * SIM_S, limit_ns = SOON_NS + grace_ns;
@@ -85,11 +92,7 @@ static void look_at_run(const struct sim_run *r)
         was_seen(r->stop_ns)) {
         check_stopped(r);
     }
-    /* Pods whose run went unseen are left to the garbage collector. */
-    const bool is_late = (sim.is_littered || fault_was_on(FAULT_SLOW_GARBAGE, INT64_MAX / 2)) &&
-                         user_object_of(r) == NULL;
-    if (is_overdue(r->stop_ns, limit_ns, FAULT_DISK_FULL) &&
-        ((!r->is_orphaning && !is_late) || was_seen(r->stop_ns))) {
+    if (is_overdue(r->stop_ns, limit_ns, FAULT_DISK_FULL) && !soon_is_left_to_garbage(r)) {
         check_stopped(r);
     }
     if ((r->wishes & WISH_ERASE) != 0 && is_overdue(r->gone_ns, limit_ns, FAULT_DISK_FULL) &&
