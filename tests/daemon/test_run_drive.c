@@ -38,7 +38,7 @@ TEST(the_object_says_how_long_it_waits)
     (void)snprintf(run->status.reason, sizeof(run->status.reason), "WaitsForNodes");
     assert_int_equal(run_start(run, NULL), 0);
     const struct pods *pods = (const struct pods *)run->at.driven.launcher;
-    assert_string_equal(pods->wait.told.reason, "WaitsForNodes");
+    assert_string_equal(pods->told.reason, "WaitsForNodes");
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(pods->wait_ms, 5000);
     json_object_set_new(json_object_get(bmr, "spec"), "scheduling",

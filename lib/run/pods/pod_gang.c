@@ -87,6 +87,7 @@ static struct pod_gang *new_gang(struct pods *l)
     struct pod_gang *g = xnew(struct pod_gang);
     g->owner = l;
     g->number = (unsigned)l->gangs.len;
+    g->wait = (struct pod_wait_told){.now = l->told, .told = l->told}; /* after a restart */
     g->slices.gang = g;
     *vec_push(&l->gangs) = g;
     return g;

@@ -7,6 +7,7 @@
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_queue.h"
 #include "run/pods/pod_slices.h"
+#include "run/pods/pod_wait.h"
 
 struct pods;
 
@@ -31,6 +32,7 @@ struct pod_gang {
     bool is_probed;        /* the server accepted a pod of it: post the others side by side */
     int64_t ran_ms;        /* how long its first member has run, at the last tick */
     struct no_room_backoff room;
+    struct pod_wait_told wait;
     struct pod_slices slices;
     struct pod_place place;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */

@@ -9,17 +9,16 @@
 
 static bool is_alike(const struct run_wait *a, const struct run_wait *b)
 {
-    return strcmp(a->reason, b->reason) == 0 && a->is_partial == b->is_partial;
+    return strcmp(a->reason, b->reason) == 0;
 }
 
-static bool is_same(const struct run_wait *a, const struct run_wait *b)
+bool pod_wait_is_same(const struct run_wait *a, const struct run_wait *b)
 {
-    return is_alike(a, b) && strcmp(a->text, b->text) == 0;
+    return is_alike(a, b) && a->is_partial == b->is_partial && strcmp(a->text, b->text) == 0;
 }
 
-bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns)
+void pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns)
 {
-    const struct run_wait before = w->told;
     if (!is_alike(&w->now, now)) {
         w->since_ns = now_ns;
     }
@@ -29,12 +28,10 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
         const int64_t before_ms = is_told ? w->told.before_ms : (now_ns - w->since_ns) / 1000000;
         w->told = *now;
         w->told.before_ms = before_ms;
-    } else if (!w->lasts && strcmp(now->reason, pod_answer_reason(0)) == 0 &&
-               strcmp(w->told.reason, now->reason) != 0 &&
+    } else if (strcmp(now->reason, pod_answer_reason(0)) == 0 &&
                strcmp(w->told.reason, pod_answer_reason(-EDQUOT)) != 0) {
         w->told = (struct run_wait){0}; /* so far it waits for answers only */
     }
-    return !is_same(&before, &w->told);
 }
 
 void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)

@@ -1,6 +1,6 @@
-/* What the pod launcher waits for, and when the status says so: a wait that is usual, for instance
- * for the last attempt's pods to terminate, is not worth a status, also where it interrupts one
- * that is. Pure: the time is passed in. */
+/* What a lane of the pod launcher waits for, and when the status says so: a wait that is usual, for
+ * instance for the last attempt's pods to terminate, is not worth a status, also where it
+ * interrupts one that is. Pure: the time is passed in. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +13,13 @@
 struct pod_wait_told {
     struct run_wait now;  /* an empty reason: it waits for nothing; so below */
     int64_t since_ns;     /* since when the reason is this one */
-    struct run_wait told; /* what the status says */
-    bool lasts;           /* a lane waits for what the status says; set before each look */
+    struct run_wait told; /* what the status may say of it */
 };
 
-/* Takes in what it waits for at this moment. True: what the status says has changed. */
-bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns);
+/* Takes in what it waits for at this moment. */
+void pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns);
+/* Nothing that the status says differs. */
+bool pod_wait_is_same(const struct run_wait *a, const struct run_wait *b);
 /* A reason, which is CamelCase, and the words of a wait. */
 void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -355,29 +355,34 @@ static void time_out(struct pods *l, int64_t now_ns)
 static int rank_of(const struct pods *l, const struct run_wait *wait)
 {
     const int rank = wait_needs_help(wait) ? 3 : 1;
-    return wait->reason[0] == '\0' ? 0 : rank + (strcmp(wait->reason, l->wait.told.reason) == 0);
+    return wait->reason[0] == '\0' ? 0 : rank + (strcmp(wait->reason, l->told.reason) == 0);
 }
 
-/* Creates what is due. */
-static void create(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+/* Creates what is due. True: what the status says has changed. */
+static bool create(struct pods *l, int64_t now_ns)
 {
-    bool goes_on = false;
-    l->wait.lasts = false;
+    struct run_wait told = {0}, removal = {0};
     vec_each (struct pod_gang *, gang, &l->gangs) {
         struct pod_gang *g = *gang;
         struct run_wait wait = {0};
         pod_slices_tick(&g->slices, now_ns);
         create_pods(g, &wait, now_ns);
         pod_words_wait(g, &wait);
-        l->wait.lasts = l->wait.lasts || strcmp(wait.reason, l->wait.told.reason) == 0;
-        if (rank_of(l, &wait) > rank_of(l, ret_wait)) {
-            *ret_wait = wait;
+        pod_wait_look(&g->wait, &wait, now_ns);
+        if (rank_of(l, &g->wait.told) > rank_of(l, &told)) {
+            told = g->wait.told;
         }
-        goes_on =
-            goes_on || (wait.reason[0] == '\0' && vec_any(&l->members, it, pod_gang_has(g, *it)));
+        if (g->wait.told.reason[0] == '\0' && vec_any(&l->members, it, pod_gang_has(g, *it))) {
+            l->goes_on_until_ns = now_ns + POD_WAIT_TOLD_NS; /* also between two trials */
+        }
     }
-    pod_words_removal(l, ret_wait);
-    ret_wait->is_partial = goes_on && l->n_lanes > 1 && ret_wait->reason[0] != '\0';
+    pod_words_removal(l, &removal);
+    pod_wait_look(&l->removal, &removal, now_ns);
+    told = l->removal.told.reason[0] != '\0' ? l->removal.told : told;
+    told.is_partial = l->n_lanes > 1 && now_ns < l->goes_on_until_ns && told.reason[0] != '\0';
+    const bool is_news = !pod_wait_is_same(&told, &l->told);
+    l->told = told;
+    return is_news;
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -394,10 +399,8 @@ static void on_tick(uv_timer_t *timer)
     drop_gone(l);
     pod_setup_tick(l, now_ns);
     pod_nodes_tick(l);
-    struct run_wait wait = {0};
-    create(l, &wait, now_ns);
+    has_news = create(l, now_ns) || has_news;
     has_news = take_news(l) || has_news; /* a refused body */
-    has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
     if (l->members.len == 0 && !pod_queue_is_leaving(l) && l->jobs.list.len == 0 &&
         !pod_jobs_are_removing(&l->jobs)) {
         (void)uv_timer_stop(&l->timer); /* nothing depends on time now; never fails */
@@ -552,7 +555,7 @@ static bool pods_is_removing(const struct launcher *launcher)
 
 static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
 {
-    *ret = ((const struct pods *)launcher)->wait.told;
+    *ret = ((const struct pods *)launcher)->told;
 }
 
 static void on_timer_closed(uv_handle_t *timer)
@@ -631,7 +634,7 @@ struct launcher *pods_new(const struct pods_params *params)
     l->params = params_dup(params);
     l->denial.wait_ms = l->params.denied_wait_ms;
     pods_limit_wait(&l->base, 0);
-    l->wait = (struct pod_wait_told){.now = params->wait, .told = params->wait};
+    l->told = params->wait;
     pod_gates_init(&l->gates, l);
     l->n_lanes = scheduling_lanes(&params->def->scheduling);
     l->params.ssh = NULL;

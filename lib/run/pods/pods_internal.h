@@ -45,8 +45,10 @@ struct pods {
     uint32_t n_lanes;
     struct pod_gates gates;
     struct pod_denial denial;
-    struct pod_wait_told wait;
-    int64_t wait_ms; /* pods_limit_wait() */
+    struct pod_wait_told removal; /* of what is not needed; of the lanes: pod_gang.h */
+    struct run_wait told;         /* what the status says */
+    int64_t goes_on_until_ns;     /* some lane does not wait */
+    int64_t wait_ms;              /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
     struct pod_queue queue;
