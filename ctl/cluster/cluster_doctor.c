@@ -325,8 +325,9 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
 {
     struct cluster_problem p;
     struct cluster *c = NULL;
+    const char *named = args_get(&cli->args, "queue", NULL);
     const enum exit_code code = cluster_open(cli, &c, &p);
-    if (p.is_unconfigured) {
+    if (p.is_unconfigured && named == NULL) {
         checks_skip(checks, "kubeconfig", "%s; runs on this machine need none", p.err.msg);
         return;
     }
@@ -343,6 +344,9 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
         check_dns(c, checks);
         check_quota(c, checks);
         check_queues(c, checks);
+        if (named != NULL) {
+            cluster_check_queue(c, named, checks);
+        }
     }
     backend_free(&c->backend);
 }

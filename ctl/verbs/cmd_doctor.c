@@ -8,10 +8,16 @@
 
 static enum exit_code run(struct cli *cli)
 {
+    const bool is_local = cli->is_local || cli->store != NULL;
+    const char *queue = args_get(&cli->args, "queue", NULL);
     _cleanup_(checks_done) struct checks checks = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
+    if (queue != NULL && (is_local || *queue == '\0')) {
+        return cli_error(EXIT_USAGE, "write --queue NAME, without --local",
+                         "--queue asks a cluster about a queue by its name");
+    }
     doctor_local(cli, &checks);
-    if (!cli->is_local && cli->store == NULL) {
+    if (!is_local) {
         doctor_cluster(cli, &checks);
     }
     if (cli_output_is(cli, "json")) {
@@ -24,6 +30,10 @@ static enum exit_code run(struct cli *cli)
     return code != EXIT_OK ? code : found;
 }
 
+static const struct arg_opt opts[] = {
+    {"queue", 0, "QUEUE", "Also print the quota of this LocalQueue of Kueue"},
+};
+
 const struct verb verb_doctor = {
     .name = "doctor",
     .group = "Cluster and this program",
@@ -31,7 +41,8 @@ const struct verb verb_doctor = {
     .summary = "Check this machine and the cluster, with a fix for each problem",
     .examples = "  benchctl doctor\n"
                 "  benchctl doctor --local\n"
-                "  benchctl doctor -n bench -o json\n",
+                "  benchctl doctor -n bench --queue team-a -o json\n",
+    VERB_OPTS(opts),
     .details = "This machine: benchworker, CPUs, their frequency, the time that a hypervisor and\n"
                "other work take, store and disk. The cluster, unless --local or --store is\n"
                "given: kubeconfig, API server, kinds, your rights, benchd, images that pods wait\n"
@@ -39,9 +50,9 @@ const struct verb verb_doctor = {
                "Nothing is created or changed.\n"
                "\n"
                "Exit codes: 0 nothing failed (warnings and skipped checks are no failures); else\n"
-               "that of the first check that failed: 2 kubeconfig, 3 kinds or images are\n"
-               "missing, 4 a right is missing or a quota is used up, 5 the cluster, its DNS or\n"
-               "benchd does not answer, 9 worker or store.",
+               "that of the first check that failed: 1 the queue that was named has no quota,\n"
+               "2 kubeconfig, 3 kinds or images are missing, 4 a right is missing or a quota is\n"
+               "used up, 5 the cluster, its DNS or benchd does not answer, 9 worker or store.",
     .formats = "text|json",
     .run = run,
 };

@@ -26,6 +26,11 @@ def queues(**active):
         {"type": "Active", "status": str(not why), "message": why}]}} for name, why in active.items()]}
 
 
+def kueue_quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
+    resources = [{"name": name, "nominalQuota": cpu if name == "cpu" else "64Gi", **(limit if name == "cpu" else {})} for name in names]
+    return 200, {"spec": {**({"cohortName": cohort} if cohort else {}), "resourceGroups": [{"flavors": [{"name": "f", "resources": resources}]}]}}
+
+
 class Doctor(ClusterCase):
     WELL = [
         ("GET", r"^/version$", 200, {"gitVersion": "v1.30.1"}),
@@ -112,12 +117,10 @@ class Doctor(ClusterCase):
             {"name": "main", "command": ["x"], "resources": {"requests": {"cpu": 10, "memory": "1Gi"}, "limits": {"cpu": "12", "nvidia.com/gpu": "1"}}}]}}}
             for role in ("pserver", "trainer")}}, pservers=[1], trainers=[1, 2]))
 
+        quota = kueue_quota
+
         def nodes(*cpus, gpus=8):
             return 200, {"items": [{"status": {"allocatable": {"cpu": cpu, "memory": "64Gi", "nvidia.com/gpu": str(gpus)}}} for cpu in cpus]}
-
-        def quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
-            resources = [{"name": name, "nominalQuota": cpu if name == "cpu" else "64Gi", **(limit if name == "cpu" else {})} for name in names]
-            return 200, {"spec": {**({"cohortName": cohort} if cohort else {}), "resourceGroups": [{"flavors": [{"name": "f", "resources": resources}]}]}}
         one = "never fit what there is: point 1 has too little cpu"
         rows = [  # nodes, quota; the result of each check, and what was found
             (nodes("31"), quota("30"), "ok", "no point asks for more", "ok", "no point asks for more"),
@@ -128,7 +131,8 @@ class Doctor(ClusterCase):
             (nodes("64"), quota("28", "c", borrowingLimit="1500m"), "ok", "", "fail", one),
             (nodes("64"), quota("29", borrowingLimit="9"), "ok", "", "fail", one),
             (nodes("64"), quota("64", names=["cpu", "memory"]), "ok", "", "fail", "point 0 has too little nvidia.com/gpu"),
-            (FORBIDDEN, FORBIDDEN, "skip", "unknown: list nodes in all namespaces: HTTP 403", "skip", "unknown: get queue"),
+            (FORBIDDEN, FORBIDDEN, "skip", "unknown: list nodes in all namespaces: HTTP 403", "skip",
+             "unknown: get cluster queue 'shared': HTTP 403"),
         ]
         for node_list, cluster_queue, *wanted in rows:
             with self.subTest(wanted=wanted):
@@ -142,6 +146,28 @@ class Doctor(ClusterCase):
                 text = self.ctl(*plan, "--cluster", code=1 if wanted[0] == "fail" else 0).stdout
                 self.assertRegex(text, f"(?s)POINT.*\n{wanted[0]} +nodes  ")
                 self.assertNotIn("queue", text)
+
+    def test_the_quota_of_a_queue(self):
+        rows = [  # of the ClusterQueue; result, exit code, what was found
+            (kueue_quota(40), "ok", 0, "'team' has cpu 40 of flavor f, memory 64Gi of flavor f, nvidia.com/gpu 64Gi of flavor f; what others"),
+            (kueue_quota("0", names=["cpu", "memory"]), "ok", 0, "'team' has memory 64Gi of flavor f; what others use is not looked at"),
+            (kueue_quota("0", "c", ["cpu"]), "ok", 0, "'team' has cpu 0 of flavor f and loans; what others"),
+            (kueue_quota("1", "c", ["cpu"], borrowingLimit="2"), "ok", 0, "'team' has cpu 1 of flavor f and loans of up to 2; what others"),
+            (kueue_quota("0", names=["cpu"]), "fail", 1, "never fit what there is: points that request a resource; 'team' has no quota"),
+            (FORBIDDEN, "skip", 0, "unknown: get cluster queue 'shared': HTTP 403"),
+        ]
+        for answer, result, code, found in rows:
+            with self.subTest(found=found):
+                self.fake.answers = [("GET", f"/namespaces/{NS}/localqueues/team$", 200, {"spec": {"clusterQueue": "shared"}}),
+                                     ("GET", "/clusterqueues/shared$", *answer), *self.WELL]
+                check = self.checks("--queue", "team", code=code)["queue"]
+                self.assertEqual(check["result"], result, check)
+                self.assertIn(found, check["found"])
+                self.assertEqual(check["fix"] is None, result != "fail")
+        self.fake.answers = [("GET", f"/namespaces/{NS}/localqueues/team$", *FORBIDDEN), *self.WELL]
+        self.assertIn("unknown: get queue 'team': HTTP 403", self.checks("--queue", "team")["queue"]["found"])
+        for args in (["--queue", ""], ["--queue", "team", "--local"]):
+            self.assertIn("--queue asks a cluster", self.ctl("doctor", *args, code=2).stderr)
 
     def test_a_server_that_is_gone(self):
         self.fake.server.server_close()

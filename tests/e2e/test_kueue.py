@@ -314,11 +314,17 @@ def check_plan(t, cluster):
     roles = {role: {"replicas": {"from": role + "s"}, "template": {"spec": pod_spec()}} for role in ("pserver", "trainer")}
     spec = definition(roles=roles, sweep={"grid": {"pservers": [1], "trainers": [3, 4, 12]}}, baseline={"kind": "Point", "where": {"trainers": 3}})
     document = {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "gangs"}, "spec": spec}
-    done = subprocess.run([os.environ["BENCHCTL"], "plan", "-f", "-", "--queue", QUEUE, "-n", "benchd", "--kubeconfig", cluster.kubeconfig, "-o", "json"],
-                          input=json.dumps(document), capture_output=True, text=True, timeout=60, check=False)
+    def ctl(*args):
+        done = subprocess.run([os.environ["BENCHCTL"], *args, "--queue", QUEUE, "-n", "benchd", "--kubeconfig", cluster.kubeconfig, "-o", "json"],
+                              input=json.dumps(document), capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    code, plan = ctl("plan", "-f", "-")
     what = "never fit what there is: point"
     t.equal((1, [("nodes", f"{what} 2 has too little cpu"), ("queue", f"{what} 1 has too little cpu; point 2 has too little cpu")]),
-            (done.returncode, [(check["name"], check["found"]) for check in json.loads(done.stdout)["cluster"]]), "plan: what never fits")
+            (code, [(check["name"], check["found"]) for check in plan["cluster"]]), "plan: what never fits")
+    t.equal(["ok", f"'{QUEUE}' has cpu {CPUS} of flavor {QUEUE}, memory 100Ti of flavor {QUEUE}; what others use is not looked at"],
+            [found for check in ctl("doctor")[1]["checks"] if check["name"] == "queue" for found in (check["result"], check["found"])], "doctor: the quota")
 
 
 def check_benchd(t, q, cluster):
