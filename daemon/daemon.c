@@ -52,14 +52,14 @@ static void wake(void *ctx)
     }
 }
 
-/* A step is published at once for clients that follow a run, not only with the next look. Of
- * steps that come faster, the newest is published when SHOW_EVERY_NS are over and another one
- * comes, or with that look. */
+/* A step is published at once for pages that are open, not only with the next look. Of steps that
+ * come faster, the newest is published when SHOW_EVERY_NS are over and another one comes, or with
+ * that look. */
 static void show(void *ctx)
 {
     struct daemon *d = ctx;
     const int64_t now_ns = clock_monotonic_ns();
-    if (daemon_view_is_followed(d->params.view) && now_ns - d->shown_ns >= SHOW_EVERY_NS) {
+    if (now_ns - d->shown_ns >= SHOW_EVERY_NS) {
         d->shown_ns = now_ns;
         publish_view(d);
     }

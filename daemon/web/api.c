@@ -8,25 +8,13 @@
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "core/json_lists.h"
-#include "daemon/web/live_events.h"
+#include "daemon/web/live_state.h"
 #include "daemon/web/site.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
-
-static void put_json(struct web_response *res, json_t *document_take)
-{
-    _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(2));
-    json_decref(document_take);
-    if (text == NULL) { /* a bug of ours: a key or number that JSON cannot hold */
-        web_fail(res, 500, "the response cannot be written as JSON");
-        return;
-    }
-    res->content_type = WEB_JSON;
-    buf_printf(&res->body, "%s\n", text);
-}
 
 void api_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
@@ -40,7 +28,7 @@ void api_runs(struct site *site, const struct web_request *req, struct web_respo
     }
     json_t *items = JSON_ARRAY_OF(vec_each (struct site_item, item, &list.items),
                                   run_item_to_json(&item->row, item->is_interrupted));
-    put_json(res, document_list(RUN_LIST_KIND, items));
+    web_put_json(res, document_list(RUN_LIST_KIND, items));
 }
 
 /* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
@@ -71,7 +59,7 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
                  "attempts",
                      JSON_ARRAY_OF(for (size_t i = 0; i < n_ids; i++), attempt_id_to_json(&ids[i]))
              });
-    put_json(res, document);
+    web_put_json(res, document);
 }
 
 /* ---- attempts ---- */

@@ -12,7 +12,6 @@
 struct daemon_view {
     uv_mutex_t mutex;
     struct daemon_snapshot now; /* under the mutex */
-    atomic_bool is_followed;
 };
 
 /* ---- a run ---- */
@@ -149,16 +148,6 @@ void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts
     }
     uv_mutex_unlock(&v->mutex);
     daemon_runs_unref(before); /* outside: it may be the last user of many runs */
-}
-
-void daemon_view_set_followed(const struct daemon_view *v, bool is_followed)
-{
-    atomic_store((atomic_bool *)&v->is_followed, is_followed);
-}
-
-bool daemon_view_is_followed(const struct daemon_view *v)
-{
-    return atomic_load((atomic_bool *)&v->is_followed);
 }
 
 void daemon_view_read(const struct daemon_view *v, struct daemon_snapshot *ret)

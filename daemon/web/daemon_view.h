@@ -145,11 +145,6 @@ void daemon_view_free(struct daemon_view *v); /* NULL is fine; after its readers
 void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts,
                          struct daemon_runs *runs_take);
 
-/* Does anybody follow the runs (stream.h)? Then a step is worth publishing before the next look.
- * Set by the HTTP thread, read by the daemon's loop. */
-void daemon_view_set_followed(const struct daemon_view *v, bool is_followed);
-bool daemon_view_is_followed(const struct daemon_view *v);
-
 /* What one request is answered from: facts and runs of one moment. */
 struct daemon_snapshot {
     struct daemon_facts facts;

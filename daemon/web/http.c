@@ -10,16 +10,13 @@
  *   third call                                             answered
  *   on_completed                                           freed
  *
- * A stream (stream.h) is answered at once, too, and its connection is then
- * suspended between events.
- *
  * Limits: CONNECTIONS at once, CONNECTIONS_OF_ONE of an address, HEADER_BYTES for request line and
  * headers (MHD answers 414 or 431), IDLE_S of silence, MAX_ARGS arguments, no body; WAITING
- * requests for documents and SCRAPES for /metrics; those of render.h for what is waited for, and of
- * stream.h. A client that goes away costs its connection only. Responses in flight may have
- * SENDING_BYTES together, except small ones, and one that several clients read counts once: a
- * client that asks for logs and does not read them must not exhaust benchd's memory, nor take it
- * from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
+ * requests for documents and SCRAPES for /metrics; those of render.h for what is waited for. A
+ * client that goes away costs its connection only. Responses in flight may have SENDING_BYTES
+ * together, except small ones, and one that several clients read counts once: a client that asks
+ * for logs and does not read them must not exhaust benchd's memory, nor take it from /metrics,
+ * which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
 #include <stdatomic.h>
@@ -33,9 +30,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/web/listen.h"
-#include "daemon/web/live_events.h"
 #include "daemon/web/render.h"
-#include "daemon/web/stream.h"
 #include "daemon/web/tls.h"
 
 #define CONNECTIONS 512
@@ -76,7 +71,6 @@ struct web {
     struct MHD_Daemon *mhd;
     uv_poll_t poll;
     uv_timer_t timer;
-    struct streams *streams;
     struct web_stats stats;
 };
 
@@ -87,7 +81,7 @@ struct request {
     struct MHD_Connection *connection;
     struct web_arg args[MAX_ARGS]; /* MHD's texts: they live as long as the request */
     size_t n_args;
-    bool has_too_many_args, is_head;
+    bool has_too_many_args;
     struct render_job job;
 };
 
@@ -261,30 +255,6 @@ static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
     return difference == 0;
 }
 
-/* Follows a run or the list. What is not there, and what is asked with HEAD, has an
- * answer as others have. */
-static enum MHD_Result follow(struct web *w, const struct request *request)
-{
-    struct MHD_Connection *connection = request->connection;
-    struct MHD_Response *response =
-        streams_open(w->streams, connection, request->job.route.run,
-                     MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID"));
-    if (response == NULL) {
-        struct web_response res = {0};
-        web_fail_busy(&res,
-                      "%d pages follow runs already, and no more may; close one, or read the run "
-                      "without following it",
-                      STREAMS_MAX);
-        return send_response(w, connection, &res);
-    }
-    web_stats_count(&w->stats, MHD_HTTP_OK);
-    add_headers(response, MHD_HTTP_OK, LIVE_TYPE, false);
-    (void)MHD_add_response_header(response, "X-Accel-Buffering", "no"); /* as in add_headers */
-    enum MHD_Result queued = MHD_queue_response(connection, MHD_HTTP_OK, response);
-    MHD_destroy_response(response); /* the connection holds it */
-    return queued;
-}
-
 /* What needs neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
@@ -293,10 +263,6 @@ static enum MHD_Result answer_at_once(struct web *w, const struct request *reque
     daemon_view_read(w->view, &site.now);
     routes_answer(&site, &request->job.route, &request->job.req, &res);
     daemon_snapshot_done(&site.now);
-    if (request->job.route.kind == ROUTE_STREAM && res.code == 200 && !request->is_head) {
-        buf_done(&res.body);
-        return follow(w, request);
-    }
     return send_response(w, request->connection, &res);
 }
 
@@ -314,11 +280,9 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
                  "benchctl sends it to those who may read the Lease");
         return send_response(w, request->connection, &res);
     }
-    const enum route_kind kind = request->job.route.kind;
-    if (kind == ROUTE_QUICK || kind == ROUTE_STREAM) {
+    if (request->job.route.kind == ROUTE_QUICK) {
         return answer_at_once(w, request);
     }
-    w->stats.n_streams = streams_count(w->streams);
     request->job.stats = w->stats;
     request->state = REQUEST_WAITING;
     if (!renderer_submit(source_of(w, request)->renderer, &request->job)) {
@@ -340,8 +304,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct request *request = *state;
     struct web_response res = {0};
     (void)version, (void)body, (void)body_len;
-    const bool is_head = str_eq(method, "HEAD");
-    if (!is_head && !str_eq(method, "GET")) {
+    if (!str_eq(method, "HEAD") && !str_eq(method, "GET")) {
         web_fail(&res, 405, "only GET and HEAD are supported");
         return send_response(w, connection, &res);
     }
@@ -352,7 +315,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (request == NULL) {
         request = xnew(struct request);
         request->connection = connection;
-        request->is_head = is_head;
         *state = request;
         return MHD_YES;
     }
@@ -418,7 +380,6 @@ static void stop(struct web *w)
 {
     renderer_stop(w->readers.renderer);
     renderer_stop(w->scrapes.renderer);
-    streams_stop(w->streams);
     resume_done(w); /* MHD must not be stopped with a suspended connection */
     (void)MHD_run(w->mhd);
     (void)uv_poll_stop(&w->poll); /* before its descriptor goes */
@@ -525,8 +486,6 @@ static int start_threads(struct web *w, const struct web_params *params, int fd_
         return r;
     }
     w->wake.data = w;
-    w->streams = streams_new(
-        &(struct streams_params){.loop = &w->loop, .view = w->view, .on_resumed = serve, .ctx = w});
     r = start_mhd(w, fd_take, err);
     if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
         MHD_stop_daemon(w->mhd);
@@ -570,7 +529,6 @@ void web_free(struct web *w)
     (void)uv_async_send(&w->wake);    /* closed only after this */
     (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
     (void)uv_loop_close(&w->loop);    /* every handle is closed */
-    streams_free(w->streams);
     renderer_free(w->readers.renderer);
     renderer_free(w->scrapes.renderer);
     free(w->read_key);

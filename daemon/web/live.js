@@ -1,11 +1,11 @@
 // Follows the run, or the list of runs, that this page shows. The page is whole without it.
 (() => {
   'use strict';
-  const events = document.body.dataset.events, part = document.getElementById('part');
-  if (!events || !part || !window.EventSource) return;
-  const RETRY_MS = 5000;
-  let phases = new Map(); // of the runs that the last event had
-  let source = null, retry = 0, figures = part.dataset.figures, isOver = false;
+  const live = document.body.dataset.live, part = document.getElementById('part');
+  if (!live || !part) return;
+  const EVERY_MS = 500, RETRY_MS = 5000;
+  let phases = new Map(); // of the runs in the last state of the list
+  let figures = part.dataset.figures, isOver = false, isFollowing = false;
   let isAsking = false, askAgain = false;
 
   const byId = id => document.getElementById(id);
@@ -23,8 +23,8 @@
     boxes(part).forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
   }
 
-  // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment. No event need come
-  // after the one that was the reason, so what has no answer now is asked again.
+  // One question at a time; what happens meanwhile is asked once more. Watchers do not ask in one moment. What has no answer
+  // now is asked again.
   async function refresh() {
     if (isAsking) { askAgain = true; return; }
     isAsking = true;
@@ -39,7 +39,6 @@
           replace(await answer.text());
         } else if (answer.status === 404) {
           isOver = true;
-          disconnect();
           write(byId('link'), 'benchd does not have this run any more. What is shown is the last that it said.');
         } else {
           askAgain = answer.status >= 500;
@@ -77,7 +76,6 @@
     }
     if (run.over) {
       isOver = true;
-      source.close();
       write(byId('link'), 'The run has ended.');
     }
   }
@@ -102,29 +100,31 @@
     if (isNew) refresh();
   }
 
-  function disconnect() {
-    clearTimeout(retry);
-    if (source) source.close();
-    source = null;
-  }
-
-  function connect() {
-    disconnect();
-    if (isOver || document.hidden) return;
-    source = new EventSource(events);
-    source.addEventListener('open', () => write(byId('link'), 'Live: what changes is shown at once.'));
-    source.addEventListener('run', event => showRun(JSON.parse(event.data)));
-    source.addEventListener('runs', event => showRuns(JSON.parse(event.data)));
-    source.addEventListener('error', () => {
-      write(byId('link'), 'Not connected. This page tries again every few seconds.');
-      if (source && source.readyState === EventSource.CLOSED) { // refused: the browser does not try again
-        retry = setTimeout(() => { refresh(); connect(); }, RETRY_MS);
+  // A page that nobody looks at asks for nothing.
+  async function follow() {
+    if (isFollowing) return;
+    isFollowing = true;
+    while (!isOver && !document.hidden) {
+      let wait = EVERY_MS;
+      try {
+        const answer = await fetch(live, {cache: 'no-store'});
+        if (answer.ok) {
+          const state = await answer.json();
+          write(byId('link'), 'Live: what changes is shown at once.');
+          (state.runs ? showRuns : showRun)(state);
+        } else { // it ended long ago, or was deleted: the page says so
+          wait = RETRY_MS;
+          refresh();
+        }
+      } catch {
+        write(byId('link'), 'Not connected. This page tries again every few seconds.');
+        wait = RETRY_MS;
       }
-    });
+      await sleep(wait);
+    }
+    isFollowing = false;
   }
-
-  // A page that nobody looks at follows nothing.
-  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+  document.addEventListener('visibilitychange', follow);
 
   const find = document.querySelector('.find');
   let typed = 0;
@@ -137,5 +137,5 @@
       }, 250);
     });
   }
-  connect();
+  follow();
 })();

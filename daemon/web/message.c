@@ -34,6 +34,18 @@ struct buf *web_long_body(struct web_response *res)
     return &res->body;
 }
 
+void web_put_json(struct web_response *res, json_t *document_take)
+{
+    _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(2));
+    json_decref(document_take);
+    if (text == NULL) { /* a bug of ours: a key or number that JSON cannot hold */
+        web_fail(res, 500, "the response cannot be written as JSON");
+        return;
+    }
+    res->content_type = WEB_JSON;
+    buf_printf(&res->body, "%s\n", text);
+}
+
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)

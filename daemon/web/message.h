@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "daemon/web/pack.h"
 
@@ -32,6 +34,8 @@ struct web_response {
 };
 /* The body, from which what is much is packed while the document is made. */
 struct buf *web_long_body(struct web_response *res);
+/* A short document. */
+void web_put_json(struct web_response *res, json_t *document_take);
 
 #define WEB_TEXT "text/plain; charset=utf-8"
 #define WEB_JSON "application/json"

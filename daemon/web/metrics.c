@@ -225,8 +225,6 @@ static void put_http(struct expo *e, const struct web_stats *web)
         (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
         sample_of(e, "code", code, web->answers[i]);
     }
-    PUT(e, EXPO_GAUGE, "benchd_http_streams",
-        "Pages and clients that follow a run or the list of runs.", web->n_streams);
 }
 
 /* --- The runs -------------------------------------------------------------------------------- */

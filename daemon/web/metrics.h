@@ -33,7 +33,6 @@ struct metrics_run {
 extern const int web_codes[WEB_N_CODES];
 struct web_stats {
     uint64_t answers[WEB_N_CODES];
-    size_t n_streams; /* connections that follow a run now */
 };
 void web_stats_count(struct web_stats *stats, int code);
 

@@ -16,7 +16,7 @@ void page_open(struct buf *out, const struct page *page)
     buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                   "<meta name=\"color-scheme\" content=\"light dark\">\n");
-    if (page->events != NULL) {
+    if (page->live != NULL) {
         buf_printf(out,
                    "<noscript><meta http-equiv=\"refresh\" content=\"%d\"></noscript>\n"
                    "<script src=\"%slive.js\" defer></script>\n",
@@ -30,9 +30,9 @@ void page_open(struct buf *out, const struct page *page)
     buf_printf(out, " - benchd</title>\n<link rel=\"stylesheet\" href=\"%sstyle.css\">\n</head>\n",
                page->up);
     buf_puts(out, "<body");
-    if (page->events != NULL) {
-        buf_puts(out, " data-events=\"");
-        html_escape(page->events, out);
+    if (page->live != NULL) {
+        buf_puts(out, " data-live=\"");
+        html_escape(page->live, out);
         buf_putc(out, '"');
     }
     buf_puts(out, ">\n");
@@ -40,7 +40,7 @@ void page_open(struct buf *out, const struct page *page)
 
 void page_close(struct buf *out, const struct page *page)
 {
-    if (page->events != NULL) {
+    if (page->live != NULL) {
         buf_puts(out, "<p class=\"soft\" id=\"link\" role=\"status\"></p>\n");
     }
     buf_puts(out, "</body>\n</html>\n");

@@ -1,5 +1,5 @@
 /* What benchd's pages share: head, foot and cells. A page works without scripts: chart.js
- * (lib/report) shows values; live.js only follows the events (live_events.h) and asks for the
+ * (lib/report) shows values; live.js only asks for the state (live_state.h) and for the
  * part that has changed, as `?part=1`, instead of the whole page anew. Everything from outside is
  * escaped; links are relative, so that pages work through the API server's service proxy. Pure but
  * for the form of dates. */
@@ -15,9 +15,8 @@
 
 struct page {
     const char *title;
-    const char *up; /* relative path to the root: "" or "../" */
-    const char
-        *events; /* relative path of what the page follows; NULL: it does not change by itself */
+    const char *up;   /* relative path to the root: "" or "../" */
+    const char *live; /* relative path of the state; NULL: the page does not change by itself */
     bool has_charts;
 };
 void page_open(struct buf *out, const struct page *page);

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/parse.h"
-#include "daemon/web/live_events.h"
+#include "daemon/web/live_state.h"
 #include "daemon/web/page.h"
 #include "daemon/web/site.h"
 #include "report/chart_svg.h"
@@ -50,7 +50,7 @@ static void put_events(const struct site *site, struct buf *out, const struct si
     free_each(rows, n, event_row_done);
 }
 
-/* The phase of the run. live.js writes the elements with an id anew at each event. */
+/* The phase of the run. live.js writes the elements with an id anew. */
 static void put_status(struct buf *out, const struct site_run *run)
 {
     const struct run_status *st = &run->item.row.status;
@@ -105,17 +105,17 @@ void html_run(struct site *site, const struct web_request *req, struct web_respo
         return;
     }
     struct buf *out = &res->body;
-    _cleanup_(buf_done) struct buf events = BUF_INIT;
+    _cleanup_(buf_done) struct buf live = BUF_INIT;
     res->content_type = WEB_HTML;
     if (page_is_part(req)) {
         put_figures(site, out, &run);
         return;
     }
     const bool is_live = run.live != NULL && !run_phase_is_final(run.item.row.status.phase);
-    buf_printf(&events, "%s/events", run.item.row.name);
+    buf_printf(&live, "%s/live", run.item.row.name);
     const struct page page = {.title = run.item.row.name,
                               .up = "../",
-                              .events = is_live ? buf_cstr(&events) : NULL,
+                              .live = is_live ? buf_cstr(&live) : NULL,
                               .has_charts = true};
     page_open(out, &page);
     buf_puts(out, "<nav>");

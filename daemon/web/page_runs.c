@@ -5,7 +5,7 @@
 #include "daemon/web/site.h"
 #include "report/table.h"
 
-static const struct page page = {.title = "Runs", .up = "", .events = "events"};
+static const struct page page = {.title = "Runs", .up = "", .live = "live"};
 
 struct wanted {
     const char *text; /* in the name of the run or of its benchmark; "": any */

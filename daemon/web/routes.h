@@ -8,8 +8,6 @@ enum route_kind {
     ROUTE_QUICK,  /* at once, on the HTTP thread: it needs what the daemon shows, not the store */
     ROUTE_SCRAPE, /* on a render thread of its own: Prometheus gives up after seconds */
     ROUTE_READ,   /* on the readers' render thread */
-    /* as ROUTE_QUICK, and where that is 200, the connection follows what comes (stream.h) */
-    ROUTE_STREAM,
     /* the same; its document depends on what `version` says and the arguments alone */
     ROUTE_CACHED,
 };

@@ -86,15 +86,13 @@ int site_runs_version(const struct site *site, const char *name, struct buf *out
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c, live_events.c, assets.c, page_runs.c, page_run.c, page_log.c and
+ * health.c, api.c, live_state.c, assets.c, page_runs.c, page_run.c, page_log.c and
  * page_history.c. */
 typedef void site_handler(struct site *site, const struct web_request *req,
                           struct web_response *res);
 site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, api_attempts,
     api_results, api_logs, html_runs, html_run, html_point, html_log, html_history, assets_style,
-    assets_script, assets_chart_script;
-/* The newest event of the run that is followed, or of the list. */
-site_handler live_run;
+    assets_script, assets_chart_script, live_state;
 
 /* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);

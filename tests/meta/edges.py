@@ -37,7 +37,6 @@ EDGES = {
             "daemon/web/render.c": "the render thread and its queue",
             "daemon/web/daemon_view.c": "the mutex between the daemon and its readers",
             "daemon/web/listen.c": "addresses as text",
-            "daemon/web/stream.c": "the tick of those who follow, on the HTTP thread",
         }),
     "clocks": (
         r"(?<![\w.>])(time|clock|clock_gettime|gettimeofday|ftime|times|localtime|localtime_r|"

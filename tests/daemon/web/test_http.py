@@ -74,6 +74,25 @@ class Http(serve.ServedCase):
                        "--role", "pserver").stdout
         self.assertEqual(self.server.get(f"/api/v1/runs/{self.name}/logs?point=2&trial=1&role=pserver")[2], log)
 
+    def test_live(self):
+        """What open pages ask for: the state that the daemon shows, from its word to the answer."""
+        server, path = self.serve(self.name), f"/runs/{self.name}/live"
+
+        def told(line, **expected):
+            server.say(line)
+            serve.cli.wait_for(line, lambda: all(server.json(path).get(key) == value for key, value in expected.items()), 90)
+        self.assertEqual(server.json(path)["progress"]["step"], 3)
+        server.say("step 4")
+        serve.cli.wait_for("a step", lambda: server.json(path)["progress"]["step"] == 4, 90)
+        self.assertEqual([(run["name"], run["over"]) for run in server.json("/live")["runs"]], [(self.name, False)])
+        told("phase Suspended", phase="Suspended", over=False)
+        told("phase Failed", phase="Failed", over=True)
+        self.assertEqual(server.get(path, method="HEAD")[::2], (200, ""))
+        server.say("gone")
+        serve.cli.wait_for("its end", lambda: server.get(path)[0] == 404, 90)
+        self.assertIn("there is nothing to follow", server.get(path)[2])
+        self.assertEqual([server.get(wrong)[0] for wrong in ("/runs//live", "/runs/a/b/live")], [404, 404])
+
     def test_methods(self):
         code, headers, body = self.server.get("/metrics", method="HEAD")
         self.assertEqual((code, body), (200, ""))

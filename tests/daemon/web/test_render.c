@@ -590,6 +590,7 @@ TEST(test_read_key)
         {"/api/v1/runs/x/logs?point=0", "", "403"},
         {"/", "", "403"},
         {"/runs/x", "", "403"},
+        {"/live", "", "403"},
         {"/api/v1/runs", right, "200"},
         {"/runs/x", right, "404"},
         {"/", right, "200"},

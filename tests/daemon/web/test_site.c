@@ -401,7 +401,7 @@ TEST(test_html)
     assert_null(strstr(page, "<i>"));
     assert_non_null(strstr(get(rig, "/style.css", 200), "max-width"));
     assert_non_null(strstr(get(rig, "/style.css", 200), ".fault"));
-    assert_non_null(strstr(get(rig, "/live.js", 200), "EventSource"));
+    assert_non_null(strstr(get(rig, "/live.js", 200), "dataset.live"));
     assert_string_equal(get(rig, "/chart.js", 200), page_script);
     assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
     assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
@@ -420,7 +420,7 @@ TEST(test_html_live)
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
     static const char *const expected[] = {
-        "<body data-events=\"" RUN "/events\">",
+        "<body data-live=\"" RUN "/live\">",
         "<script src=\"../live.js\" defer></script>",
         "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>",
         "<main id=\"part\" data-figures=\"Running 8 1 0.0.0\">",
@@ -430,8 +430,8 @@ TEST(test_html_live)
     for (size_t i = 0; i < N_ROWS(expected); i++) {
         assert_page_has(rig, "/runs/" RUN, expected[i]);
     }
-    /* The event names the same state as the page: no page asks again for what it has. */
-    assert_page_has(rig, "/runs/" RUN "/events", "\"figures\":\"Running 8 1 0.0.0\"");
+    /* The state is the same as the page's: no page asks again for what it has. */
+    assert_page_has(rig, "/runs/" RUN "/live", "\"figures\": \"Running 8 1 0.0.0\"");
     const char *part = get(rig, "/runs/" RUN "?part=1", 200);
     assert_null(strstr(part, "<html"));
     assert_non_null(strstr(part, "<th class=\"r\">THROUGHPUT</th>"));

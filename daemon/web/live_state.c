@@ -1,21 +1,13 @@
-/* See live_events.h. */
-#include "daemon/web/live_events.h"
+/* See live_state.h. */
+#include "daemon/web/live_state.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/site.h"
 #include "store/run_list.h"
-
-void live_event_done(struct live_event *e)
-{
-    buf_done(&e->text);
-    *e = (struct live_event){0};
-}
 
 void live_figures(const struct run_status *st, char ret[static LIVE_FIGURES_SIZE])
 {
@@ -82,38 +74,15 @@ static json_t *list_to_json(const struct daemon_runs *runs)
     return json_pack("{s:o}", "runs", items);
 }
 
-int live_event_make(const struct daemon_runs *runs, const char *run, struct live_event *ret,
-                    struct err *err)
+void live_state(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    const bool is_list = run[0] == '\0';
-    const struct daemon_run *found = is_list ? NULL : daemon_runs_find(runs, run);
-    if (!is_list && found == NULL) {
-        return err_set(err, ENOENT,
-                       "benchd does not drive a run '%.253s' now, so there is nothing to follow",
-                       run);
-    }
-    json_auto_t *json = is_list ? list_to_json(runs) : run_to_json(found);
-    _cleanup_(freep) char *data = json_dumps(json, JSON_COMPACT);
-    if (data == NULL) { /* a bug of ours: a number that JSON cannot hold */
-        return err_set(err, EINVAL, "the state of '%.253s' cannot be written as JSON", run);
-    }
-    (void)snprintf(ret->id, sizeof(ret->id), "%016llx",
-                   (unsigned long long)str_hash(data, strlen(data)));
-    ret->is_last = !is_list && is_over(found);
-    buf_printf(&ret->text, "id: %s\nevent: %s\ndata: %s\n\n", ret->id, is_list ? "runs" : "run",
-               data);
-    return 0;
-}
-
-void live_run(struct site *site, const struct web_request *req, struct web_response *res)
-{
-    _cleanup_(live_event_done) struct live_event event = {0};
-    struct err err = {0};
-    const int r = live_event_make(site->now.runs, req->run, &event, &err);
-    if (r < 0) {
-        site_fail(res, r, &err);
+    const struct daemon_runs *runs = site->now.runs;
+    const bool is_list = req->run[0] == '\0';
+    const struct daemon_run *run = is_list ? NULL : daemon_runs_find(runs, req->run);
+    if (!is_list && run == NULL) {
+        web_fail(res, 404, "benchd does not drive a run '%s' now, so there is nothing to follow",
+                 req->run);
         return;
     }
-    res->content_type = LIVE_TYPE;
-    buf_append(&res->body, event.text.data, event.text.len);
+    web_put_json(res, is_list ? list_to_json(runs) : run_to_json(run));
 }
