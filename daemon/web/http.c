@@ -1,12 +1,8 @@
-/* The HTTP server, see web.h: libmicrohttpd without threads of its own; its epoll descriptor is in
- * the loop of the HTTP thread.
- *
- * MHD's epoll set is edge-triggered: after every MHD_run its timeout must be read and obeyed (0
- * means "run again"), or connections hang. The timer does that.
+/* The HTTP server, see web.h: libmicrohttpd; its own thread calls all that is here but on_done.
  *
  *   first call of on_request   the headers are complete    NEW
- *   second call                the request is complete     answered at once, or WAITING: suspended
- *   on_wake                    a render thread is done     DONE: resumed
+ *   second call                the request is complete     answered at once, or suspended: WAITING
+ *   on_done                    the document is there       resumed, by a render thread
  *   third call                                             answered
  *   on_completed                                           freed
  *
@@ -19,13 +15,11 @@
  * which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
 #include <microhttpd.h>
-#include <uv.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -62,22 +56,15 @@ struct web {
     char *read_key; /* owned; NULL: not needed */
     bool is_tls;
     struct source readers, scrapes;
-    uv_thread_t thread;
-    atomic_bool is_stopping;
-    uv_async_t wake; /* a job is done, or is_stopping */
     char address[LISTEN_ADDRESS_SIZE];
-    /* Of the HTTP thread alone, once it runs: */
-    uv_loop_t loop;
     struct MHD_Daemon *mhd;
-    uv_poll_t poll;
-    uv_timer_t timer;
-    struct web_stats stats;
+    struct web_stats stats; /* of the HTTP thread alone */
 };
 
 /* --- A request ------------------------------------------------------------------------------- */
 
 struct request {
-    enum { REQUEST_NEW, REQUEST_WAITING, REQUEST_DONE } state;
+    enum { REQUEST_NEW, REQUEST_WAITING, REQUEST_REFUSED } state;
     struct MHD_Connection *connection;
     struct web_arg args[MAX_ARGS]; /* MHD's texts: they live as long as the request */
     size_t n_args;
@@ -285,12 +272,11 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
     }
     request->job.stats = w->stats;
     request->state = REQUEST_WAITING;
+    MHD_suspend_connection(request->connection); /* before on_done can resume it */
     if (!renderer_submit(source_of(w, request)->renderer, &request->job)) {
-        request->state = REQUEST_NEW;
-        web_fail_busy(&res, "too many requests; try again later");
-        return send_response(w, request->connection, &res);
+        request->state = REQUEST_REFUSED;
+        MHD_resume_connection(request->connection);
     }
-    MHD_suspend_connection(request->connection); /* on_wake resumes it, on this thread */
     return MHD_YES;
 }
 
@@ -318,10 +304,16 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         *state = request;
         return MHD_YES;
     }
-    if (request->state == REQUEST_DONE) {
-        struct render_job *job = &request->job;
+    struct render_job *job = &request->job;
+    switch (request->state) {
+    case REQUEST_NEW:
+        break;
+    case REQUEST_WAITING: /* until now */
         return send_body(w, source_of(w, request), connection, job->code, take_ptr(job->body),
                          job->must_retry_later);
+    case REQUEST_REFUSED:
+        web_fail_busy(&res, "too many requests; try again later");
+        return send_response(w, connection, &res);
     }
     return begin_answer(w, request, url);
 }
@@ -339,79 +331,11 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     }
 }
 
-/* --- The HTTP thread ------------------------------------------------------------------------- */
-
-static void on_timer(uv_timer_t *timer);
-
-static void serve(void *ctx)
-{
-    struct web *w = ctx;
-    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-    (void)MHD_run(w->mhd); /* its failures are those of single connections */
-    if (MHD_get_timeout(w->mhd, &timeout_ms) == MHD_YES) {
-        (void)uv_timer_start(&w->timer, on_timer, timeout_ms, 0); /* not closing: cannot fail */
-    } else {
-        (void)uv_timer_stop(&w->timer);
-    }
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    serve(timer->data);
-}
-
-static void on_readable(uv_poll_t *poll, int status, int events)
-{
-    (void)status, (void)events;
-    serve(poll->data);
-}
-
-static void resume_done(const struct web *w)
-{
-    for (struct render_job *job; (job = renderer_take_done(w->readers.renderer)) != NULL ||
-                                 (job = renderer_take_done(w->scrapes.renderer)) != NULL;) {
-        struct request *request = job->ctx;
-        request->state = REQUEST_DONE;
-        MHD_resume_connection(request->connection);
-    }
-}
-
-static void stop(struct web *w)
-{
-    renderer_stop(w->readers.renderer);
-    renderer_stop(w->scrapes.renderer);
-    resume_done(w); /* MHD must not be stopped with a suspended connection */
-    (void)MHD_run(w->mhd);
-    (void)uv_poll_stop(&w->poll); /* before its descriptor goes */
-    MHD_stop_daemon(w->mhd);
-    uv_close((uv_handle_t *)&w->poll, NULL);
-    uv_close((uv_handle_t *)&w->timer, NULL);
-    uv_close((uv_handle_t *)&w->wake, NULL);
-}
-
-static void on_wake(uv_async_t *wake)
-{
-    struct web *w = wake->data;
-    if (atomic_load(&w->is_stopping)) {
-        stop(w);
-        return;
-    }
-    resume_done(w);
-    serve(w);
-}
-
 /* On a render thread. */
-static void on_done(void *ctx)
+static void on_done(struct render_job *job)
 {
-    struct web *w = ctx;
-    (void)uv_async_send(&w->wake); /* not closing: the render threads end before */
-}
-
-static void run(void *ctx)
-{
-    struct web *w = ctx;
-    serve(w);
-    (void)uv_run(&w->loop, UV_RUN_DEFAULT); /* until stop() has closed all */
+    const struct request *request = job->ctx;
+    MHD_resume_connection(request->connection);
 }
 
 /* --- Start ----------------------------------------------------------------------------------- */
@@ -422,37 +346,23 @@ static int start_mhd(struct web *w, int fd_take, struct err *err)
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback()},
                                    {MHD_OPTION_END, 0, NULL}};
     w->mhd = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (w->is_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
-        on_request, w, MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (w->is_tls ? MHD_USE_TLS : 0), 0,
+        NULL, NULL, on_request, w, MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_OF_ONE,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_ARRAY, w->is_tls ? tls : tls + 1, MHD_OPTION_END);
-    const union MHD_DaemonInfo *info =
-        w->mhd == NULL ? NULL : MHD_get_daemon_info(w->mhd, MHD_DAEMON_INFO_EPOLL_FD);
-    if (info == NULL) {
-        return err_set(err, EIO, "the HTTP server cannot start");
-    }
-    const int r = uv_poll_init(&w->loop, &w->poll, info->epoll_fd);
-    if (r < 0) {
-        MHD_stop_daemon(w->mhd);
-        return err_set(err, EIO, "the HTTP server cannot be watched: %s", uv_strerror(r));
-    }
-    (void)uv_timer_init(&w->loop, &w->timer);                /* sets fields only */
-    (void)uv_poll_start(&w->poll, UV_READABLE, on_readable); /* not closing: cannot fail */
-    w->poll.data = w->timer.data = w;
-    return 0;
+    return w->mhd != NULL ? 0 : err_set(err, EIO, "the HTTP server cannot start");
 }
 
-/* They answer no request before the loop exists. */
+/* They answer no request before MHD runs. */
 static int start_renderers(struct web *w, const struct web_params *params, struct err *err)
 {
     struct render_params render = {.view = params->view,
                                    .store_url = params->store_url,
                                    .max_waiting = WAITING,
                                    .counts_submitter = true,
-                                   .on_done = on_done,
-                                   .ctx = w};
+                                   .on_done = on_done};
     const int r = renderer_new(&render, &w->readers.renderer, err);
     render.max_waiting = SCRAPES;
     render.counts_submitter = false; /* it works for readers */
@@ -461,54 +371,22 @@ static int start_renderers(struct web *w, const struct web_params *params, struc
     return r < 0 ? r : renderer_new(&render, &w->scrapes.renderer, err);
 }
 
-/* Those that there are. */
-static void end_renderers(const struct web *w)
-{
-    struct renderer *const renderers[] = {w->readers.renderer, w->scrapes.renderer};
-    for (size_t i = 0; i < 2 && renderers[i] != NULL; i++) {
-        renderer_stop(renderers[i]);
-        renderer_free(renderers[i]);
-    }
-}
-
-static int start_threads(struct web *w, const struct web_params *params, int fd_take,
-                         struct err *err)
-{
-    json_object_seed(0); /* jansson asks for it before there are threads */
-    int r = start_renderers(w, params, err);
-    if (r >= 0 && ((r = uv_loop_init(&w->loop)) < 0 ||
-                   (r = uv_async_init(&w->loop, &w->wake, on_wake)) < 0)) {
-        r = err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
-    }
-    if (r < 0) {
-        (void)close(fd_take);
-        end_renderers(w);
-        return r;
-    }
-    w->wake.data = w;
-    r = start_mhd(w, fd_take, err);
-    if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
-        MHD_stop_daemon(w->mhd);
-        r = err_set(err, EAGAIN, "the HTTP thread cannot start: %s", uv_strerror(r));
-    }
-    if (r < 0) {
-        end_renderers(w);
-    }
-    return r;
-}
-
 int web_new(const struct web_params *params, struct web **ret, struct err *err)
 {
     struct web *w = xnew(struct web);
     w->view = params->view;
     w->read_key = xstrdup_or_null(params->read_key);
     w->is_tls = params->tls_cert != NULL;
+    json_object_seed(0); /* jansson asks for it before there are threads */
     int r = w->is_tls ? tls_use_files(params->tls_cert, params->tls_key, err) : 0;
-    r = r < 0 ? r : listen_open(params->listen, w->address, err);
-    r = r < 0 ? r : start_threads(w, params, r, err);
+    const int fd = r < 0 ? r : listen_open(params->listen, w->address, err);
+    r = fd < 0 ? fd : start_renderers(w, params, err);
+    if (r < 0 && fd >= 0) {
+        (void)close(fd);
+    }
+    r = r < 0 ? r : start_mhd(w, fd, err);
     if (r < 0) {
-        free(w->read_key);
-        free(w); /* a loop that could not start is left to the end of the process */
+        web_free(w);
         return r;
     }
     *ret = w;
@@ -525,10 +403,13 @@ void web_free(struct web *w)
     if (w == NULL) {
         return;
     }
-    atomic_store(&w->is_stopping, true);
-    (void)uv_async_send(&w->wake);    /* closed only after this */
-    (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
-    (void)uv_loop_close(&w->loop);    /* every handle is closed */
+    struct renderer *const renderers[] = {w->readers.renderer, w->scrapes.renderer};
+    for (size_t i = 0; i < 2 && renderers[i] != NULL; i++) {
+        renderer_stop(renderers[i]); /* then no connection is suspended, which MHD needs */
+    }
+    if (w->mhd != NULL) {
+        MHD_stop_daemon(w->mhd);
+    }
     renderer_free(w->readers.renderer);
     renderer_free(w->scrapes.renderer);
     free(w->read_key);

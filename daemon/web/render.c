@@ -24,8 +24,8 @@ struct renderer {
     uv_thread_t thread;
     uv_mutex_t mutex;
     uv_cond_t has_work;
-    struct queue waiting, done; /* under the mutex */
-    int64_t submitter_cpu_ns;   /* of the thread that submits, 0 if not counted; under the mutex */
+    struct queue waiting;     /* under the mutex */
+    int64_t submitter_cpu_ns; /* of the thread that submits, 0 if not counted; under the mutex */
     atomic_bool is_stopping;
     /* Of the thread alone: */
     struct site site;
@@ -164,12 +164,6 @@ static bool is_same_request(const struct web_request *a, const struct web_reques
     return true;
 }
 
-static void push_done(struct renderer *r, struct render_job *job)
-{
-    queue_push(&r->done, job);
-    r->params.on_done(r->params.ctx);
-}
-
 /* With the mutex held. The first n_before that wait did so before this job was begun: its answer is
  * also that of those which ask for the same. One whose time is over says nothing of theirs. */
 static void share_answer(struct renderer *r, const struct render_job *job, size_t n_before)
@@ -180,7 +174,7 @@ static void share_answer(struct renderer *r, const struct render_job *job, size_
         if (i < n_before && !job->must_retry_later && is_same_request(&job->req, &other->req)) {
             other->code = job->code;
             other->body = body_ref(job->body);
-            push_done(r, other);
+            r->params.on_done(other);
         } else {
             queue_push(&r->waiting, other);
         }
@@ -253,8 +247,8 @@ static void work(void *ctx)
         uv_mutex_unlock(&r->mutex);
         answer(r, job);
         uv_mutex_lock(&r->mutex);
-        push_done(r, job);
         share_answer(r, job, n_before);
+        r->params.on_done(job); /* then it is the HTTP thread's */
     }
     uv_mutex_unlock(&r->mutex);
 }
@@ -270,7 +264,6 @@ int renderer_new(const struct render_params *params, struct renderer **ret, stru
         return code;
     }
     queue_init(&r->waiting);
-    queue_init(&r->done);
     code = uv_mutex_init(&r->mutex);
     if (code == 0 && (code = uv_cond_init(&r->has_work)) == 0) {
         code = uv_thread_create(&r->thread, work, r);
@@ -301,14 +294,6 @@ bool renderer_submit(struct renderer *r, struct render_job *job)
     return is_taken;
 }
 
-struct render_job *renderer_take_done(struct renderer *r)
-{
-    uv_mutex_lock(&r->mutex);
-    struct render_job *job = queue_pop(&r->done);
-    uv_mutex_unlock(&r->mutex);
-    return job;
-}
-
 void renderer_stop(struct renderer *r)
 {
     uv_mutex_lock(&r->mutex);
@@ -318,7 +303,7 @@ void renderer_stop(struct renderer *r)
     (void)uv_thread_join(&r->thread); /* it was created: cannot fail */
     for (struct render_job *job; (job = queue_pop(&r->waiting)) != NULL;) {
         answer(r, job);
-        queue_push(&r->done, job);
+        r->params.on_done(job);
     }
 }
 

@@ -1,7 +1,7 @@
-/* A render thread: makes answers that need the store, one at a time, from a reader of its own. The
- * HTTP thread submits jobs and collects them when on_done was called.
+/* A render thread: makes answers that need the store, one at a time, from a reader of its own, for
+ * the HTTP thread.
  *
- *   submit -> waiting (max_waiting) -> render thread -> done -> take_done
+ *   submit -> waiting (max_waiting) -> render thread -> on_done
  *
  * Equal requests that wait together get one document: it is made after all of them came, so none
  * gets an older state than it asked for. While a run is driven, what waits is made within a share
@@ -38,17 +38,14 @@ struct render_job {
 struct render_params {
     const struct daemon_view *view;
     const char *store_url;
-    size_t max_waiting;         /* jobs; more are not taken */
-    bool counts_submitter;      /* its share has to do for the thread that submits, too */
-    void (*on_done)(void *ctx); /* a job is done; called on the render thread */
-    void *ctx;
+    size_t max_waiting;    /* jobs; more are not taken */
+    bool counts_submitter; /* its share has to do for the thread that submits, too */
+    void (*on_done)(struct render_job *job); /* on the render thread; may not submit */
 };
 struct renderer;
 int renderer_new(const struct render_params *params, struct renderer **ret, struct err *err);
 /* False: too many wait, or the thread has been stopped; the job was not taken. */
 bool renderer_submit(struct renderer *r, struct render_job *job);
-/* A job that is done; NULL: none. */
-struct render_job *renderer_take_done(struct renderer *r);
 /* Waits until the thread has ended: for as long as the current document takes. Jobs that waited are
  * done then, with 503. No on_done comes after this. */
 void renderer_stop(struct renderer *r);

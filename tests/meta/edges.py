@@ -33,7 +33,6 @@ EDGES = {
             "lib/run/driver.c": "the driver's timer and wake-up",
             "lib/run/attempt_packer.c": "one job of libuv's threads",
             "ctl/*/*.c": "signals and the live view run in the same loop",
-            "daemon/web/http.c": "the HTTP thread: descriptor, timer, wake-up",
             "daemon/web/render.c": "the render thread and its queue",
             "daemon/web/daemon_view.c": "the mutex between the daemon and its readers",
             "daemon/web/listen.c": "addresses as text",

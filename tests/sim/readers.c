@@ -36,6 +36,7 @@ static struct {
     struct renderer *renderers[RENDERERS]; /* NULL: benchd does not run */
     VEC(struct store *) stores;            /* of the renderers */
     VEC(struct asked *) open;              /* requests without an answer */
+    VEC(struct asked *) done;              /* those of open that now have one */
     bool is_opening;
     struct share shares[RENDERERS];
     int64_t until_ns, http_free_ns; /* http: when the HTTP thread has time again */
@@ -194,21 +195,20 @@ static void forget(struct asked *a)
 static void take_answers(void *ctx)
 {
     (void)ctx;
-    for (int i = 0; i < RENDERERS; i++) {
-        struct renderer *r = readers.renderers[i];
-        for (struct render_job *job; r != NULL && (job = renderer_take_done(r)) != NULL;) {
-            struct asked *a = job->ctx;
-            check(a);
-            sim_trace("reader: %s: %d", a->path, a->job.code);
-            forget(a);
-        }
+    vec_each (struct asked *, it, &readers.done) {
+        struct asked *a = *it;
+        check(a);
+        sim_trace("reader: %s: %d", a->path, a->job.code);
+        forget(a);
     }
+    readers.done.len = 0;
 }
 
-/* On a render thread: uv_async_send. */
-static void on_done(void *ctx)
+/* On a render thread. */
+static void on_done(struct render_job *job)
 {
-    sim_after(SIM_MS / 10, take_answers, ctx);
+    *vec_push(&readers.done) = job->ctx;
+    sim_after(SIM_MS / 10, take_answers, NULL);
 }
 
 /* ---- requests ---- */
@@ -329,7 +329,7 @@ void readers_kill(const struct sim_process *p)
     for (int i = 0; i < RENDERERS; i++) {
         readers.renderers[i] = NULL;
     }
-    readers.open.len = 0;
+    readers.open.len = readers.done.len = 0;
     while (readers.stores.len > 0) { /* what the kernel does */
         store_close(readers.stores.items[--readers.stores.len]);
     }
