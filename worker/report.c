@@ -2,10 +2,12 @@
 #include "worker/report.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "base/build_info.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "config.h"
 #include "worker/comm/nccl/nccl_api.h"
@@ -18,6 +20,7 @@ void report_init(struct report *r, const struct role_env *e)
     *r = (struct report){
         .who = {e->role, (uint32_t)e->index, (uint32_t)e->attempt},
         .summary_file = e->summary_file,
+        .summary = {.loss_first = NAN, .loss_last = NAN},
     };
     (void)pthread_mutex_init(&r->mutex, NULL); /* default attributes: cannot fail */
 }
@@ -27,6 +30,8 @@ void report_done(struct report *r)
     (void)pthread_mutex_destroy(&r->mutex);
     cpu_wait_look_done(&r->queue_begin);
     cpu_wait_look_done(&r->queue_end);
+    summary_done(&r->summary);
+    vec_done(&r->step_ns);
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -90,15 +95,43 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
     return put_line(r, &line, err);
 }
 
+void report_lap(struct record_step *step, enum phase phase, int64_t *at_ns)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    step->phase_ns[phase] = now_ns - *at_ns;
+    *at_ns = now_ns;
+}
+
+static void count_step(struct report *r, const struct record_step *step)
+{
+    struct summary *s = &r->summary;
+    s->loss_first = s->steps == 0 ? step->loss : s->loss_first;
+    s->loss_last = step->loss;
+    s->steps++;
+    *vec_push(&r->step_ns) = step->step_ns;
+    s->samples += step->samples;
+    s->bytes_tx += step->bytes_tx;
+    s->bytes_rx += step->bytes_rx;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        s->phase_ns[i] += step->phase_ns[i];
+    }
+    s->duration_ns = step->t_ns;
+    s->cpu_ns = r->barrier_cpu_ns == 0 ? 0 : clock_process_cpu_ns() - r->barrier_cpu_ns;
+}
+
 int report_step(struct report *r, const struct record_step *step, struct err *err)
 {
     struct buf line = BUF_INIT;
+    if (!step->warmup) {
+        count_step(r, step);
+    }
     record_write_step(&line, &r->who, step);
     return put_line(r, &line, err);
 }
 
 void report_barrier(struct report *r)
 {
+    r->barrier_cpu_ns = clock_process_cpu_ns();
     r->throttling_begin = r->throttling_end = host_throttling("");
     r->cpu_begin = r->cpu_end = host_cpu_time("");
     cpu_wait_look("", &r->queue_begin);
@@ -130,9 +163,9 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
     return code < 0 ? err_set_errno(err, -code, "summary file '%s'", path) : 0;
 }
 
-int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
-                   struct err *err)
+int report_summary(struct report *r, struct err *err)
 {
+    struct summary *s = &r->summary;
     s->throttled_ns = r->throttling_end.time_ns - r->throttling_begin.time_ns;
     s->throttled_periods = r->throttling_end.periods - r->throttling_begin.periods;
     const struct host_cpu_time cpu = host_cpu_between(&r->cpu_begin, &r->cpu_end);
@@ -145,7 +178,7 @@ int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, 
     s->max_rss_bytes = r->max_rss_bytes;
     s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;
     _cleanup_(buf_done) struct buf line = BUF_INIT;
-    record_write_summary(&line, &r->who, s, step_ns, n);
+    record_write_summary(&line, &r->who, s, r->step_ns.items, r->step_ns.len);
     s->environment_digest = NULL; /* it was borrowed */
     const int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
     return result < 0 ? result : put_line(r, &line, err);

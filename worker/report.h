@@ -1,5 +1,5 @@
 /* Writes a replica's records to stdout, its summary file, and at most one error. Used by
- * role_trainer.c, role_pserver.c and train_output.c. Two threads may report, because the
+ * role_trainer.c, role_pserver.c and role_train.c. Two threads may report, because the
  * communication thread detects faults while the trainer computes: lines never mix, and only the
  * first error is reported. */
 #pragma once
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "core/record.h"
 #include "host/host.h"
 #include "host/cpu_wait.h"
@@ -22,6 +23,9 @@ struct report {
     pthread_mutex_t mutex;    /* stdout and `failed` */
     bool failed;
     char environment_digest[65];
+    struct summary summary; /* of the measured steps that were reported, or of a server's rounds */
+    VEC(int64_t) step_ns;   /* of each of them */
+    int64_t barrier_cpu_ns; /* 0: it has not been there */
     /* Of the machine, at the barrier and at the end of the measured steps. */
     struct host_throttling throttling_begin, throttling_end;
     struct host_cpu_time cpu_begin, cpu_end;
@@ -34,7 +38,10 @@ void report_done(struct report *r);
 /* Writes the start record: the machine, the program, the settings. Fails with the errno of the
  * write to stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);
+/* Writes the step, and adds it to the summary unless it is of the warm-up. */
 int report_step(struct report *r, const struct record_step *step, struct err *err);
+/* Sets a phase's time to the time since *at_ns, and *at_ns to now. */
+void report_lap(struct record_step *step, enum phase phase, int64_t *at_ns);
 /* Call it at the barrier: throttling, steal and waits for CPUs are counted from here on, */
 void report_barrier(struct report *r);
 /* and at the end of the last measured step: until here. */
@@ -44,8 +51,7 @@ void report_measured(struct report *r);
 void report_aside_begin(struct report *r);
 /* Fills in what the machine reports (throttling, max RSS, digest) and writes
  * the summary record. */
-int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
-                   struct err *err);
+int report_summary(struct report *r, struct err *err);
 /* Writes the error record and a line to stderr, and returns exit_code. If an error was reported
  * before, drops this one and sets *ret_first (which may be NULL) to false. Never waits for a reader
  * for ever: what it does not take in REPORT_PATIENCE_MS is dropped, and while the other thread is

@@ -101,7 +101,7 @@ static void write_batches(const struct command *c, const struct dataset *d, stru
     _cleanup_(freep) uint8_t *labels = xnew_array(uint8_t, batch);
     size_t size = dataset_size(d), first = 0;
     uint64_t epoch = 0;
-    for (int64_t step = 0; step < c->steps; step++) { /* in the order of train.c */
+    for (int64_t step = 0; step < c->steps; step++) { /* in the order of role_train.c */
         uint32_t n = size - first < batch ? (uint32_t)(size - first) : batch;
         struct data_batch at = {
             .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};

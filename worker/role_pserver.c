@@ -32,10 +32,10 @@ static float *initial_params(const struct role_env *e, const struct slices *slic
     return own;
 }
 
-static int write_summary(struct report *report, const struct ps_server_stats *stats,
-                         struct err *err)
+static int write_summary(struct report *report, struct ps_server_stats *stats, struct err *err)
 {
-    struct summary s = {
+    struct summary *s = &report->summary;
+    *s = (struct summary){
         .duration_ns = stats->duration_ns,
         .steps = (uint32_t)stats->n_rounds,
         .bytes_tx = stats->bytes_tx,
@@ -51,11 +51,13 @@ static int write_summary(struct report *report, const struct ps_server_stats *st
         .loss_first = NAN,
         .loss_last = NAN,
     };
-    s.phase_ns[PHASE_SEND] = stats->send.ns;
-    s.phase_ns[PHASE_WAIT] = stats->wait.ns;
-    s.phase_ns[PHASE_UPDATE] = stats->update.ns;
-    s.phase_ns[PHASE_RECEIVE] = stats->receive.ns;
-    return report_summary(report, &s, stats->round_ns, stats->n_rounds, err);
+    s->phase_ns[PHASE_SEND] = stats->send.ns;
+    s->phase_ns[PHASE_WAIT] = stats->wait.ns;
+    s->phase_ns[PHASE_UPDATE] = stats->update.ns;
+    s->phase_ns[PHASE_RECEIVE] = stats->receive.ns;
+    report->step_ns.len = stats->n_rounds;
+    report->step_ns.items = take_ptr(stats->round_ns);
+    return report_summary(report, err);
 }
 
 /* Serves on listen_fd and takes ownership of it. Returns the exit code. */

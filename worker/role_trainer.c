@@ -41,9 +41,7 @@ struct trainer {
         adam; /* without servers, or with local steps: of all parameters, or of a worker's own */
     struct local_update local_update; /* not with e->is_emulated */
     struct emulation emulation;       /* with e->is_emulated only, in place of data and learner */
-    int64_t *step_ns;                 /* (steps) measured */
-    int64_t barrier_ns, barrier_cpu_ns;
-    struct summary summary;
+    int64_t barrier_ns;
     struct model_hooks hooks;
     bool is_in_exchange; /* the last step's parameters may not be all there */
     int64_t want_ns;     /* waited for parameters in this forward pass */
@@ -209,14 +207,6 @@ static void read_batch(struct trainer *t, uint64_t step)
     dataset_read(t->data, &batch, t->learner.x, t->learner.labels);
 }
 
-/* Sets a phase's time to the time since *at, and *at to now. */
-static void lap(struct record_step *record, enum phase phase, int64_t *at)
-{
-    int64_t now_ns = clock_monotonic_ns();
-    record->phase_ns[phase] = now_ns - *at;
-    *at = now_ns;
-}
-
 static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
@@ -263,7 +253,7 @@ static int forward(struct trainer *t, uint64_t step, struct record_step *record,
         *err = t->want_err;
         return t->want_result;
     }
-    lap(record, PHASE_FORWARD, at);
+    report_lap(record, PHASE_FORWARD, at);
     record->phase_ns[PHASE_FORWARD] -= t->want_ns; /* it is in the times of the exchange */
     return t->env->is_emulated ? 0 : learner_check_loss(record->loss, step, err);
 }
@@ -282,7 +272,7 @@ static void backward(struct trainer *t, struct record_step *record, int64_t *at)
     } else {
         model_backward(t->learner.model);
     }
-    lap(record, PHASE_BACKWARD, at);
+    report_lap(record, PHASE_BACKWARD, at);
     record->phase_ns[PHASE_BACKWARD] -= t->local_update.ns; /* of the hooks */
     record->phase_ns[PHASE_UPDATE] += t->local_update.ns;
 }
@@ -297,7 +287,7 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     if (!e->is_emulated) {
         read_batch(t, step);
     }
-    lap(&record, PHASE_DATA, &at);
+    report_lap(&record, PHASE_DATA, &at);
     int r = forward(t, step, &record, &at, err);
     if (r >= 0 && t->is_in_exchange) {
         r = end_exchange(t, &record, err);
@@ -327,22 +317,6 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     return 0;
 }
 
-static void count_step(struct trainer *t, const struct record_step *record)
-{
-    struct summary *s = &t->summary;
-    s->loss_first = s->steps == 0 ? record->loss : s->loss_first;
-    s->loss_last = record->loss;
-    t->step_ns[s->steps++] = record->step_ns;
-    s->samples += record->samples;
-    s->bytes_tx += record->bytes_tx;
-    s->bytes_rx += record->bytes_rx;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        s->phase_ns[i] += record->phase_ns[i];
-    }
-    s->duration_ns = record->t_ns;
-    s->cpu_ns = clock_process_cpu_ns() - t->barrier_cpu_ns;
-}
-
 /* Trainer 0 alone looks at the machine, while the others of the gang wait: at the barrier, which it
  * has not reached, and after the last step, when all have their parameters. */
 static void probe(const struct trainer *t, struct noise_probe *ret)
@@ -364,13 +338,12 @@ static int train(struct trainer *t, struct err *err)
     for (uint64_t step = 0; step < all; step++) {
         struct record_step record;
         if (step == warmup) {
-            probe(t, &t->summary.noise.before);
+            probe(t, &t->report->summary.noise.before);
             int r = t->exchange->ops->barrier(t->exchange, err);
             if (r < 0) {
                 return r;
             }
             t->barrier_ns = clock_monotonic_ns();
-            t->barrier_cpu_ns = clock_process_cpu_ns();
             report_barrier(t->report);
         }
         int r = one_step(t, step, &record, err);
@@ -381,7 +354,6 @@ static int train(struct trainer *t, struct err *err)
         record.step = (uint32_t)(record.warmup ? step : step - warmup);
         if (!record.warmup) {
             record.t_ns = clock_monotonic_ns() - t->barrier_ns;
-            count_step(t, &record);
         }
         r = report_step(t->report, &record, err);
         if (r < 0) {
@@ -392,9 +364,9 @@ static int train(struct trainer *t, struct err *err)
     if (e->exchange == EXCHANGE_PSERVER ||
         (e->exchange == EXCHANGE_ALL_REDUCE && e->n_trainers > 1)) {
         const char *why;
-        t->summary.transport = t->exchange->ops->transport(t->exchange, &why);
+        t->report->summary.transport = t->exchange->ops->transport(t->exchange, &why);
     }
-    probe(t, &t->summary.noise.after);
+    probe(t, &t->report->summary.noise.after);
     return t->exchange->ops->goodbye(t->exchange, err);
 }
 
@@ -470,7 +442,7 @@ static int run(struct trainer *t)
     if (e->prints_accuracy && print_accuracy(t, &err) < 0) {
         return fail(t, EXIT_WORKER_DATA, &err);
     }
-    if (report_summary(t->report, &t->summary, t->step_ns, t->summary.steps, &err) < 0) {
+    if (report_summary(t->report, &err) < 0) {
         return fail(t, EXIT_WORKER_RESOURCE, &err);
     }
     return EXIT_OK;
@@ -480,8 +452,6 @@ static int run_replica(const struct role_env *e, struct report *report)
 {
     struct trainer t = {.env = e, .report = report, .adam = ADAM_DEFAULT};
     t.hooks = (struct model_hooks){want, ready, &t};
-    t.step_ns = xnew_array(int64_t, (size_t)e->steps);
-    t.summary.loss_first = t.summary.loss_last = NAN;
     int code = run(&t);
     if (t.exchange != NULL) {
         t.exchange->ops->free(
@@ -492,7 +462,6 @@ static int run_replica(const struct role_env *e, struct report *report)
     emulation_done(&t.emulation);
     local_update_done(&t.local_update);
     adam_done(&t.adam);
-    free(t.step_ns);
     return code;
 }
 

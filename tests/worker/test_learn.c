@@ -5,38 +5,16 @@
 
 #include <math.h>
 
+#include "base/exit_code.h"
+#include "child_program.h"
+#include "core/record.h"
 #include "tests/test.h"
-#include "worker/train.h"
 
 #define DATA_DIR "/usr/share/datasets/fashion-mnist"
 
-enum { SAMPLES = 640, BATCH = 16, EPOCHS = 1, WINDOW = 10, MAX_STEPS = 512 };
+enum { SAMPLES = 640, BATCH = 16, WINDOW = 10, STEPS = SAMPLES / BATCH };
 
-struct history {
-    double loss[MAX_STEPS];
-    uint64_t steps, epochs;
-};
-
-static int keep_step(void *ctx, const struct train_step *step, struct err *err)
-{
-    struct history *h = ctx;
-    (void)err;
-    assert_int_equal(step->step, h->steps);
-    assert_true(isfinite(step->loss));
-    h->loss[h->steps++] = step->loss;
-    return 0;
-}
-
-static int keep_epoch(void *ctx, const struct train_epoch *epoch, struct err *err)
-{
-    struct history *h = ctx;
-    (void)err;
-    assert_int_equal(epoch->samples, SAMPLES);
-    print_message("# epoch %llu: loss %.4f train accuracy %.4f\n", (unsigned long long)epoch->epoch,
-                  epoch->loss, epoch->train_accuracy);
-    h->epochs++;
-    return 0;
-}
+static struct child child;
 
 static double mean(const double *x, uint64_t n)
 {
@@ -49,29 +27,28 @@ static double mean(const double *x, uint64_t n)
 
 TEST(short_training_learns)
 {
-    struct history h = {0};
-    struct dataset *data = NULL;
-    struct err err = {0};
-    if (dataset_open("idx:" DATA_DIR, DATA_TRAIN, SAMPLES, 1, &data, &err) < 0) {
-        fail_msg("%s", err.msg);
+    double loss[STEPS];
+    uint32_t n = 0;
+    _cleanup_(freep) char *program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
+    char *argv[] = {
+        program, "train",        "--data", "idx:" DATA_DIR, "--limit", "640",  "--batch",
+        "16",    "--test-limit", "0",      "--no-dropout",  "-o",      "json", NULL};
+    child.argv = argv;
+    child_run(&child);
+    assert_int_equal(child.exit_code, EXIT_OK);
+    for (const char *line = child.out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        _cleanup_(record_done) struct record r;
+        assert_int_equal(record_read(line, strcspn(line, "\n"), &r, NULL), 1);
+        if (r.type == RECORD_STEP) {
+            assert_true(n < STEPS && isfinite(r.step.loss));
+            loss[n++] = r.step.loss;
+        }
     }
-    struct train_params params = {.def = model_def_find("vgg16-fluid-fc512"),
-                                  .train = data,
-                                  .batch = BATCH,
-                                  .threads = 1,
-                                  .seed = 1,
-                                  .epochs = EPOCHS,
-                                  .dropout = false};
-    struct train_reporter reporter = {.step = keep_step, .epoch = keep_epoch, .ctx = &h};
-    assert_int_equal(train(&params, &reporter, &err), 0);
-    dataset_free(data);
-    assert_int_equal(h.epochs, EPOCHS);
-    assert_int_equal(h.steps, SAMPLES / BATCH * EPOCHS);
-    for (uint64_t i = 0; i + WINDOW <= h.steps; i += WINDOW) {
-        print_message("# steps %3llu..: mean loss %.4f\n", (unsigned long long)i,
-                      mean(h.loss + i, WINDOW));
+    assert_int_equal(n, STEPS);
+    for (uint32_t i = 0; i + WINDOW <= n; i += WINDOW) {
+        print_message("# steps %3u..: mean loss %.4f\n", i, mean(loss + i, WINDOW));
     }
-    double first = mean(h.loss, WINDOW), last = mean(h.loss + h.steps - WINDOW, WINDOW);
+    double first = mean(loss, WINDOW), last = mean(loss + n - WINDOW, WINDOW);
     if (!(last < 0.8 * first && last < 0.8 * log(10))) {
         fail_msg("mean loss of the first %d steps %.4f, of the last %.4f; expected less than 0.8 "
                  "of it and of ln 10",

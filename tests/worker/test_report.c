@@ -83,9 +83,9 @@ static int write_step(struct report *r, struct err *err)
 
 static int write_summary(struct report *r, struct err *err)
 {
-    struct summary s = {.steps = 1};
-    const int64_t step_ns = 1000;
-    return report_summary(r, &s, &step_ns, 1, err);
+    r->summary.steps = 1;
+    *vec_push(&r->step_ns) = 1000;
+    return report_summary(r, err);
 }
 
 TEST(full_disk)
