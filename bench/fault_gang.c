@@ -168,6 +168,20 @@ static int keep_listener(struct fault_gang *g, uint32_t own)
     return fd;
 }
 
+/* Of process `i`, which listens as `own` does; FAULT_GANG_MAX: it does not. */
+static struct meet_params meet_as(struct fault_gang *g, uint32_t i, uint32_t own)
+{
+    struct meet_params p = {
+        .self = id_of(g, i),
+        .listen_fd = keep_listener(g, own),
+        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
+        .silence_ns = g->silence_ns,
+    };
+    memcpy(p.secret, g->secret, sizeof(p.secret));
+    memcpy(p.digest, g->digest, sizeof(p.digest));
+    return p;
+}
+
 /* ---- the ends ---- */
 
 struct process {
@@ -227,18 +241,14 @@ static bool check_params(const struct process *p, const float *params, uint32_t 
 static int serve(struct fault_gang *g, uint32_t i)
 {
     struct ps_server_params p = {
-        .self = id_of(g, i),
+        .gang = meet_as(g, i, i),
         .n_trainers = g->n_workers,
         .slices = g->slices,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .transport = g->transport,
         .apply = learner_apply_adam,
-        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
-        .silence_ns = g->silence_ns,
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
-    memcpy(p.secret, g->secret, sizeof(p.secret));
-    memcpy(p.digest, g->digest, sizeof(p.digest));
     const size_t n_own = slices_server_params(&g->slices, i);
     struct adam adam = ADAM_DEFAULT;
     adam_init(&adam, n_own);
@@ -248,7 +258,7 @@ static int serve(struct fault_gang *g, uint32_t i)
     struct fault fault;
     struct err err;
     const struct process self = {.gang = g, .said = &g->processes[i]};
-    if (ps_server_run(&p, keep_listener(g, i), &stats, &fault, &err) >= 0) {
+    if (ps_server_run(&p, &stats, &fault, &err) >= 0) {
         return EXIT_OK;
     }
     char peer[32] = "";
@@ -266,39 +276,25 @@ static int open_exchange(struct process *p, struct adam *adam, struct exchange *
     struct fault_gang *g = p->gang;
     if (g->family == FAMILY_PSERVER) {
         struct exchange_ps_params params = {
-            .self = id_of(g, g->n_servers + p->rank),
+            .gang = meet_as(g, g->n_servers + p->rank, FAULT_GANG_MAX),
             .servers = g->addrs,
             .slices = g->slices,
             .n_trainers = g->n_workers,
             .transport = g->transport,
-            .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
-            .silence_ns = g->silence_ns,
-            .watches_main = true,
-            .on_fault = die_of_fault,
-            .ctx = p,
+            .owner = {.watches_main = true, .on_fault = die_of_fault, .ctx = p},
         };
-        memcpy(params.secret, g->secret, sizeof(params.secret));
-        memcpy(params.digest, g->digest, sizeof(params.digest));
-        (void)keep_listener(g, FAULT_GANG_MAX);
         return exchange_ps_new(&params, ret, err);
     }
     struct exchange_ring_params params = {
-        .self = id_of(g, p->rank),
+        .gang = meet_as(g, p->rank, p->rank),
         .slices = g->slices,
         .transport = g->transport,
         .next = g->addrs[ring_next(g->n_workers, p->rank)],
-        .listen_fd = keep_listener(g, p->rank),
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
         .apply_ctx = adam,
-        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
-        .silence_ns = g->silence_ns,
-        .watches_main = true,
-        .on_fault = die_of_fault,
-        .ctx = p,
+        .owner = {.watches_main = true, .on_fault = die_of_fault, .ctx = p},
     };
-    memcpy(params.secret, g->secret, sizeof(params.secret));
-    memcpy(params.digest, g->digest, sizeof(params.digest));
     adam_init(adam, slices_server_params(&g->slices, p->rank));
     return exchange_ring_new(&params, ret, err);
 }
@@ -447,18 +443,13 @@ static int call(struct process *p)
 {
     struct fault_gang *g = p->gang;
     struct collective_params params = {
-        .self = id_of(g, p->rank),
+        .gang = meet_as(g, p->rank, p->rank),
         .n_ranks = g->n_workers,
         .addrs = g->addrs,
-        .listen_fd = keep_listener(g, p->rank),
         .algorithm = g->algorithm,
         .transport = g->transport,
         .n_max = g->n,
-        .rendezvous_ns = g->silence_ns + FAULT_GANG_MEET_NS,
-        .silence_ns = g->silence_ns,
     };
-    memcpy(params.secret, g->secret, sizeof(params.secret));
-    memcpy(params.digest, g->digest, sizeof(params.digest));
     struct adam adam = ADAM_DEFAULT;
     adam_init(&adam, g->n);
     struct collective *c;

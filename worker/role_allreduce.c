@@ -271,29 +271,19 @@ static int open_ranks(const struct command *c, struct collective **ret)
 {
     const struct role_env *e = &c->env;
     struct collective_params p = {
-        .self = role_env_id(e),
         .n_ranks = c->params.n_ranks,
         .addrs = e->peer_addrs,
-        .listen_fd = -1,
         .algorithm = c->algorithm,
         .transport = c->backend->transport,
         .n_max = c->params.max_bytes / sizeof(float),
-        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
     };
     struct err err = {0};
     struct exchange_fault fault = {0};
-    digest_of(c, p.digest);
-    if (p.n_ranks > 1) {
-        struct net_addr own;
-        if (role_env_secret(e, p.secret, &err) < 0 || net_addr_parse(e->listen, &own, &err) < 0) {
-            return report(c, EXIT_USAGE, &err);
-        }
-        p.listen_fd = net_listen(&own, &err);
-        if (p.listen_fd < 0) {
-            return report(c, EXIT_WORKER_RESOURCE, &err);
-        }
+    const int r = role_env_meet(e, &p.gang, &err);
+    if (r < 0) {
+        return report(c, r == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, &err);
     }
+    digest_of(c, p.gang.digest);
     if (c->backend->open(&p, ret, &fault, &err) < 0) {
         return report(c, fault.exit_code != 0 ? fault.exit_code : EXIT_WORKER_RESOURCE, &err);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -533,7 +534,7 @@ void role_env_done(struct role_env *e)
     e->peer_addrs = NULL;
 }
 
-int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err)
+static int read_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err)
 {
     if (e->secret_file != NULL) {
         return auth_secret_from_file(e->secret_file, ret, err);
@@ -577,4 +578,34 @@ void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
     }
     handshake_digest(e->model_name, (uint64_t)e->seed, &e->mode, e->wire, (uint32_t)e->n_trainers,
                      &slices, ret);
+}
+
+int role_env_meet(const struct role_env *e, struct meet_params *ret, struct err *err)
+{
+    *ret = (struct meet_params){
+        .self = role_env_id(e),
+        .listen_fd = -1,
+        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
+    };
+    if (e->model != NULL) {
+        role_env_digest(e, ret->digest);
+    }
+    if (e->role == ROLE_WORKER && e->n_trainers == 1) {
+        return 0;
+    }
+    if (e->role != ROLE_TRAINER) {
+        struct net_addr own;
+        int r = net_addr_parse(e->listen, &own, err);
+        r = r < 0 ? r : net_listen(&own, err);
+        if (r < 0) {
+            return r;
+        }
+        ret->listen_fd = r;
+    }
+    if (read_secret(e, ret->secret, err) < 0) {
+        fd_close(&ret->listen_fd);
+        return -EINVAL;
+    }
+    return 0;
 }

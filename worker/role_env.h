@@ -11,8 +11,7 @@
 #include "core/exchange_kind.h"
 #include "core/exchange_mode.h"
 #include "core/role.h"
-#include "worker/comm/link/frame.h"
-#include "worker/comm/link/net.h"
+#include "worker/comm/link/meet.h"
 #include "exchange/slices.h"
 #include "worker/model/model.h"
 
@@ -56,10 +55,11 @@ int role_env_read_rank(const char *verb, const char *text, const struct arg_opt 
                        int argc, char *const *argv, struct role_env *ret, struct err *err);
 void role_env_done(struct role_env *e);
 
-/* Reads the secret from the file or the descriptor; -EINVAL if neither was given. */
-int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err);
-/* The replica's identity in frames, the slices of the parameters, and the digest of what all
- * replicas of the trial must agree on. */
+/* How the replica meets the others: its identity in frames, the digest (of a replica that trains),
+ * the secret and the socket that it listens on; of a worker alone neither of these two. -EINVAL: a
+ * setting is wrong or missing; else it is the machine. */
+int role_env_meet(const struct role_env *e, struct meet_params *ret, struct err *err);
 struct frame_id role_env_id(const struct role_env *e);
+/* The slices of the parameters, and the digest of what all replicas of the trial must agree on. */
 struct slices role_env_slices(const struct role_env *e);
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32]);

@@ -3,9 +3,9 @@
  * (model_init_params). */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/exit_code.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
@@ -60,11 +60,9 @@ static int write_summary(struct report *report, struct ps_server_stats *stats, s
     return report_summary(report, err);
 }
 
-/* Serves on listen_fd and takes ownership of it. Returns the exit code. */
-static int serve(const struct role_env *e, struct report *report, int listen_fd)
+static int run_replica(const struct role_env *e, struct report *report)
 {
     struct ps_server_params p = {
-        .self = role_env_id(e),
         .n_trainers = (uint32_t)e->n_trainers,
         .slices = role_env_slices(e),
         .wire = e->wire,
@@ -72,25 +70,20 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .transport = e->transport,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
-        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     struct err err = {0};
-    int r = role_env_secret(e, p.secret, &err);
-    if (r >= 0) {
-        r = report_start(report, e, &err);
-    }
+    int r = role_env_meet(e, &p.gang, &err);
+    r = r < 0 ? r : report_start(report, e, &err);
     if (r < 0) {
-        (void)close(listen_fd); /* no connection has been accepted */
-        return report_error(report, r == -ENOSPC || r == -EPIPE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
-                            NULL, err.msg, NULL);
+        fd_close(&p.gang.listen_fd); /* no connection has been accepted */
+        return report_error(report, r == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, NULL, err.msg,
+                            NULL);
     }
-    role_env_digest(e, p.digest);
     struct adam adam = ADAM_DEFAULT;
-    adam_init(&adam, e->mode.local_steps > 0
-                         ? 0
-                         : slices_process_params(&p.slices, p.self.index, p.slices.n_threads));
+    adam_init(&adam, e->mode.local_steps > 0 ? 0
+                                             : slices_process_params(&p.slices, (uint32_t)e->index,
+                                                                     p.slices.n_threads));
     p.apply_ctx = &adam;
     p.params = initial_params(e, &p.slices);
 
@@ -98,7 +91,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     struct fault fault;
     int code = EXIT_OK;
     report_barrier(report); /* a server counts what the machine did before the barrier, too */
-    const int served = ps_server_run(&p, listen_fd, &stats, &fault, &err);
+    const int served = ps_server_run(&p, &stats, &fault, &err);
     report_measured(report);
     if (served < 0) {
         char peer[32];
@@ -111,19 +104,6 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     adam_done(&adam);
     free(p.params);
     return code;
-}
-
-static int run_replica(const struct role_env *e, struct report *report)
-{
-    struct err err = {0};
-    struct net_addr addr;
-    int r = net_addr_parse(e->listen, &addr, &err);
-    int listen_fd = r < 0 ? r : net_listen(&addr, &err);
-    if (listen_fd < 0) {
-        return report_error(report, listen_fd == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, NULL,
-                            err.msg, NULL);
-    }
-    return serve(e, report, listen_fd);
 }
 
 int role_pserver(int argc, char *const *argv)

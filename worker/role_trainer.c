@@ -68,43 +68,40 @@ static enum exchange_transport transport_of(const struct role_env *e)
     return e->is_emulated ? EXCHANGE_TRANSPORT_TCP : e->transport;
 }
 
-/* The address of the next worker in the ring, and the socket for the one before. */
-static int open_ring(struct trainer *t, struct err *err)
+static struct exchange_owner owner_of(const struct trainer *t)
 {
     const struct role_env *e = t->env;
-    struct exchange_ring_params p = {
-        .self = role_env_id(e),
-        .slices = role_env_slices(e),
-        .transport = transport_of(e),
-        .listen_fd = -1,
-        .window_bytes = RING_WINDOW_BYTES,
-        .apply = learner_apply_adam,
-        .apply_ctx = &t->adam,
-        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
+    return (struct exchange_owner){
         .watches_main = !e->is_emulated, /* it uses no CPU time */
         .checksums = t->emulation.arena.checksums,
         .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
         .on_fault = die_of_fault,
         .ctx = t->report,
     };
-    role_env_digest(e, p.digest);
-    const uint32_t n_ranks = (uint32_t)e->n_trainers;
+}
+
+static int open_ring(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    const uint32_t n_ranks = (uint32_t)e->n_trainers, self = (uint32_t)e->index;
     const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL && n_ranks > 1;
-    adam_init(&t->adam, is_nccl ? exchange_nccl_part(p.slices.n_params, n_ranks, p.self.index)
-                                : slices_server_params(&p.slices, p.self.index));
-    if (e->n_trainers == 1) {
-        return exchange_ring_new(&p, &t->exchange, err);
-    }
-    p.next = e->peer_addrs[ring_next((uint32_t)e->n_trainers, p.self.index)];
-    struct net_addr own;
-    int r = role_env_secret(e, p.secret, err);
-    r = r < 0 ? r : net_addr_parse(e->listen, &own, err);
-    r = r < 0 ? r : net_listen(&own, err);
+    struct exchange_ring_params p = {
+        .slices = role_env_slices(e),
+        .transport = transport_of(e),
+        .window_bytes = RING_WINDOW_BYTES,
+        .apply = learner_apply_adam,
+        .apply_ctx = &t->adam,
+        .owner = owner_of(t),
+    };
+    adam_init(&t->adam, is_nccl ? exchange_nccl_part(p.slices.n_params, n_ranks, self)
+                                : slices_server_params(&p.slices, self));
+    const int r = role_env_meet(e, &p.gang, err);
     if (r < 0) {
         return r;
     }
-    p.listen_fd = r;
+    if (n_ranks > 1) {
+        p.next = e->peer_addrs[ring_next(n_ranks, self)];
+    }
     return (is_nccl ? exchange_nccl_new : exchange_ring_new)(&p, &t->exchange, err);
 }
 
@@ -123,28 +120,17 @@ static int open_exchange(struct trainer *t, struct err *err)
         adam_init(&t->adam, model_def_n_params(e->model));
     }
     struct exchange_ps_params p = {
-        .self = role_env_id(e),
         .servers = e->peer_addrs,
         .slices = role_env_slices(e),
         .wire = e->wire,
         .mode = e->mode,
         .n_trainers = (uint32_t)e->n_trainers,
         .transport = transport_of(e),
-        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
-        .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
-        .watches_main = !e->is_emulated, /* it uses no CPU time */
-        .checksums = t->emulation.arena.checksums,
-        .n_checksums = (uint64_t)(e->warmup_steps + e->steps),
         .discards_params = e->is_emulated,
-        .on_fault = die_of_fault,
-        .ctx = t->report,
+        .owner = owner_of(t),
     };
-    int r = role_env_secret(e, p.secret, err);
-    if (r < 0) {
-        return r;
-    }
-    role_env_digest(e, p.digest);
-    return exchange_ps_new(&p, &t->exchange, err);
+    const int r = role_env_meet(e, &p.gang, err);
+    return r < 0 ? r : exchange_ps_new(&p, &t->exchange, err);
 }
 
 /* A hook of the model. */

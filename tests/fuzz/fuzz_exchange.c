@@ -137,7 +137,7 @@ static void open_server(struct server *v)
     *v = (struct server){0};
     struct ps_server *s = &v->s;
     s->params = (struct ps_server_params){
-        .self = id_of(ROLE_PSERVER, 0),
+        .gang.self = id_of(ROLE_PSERVER, 0),
         .n_trainers = TRAINERS,
         .slices = {.n_params = EACH * LEN, .n_servers = 1, .n = EACH, .n_threads = 1},
         .params = v->params,
@@ -145,7 +145,7 @@ static void open_server(struct server *v)
         .apply = apply,
         .apply_ctx = v,
     };
-    s->meet.self = s->params.self;
+    s->meet.params.self = s->params.gang.self;
     s->trainers = xnew_array(struct ps_peer *, TRAINERS);
     s->n_joined = TRAINERS;
     ps_round_init(s);
@@ -154,7 +154,7 @@ static void open_server(struct server *v)
     for (uint32_t t = 0; t < TRAINERS; t++) {
         struct ps_peer *peer = xnew(struct ps_peer);
         struct frame_id id = id_of(ROLE_TRAINER, t);
-        open_conn(&peer->conn, &v->senders[t], &s->params.self, &id, &down, &up);
+        open_conn(&peer->conn, &v->senders[t], &s->params.gang.self, &id, &down, &up);
         peer->is_sent = xnew_array(bool, EACH);
         s->trainers[t] = peer;
     }
@@ -265,7 +265,7 @@ static void open_trainer(struct trainer *v)
 {
     *v = (struct trainer){0};
     struct client *c = &v->c;
-    c->params.self = c->meet.self = id_of(ROLE_TRAINER, 0);
+    c->params.gang.self = c->meet.params.self = id_of(ROLE_TRAINER, 0);
     c->params.slices = (struct slices){
         .n_params = N_PARAMS, .n_servers = SERVERS, .n = SERVERS * EACH, .n_threads = 1};
     c->links = v->links;
@@ -276,7 +276,7 @@ static void open_trainer(struct trainer *v)
     for (uint32_t i = 0; i < SERVERS; i++) {
         struct link *l = &v->links[i];
         l->peer.id = id_of(ROLE_PSERVER, i);
-        open_conn(&l->peer.conn, &v->senders[i], &c->params.self, &l->peer.id, &up, &down);
+        open_conn(&l->peer.conn, &v->senders[i], &c->params.gang.self, &l->peer.id, &up, &down);
         l->peer.state = MEET_JOINED;
     }
 }

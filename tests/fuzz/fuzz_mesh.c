@@ -283,7 +283,7 @@ static void open_gang(struct gang *g, const uint8_t *head)
     g->n = 1 + (size_t)(head[3] - '0' + 47) % FLOATS;
     struct mesh *m = &g->m;
     m->params = (struct collective_params){
-        .self = worker(g->self),
+        .gang.self = worker(g->self),
         .n_ranks = g->n_ranks,
         .algorithm = algorithms[head[0] == 'R'   ? 0
                                 : head[0] == 'H' ? 1
@@ -297,8 +297,8 @@ static void open_gang(struct gang *g, const uint8_t *head)
     m->share.shm = SHM_PEERS_NONE;
     m->landing = landing;
     m->landing_floats = sizeof(landing) / sizeof(*landing);
-    m->meet.self = m->params.self;
-    meet_begin(&m->meet, 0, 0);
+    m->meet.params.self = m->params.gang.self;
+    meet_begin(&m->meet);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         int fds[2];
         struct meet_peer *p = &g->peers[r];
@@ -311,10 +311,10 @@ static void open_gang(struct gang *g, const uint8_t *head)
         }
         must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0, "socketpair");
         p->state = MEET_JOINED;
-        conn_init(&p->conn, fds[0], &m->params.self);
+        conn_init(&p->conn, fds[0], &m->params.gang.self);
         conn_secure(&p->conn, &ours, &theirs, &p->id, m->meet.now_ns);
         conn_init(&o->conn, fds[1], &p->id);
-        conn_secure(&o->conn, &theirs, &ours, &m->params.self, m->meet.now_ns);
+        conn_secure(&o->conn, &theirs, &ours, &m->params.gang.self, m->meet.now_ns);
     }
 }
 

@@ -118,7 +118,7 @@ static void *read_place(void *ctx, struct conn *c, const struct frame *f, struct
 
 static void check_gradient(struct gang *g, const struct frame *f)
 {
-    const uint32_t self = g->r.params.self.index;
+    const uint32_t self = g->r.params.gang.self.index;
     must(g->n_grads < g->credit, "a gradient goes on without credit");
     must(f->slice == ring_hop_at(&g->r.params.slices, self, g->n_grads).slice,
          "a gradient goes on out of its turn");
@@ -128,7 +128,7 @@ static void check_gradient(struct gang *g, const struct frame *f)
 
 static void check_params(struct gang *g, const struct frame *f)
 {
-    must(f->slice % RANKS != ring_next(RANKS, g->r.params.self.index),
+    must(f->slice % RANKS != ring_next(RANKS, g->r.params.gang.self.index),
          "parameters go back to their owner");
     must(!g->has_params[f->slice], "parameters go on twice");
     must(all_are(g->landing, LEN, params_after(f->step)), "wrong parameters go on");
@@ -187,10 +187,10 @@ static void connect_to(struct ring *r, struct meet_peer *l, struct neighbour *n,
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0, "socketpair");
     l->id = worker(index);
     l->state = MEET_JOINED;
-    conn_init(&l->conn, fds[0], &r->params.self);
+    conn_init(&l->conn, fds[0], &r->params.gang.self);
     conn_secure(&l->conn, tx, rx, &l->id, 1);
     conn_init(&n->conn, fds[1], &l->id);
-    conn_secure(&n->conn, rx, tx, &r->params.self, 1);
+    conn_secure(&n->conn, rx, tx, &r->params.gang.self, 1);
 }
 
 static void open_gang(struct gang *g, uint32_t rank)
@@ -198,7 +198,7 @@ static void open_gang(struct gang *g, uint32_t rank)
     *g = (struct gang){0};
     struct ring *r = &g->r;
     r->params = (struct exchange_ring_params){
-        .self = worker(rank),
+        .gang.self = worker(rank),
         .slices = {.n_params = N_PARAMS, .n_servers = RANKS, .n = SLICES},
         .window_bytes = 1, /* the least number of buffers */
         .apply = apply,
@@ -206,8 +206,8 @@ static void open_gang(struct gang *g, uint32_t rank)
     };
     r->n_ranks = RANKS;
     r->share.shm = SHM_PEERS_NONE;
-    r->meet.self = r->params.self;
-    meet_begin(&r->meet, 0, 0);
+    r->meet.params.self = r->params.gang.self;
+    meet_begin(&r->meet);
     ring_round_init(r);
     must(r->round.n_slots == RING_BUFFERS_MIN && r->round.n_hops > RING_BUFFERS_MIN,
          "buffers for all");
@@ -238,7 +238,7 @@ static int begin_job(struct gang *g, enum mailbox_job job, struct err *err)
         return ring_round_check_barrier(r, err);
     }
     for (size_t i = 0; i < N_PARAMS; i++) {
-        g->grads[i] = gradient_of(r->params.self.index, r->round.step);
+        g->grads[i] = gradient_of(r->params.gang.self.index, r->round.step);
     }
     r->box.doing_times = (struct round_times){0};
     r->round.grads = g->grads;
@@ -258,7 +258,7 @@ static void be_ready(struct gang *g, uint8_t number)
 
 static void continue_barrier(struct ring *r)
 {
-    const bool is_first = r->params.self.index == 0;
+    const bool is_first = r->params.gang.self.index == 0;
     if (!r->ready_sent && (is_first || r->ready_came)) {
         r->ready_sent = true;
         conn_send(&r->next.conn, FRAME_READY, NULL, 0);
@@ -267,7 +267,7 @@ static void continue_barrier(struct ring *r)
         return;
     }
     must(r->ready_sent, "the barrier lets go before this rank has said that it is there");
-    if (ring_next(RANKS, r->params.self.index) != 0) {
+    if (ring_next(RANKS, r->params.gang.self.index) != 0) {
         conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
     }
     r->ready_came = r->release_came = r->ready_sent = false;
@@ -353,7 +353,7 @@ static enum frame_type type_of(uint8_t letter)
 static uint32_t slice_to_pass_on(const struct ring *r, uint32_t number)
 {
     for (uint32_t i = 0, n = 0; i < SLICES; i++) {
-        if (i % RANKS != r->params.self.index && r->round.is_given[i] && !r->round.is_new[i] &&
+        if (i % RANKS != r->params.gang.self.index && r->round.is_given[i] && !r->round.is_new[i] &&
             n++ == number) {
             return i;
         }
@@ -365,7 +365,7 @@ static uint32_t slice_to_pass_on(const struct ring *r, uint32_t number)
 static struct frame honest(const struct ring *r, uint8_t letter, uint32_t number, float *ret_value)
 {
     struct frame f = {.type = type_of(letter), .step = r->round.step, .slice = number};
-    const uint32_t prev = ring_prev(RANKS, r->params.self.index);
+    const uint32_t prev = ring_prev(RANKS, r->params.gang.self.index);
     *ret_value = 0;
     if (f.type == FRAME_GRADIENT) {
         const uint32_t k = (r->round.n_received + number) % r->round.n_hops;
@@ -485,7 +485,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (getenv("FUZZ_PRINT") != NULL) {
         printf("rank %" PRIu32 ": step %" PRIu64 ", %" PRIu32 " gradients came, %" PRIu32
                " went, %" PRIu32 " slices are new: %s\n",
-               g.r.params.self.index, g.r.round.step, g.r.round.n_received, g.n_grads,
+               g.r.params.gang.self.index, g.r.round.step, g.r.round.n_received, g.n_grads,
                g.r.round.n_new, e < 0 ? err.msg : "all taken");
     }
     close_gang(&g);

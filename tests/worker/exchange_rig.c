@@ -117,7 +117,7 @@ void rig_set_mode(struct rig *r, const struct exchange_mode *mode)
 static void *serve(void *arg)
 {
     struct rig_server *s = arg;
-    s->result = ps_server_run(&s->params, s->listen_fd, &s->stats, &s->fault, &s->err);
+    s->result = ps_server_run(&s->params, &s->stats, &s->fault, &s->err);
     s->cpu_ns = clock_thread_cpu_ns();
     return NULL;
 }
@@ -126,9 +126,10 @@ void rig_start_server(struct rig *r, uint32_t s)
 {
     struct rig_server *server = &r->servers[s];
     struct ps_server_params *p = &server->params;
-    p->self = rig_id(ROLE_PSERVER, s);
-    memcpy(p->digest, r->digest, sizeof(p->digest));
-    memcpy(p->secret, r->secret, sizeof(p->secret));
+    p->gang.self = rig_id(ROLE_PSERVER, s);
+    memcpy(p->gang.digest, r->digest, sizeof(p->gang.digest));
+    memcpy(p->gang.secret, r->secret, sizeof(p->gang.secret));
+    p->gang.listen_fd = server->listen_fd;
     p->n_trainers = r->n_trainers;
     p->slices = r->slices;
     p->wire = r->wire;
@@ -137,7 +138,7 @@ void rig_start_server(struct rig *r, uint32_t s)
     p->early_bytes = r->early_bytes;
     p->apply = r->apply;
     p->apply_ctx = r->apply_ctx;
-    p->rendezvous_ns = r->rendezvous_ns;
+    p->gang.rendezvous_ns = r->rendezvous_ns;
     p->handshake_ns = r->handshake_ns;
     server->is_running = true;
     if (pthread_create(&server->thread, NULL, serve, server) != 0) {
@@ -175,17 +176,17 @@ struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
                                       struct net_addr addrs[RIG_MAX])
 {
     struct exchange_ps_params p = {
-        .self = rig_id(ROLE_TRAINER, index),
+        .gang.self = rig_id(ROLE_TRAINER, index),
         .servers = addrs,
         .slices = r->slices,
         .wire = r->wire,
         .mode = r->mode,
         .n_trainers = r->n_trainers,
         .transport = r->transport,
-        .rendezvous_ns = r->rendezvous_ns,
+        .gang.rendezvous_ns = r->rendezvous_ns,
     };
-    memcpy(p.digest, r->digest, sizeof(p.digest));
-    memcpy(p.secret, r->secret, sizeof(p.secret));
+    memcpy(p.gang.digest, r->digest, sizeof(p.gang.digest));
+    memcpy(p.gang.secret, r->secret, sizeof(p.gang.secret));
     for (uint32_t s = 0; s < r->n_servers; s++) {
         char text[32];
         struct err err;

@@ -57,19 +57,19 @@ static void apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
 struct exchange_ring_params ring_rig_params(const struct ring_rig *r, uint32_t index)
 {
     struct exchange_ring_params p = {
-        .self = rig_id(ROLE_WORKER, index),
+        .gang.self = rig_id(ROLE_WORKER, index),
         .slices = r->slices,
         .next = r->addrs[ring_next(r->n_ranks, index)],
-        .listen_fd = r->listen_fds[index],
+        .gang.listen_fd = r->listen_fds[index],
         .window_bytes = r->window_bytes,
         .apply = apply,
         .apply_ctx = (void *)(uintptr_t)&r->workers[index],
-        .rendezvous_ns = r->rendezvous_ns,
+        .gang.rendezvous_ns = r->rendezvous_ns,
     };
-    memset(p.secret, 0x5a, sizeof(p.secret));
-    memcpy(p.secret, &r->gang, sizeof(r->gang)); /* tests run at the same time */
+    memset(p.gang.secret, 0x5a, sizeof(p.gang.secret));
+    memcpy(p.gang.secret, &r->gang, sizeof(r->gang)); /* tests run at the same time */
     p.transport = r->transport;
-    exchange_ring_digest("toy", 1, &r->slices, r->transport, p.digest);
+    exchange_ring_digest("toy", 1, &r->slices, r->transport, p.gang.digest);
     return p;
 }
 
@@ -109,11 +109,11 @@ static void *run_worker(void *arg)
 {
     struct ring_worker *w = arg;
     struct exchange_ring_params p = ring_rig_params(w->rig, w->index);
-    p.secret[0] ^= w->wrong_secret;
-    p.self.run ^= w->wrong_run;
-    p.self.attempt += w->wrong_attempt;
-    p.digest[0] ^= w->wrong_digest;
-    p.self.index = w->claims != 0 ? w->claims - 1 : p.self.index;
+    p.gang.secret[0] ^= w->wrong_secret;
+    p.gang.self.run ^= w->wrong_run;
+    p.gang.self.attempt += w->wrong_attempt;
+    p.gang.digest[0] ^= w->wrong_digest;
+    p.gang.self.index = w->claims != 0 ? w->claims - 1 : p.gang.self.index;
     if (w->wrong_next) {
         p.next = w->rig->addrs[ring_prev(w->rig->n_ranks, w->index)];
     }

@@ -68,10 +68,10 @@ static void *run_trainer(void *arg)
     struct trainer *t = arg;
     struct net_addr addrs[RIG_MAX];
     struct exchange_ps_params p = rig_trainer(t->rig, t->index, addrs);
-    p.secret[0] ^= t->wrong_secret;
-    p.self.run ^= t->wrong_run;
-    p.self.attempt += t->wrong_attempt;
-    p.digest[0] ^= t->wrong_digest;
+    p.gang.secret[0] ^= t->wrong_secret;
+    p.gang.self.run ^= t->wrong_run;
+    p.gang.self.attempt += t->wrong_attempt;
+    p.gang.digest[0] ^= t->wrong_digest;
     if (t->swaps_addresses) {
         struct net_addr first = addrs[0];
         addrs[0] = addrs[1];
@@ -353,7 +353,7 @@ TEST(a_server_that_comes_late_hears_why)
         rig_start_server(&rig, 0);
         rig.rendezvous_ns = INT64_C(60000000000);
         struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
-        p.silence_ns = INT64_C(60000000000);
+        p.gang.silence_ns = INT64_C(60000000000);
         assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
         if (rows[i].n_trainers == 1) {
             assert_int_equal(pthread_create(&thread, NULL, abandon, x), 0);

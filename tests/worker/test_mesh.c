@@ -152,19 +152,19 @@ static void *run_rank(void *arg)
     struct rank *r = arg;
     const struct gang *g = r->gang;
     struct collective_params p = {
-        .self = {.run = 7, .role = ROLE_WORKER, .index = r->index},
+        .gang.self = {.run = 7, .role = ROLE_WORKER, .index = r->index},
         .n_ranks = g->n_ranks,
         .addrs = g->addrs,
-        .listen_fd = g->listen_fds[r->index],
+        .gang.listen_fd = g->listen_fds[r->index],
         .algorithm = g->algorithm,
         .transport = g->transport,
         .n_max = n_most(g),
-        .rendezvous_ns = g->rendezvous_ns,
+        .gang.rendezvous_ns = g->rendezvous_ns,
     };
-    make_secret(p.secret);
-    p.secret[0] = r->has_other_secret;
-    p.digest[0] = r->has_other_digest;
-    p.self.attempt = r->is_of_another_attempt;
+    make_secret(p.gang.secret);
+    p.gang.secret[0] = r->has_other_secret;
+    p.gang.digest[0] = r->has_other_digest;
+    p.gang.self.attempt = r->is_of_another_attempt;
     struct collective *c;
     r->result = collective_mesh_new(&p, &c, &r->fault, &r->err);
     if (r->result >= 0) {
@@ -535,16 +535,16 @@ TEST(too_many_ranks_are_refused)
         struct net_addr any;
         assert_int_equal(net_addr_parse("127.0.0.1:0", &any, &err), 0);
         const struct collective_params p = {
-            .self = {.role = ROLE_WORKER, .index = rows[i].index},
+            .gang.self = {.role = ROLE_WORKER, .index = rows[i].index},
             .n_ranks = rows[i].n_ranks,
-            .listen_fd = net_listen(&any, &err),
+            .gang.listen_fd = net_listen(&any, &err),
         };
         struct collective *c = NULL;
         assert_int_equal(collective_mesh_new(&p, &c, &fault, &err), -EINVAL);
         assert_null(c);
         assert_int_equal(fault.exit_code, 0);
         assert_non_null(strstr(err.msg, "expected 1 to 1024 ranks"));
-        assert_int_equal(close(p.listen_fd), -1); /* it was taken over */
+        assert_int_equal(close(p.gang.listen_fd), -1); /* it was taken over */
     }
 }
 

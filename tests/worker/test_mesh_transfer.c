@@ -63,13 +63,13 @@ static struct rig *rig_new(void)
 {
     static const struct net_addr nowhere[2];
     struct rig *r = calloc(1, sizeof(*r));
-    r->mesh.params.self = r->mesh.meet.self = rank_id(1);
+    r->mesh.params.gang.self = r->mesh.meet.params.self = rank_id(1);
     r->mesh.params.n_ranks = 2;
     r->mesh.params.algorithm = COLLECTIVE_DOUBLING;
     mesh_peers_init(&r->mesh, nowhere);
     mesh_share_init(&r->mesh);
     r->mesh.landing = calloc(CHUNK, sizeof(float));
-    meet_begin(&r->mesh.meet, 0, 0);
+    meet_begin(&r->mesh.meet);
     join(r);
     r->numbers = calloc(N, sizeof(float));
     for (size_t i = 0; i < N; i++) {

@@ -329,7 +329,8 @@ static int stranger(const struct ring_rig *rig, int kind)
     const int fd = connect_to(rig, 0);
     struct err err;
     struct conn conn;
-    struct handshake shake = {.trainer.id = ring_rig_params(rig, 1).self}; /* who is waited for */
+    struct handshake shake = {.trainer.id =
+                                  ring_rig_params(rig, 1).gang.self}; /* who is waited for */
     uint8_t hello[HANDSHAKE_HELLO_SIZE], proof[HANDSHAKE_PROOF_SIZE] = {7}, garbage[200];
     memset(garbage, 0xff, sizeof(garbage));
     if (kind == GARBAGE) {

@@ -126,18 +126,18 @@ static void take(struct neighbour *n, int fd, const struct exchange_ring_params 
     assert_true(fd >= 0);
     assert_int_equal(net_tune(fd, &err), 0);
     *n = (struct neighbour){.seen = {false}};
-    conn_init(&n->conn, fd, &self->self);
-    memcpy(n->handshake.secret, self->secret, sizeof(self->secret));
+    conn_init(&n->conn, fd, &self->gang.self);
+    memcpy(n->handshake.secret, self->gang.secret, sizeof(self->gang.secret));
 }
 
 /* Worker `index` accepts the one before it, which has proved the secret and waits for WELCOME. */
 static void be_dialled(struct neighbour *n, const struct ring_rig *rig, uint32_t index)
 {
     const struct exchange_ring_params self = ring_rig_params(rig, index);
-    wait_for(self.listen_fd, POLLIN);
-    take(n, accept(self.listen_fd, NULL, NULL), &self);
-    n->handshake.server.id = self.self;
-    memcpy(n->handshake.server.digest, self.digest, sizeof(self.digest));
+    wait_for(self.gang.listen_fd, POLLIN);
+    take(n, accept(self.gang.listen_fd, NULL, NULL), &self);
+    n->handshake.server.id = self.gang.self;
+    memcpy(n->handshake.server.digest, self.gang.digest, sizeof(self.gang.digest));
     assert_true(hears(n, FRAME_PROOF));
 }
 
@@ -153,8 +153,8 @@ static void dial(struct neighbour *n, const struct ring_rig *rig, uint32_t index
     assert_int_equal(getsockname(listener, (struct sockaddr *)&addr, &len), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&addr, len), 0);
     take(n, fd, &self);
-    n->handshake.trainer.id = self.self;
-    memcpy(n->handshake.trainer.digest, self.digest, sizeof(self.digest));
+    n->handshake.trainer.id = self.gang.self;
+    memcpy(n->handshake.trainer.digest, self.gang.digest, sizeof(self.gang.digest));
     handshake_hello(&n->handshake, hello);
     say(n, FRAME_HELLO, hello, sizeof(hello));
     assert_true(hears(n, FRAME_WELCOME));

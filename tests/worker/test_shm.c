@@ -574,7 +574,7 @@ static void check_nobody_gives(const struct ring_rig *rig, uint32_t rank)
     struct shm_segment s;
     int doorbell_fd;
     struct err err = {0};
-    shm_pass_key(p.secret, &p.self, &key);
+    shm_pass_key(p.gang.secret, &p.gang.self, &key);
     assert_int_equal(ask_often(1, &key, rank + 1, rank, &layout, &s, &doorbell_fd, &err), -ENOENT);
 }
 
@@ -590,7 +590,7 @@ TEST(without_a_common_memory_it_is_tcp)
     struct exchange_ring_params p = ring_rig_params(&rig, 1);
     struct auth_key key;
     struct err err = {0};
-    shm_pass_key(p.secret, &p.self, &key);
+    shm_pass_key(p.gang.secret, &p.gang.self, &key);
     const int fd = shm_pass_listen(&key, 1, &err);
     assert_true(fd >= 0);
     open_ring(&rig, x, EXCHANGE_TRANSPORT_AUTO);
@@ -621,7 +621,7 @@ TEST(insisting)
     const struct exchange_ring_params p = ring_rig_params(&rig, 1);
     struct auth_key key;
     struct err err = {0};
-    shm_pass_key(p.secret, &p.self, &key);
+    shm_pass_key(p.gang.secret, &p.gang.self, &key);
     const int fd = shm_pass_listen(&key, 1, &err);
     assert_true(fd >= 0);
     ring_rig_run(&rig);

@@ -14,6 +14,7 @@
  * exits within 10 s and names that peer. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,19 @@
 struct exchange_fault {
     int exit_code; /* enum exit_code: 11, 12 or 13 */
     char peer[32]; /* the peer that caused it, such as "pserver/0"; "": no peer */
+};
+
+/* Of an exchange with a communication thread: who calls it. */
+struct exchange_owner {
+    bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
+    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
+     * the caller; looked at where they come over TCP. Whoever sends others is blamed: a server, or
+     * the rank before, which owns the slice or has passed on what it did not check. NULL: none is
+     * known. */
+    const uint32_t *checksums;
+    uint64_t n_checksums;
+    void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
+    void *ctx;
 };
 
 struct exchange_times { /* of one round, for the step record */

@@ -2,6 +2,7 @@
 #include "worker/comm/mailbox.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -317,7 +318,7 @@ void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport,
 
 int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err)
 {
-    if (!b->params.watches_main || b->doing_main_waits) {
+    if (!b->params.owner.watches_main || b->doing_main_waits) {
         b->watchdog = (struct watchdog){0};
         return 0;
     }
@@ -329,6 +330,23 @@ int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err)
                    "the main thread has done nothing for %.0f s: nobody reads its stdout, its data "
                    "do not come, or it was stopped",
                    (double)WATCHDOG_LIMIT_NS / 1e9);
+}
+
+int mailbox_check_params(const struct mailbox *b, const struct frame *f, struct err *err)
+{
+    const struct exchange_owner *owner = &b->params.owner;
+    if (owner->checksums == NULL || f->step >= owner->n_checksums) {
+        return 0;
+    }
+    const uint32_t want = owner->checksums[f->step * b->params.slices.n + f->slice];
+    if (f->payload_crc != want) {
+        return err_set(err, EPROTO,
+                       "wrong parameters of step %" PRIu64 ", slice %" PRIu32
+                       ": checksum %08" PRIx32 ", expected %08" PRIx32
+                       "; the sum of the gradients is wrong",
+                       f->step, f->slice, f->payload_crc, want);
+    }
+    return 0;
 }
 
 bool mailbox_fail(struct mailbox *b, struct fault *fault, int r, const struct err *err)
@@ -345,9 +363,10 @@ bool mailbox_fail(struct mailbox *b, struct fault *fault, int r, const struct er
 
 void mailbox_report_fault(const struct mailbox *b, const struct fault *fault)
 {
-    if (b->params.on_fault != NULL) {
+    const struct exchange_owner *owner = &b->params.owner;
+    if (owner->on_fault != NULL) {
         const struct exchange_fault f = fault_of(fault);
-        b->params.on_fault(b->params.ctx, &f, fault->message);
+        owner->on_fault(owner->ctx, &f, fault->message);
     }
 }
 

@@ -30,9 +30,7 @@ struct round_times {
 struct mailbox_params {
     struct frame_id self;
     struct slices slices;
-    bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
-    void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
-    void *ctx;
+    struct exchange_owner owner;
     /* Of exchange_ops; the mailbox has the others. */
     void (*memory)(const struct exchange *x, struct exchange_memory *ret);
     void (*free)(struct exchange *x);
@@ -92,6 +90,9 @@ void mailbox_finish(struct mailbox *b);
 void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport, const char *why);
 /* -EDEADLK: everyone waits for the main thread, which is stuck. */
 int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err);
+/* Of the slice of a PARAMS frame that has arrived whole, so that the frame's checksum is that of
+ * its bytes. -EPROTO: it is not what it must be. */
+int mailbox_check_params(const struct mailbox *b, const struct frame *f, struct err *err);
 /* The thread ends because of r: the fault gets its cause, unless it has one. True if the main
  * thread gave up, and knows. */
 bool mailbox_fail(struct mailbox *b, struct fault *fault, int r, const struct err *err);

@@ -14,8 +14,7 @@
 #include "base/err.h"
 #include "worker/comm/collective/collective_plan.h"
 #include "worker/comm/exchange.h"
-#include "worker/comm/link/frame.h"
-#include "worker/comm/link/net.h"
+#include "worker/comm/link/meet.h"
 
 struct collective;
 
@@ -54,17 +53,12 @@ struct collective { /* implementations embed this as their first member */
 };
 
 struct collective_params {
-    struct frame_id self;             /* role worker; its index is the rank */
-    uint8_t digest[AUTH_DIGEST_SIZE]; /* of what all ranks must agree on */
-    uint8_t secret[AUTH_SECRET_SIZE];
+    struct meet_params gang;      /* role worker; its index is the rank */
     uint32_t n_ranks;             /* 1 to COLLECTIVE_RANKS_MAX */
     const struct net_addr *addrs; /* (n_ranks) borrowed; not read if there is one rank only */
-    int listen_fd; /* taken over, also by a call that fails; -1 if there is only one */
     enum collective_algorithm algorithm;
     enum exchange_transport transport; /* not Nccl: see collective_nccl.h */
     size_t n_max;                      /* floats of the two arrays of `memory`; 0: none */
-    int64_t rendezvous_ns;             /* time limit for all ranks to be connected */
-    int64_t silence_ns;                /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
 };
 
 /* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory

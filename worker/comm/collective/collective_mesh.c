@@ -73,7 +73,7 @@ static void call_abandon(struct collective *c, int exit_code, const char *why)
     struct mesh *m = (struct mesh *)c;
     if (!m->ended) {
         struct err err;
-        m->meet.fault = (struct fault){.exit_code = exit_code, .peer = m->params.self};
+        m->meet.fault = (struct fault){.exit_code = exit_code, .peer = m->params.gang.self};
         (void)snprintf(m->meet.fault.message, sizeof(m->meet.fault.message), "%s",
                        why);                /* may truncate */
         (void)checked(m, -ECANCELED, &err); /* the fault is known */
@@ -144,13 +144,13 @@ int collective_mesh_new(const struct collective_params *params, struct collectiv
                         struct exchange_fault *ret_fault, struct err *err)
 {
     if (params->n_ranks == 0 || params->n_ranks > COLLECTIVE_RANKS_MAX ||
-        params->self.index >= params->n_ranks) {
-        if (params->listen_fd >= 0) {
-            (void)close(params->listen_fd); /* nothing came there */
+        params->gang.self.index >= params->n_ranks) {
+        if (params->gang.listen_fd >= 0) {
+            (void)close(params->gang.listen_fd); /* nothing came there */
         }
         *ret_fault = (struct exchange_fault){0};
         return err_set(err, EINVAL, "rank %" PRIu32 " of %" PRIu32 ": expected 1 to %u ranks",
-                       params->self.index, params->n_ranks, COLLECTIVE_RANKS_MAX);
+                       params->gang.self.index, params->n_ranks, COLLECTIVE_RANKS_MAX);
     }
     struct mesh *m = xnew(struct mesh);
     m->base.ops = &mesh_ops;

@@ -26,8 +26,7 @@ int mesh_on_frame(void *mesh, struct conn *c, const struct frame *f, const uint8
     case FRAME_HEARTBEAT:
         return 0;
     case FRAME_ABORT:
-        return fault_on_abort(&m->meet.fault, f, payload, p->state == MEET_HANDSHAKE,
-                              &m->params.self, &m->meet.relay, err);
+        return meet_on_abort(&m->meet, p->state == MEET_HANDSHAKE, f, payload, err);
     case FRAME_GOODBYE:
         p->state = MEET_GONE;
         return 1;
@@ -238,7 +237,7 @@ void mesh_tell_fault(struct mesh *m)
 
 void mesh_fail(struct mesh *m, int e, struct err *err)
 {
-    fault_from_err(&m->meet.fault, e, &m->params.self, err);
+    fault_from_err(&m->meet.fault, e, &m->params.gang.self, err);
     m->incoming.peer = NULL;
     m->ended = true;
     mesh_tell_fault(m);
@@ -251,7 +250,6 @@ void mesh_goodbye(struct mesh *m)
     m->ended = true;
     for (size_t i = 0; i < n; i++) {
         conn_drop_queue(conns[i]);
-        conn_send(conns[i], FRAME_GOODBYE, NULL, 0);
     }
-    meet_farewell(&m->meet, conns, n, heartbeat_limit_ns(m->params.silence_ns));
+    meet_goodbye(&m->meet, conns, n);
 }

@@ -43,7 +43,7 @@ struct mesh_incoming {
 struct mesh {
     struct collective base;
     struct collective_params params; /* `addrs` is not kept */
-    struct meet meet;                /* its listener: params.listen_fd */
+    struct meet meet;                /* its listener: params.gang.listen_fd */
     struct meet_peer *peers;         /* (n_ranks) that of this rank is not used */
     uint32_t n_joined;
     uint64_t step;  /* segments, or rounds (mesh_shm.h), before this one, of all calls */
@@ -58,7 +58,7 @@ struct mesh {
 
 static inline uint32_t mesh_self(const struct mesh *m)
 {
-    return m->params.self.index;
+    return m->params.gang.self.index;
 }
 /* How many of the next n floats come in one frame. */
 static inline size_t mesh_chunk(size_t n)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <poll.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "worker/comm/collective/mesh.h"
 
@@ -17,7 +16,8 @@
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 {
     const struct collective_params *p = &m->params;
-    meet_init(&m->meet, &p->self, p->secret, p->digest, p->listen_fd);
+    meet_init(&m->meet, &p->gang);
+    m->meet.relays = true;
     m->meet.differs = DIFFERS;
     m->meet.max_guests += p->n_ranks;
     m->peers = xnew_array(struct meet_peer, p->n_ranks);
@@ -110,38 +110,16 @@ static void welcome(void *ctx, struct meet_peer *guest)
 
 /* ---- the rendezvous ---- */
 
-/* Names a rank that is missing. */
 static int check_rendezvous(struct mesh *m, struct err *err)
 {
-    if (m->meet.now_ns < m->meet.rendezvous_by_ns || all_joined(m)) {
-        return 0;
-    }
-    if (meet_were_away(&m->meet, -ETIMEDOUT, err)) {
-        return -ETIMEDOUT;
-    }
-    const struct meet_peer *first = NULL;
-    uint32_t n_missing = 0;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    for (uint32_t i = 0; i < m->params.n_ranks; i++) {
+    struct meet_absent absent = {0};
+    for (uint32_t i = 0; meet_is_due(&m->meet) && i < m->params.n_ranks; i++) {
         const struct meet_peer *p = &m->peers[i];
-        if (i == mesh_self(m) || p->state >= MEET_JOINED) {
-            continue;
-        }
-        first = first == NULL ? p : first;
-        if (!meet_names(&text, n_missing++)) {
-            continue;
-        }
-        buf_printf(&text, "worker/%" PRIu32, i);
-        if (i < mesh_self(m)) {
-            buf_printf(&text, " (%.100s%s%s)", p->dial.addr.text,
-                       p->dial.why[0] != '\0' ? ": " : "", p->dial.why);
+        if (i != mesh_self(m) && p->state < MEET_JOINED) {
+            meet_absent_add(&absent, &p->id, i < mesh_self(m) ? &p->dial : NULL);
         }
     }
-    meet_names_end(&text, n_missing);
-    (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&text),
-                  (double)m->params.rendezvous_ns / 1e9, m->meet.rejected);
-    fault_from_err(&m->meet.fault, -ETIMEDOUT, &first->id, err);
-    return -ETIMEDOUT;
+    return meet_absent_check(&m->meet, &absent, err);
 }
 
 static int timeout_ms(const struct mesh *m)
@@ -190,7 +168,7 @@ static int one_turn(struct mesh *m, struct err *err)
 
 int mesh_connect(struct mesh *m, struct err *err)
 {
-    meet_begin(&m->meet, m->params.rendezvous_ns, m->params.silence_ns);
+    meet_begin(&m->meet);
     while (!all_joined(m)) {
         int e = one_turn(m, err);
         e = e < 0 ? e : mesh_beat(m, err);

@@ -24,7 +24,7 @@ void mesh_share_init(struct mesh *m)
     const size_t n_max = m->params.n_max;
     const struct shm_layout layout = shm_layout_of(2 * MESH_SLOT_FLOATS + n_max, MESH_WORDS);
     struct err why = {0};
-    shm_peers_init(&s->shm, m->params.secret, &m->params.self, mesh_self(m), n_ranks);
+    shm_peers_init(&s->shm, m->params.gang.secret, &m->params.gang.self, mesh_self(m), n_ranks);
     if (shm_peers_open(&s->shm, &layout, &why) < 0 ||
         shm_segment_reserve(&s->shm.own, 0, n_max, &why) < 0) {
         shm_peers_cannot(&s->shm, &why);

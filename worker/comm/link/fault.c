@@ -60,8 +60,7 @@ static void take_fixed(const uint8_t *payload, uint32_t ret[static 3])
     }
 }
 
-/* It names the receiver and exit code 12. */
-static bool is_refusal(const uint8_t *payload, const struct frame_id *self)
+bool fault_is_refusal(const uint8_t *payload, const struct frame_id *self)
 {
     uint32_t v[3];
     take_fixed(payload, v);
@@ -97,24 +96,6 @@ int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *
     return 0;
 }
 
-int fault_on_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
-                   bool is_joining, const struct frame_id *self, struct fault_relay *relay,
-                   struct err *err)
-{
-    const bool is_first = f->exit_code == 0;
-    const int r = fault_from_abort(f, frame, payload, self, err);
-    if (r < 0) {
-        return r;
-    }
-    if (is_first && is_joining && is_refusal(payload, self)) {
-        f->exit_code = EXIT_WORKER_PROTOCOL; /* the fault is in this process: no peer is lost */
-    } else if (is_first && relay != NULL) {
-        memcpy(relay->payload, payload, frame->payload_len);
-        relay->len = frame->payload_len;
-    }
-    return err_set(err, ECANCELED, "%s", f->message);
-}
-
 size_t fault_to_abort(const struct fault *f, const struct frame_id *self,
                       uint8_t ret[static FRAME_SMALL_PAYLOAD])
 {
@@ -126,16 +107,6 @@ size_t fault_to_abort(const struct fault *f, const struct frame_id *self,
     size_t len = strlen(f->message);
     memcpy(ret + ABORT_FIXED, f->message, len);
     return ABORT_FIXED + len;
-}
-
-size_t fault_pass_on(const struct fault *f, const struct fault_relay *relay,
-                     const struct frame_id *self, uint8_t ret[static FRAME_SMALL_PAYLOAD])
-{
-    if (relay->len == 0) {
-        return fault_to_abort(f, self, ret);
-    }
-    memcpy(ret, relay->payload, relay->len);
-    return relay->len;
 }
 
 int fault_to_err(const struct fault *f, struct err *err)

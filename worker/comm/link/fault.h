@@ -34,22 +34,10 @@ bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life,
  * lost its peers. */
 int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
                      const struct frame_id *self, struct err *err);
-/* The ABORT that reported a fault, to be passed on in the words of the process that met it. */
-struct fault_relay {
-    uint8_t payload[FRAME_SMALL_PAYLOAD];
-    size_t len; /* 0: the fault was met here */
-};
-/* What a connection does with ABORT: the same; is_joining: it may come in place of WELCOME and say
- * that this process must not join, which is exit 12. `relay` gets an ABORT that is the first fault,
- * unless it is NULL. Returns -ECANCELED with the fault as text, or -EPROTO. */
-int fault_on_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
-                   bool is_joining, const struct frame_id *self, struct fault_relay *relay,
-                   struct err *err);
+/* Whether the ABORT with this payload names its receiver, with exit code 12. */
+bool fault_is_refusal(const uint8_t *payload, const struct frame_id *self);
 /* The payload of the ABORT frame that reports this fault to the peers. Returns its length. */
 size_t fault_to_abort(const struct fault *f, const struct frame_id *self,
                       uint8_t ret[static FRAME_SMALL_PAYLOAD]);
-/* The same, or what is to be passed on. */
-size_t fault_pass_on(const struct fault *f, const struct fault_relay *relay,
-                     const struct frame_id *self, uint8_t ret[static FRAME_SMALL_PAYLOAD]);
 /* Turns the fault into an error. Returns the negative error code. */
 int fault_to_err(const struct fault *f, struct err *err);

@@ -18,26 +18,22 @@
 #define CLAIM_SIZE 192 /* of a rejected connection */
 #define NAMES_MAX 3    /* of a list */
 
-void meet_init(struct meet *m, const struct frame_id *self, const uint8_t *secret,
-               const uint8_t *digest, int listen_fd)
+void meet_init(struct meet *m, const struct meet_params *params)
 {
     *m = (struct meet){
-        .self = *self,
-        .secret = secret,
-        .digest = digest,
-        .listener = {.fd = listen_fd},
+        .params = *params,
+        .listener = {.fd = params->listen_fd},
         .handshake_ns = MEET_HANDSHAKE_NS,
         .late = MEET_LATE,
         .max_guests = MEET_STRANGERS,
     };
 }
 
-void meet_begin(struct meet *m, int64_t rendezvous_ns, int64_t silence_ns)
+void meet_begin(struct meet *m)
 {
     m->now_ns = clock_monotonic_ns();
-    m->rendezvous_ns = rendezvous_ns;
-    m->rendezvous_by_ns = m->now_ns + rendezvous_ns;
-    heartbeat_begin(&m->life, silence_ns, m->now_ns);
+    m->rendezvous_by_ns = m->now_ns + m->params.rendezvous_ns;
+    heartbeat_begin(&m->life, m->params.silence_ns, m->now_ns);
 }
 
 /* ---- life and faults ---- */
@@ -46,13 +42,13 @@ int meet_check_self(struct meet *m, struct err *err)
 {
     int64_t away_ns;
     return heartbeat_was_away(&m->life, m->now_ns, &away_ns)
-               ? fault_from_absence(&m->fault, away_ns, &m->self, err)
+               ? fault_from_absence(&m->fault, away_ns, &m->params.self, err)
                : 0;
 }
 
 bool meet_were_away(struct meet *m, int r, struct err *err)
 {
-    return fault_is_absence(&m->fault, r, &m->life, clock_monotonic_ns(), &m->self, err);
+    return fault_is_absence(&m->fault, r, &m->life, clock_monotonic_ns(), &m->params.self, err);
 }
 
 int meet_blame(struct meet *m, const struct frame_id *peer, const char *addr, int r,
@@ -106,44 +102,119 @@ void meet_farewell(const struct meet *m, struct conn **conns, size_t n, int64_t 
     }
 }
 
-bool meet_names(struct buf *list, uint32_t n)
+void meet_goodbye(const struct meet *m, struct conn **conns, size_t n)
 {
-    if (n > 0 && n < NAMES_MAX) {
-        buf_puts(list, ", ");
+    for (size_t i = 0; i < n; i++) {
+        conn_send(conns[i], FRAME_GOODBYE, NULL, 0);
     }
-    return n < NAMES_MAX;
+    meet_farewell(m, conns, n, heartbeat_limit_ns(m->params.silence_ns));
 }
 
-void meet_names_end(struct buf *list, uint32_t n)
+int meet_on_abort(struct meet *m, bool is_joining, const struct frame *f, const uint8_t *payload,
+                  struct err *err)
 {
-    if (n > NAMES_MAX) {
-        buf_printf(list, " and %" PRIu32 " more", n - NAMES_MAX);
+    const bool is_first = m->fault.exit_code == 0;
+    const int r = fault_from_abort(&m->fault, f, payload, &m->params.self, err);
+    if (r < 0) {
+        return r;
     }
+    if (is_first && is_joining && fault_is_refusal(payload, &m->params.self)) {
+        m->fault.exit_code = EXIT_WORKER_PROTOCOL; /* it is in this process: no peer is lost */
+    } else if (is_first && m->relays) {
+        memcpy(m->relayed, payload, f->payload_len);
+        m->relayed_len = f->payload_len;
+    }
+    return err_set(err, ECANCELED, "%s", m->fault.message);
+}
+
+/* The payload of an ABORT with the fault of this process. Returns its length. */
+static size_t report(const struct meet *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
+{
+    memcpy(ret, m->relayed, m->relayed_len);
+    return m->relayed_len > 0 ? m->relayed_len : fault_to_abort(&m->fault, &m->params.self, ret);
 }
 
 void meet_send_fault(const struct meet *m, struct conn *const *conns, size_t n)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
-    const size_t len = fault_pass_on(&m->fault, &m->relay, &m->self, payload);
+    const size_t len = report(m, payload);
     for (size_t i = 0; i < n; i++) {
         conn_drop_queue(conns[i]);
         conn_send(conns[i], FRAME_ABORT, payload, len);
     }
 }
 
+/* ---- the time limit ---- */
+
+bool meet_is_due(const struct meet *m)
+{
+    return m->now_ns >= m->rendezvous_by_ns;
+}
+
+void meet_absent_add(struct meet_absent *a, const struct frame_id *id, const struct dial *dial)
+{
+    const uint32_t n_before = a->dialled.n + a->awaited.n;
+    struct meet_names *names = dial != NULL ? &a->dialled : &a->awaited;
+    if (dial != NULL && n_before > 0 && a->last.index == id->index) {
+        return; /* another thread of it */
+    }
+    a->first = n_before == 0 ? *id : a->first;
+    a->last = *id;
+    if (names->n++ >= NAMES_MAX) {
+        return;
+    }
+    char name[32];
+    frame_id_name(id, name);
+    buf_printf(&names->list, "%s%s", names->n > 1 ? ", " : "", name);
+    if (dial != NULL) {
+        buf_printf(&names->list, " (%.100s%s%s)", dial->addr.text, dial->why[0] != '\0' ? ": " : "",
+                   dial->why);
+    }
+}
+
+static const char *names_end(struct meet_names *names)
+{
+    if (names->n > NAMES_MAX) {
+        buf_printf(&names->list, " and %" PRIu32 " more", names->n - NAMES_MAX);
+    }
+    return buf_cstr(&names->list);
+}
+
+int meet_absent_check(struct meet *m, struct meet_absent *a, struct err *err)
+{
+    const bool is_any = a->dialled.n + a->awaited.n > 0;
+    if (is_any && !meet_were_away(m, -ETIMEDOUT, err)) {
+        const double limit_s = (double)m->params.rendezvous_ns / 1e9;
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        if (a->dialled.n > 0) {
+            buf_printf(&text, "%.300s: no answer within %.0f s%s", names_end(&a->dialled), limit_s,
+                       a->awaited.n > 0 ? "; " : "");
+        }
+        if (a->awaited.n > 0) {
+            buf_printf(&text, "%s did not connect within %.0f s%s", names_end(&a->awaited), limit_s,
+                       m->rejected);
+        }
+        (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
+        fault_from_err(&m->fault, -ETIMEDOUT, &a->first, err);
+    }
+    buf_done(&a->dialled.list);
+    buf_done(&a->awaited.list);
+    return is_any ? -ETIMEDOUT : 0;
+}
+
 /* ---- who dials ---- */
 
 static void be(const struct meet *m, struct handshake *h, struct handshake_side *side)
 {
-    memcpy(h->secret, m->secret, AUTH_SECRET_SIZE);
-    side->id = m->self;
-    memcpy(side->digest, m->digest, AUTH_DIGEST_SIZE);
+    memcpy(h->secret, m->params.secret, AUTH_SECRET_SIZE);
+    side->id = m->params.self;
+    memcpy(side->digest, m->params.digest, AUTH_DIGEST_SIZE);
 }
 
 void meet_peer_init(const struct meet *m, struct meet_peer *p, enum role role, uint32_t index,
                     const struct net_addr *addr)
 {
-    p->id = m->self;
+    p->id = m->params.self;
     p->id.role = role;
     p->id.index = index;
     p->conn.fd = p->dial.fd = -1;
@@ -166,7 +237,7 @@ int meet_dial(struct meet *m, struct meet_peer *p, struct err *err)
         return 0;
     }
     int r = net_tune(fd, err);
-    conn_init(&p->conn, fd, &m->self);
+    conn_init(&p->conn, fd, &m->params.self);
     r = r < 0 ? r : auth_nonce(p->handshake.trainer.nonce, err);
     if (r < 0) {
         return r;
@@ -242,7 +313,7 @@ int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct fr
 
 static bool is_of_this_attempt(const struct meet *m, const struct frame_id *peer)
 {
-    return peer->run == m->self.run && peer->attempt == m->self.attempt;
+    return peer->run == m->params.self.run && peer->attempt == m->params.self.attempt;
 }
 
 static void note_rejected(struct meet *m, const struct meet_peer *guest, const char *why)
@@ -277,8 +348,7 @@ static void refuse(struct meet *m, struct meet_peer *guest)
     uint8_t payload[FRAME_SMALL_PAYLOAD];
     guest->is_refused = true;
     if (m->fault.exit_code != 0) {
-        conn_send(&guest->conn, FRAME_ABORT, payload,
-                  fault_pass_on(&m->fault, &m->relay, &m->self, payload));
+        conn_send(&guest->conn, FRAME_ABORT, payload, report(m, payload));
         return;
     }
     struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true, .peer = *peer};
@@ -288,7 +358,7 @@ static void refuse(struct meet *m, struct meet_peer *guest)
                    "another process is %s already; give each %s an index of its own", name,
                    role_to_string(peer->role));
     note_rejected(m, guest, "another process has this name already");
-    conn_send(&guest->conn, FRAME_ABORT, payload, fault_to_abort(&why, &m->self, payload));
+    conn_send(&guest->conn, FRAME_ABORT, payload, fault_to_abort(&why, &m->params.self, payload));
 }
 
 struct visit {
@@ -406,7 +476,7 @@ static int add_guest(struct meet *m, int fd, struct err *err)
     guest->state = MEET_HANDSHAKE;
     guest->dial.fd = -1;
     guest->joins_by_ns = m->now_ns + m->handshake_ns;
-    conn_init(&guest->conn, fd, &m->self);
+    conn_init(&guest->conn, fd, &m->params.self);
     be(m, &guest->handshake, &guest->handshake.server);
     return auth_nonce(guest->handshake.server.nonce, err);
 }

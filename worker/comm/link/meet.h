@@ -10,6 +10,7 @@
  *                              <- WELCOME, or ABORT: the name is taken */
 #pragma once
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "worker/comm/link/conn.h"
 #include "worker/comm/link/fault.h"
@@ -46,16 +47,29 @@ static inline struct meet_peer *meet_peer_of(struct conn *c)
 /* The last connection that was rejected: claimed name and reason, as messages end with it. */
 #define MEET_REJECTED_SIZE 240
 
+/* Who a process is, and how it meets the others of its gang. */
+struct meet_params {
+    struct frame_id self;
+    uint8_t digest[AUTH_DIGEST_SIZE]; /* of what all must agree on */
+    uint8_t secret[AUTH_SECRET_SIZE];
+    int listen_fd; /* -1: it does not accept. Whoever gets these takes it over, failing or not */
+    int64_t rendezvous_ns; /* the time limit for all to be connected */
+    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
+};
+
 /* A process among the others of its gang. */
 struct meet {
-    struct frame_id self;
-    const uint8_t *secret, *digest; /* (AUTH_SECRET_SIZE), (AUTH_DIGEST_SIZE) borrowed */
+    struct meet_params params;
     const char *differs; /* what is wrong with another digest; NULL: as handshake_agree says it */
     struct heartbeat_self life;
-    int64_t now_ns;                          /* of this turn */
-    int64_t rendezvous_ns, rendezvous_by_ns; /* the time limit for all to be connected */
-    struct fault fault;                      /* the first that this process has met */
-    struct fault_relay relay;                /* where peers pass faults on */
+    int64_t now_ns; /* of this turn */
+    int64_t rendezvous_by_ns;
+    struct fault fault; /* the first that this process has met */
+    /* The ABORT that reported it, to be passed on in the words of the process that met it; length
+     * 0: the fault was met here, or this process does not relay. */
+    bool relays;
+    uint8_t relayed[FRAME_SMALL_PAYLOAD];
+    size_t relayed_len;
 
     /* Of a process that accepts: */
     struct net_listener listener;
@@ -66,11 +80,10 @@ struct meet {
     bool has_all;                      /* that may join; set by the owner of this */
     char rejected[MEET_REJECTED_SIZE]; /* "": none */
 };
-/* `listen_fd`: -1 in a process that does not accept. The limits of guests are those above. */
-void meet_init(struct meet *m, const struct frame_id *self, const uint8_t *secret,
-               const uint8_t *digest, int listen_fd);
+/* The limits of guests are those above. */
+void meet_init(struct meet *m, const struct meet_params *params);
 /* The rendezvous begins. */
-void meet_begin(struct meet *m, int64_t rendezvous_ns, int64_t silence_ns);
+void meet_begin(struct meet *m);
 /* Closes the connections of guests. */
 void meet_done(struct meet *m);
 
@@ -89,14 +102,31 @@ int meet_blame(struct meet *m, const struct frame_id *peer, const char *addr, in
 int meet_beat(struct meet *m, struct conn *c, const char *addr, struct err *err);
 /* Ends connections (conn_farewell). There is no wait for the peer that has caused the fault. */
 void meet_farewell(const struct meet *m, struct conn **conns, size_t n, int64_t limit_ns);
-struct buf;
-/* For the list of those that did not come, the n-th of which is next: true, after a comma, if it
- * is one of the first, which are named. The others are counted at the end. */
-bool meet_names(struct buf *list, uint32_t n);
-void meet_names_end(struct buf *list, uint32_t n);
+/* Says goodbye to these peers, and ends the connections. */
+void meet_goodbye(const struct meet *m, struct conn **conns, size_t n);
+/* ABORT has come. is_joining: perhaps in place of WELCOME, and then it may say that this process
+ * must not join, which is exit 12. Returns -ECANCELED with the fault as text, or -EPROTO. */
+int meet_on_abort(struct meet *m, bool is_joining, const struct frame *f, const uint8_t *payload,
+                  struct err *err);
 /* Reports the fault to these peers, in place of what is queued. */
 void meet_send_fault(const struct meet *m, struct conn *const *conns, size_t n);
 #define MEET_FAREWELL_NS INT64_C(1000000000) /* after it */
+
+/* ---- the time limit ---- */
+
+/* Those that have not come: names, of which the first few are kept. Zeros: none. */
+struct meet_absent {
+    struct meet_names {
+        struct buf list;
+        uint32_t n;
+    } dialled, awaited;
+    struct frame_id first, last;
+};
+bool meet_is_due(const struct meet *m);
+/* Once for each that is missing, in order; `dial`: this process dials it. NULL: it must dial. */
+void meet_absent_add(struct meet_absent *a, const struct frame_id *id, const struct dial *dial);
+/* -ETIMEDOUT if any was added: blames the first, and names all. Frees the list. */
+int meet_absent_check(struct meet *m, struct meet_absent *a, struct err *err);
 
 /* ---- who dials ---- */
 

@@ -354,8 +354,8 @@ static int open_all(struct nccl_ranks *x, const struct collective_params *params
 {
     int r = nccl_device_open(&x->gpu, x->rank, err);
     if (r < 0) {
-        if (params->listen_fd >= 0) {
-            (void)close(params->listen_fd); /* nothing came there */
+        if (params->gang.listen_fd >= 0) {
+            (void)close(params->gang.listen_fd); /* nothing came there */
         }
         return err_wrap(err, r, "backend nccl");
     }
@@ -382,10 +382,10 @@ int collective_nccl_new(const struct collective_params *params, struct collectiv
     x->base.ops = &nccl_ops;
     x->gpu = NCCL_DEVICE_INIT;
     x->n_ranks = params->n_ranks;
-    x->rank = params->self.index;
+    x->rank = params->gang.self.index;
     x->n_max = params->n_max;
-    x->limit_ns = params->rendezvous_ns;
-    x->peer_ns = heartbeat_limit_ns(params->silence_ns) + HEARTBEAT_PERIOD_NS;
+    x->limit_ns = params->gang.rendezvous_ns;
+    x->peer_ns = heartbeat_limit_ns(params->gang.silence_ns) + HEARTBEAT_PERIOD_NS;
     *ret_fault = (struct exchange_fault){0};
     const int r = open_all(x, params, ret_fault, err);
     if (r < 0) {

@@ -75,8 +75,8 @@ static void give_up(void *ctx, const char *why)
 {
     const struct nccl *x = ctx;
     const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
-    if (x->params.on_fault != NULL) {
-        x->params.on_fault(x->params.ctx, &fault, why);
+    if (x->params.owner.on_fault != NULL) {
+        x->params.owner.on_fault(x->params.owner.ctx, &fault, why);
     }
 }
 
@@ -361,12 +361,12 @@ static int open_all(struct nccl *x, struct err *err)
     ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
     ring.transport = EXCHANGE_TRANSPORT_TCP;
     ring.apply = keep_sum;
-    x->params.listen_fd = -1; /* the ring's from here on */
+    x->params.gang.listen_fd = -1; /* the ring's from here on */
     const int e = exchange_ring_new(&ring, &x->ring, err);
     const struct nccl_watch_params watch = {
         .api = &x->gpu.api,
-        .limit_ns = x->params.rendezvous_ns,
-        .peer_ns = heartbeat_limit_ns(x->params.silence_ns) + HEARTBEAT_PERIOD_NS,
+        .limit_ns = x->params.gang.rendezvous_ns,
+        .peer_ns = heartbeat_limit_ns(x->params.gang.silence_ns) + HEARTBEAT_PERIOD_NS,
         .knows_cause = knows_cause,
         .tell = tell,
         .give_up = give_up,
@@ -383,12 +383,12 @@ int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange *
     x->params = *ring;
     x->n = ring->slices.n_params;
     x->n_ranks = ring->slices.n_servers;
-    x->rank = ring->self.index;
+    x->rank = ring->gang.self.index;
     x->chunk = chunk_of(x->n, x->n_ranks);
     x->sum = xnew_array(float, x->chunk + 1);
     const int r = open_all(x, err);
     if (r < 0) {
-        fd_close(&x->params.listen_fd);
+        fd_close(&x->params.gang.listen_fd);
         nccl_free(&x->base);
         return r;
     }

@@ -4,7 +4,6 @@
 
 #include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
-#include "worker/comm/link/param_checksums.h"
 #include "worker/tensor/bf16.h"
 #include "worker/tensor/one_pass.h"
 
@@ -148,8 +147,7 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     c->n_received++;
     c->is_received[f->slice] = true;
     c->least_version = f->params_version < c->least_version ? f->params_version : c->least_version;
-    return param_checksums_check(c->params.checksums, c->params.n_checksums, c->params.slices.n, f,
-                                 err);
+    return mailbox_check_params(&c->box, f, err);
 }
 
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
@@ -176,8 +174,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         l->released = true;
         return 0;
     case FRAME_ABORT:
-        return fault_on_abort(&c->meet.fault, f, payload, l->peer.state == MEET_HANDSHAKE,
-                              &c->params.self, NULL, err);
+        return meet_on_abort(&c->meet, l->peer.state == MEET_HANDSHAKE, f, payload, err);
     default:
         return on_welcome(c, l, f, err);
     }

@@ -1,12 +1,10 @@
 /* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats
  * and writes on every link, and works on the one job that the trainer waits for (mailbox.h). Only
  * this thread uses the links. */
-#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec_walk.h"
@@ -80,13 +78,6 @@ static void continue_round(struct client *c)
     mailbox_finish(&c->box);
 }
 
-static void send_all(struct client *c, enum frame_type type)
-{
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        conn_send(&c->links[i].peer.conn, type, NULL, 0);
-    }
-}
-
 static void continue_barrier(struct client *c)
 {
     if (array_all(c->links, n_links(c), l, l->released)) {
@@ -116,9 +107,7 @@ static size_t joined_conns(const struct client *c, struct conn **ret)
 static void say_goodbye(struct client *c)
 {
     _cleanup_(freep) struct conn **conns = xnew_array(struct conn *, n_links(c));
-    send_all(c, FRAME_GOODBYE);
-    meet_farewell(&c->meet, conns, joined_conns(c, conns),
-                  heartbeat_limit_ns(c->params.silence_ns));
+    meet_goodbye(&c->meet, conns, joined_conns(c, conns));
 }
 
 /* Begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
@@ -140,7 +129,9 @@ static int work(struct client *c)
             begin_round(c);
             break;
         case JOB_BARRIER:
-            send_all(c, FRAME_READY);
+            for (uint32_t i = 0; i < n_links(c); i++) {
+                conn_send(&c->links[i].peer.conn, FRAME_READY, NULL, 0);
+            }
             break;
         default:
             say_goodbye(c);
@@ -163,29 +154,14 @@ static void check_progress(struct client *c)
 
 static int check_rendezvous(struct client *c, struct err *err)
 {
-    if (c->meet.now_ns < c->meet.rendezvous_by_ns || all_joined(c)) {
-        return 0;
-    }
-    if (meet_were_away(&c->meet, -ETIMEDOUT, err)) {
-        return -ETIMEDOUT;
-    }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    const struct frame_id *first = NULL, *last = NULL;
-    for (uint32_t i = 0; i < n_links(c); i++) {
-        const struct link *l = &c->links[i];
-        if (l->peer.state == MEET_JOINED || (last != NULL && last->index == l->peer.id.index)) {
-            continue;
+    struct meet_absent absent = {0};
+    for (uint32_t i = 0; meet_is_due(&c->meet) && i < n_links(c); i++) {
+        const struct meet_peer *p = &c->links[i].peer;
+        if (p->state != MEET_JOINED) {
+            meet_absent_add(&absent, &p->id, &p->dial);
         }
-        last = &l->peer.id;
-        first = first == NULL ? last : first;
-        buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "",
-                   last->index, l->peer.dial.addr.text, l->peer.dial.why[0] != '\0' ? ": " : "",
-                   l->peer.dial.why);
     }
-    (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
-                  (double)c->params.rendezvous_ns / 1e9);
-    fault_from_err(&c->meet.fault, -ETIMEDOUT, first, err);
-    return -ETIMEDOUT;
+    return meet_absent_check(&c->meet, &absent, err);
 }
 
 /* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask
@@ -296,7 +272,7 @@ static void late_turn(struct client *c, struct link *l, const struct pollfd *fd)
  * does not come, or whose connection ends. */
 static void tell_late_comers(struct client *c, struct pollfd *fds)
 {
-    const int64_t end_ns = c->meet.now_ns + heartbeat_limit_ns(c->params.silence_ns) / 2;
+    const int64_t end_ns = c->meet.now_ns + heartbeat_limit_ns(c->params.gang.silence_ns) / 2;
     while (c->meet.now_ns < end_ns && c->meet.now_ns < c->meet.rendezvous_by_ns) {
         if (!array_any(c->links, n_links(c), l, is_late(l) && !is_culprit(c, l))) {
             return;
@@ -328,7 +304,7 @@ void *client_main(void *client)
     struct client *c = client;
     struct err err = {0};
     _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
-    meet_begin(&c->meet, c->params.rendezvous_ns, c->params.silence_ns);
+    meet_begin(&c->meet);
     int r;
     do {
         r = one_turn(c, fds, &err);

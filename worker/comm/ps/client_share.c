@@ -16,7 +16,8 @@ void client_share_init(struct client *c)
         .n_trainers = p->n_trainers,
     };
     const uint32_t n_servers = p->slices.n_servers;
-    shm_peers_init(&c->shm, p->secret, &p->self, n_servers + p->self.index, n_servers);
+    shm_peers_init(&c->shm, p->gang.secret, &p->gang.self, n_servers + p->gang.self.index,
+                   n_servers);
     if (p->transport == EXCHANGE_TRANSPORT_TCP) {
         return;
     }
@@ -95,7 +96,7 @@ static void ask_server(struct client *c, struct link *l)
         lend_say(&l->peer.conn, SHARE_VERDICT);
     } else if (r < 0) {
         (void)err_wrap(&err, r, "trainer/%u does not see the memory of pserver/%u",
-                       c->params.self.index, l->peer.id.index);
+                       c->params.gang.self.index, l->peer.id.index);
         lend_say_no(p, &l->peer.conn, SHARE_VERDICT, err.msg);
     }
 }
@@ -135,5 +136,6 @@ void *client_share_params(const struct client *c, const struct link *l, uint32_t
 {
     const uint64_t each = c->params.slices.n / c->params.slices.n_servers;
     return (uint8_t *)c->shm.peers[l->number].segment.params +
-           lend_params_at(&c->plan, slice, c->params.self.index, c->step * each + l->n_received);
+           lend_params_at(&c->plan, slice, c->params.gang.self.index,
+                          c->step * each + l->n_received);
 }

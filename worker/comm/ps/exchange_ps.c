@@ -26,9 +26,8 @@ static void client_free(struct exchange *x)
 
 int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
 {
-    const struct mailbox_params box = {params->self,     params->slices, params->watches_main,
-                                       params->on_fault, params->ctx,    client_memory,
-                                       client_free};
+    const struct mailbox_params box = {params->gang.self, params->slices, params->owner,
+                                       client_memory, client_free};
     struct client *c = xnew(struct client);
     int r = mailbox_init(&c->box, &box, err);
     if (r < 0) {
@@ -37,7 +36,7 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
     }
     c->params = *params;
     c->params.servers = NULL;
-    meet_init(&c->meet, &params->self, c->params.secret, c->params.digest, -1);
+    meet_init(&c->meet, &params->gang);
     c->links = xnew_array(struct link, params->slices.n_servers);
     c->is_received = xnew_array(bool, params->slices.n);
     for (uint32_t i = 0; i < params->slices.n_servers; i++) {

@@ -11,15 +11,12 @@
 #include <stdbool.h>
 
 #include "worker/comm/exchange.h"
-#include "worker/comm/link/frame.h"
-#include "worker/comm/link/net.h"
+#include "worker/comm/link/meet.h"
 #include "core/exchange_mode.h"
 #include "exchange/slices.h"
 
 struct exchange_ps_params {
-    struct frame_id self;
-    uint8_t digest[AUTH_DIGEST_SIZE]; /* handshake_digest */
-    uint8_t secret[AUTH_SECRET_SIZE];
+    struct meet_params gang;        /* its digest: handshake_digest */
     const struct net_addr *servers; /* (slices.n_servers / slices.n_threads) copied */
     struct slices slices;
     enum exchange_wire wire;
@@ -28,18 +25,10 @@ struct exchange_ps_params {
     /* Auto: shared memory with the servers that see the same (lend.h); Tcp: never; SharedMemory:
      * with all, or it fails. */
     enum exchange_transport transport;
-    int64_t rendezvous_ns; /* time limit for connecting to all servers */
-    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
-    bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
-    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
-     * the caller; others are a fault of their server. NULL: not known. */
-    const uint32_t *checksums;
-    uint64_t n_checksums;
     /* what arrives is not read, and others receive the same into the same memory: it
      * stays as it was sent */
     bool discards_params;
-    void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
-    void *ctx;
+    struct exchange_owner owner;
 };
 
 int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret,

@@ -668,7 +668,7 @@ int ps_round_frame(void *server, struct conn *c, const struct frame *f, const ui
     case FRAME_GOODBYE:
         return on_goodbye(s, peer, err);
     case FRAME_ABORT:
-        return fault_on_abort(&s->meet.fault, f, payload, false, &s->params.self, NULL, err);
+        return meet_on_abort(&s->meet, false, f, payload, err);
     default:
         return err_set(err, EPROTO, "a parameter server does not accept %s",
                        frame_type_to_string(f->type));

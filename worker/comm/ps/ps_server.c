@@ -8,7 +8,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -197,29 +196,16 @@ static int check_life(struct ps_server *s, struct err *err)
 /* By the first thread, for all. */
 static int check_rendezvous(struct ps_server *s, struct err *err)
 {
-    if (s->meet.listener.fd < 0 || s->meet.has_all || s->meet.now_ns < s->meet.rendezvous_by_ns) {
-        return 0;
-    }
-    if (meet_were_away(&s->meet, -ETIMEDOUT, err)) {
-        return -ETIMEDOUT;
-    }
-    _cleanup_(buf_done) struct buf names = BUF_INIT;
-    const struct frame_id *self = &s->params.self;
-    struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
-    uint32_t n_missing = 0;
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        if (s->threads->n_joined[t] < s->params.slices.n_threads) {
-            first.index = n_missing == 0 ? t : first.index;
-            if (meet_names(&names, n_missing++)) {
-                buf_printf(&names, "trainer/%" PRIu32, t);
-            }
+    struct meet_absent absent = {0};
+    struct frame_id id = s->params.gang.self;
+    id.role = ROLE_TRAINER;
+    const bool is_due = s->meet.listener.fd >= 0 && !s->meet.has_all && meet_is_due(&s->meet);
+    for (id.index = 0; is_due && id.index < s->params.n_trainers; id.index++) {
+        if (s->threads->n_joined[id.index] < s->params.slices.n_threads) {
+            meet_absent_add(&absent, &id, NULL);
         }
     }
-    meet_names_end(&names, n_missing);
-    (void)err_set(err, ETIMEDOUT, "%s did not connect within %.0f s%s", buf_cstr(&names),
-                  (double)s->params.rendezvous_ns / 1e9, s->meet.rejected);
-    fault_from_err(&s->meet.fault, -ETIMEDOUT, &first, err);
-    return -ETIMEDOUT;
+    return meet_absent_check(&s->meet, &absent, err);
 }
 
 /* Sleeps until there is something to do. fds gets the trainers in order, then those of meet_poll,
@@ -300,14 +286,14 @@ static void *serve(void *server)
     struct ps_server *s = server;
     struct err err;
     int r = s->wake_fd < 0 ? err_set_errno(&err, -s->wake_fd, "eventfd") : 0;
-    meet_begin(&s->meet, s->params.rendezvous_ns, s->params.silence_ns);
+    meet_begin(&s->meet);
     s->lap_ns = s->meet.now_ns;
     s->lap_cpu_ns = clock_thread_cpu_ns();
     while (r >= 0 && s->n_gone < s->params.n_trainers) {
         r = one_turn(s, &err);
     }
     if (r < 0) {
-        fault_from_err(&s->meet.fault, r, &s->params.self, &err);
+        fault_from_err(&s->meet.fault, r, &s->params.gang.self, &err);
         pass_on_fault(s);
         tell_all(s);
         tell_late_comers(s);
@@ -316,17 +302,17 @@ static void *serve(void *server)
 }
 
 static void init(struct ps_server *s, const struct ps_server_params *params, uint32_t thread,
-                 struct ps_threads *threads, int listen_fd)
+                 struct ps_threads *threads)
 {
     *s = (struct ps_server){.params = *params, .threads = threads};
-    s->number = slices_server(&params->slices, params->self.index, thread);
-    s->first_param = slices_process_params(&params->slices, params->self.index, thread);
+    s->number = slices_server(&params->slices, params->gang.self.index, thread);
+    s->first_param = slices_process_params(&params->slices, params->gang.self.index, thread);
     s->params.params += s->first_param;
     s->params.early_bytes /= params->slices.n_threads;
     const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->wake_fd = wake_fd < 0 ? -errno : wake_fd; /* reported by `serve` */
-    meet_init(&s->meet, &params->self, s->params.secret, s->params.digest,
-              thread == 0 ? listen_fd : -1);
+    s->params.gang.listen_fd = thread == 0 ? params->gang.listen_fd : -1;
+    meet_init(&s->meet, &s->params.gang);
     s->meet.handshake_ns = params->handshake_ns;
     s->meet.late = s->late;
     (void)snprintf(s->late, sizeof(s->late), "the handshake took longer than %g s",
@@ -363,7 +349,7 @@ static void run_threads(struct ps_threads *all, uint32_t n)
         if (code != 0) {
             struct err err;
             const int r = err_set_errno(&err, code, "start a thread");
-            fault_from_err(&s->meet.fault, r, &s->params.self, &err);
+            fault_from_err(&s->meet.fault, r, &s->params.gang.self, &err);
             pass_on_fault(s);
         }
     }
@@ -373,8 +359,8 @@ static void run_threads(struct ps_threads *all, uint32_t n)
     }
 }
 
-int ps_server_run(const struct ps_server_params *params, int listen_fd,
-                  struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
+int ps_server_run(const struct ps_server_params *params, struct ps_server_stats *ret_stats,
+                  struct fault *ret_fault, struct err *err)
 {
     const uint32_t n = params->slices.n_threads;
     struct ps_server *servers = xnew_array(struct ps_server, n);
@@ -382,7 +368,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
                              .servers = servers,
                              .n_joined = xnew_array(uint32_t, params->n_trainers)};
     for (uint32_t i = 0; i < n; i++) {
-        init(&servers[i], params, i, &all, listen_fd);
+        init(&servers[i], params, i, &all);
     }
     run_threads(&all, n);
     *ret_fault = all.fault;
@@ -395,6 +381,6 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     }
     free(all.n_joined);
     free(servers);
-    (void)close(listen_fd); /* a listener has nothing to lose */
+    (void)close(params->gang.listen_fd); /* a listener has nothing to lose */
     return r;
 }

@@ -25,8 +25,7 @@
 #include <stdint.h>
 
 #include "worker/comm/exchange.h"
-#include "worker/comm/link/fault.h"
-#include "worker/comm/link/frame.h"
+#include "worker/comm/link/meet.h"
 #include "core/exchange_mode.h"
 #include "exchange/room.h"
 #include "exchange/slices.h"
@@ -35,9 +34,7 @@
 #define PS_SERVER_EARLY_BYTES ROOM_EARLY_BYTES
 
 struct ps_server_params {
-    struct frame_id self;
-    uint8_t digest[AUTH_DIGEST_SIZE]; /* handshake_digest */
-    uint8_t secret[AUTH_SECRET_SIZE];
+    struct meet_params gang; /* its digest: handshake_digest */
     uint32_t n_trainers;
     struct slices slices;
     enum exchange_wire wire;
@@ -49,9 +46,7 @@ struct ps_server_params {
     size_t early_bytes;                /* limit of the gradients that wait for those before them */
     exchange_apply_fn apply; /* `offset` counts in `params`; threads call it for different ranges */
     void *apply_ctx;
-    int64_t rendezvous_ns; /* time limit for all trainers to join */
-    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
-    int64_t handshake_ns;  /* time limit of one connection for its handshake */
+    int64_t handshake_ns; /* time limit of one connection for its handshake */
 };
 
 struct ps_server_time {
@@ -88,7 +83,6 @@ struct ps_server_stats {
 };
 void ps_server_stats_done(struct ps_server_stats *s);
 
-/* Serves until the last goodbye. Takes ownership of listen_fd. On failure *ret_fault names the
- * cause. */
-int ps_server_run(const struct ps_server_params *params, int listen_fd,
-                  struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err);
+/* Serves until the last goodbye. On failure *ret_fault names the cause. */
+int ps_server_run(const struct ps_server_params *params, struct ps_server_stats *ret_stats,
+                  struct fault *ret_fault, struct err *err);

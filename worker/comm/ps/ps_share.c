@@ -15,7 +15,7 @@ void ps_share_init(struct ps_server *s)
         .n_trainers = s->params.n_trainers,
     };
     const uint32_t n = s->params.slices.n_servers + s->params.n_trainers;
-    shm_peers_init(&s->shm, s->params.secret, &s->params.self, s->number, n);
+    shm_peers_init(&s->shm, s->params.gang.secret, &s->params.gang.self, s->number, n);
 }
 
 /* In shm_peers.h. */
@@ -110,7 +110,7 @@ static void ask_trainer(struct ps_server *s, struct ps_peer *peer)
         lend_say(&peer->conn, SHARE_ASK);
         return;
     }
-    (void)err_wrap(&err, r, "pserver/%u%s", s->params.self.index, what);
+    (void)err_wrap(&err, r, "pserver/%u%s", s->params.gang.self.index, what);
     shm_peers_forget(&s->shm, number_of(s, peer));
     lend_say_no(&peer->pair, &peer->conn, SHARE_ASK, err.msg);
     s->n_lend_open--;

@@ -29,7 +29,7 @@ static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
 
 static void free_memory(struct ring *r)
 {
-    fd_close(&r->params.listen_fd);
+    fd_close(&r->params.gang.listen_fd);
     ring_round_done(r);
     shm_peers_done(&r->share.shm);
     free(r);
@@ -47,13 +47,13 @@ static void worker_free(struct exchange *x)
 int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,
                       struct err *err)
 {
-    const struct mailbox_params box = {params->self,     params->slices, params->watches_main,
-                                       params->on_fault, params->ctx,    worker_memory,
-                                       worker_free};
+    const struct mailbox_params box = {params->gang.self, params->slices, params->owner,
+                                       worker_memory, worker_free};
     struct ring *r = xnew(struct ring);
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
-    meet_init(&r->meet, &params->self, r->params.secret, r->params.digest, params->listen_fd);
+    meet_init(&r->meet, &params->gang);
+    r->meet.relays = true;
     r->share.shm = SHM_PEERS_NONE;
     ring_round_init(r);
     int e = mailbox_init(&r->box, &box, err);

@@ -15,32 +15,19 @@
 #include <stdbool.h>
 
 #include "worker/comm/exchange.h"
-#include "worker/comm/link/frame.h"
-#include "worker/comm/link/net.h"
+#include "worker/comm/link/meet.h"
 #include "exchange/ring_plan.h"
 
 struct exchange_ring_params {
-    struct frame_id self;             /* role worker */
-    uint8_t digest[AUTH_DIGEST_SIZE]; /* exchange_ring_digest */
-    uint8_t secret[AUTH_SECRET_SIZE];
-    struct slices slices; /* ring_slices */
+    struct meet_params gang; /* role worker; its digest: exchange_ring_digest */
+    struct slices slices;    /* ring_slices */
     enum exchange_transport transport;
     struct net_addr next;    /* of the next rank; not read if there is only one */
-    int listen_fd;           /* taken over, also by a call that fails; -1 if there is only one */
     size_t window_bytes;     /* RING_WINDOW_BYTES; RING_BUFFERS_MIN slices may always come */
     exchange_apply_fn apply; /* called in the communication thread; `offset` counts in the
                                 * parameters of this rank, of slices_server_params */
     void *apply_ctx;
-    int64_t rendezvous_ns; /* time limit for both neighbours to be connected */
-    int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
-    bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
-    /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
-     * the caller; of those that come over TCP. A rank that sends others is blamed: it owns the
-     * slice, or has passed on what it did not check. NULL: none is known. */
-    const uint32_t *checksums;
-    uint64_t n_checksums;
-    void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
-    void *ctx;
+    struct exchange_owner owner;
 };
 
 /* Of what all ranks must agree on. */

@@ -62,7 +62,7 @@ struct ring {
 
     /* Used by the communication thread only. */
     uint32_t n_ranks;
-    struct meet meet; /* its listener: params.listen_fd */
+    struct meet meet; /* its listener: params.gang.listen_fd */
     struct meet_peer next;
     struct meet_peer *prev;        /* owned; NULL: it has not joined */
     bool ready_came, release_came; /* of the barrier */

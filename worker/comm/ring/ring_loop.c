@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "worker/comm/ring/ring_internal.h"
 
@@ -50,7 +49,7 @@ static void finish_round(struct ring *r)
 /* READY goes round from rank 0 when every rank waits, then RELEASE. */
 static void continue_barrier(struct ring *r)
 {
-    const bool is_first = r->params.self.index == 0;
+    const bool is_first = r->params.gang.self.index == 0;
     if (!r->ready_sent && (is_first || r->ready_came)) {
         r->ready_sent = true;
         conn_send(&r->next.conn, FRAME_READY, NULL, 0);
@@ -58,7 +57,7 @@ static void continue_barrier(struct ring *r)
     if (r->n_ranks > 1 && !(is_first ? r->ready_came : r->release_came)) {
         return;
     }
-    if (ring_next(r->n_ranks, r->params.self.index) != 0) {
+    if (ring_next(r->n_ranks, r->params.gang.self.index) != 0) {
         conn_send(&r->next.conn, FRAME_RELEASE, NULL, 0);
     }
     r->ready_came = r->release_came = r->ready_sent = false;
@@ -69,23 +68,20 @@ static void say_goodbye(struct ring *r)
 {
     struct conn *conns[2];
     const size_t n = ring_conns(r, conns);
-    for (size_t i = 0; i < n; i++) {
-        conn_send(conns[i], FRAME_GOODBYE, NULL, 0);
-    }
-    meet_farewell(&r->meet, conns, n, heartbeat_limit_ns(r->params.silence_ns));
+    meet_goodbye(&r->meet, conns, n);
 }
 
 /* Through shared memory no frame shows that another rank still computes, while this one waits at
  * the barrier. No rank may before READY has gone round. */
 static int check_shared_barrier(struct ring *r, struct err *err)
 {
-    const bool may_go_on = r->params.self.index == 0 ? r->ready_came : r->ready_sent;
+    const bool may_go_on = r->params.gang.self.index == 0 ? r->ready_came : r->ready_sent;
     if (!r->share.is_shared || !r->box.begun || r->box.doing != JOB_BARRIER || may_go_on) {
         return 0;
     }
-    struct frame_id who = r->params.self;
+    struct frame_id who = r->params.gang.self;
     who.index = ring_shm_who_goes_on(r);
-    if (who.index == r->params.self.index) {
+    if (who.index == r->params.gang.self.index) {
         return 0;
     }
     const int e = ring_round_refuse_step(r->round.step, err);
@@ -124,7 +120,7 @@ static int work(struct ring *r, struct err *err)
          * handshakes some time. */
         bool is_late =
             r->box.doing == JOB_ABANDON &&
-            r->meet.now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.silence_ns) / 2;
+            r->meet.now_ns - r->box.job_ns >= heartbeat_limit_ns(r->params.gang.silence_ns) / 2;
         return is_late ? -ECANCELED : 0;
     }
     if (r->box.doing == JOB_ABANDON) {
@@ -148,33 +144,19 @@ static int work(struct ring *r, struct err *err)
 
 /* ---- turns ---- */
 
-/* Names the neighbours that are missing. */
 static int check_rendezvous(struct ring *r, struct err *err)
 {
-    if (r->meet.now_ns < r->meet.rendezvous_by_ns || ring_all_joined(r)) {
-        return 0;
+    struct meet_absent absent = {0};
+    struct frame_id prev = r->next.id;
+    prev.index = ring_prev(r->n_ranks, r->params.gang.self.index);
+    const bool is_due = r->n_ranks > 1 && meet_is_due(&r->meet);
+    if (is_due && r->next.state < MEET_JOINED) {
+        meet_absent_add(&absent, &r->next.id, &r->next.dial);
     }
-    if (meet_were_away(&r->meet, -ETIMEDOUT, err)) {
-        return -ETIMEDOUT;
+    if (is_due && r->prev == NULL) {
+        meet_absent_add(&absent, &prev, NULL);
     }
-    const double limit_s = (double)r->params.rendezvous_ns / 1e9;
-    struct frame_id missing = r->next.id;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    if (r->next.state < MEET_JOINED) {
-        const char *why = r->next.dial.why;
-        buf_printf(&text, "worker/%" PRIu32 " (%.100s%s%s): no answer within %.0f s", missing.index,
-                   r->next.dial.addr.text, why[0] != '\0' ? ": " : "", why, limit_s);
-    } else {
-        missing.index = ring_prev(r->n_ranks, r->params.self.index);
-    }
-    if (r->prev == NULL) {
-        buf_printf(&text, "%sworker/%" PRIu32 " did not connect within %.0f s%s",
-                   text.len > 0 ? "; " : "", ring_prev(r->n_ranks, r->params.self.index), limit_s,
-                   r->meet.rejected);
-    }
-    (void)err_set(err, ETIMEDOUT, "%s", buf_cstr(&text));
-    fault_from_err(&r->meet.fault, -ETIMEDOUT, &missing, err);
-    return -ETIMEDOUT;
+    return meet_absent_check(&r->meet, &absent, err);
 }
 
 /* Then those who ask for memory, and the rank that is asked. */
@@ -348,7 +330,7 @@ void *ring_main(void *ring)
 {
     struct ring *r = ring;
     struct err err = {0};
-    meet_begin(&r->meet, r->params.rendezvous_ns, r->params.silence_ns);
+    meet_begin(&r->meet);
     int e;
     do {
         e = one_turn(r, &err);

@@ -10,8 +10,8 @@
 void ring_peers_init(struct ring *r, const struct net_addr *next)
 {
     const bool is_alone = r->n_ranks == 1;
-    meet_peer_init(&r->meet, &r->next, ROLE_WORKER, ring_next(r->n_ranks, r->params.self.index),
-                   is_alone ? NULL : next);
+    meet_peer_init(&r->meet, &r->next, ROLE_WORKER,
+                   ring_next(r->n_ranks, r->params.gang.self.index), is_alone ? NULL : next);
     r->next.state = is_alone ? MEET_GONE : MEET_DIAL;
 }
 
@@ -66,7 +66,7 @@ static int on_goodbye(struct ring *r, struct meet_peer *l, struct err *err)
 static int on_barrier_frame(struct ring *r, const struct meet_peer *l, const struct frame *f,
                             struct err *err)
 {
-    const bool is_first = r->params.self.index == 0;
+    const bool is_first = r->params.gang.self.index == 0;
     const bool waits = r->box.doing == JOB_BARRIER && r->box.begun && r->ready_sent;
     const bool is_ready = f->type == FRAME_READY;
     /* READY goes round when all are there: it comes back to rank 0, which lets go. */
@@ -95,8 +95,7 @@ static int joined_frame(struct ring *r, struct meet_peer *l, const struct frame 
     case FRAME_RELEASE:
         return on_barrier_frame(r, l, f, err);
     case FRAME_ABORT:
-        return fault_on_abort(&r->meet.fault, f, payload, l->state == MEET_HANDSHAKE,
-                              &r->params.self, &r->meet.relay, err);
+        return meet_on_abort(&r->meet, l->state == MEET_HANDSHAKE, f, payload, err);
     case FRAME_GOODBYE:
         return on_goodbye(r, l, err);
     case FRAME_SHARE:
@@ -228,12 +227,12 @@ int ring_next_turn(struct ring *r, bool is_readable, struct err *err)
 static int admit(void *ctx, const struct frame_id *id, struct err *err)
 {
     const struct ring *r = ctx;
-    const uint32_t prev = ring_prev(r->n_ranks, r->params.self.index);
+    const uint32_t prev = ring_prev(r->n_ranks, r->params.gang.self.index);
     if (id->role != ROLE_WORKER || id->index != prev) {
         return err_set(err, EPROTO,
                        "it connected to worker/%" PRIu32 ", which waits for worker/%" PRIu32
                        "; check --worker-addrs",
-                       r->params.self.index, prev);
+                       r->params.gang.self.index, prev);
     }
     return r->prev == NULL;
 }

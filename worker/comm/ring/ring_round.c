@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/comm/link/param_checksums.h"
 #include "worker/comm/ring/ring_internal.h"
 #include "worker/tensor/accumulate.h"
 
@@ -16,7 +15,7 @@ static struct slice slice_of(const struct ring *r, uint32_t i)
 
 static uint32_t self_rank(const struct ring *r)
 {
-    return r->params.self.index;
+    return r->params.gang.self.index;
 }
 
 static uint32_t n_groups(const struct ring *r)
@@ -207,8 +206,7 @@ int ring_round_arrived(struct ring *r, const struct frame *f, struct err *err)
     round->crcs[f->slice] = f->payload_crc;
     round->n_came++;
     note_new(round, f->slice);
-    return param_checksums_check(r->params.checksums, r->params.n_checksums, r->params.slices.n, f,
-                                 err);
+    return mailbox_check_params(&r->box, f, err);
 }
 
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err)

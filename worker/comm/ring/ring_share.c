@@ -16,7 +16,7 @@ void ring_share_init(struct ring *r)
     const struct shm_layout layout = shm_layout_of(p->slices.n_params, p->slices.n / r->n_ranks);
     struct err why = {0};
     s->is_open = true;
-    shm_peers_init(&s->shm, p->secret, &p->self, p->self.index, r->n_ranks);
+    shm_peers_init(&s->shm, p->gang.secret, &p->gang.self, p->gang.self.index, r->n_ranks);
     if (shm_peers_open(&s->shm, &layout, &why) < 0) {
         shm_peers_cannot(&s->shm, &why);
     }
@@ -29,7 +29,8 @@ static void reserve_own(struct ring *r)
 {
     struct err no_memory = {0};
     int e = 0;
-    for (uint32_t i = r->params.self.index; e >= 0 && i < r->params.slices.n; i += r->n_ranks) {
+    for (uint32_t i = r->params.gang.self.index; e >= 0 && i < r->params.slices.n;
+         i += r->n_ranks) {
         const struct slice own = slices_get(&r->params.slices, i);
         e = shm_segment_reserve(&r->share.shm.own, own.offset, own.len, &no_memory);
     }
@@ -54,7 +55,7 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
     if (r->params.transport == EXCHANGE_TRANSPORT_SHARED_MEMORY) {
         return err_set(err, ENOTSUP, "transport SharedMemory: %s", verdict->why);
     }
-    if (r->params.self.index == 0) {
+    if (r->params.gang.self.index == 0) {
         log_event(LOG_LEVEL_INFO, "the workers exchange over TCP", "why", verdict->why, NULL);
     }
     return 0;
@@ -65,7 +66,7 @@ static int decide(struct ring *r, const struct share_token *verdict, struct err 
 static bool add_own(struct ring *r, struct share_token *t)
 {
     struct shm_peers *shm = &r->share.shm;
-    const bool are_there = r->params.self.index != 0;
+    const bool are_there = r->params.gang.self.index != 0;
     if (t->round == SHARE_ASK && t->can &&
         !shm_peers_ask_all(shm, are_there, r->meet.now_ns, r->meet.rendezvous_by_ns)) {
         return false;
@@ -86,7 +87,7 @@ int ring_share_on_frame(struct ring *r, const struct frame *f, const uint8_t *pa
     if (e < 0) {
         return e;
     }
-    const bool is_first = r->params.self.index == 0;
+    const bool is_first = r->params.gang.self.index == 0;
     /* A verdict may cut the rounds short. */
     const bool fits = is_first ? t.round == s->sent : t.round > s->sent;
     if (!s->is_open || s->has_come || !fits) {
@@ -113,7 +114,7 @@ int ring_share_turn(struct ring *r, struct err *err)
     if (!s->is_open || r->next.state != MEET_JOINED) {
         return 0;
     }
-    const bool is_first = r->params.self.index == 0;
+    const bool is_first = r->params.gang.self.index == 0;
     struct share_token *t = &s->came;
     if (is_first && !s->has_come && s->sent == 0) {
         *t = (struct share_token){.round = SHARE_LISTEN, .can = true};
@@ -124,7 +125,7 @@ int ring_share_turn(struct ring *r, struct err *err)
     }
     s->has_come = false;
     const bool is_verdict = t->round == SHARE_VERDICT;
-    if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.self.index) != 0) {
+    if (!is_verdict || is_first || ring_next(r->n_ranks, r->params.gang.self.index) != 0) {
         share_token_send(&r->next.conn, t);
         s->sent = t->round;
     }

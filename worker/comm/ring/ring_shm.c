@@ -82,7 +82,7 @@ static size_t ready_on_all(const struct ring *r)
 /* The lowest group whose slice of this rank can be added up, because forward wants it first. */
 static uint32_t next_to_add(const struct ring *r)
 {
-    const uint32_t self = r->params.self.index;
+    const uint32_t self = r->params.gang.self.index;
     const size_t from = r->round.grads == NULL ? SIZE_MAX : ready_on_all(r);
     for (uint32_t g = 0; g < n_groups(r); g++) {
         if (!r->round.is_new[g * r->n_ranks + self] && slice_of(r, g, self).offset >= from) {
@@ -112,7 +112,7 @@ static void add_up(struct ring *r, const struct slice *s)
 static void finish_own(struct ring *r, uint32_t group)
 {
     struct ring_round *round = &r->round;
-    const uint32_t self = r->params.self.index;
+    const uint32_t self = r->params.gang.self.index;
     const struct slice s = slice_of(r, group, self);
     add_up(r, &s);
     ring_round_apply(r, group * r->n_ranks + self, round->slots[0].data);
@@ -134,7 +134,7 @@ static uint32_t next_to_copy(const struct ring *r)
     const struct ring_round *round = &r->round;
     for (uint32_t i = round->lowest; round->grads != NULL && i < r->params.slices.n; i++) {
         const uint32_t owner = i % r->n_ranks;
-        if (!round->is_new[i] && owner != r->params.self.index &&
+        if (!round->is_new[i] && owner != r->params.gang.self.index &&
             is_done_by(r, owner, i / r->n_ranks) &&
             slices_get(&r->params.slices, i).offset >= round->ready_offset) {
             return i;
@@ -237,11 +237,11 @@ bool ring_shm_has_all_of(const struct ring *r, uint32_t rank)
 uint32_t ring_shm_who_goes_on(const struct ring *r)
 {
     for (uint32_t i = 0; i < r->n_ranks; i++) {
-        if (i != r->params.self.index &&
+        if (i != r->params.gang.self.index &&
             atomic_load_explicit(&segment_of(r, i)->control->ready, memory_order_relaxed) >
                 ready_at(r, 0)) {
             return i;
         }
     }
-    return r->params.self.index;
+    return r->params.gang.self.index;
 }
