@@ -1,8 +1,10 @@
 /* `benchworker allreduce`: one rank of a gang that measures all-reduce. Rank 0 prints the table of
  * nccl-tests, which the log rule of that name reads; docs/worker.md explains it. Ranks find each
  * other as workers of a training do: by BENCHD_WORKER_ADDRS, with the run's secret. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -248,10 +250,24 @@ static int write_json(const struct command *c, struct err *err)
 
 /* ---- the run ---- */
 
+/* The first one counts. */
 static int report(const struct command *c, int code, const struct err *err)
 {
-    fprintf(stderr, "benchworker allreduce: worker/%lld: %s\n", (long long)c->env.index, err->msg);
+    static atomic_flag has_said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&has_said)) {
+        fprintf(stderr, "benchworker allreduce: worker/%lld: %s\n", (long long)c->env.index,
+                err->msg);
+    }
     return code;
+}
+
+/* Of NCCL, in another thread. Rule zero: it ends the process below main, because the main thread
+ * may wait in that library for ever. */
+static void die_of_fault(void *ctx, const struct exchange_fault *fault, const char *message)
+{
+    struct err err;
+    (void)err_set(&err, EIO, "%s", message);
+    _exit(report(ctx, fault->exit_code, &err));
 }
 
 /* Every rank measures the same, or their calls do not fit together. */
@@ -267,7 +283,7 @@ static void digest_of(const struct command *c, uint8_t ret[static AUTH_DIGEST_SI
 }
 
 /* 0, or an exit code. */
-static int open_ranks(const struct command *c, struct collective **ret)
+static int open_ranks(struct command *c, struct collective **ret)
 {
     const struct role_env *e = &c->env;
     struct collective_params p = {
@@ -276,6 +292,7 @@ static int open_ranks(const struct command *c, struct collective **ret)
         .algorithm = c->algorithm,
         .transport = c->backend->transport,
         .n_max = c->params.max_bytes / sizeof(float),
+        .owner = {.on_fault = die_of_fault, .ctx = c},
     };
     struct err err = {0};
     struct exchange_fault fault = {0};

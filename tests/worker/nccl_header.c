@@ -14,7 +14,6 @@ SAME((int)NCCL_SUM, (int)ncclSum);
 SAME((int)NCCL_SYSTEM_ERROR, (int)ncclSystemError);
 SAME((int)NCCL_REMOTE_ERROR, (int)ncclRemoteError);
 SAME((int)NCCL_IN_PROGRESS, (int)ncclInProgress);
-SAME((int)CUDA_NOT_READY, (int)CUDA_ERROR_NOT_READY);
 SAME(sizeof(int), sizeof(ncclResult_t));
 SAME(sizeof(int), sizeof(CUresult));
 SAME(sizeof(int), sizeof(CUdevice));
@@ -54,7 +53,6 @@ void nccl_header_calls(const struct nccl_api *api, void *p, size_t n, int i, uin
     BOTH(cuDevicePrimaryCtxRelease_v2, cu_context_release, i);
     BOTH(cuCtxSetCurrent, cu_context_set_current, p);
     BOTH(cuStreamCreate, cu_stream_create, p, 0);
-    BOTH(cuStreamQuery, cu_stream_query, p);
     BOTH(cuStreamSynchronize, cu_stream_synchronize, p);
     BOTH(cuStreamDestroy_v2, cu_stream_destroy, p);
     BOTH(cuMemAlloc_v2, cu_alloc, p, n);

@@ -52,6 +52,9 @@ struct collective { /* implementations embed this as their first member */
     const struct collective_ops *ops;
 };
 
+/* What the digest of a rank is of: other settings than those of a training. */
+#define COLLECTIVE_DIFFERS "its sizes, calls, algorithm, backend or number of ranks"
+
 struct collective_params {
     struct meet_params gang;      /* role worker; its index is the rank */
     uint32_t n_ranks;             /* 1 to COLLECTIVE_RANKS_MAX */
@@ -59,6 +62,7 @@ struct collective_params {
     enum collective_algorithm algorithm;
     enum exchange_transport transport; /* not Nccl: see collective_nccl.h */
     size_t n_max;                      /* floats of the two arrays of `memory`; 0: none */
+    struct exchange_owner owner;       /* of NCCL only: its on_fault ends the process */
 };
 
 /* Defined in collective_mesh.c: a TCP connection between any two ranks (mesh.h), and shared memory

@@ -10,15 +10,13 @@
 #define TURN_BYTES ((size_t)64 << 10)
 #define LATE_NS INT64_C(2000000000)
 #define DIAL_TICK_MS 20
-/* What the digest of a rank is of: other settings than those of a training. */
-#define DIFFERS "its sizes, calls, algorithm, backend or number of ranks"
 
 void mesh_peers_init(struct mesh *m, const struct net_addr *addrs)
 {
     const struct collective_params *p = &m->params;
     meet_init(&m->meet, &p->gang);
     m->meet.relays = true;
-    m->meet.differs = DIFFERS;
+    m->meet.params.differs = COLLECTIVE_DIFFERS;
     m->meet.max_guests += p->n_ranks;
     m->peers = xnew_array(struct meet_peer, p->n_ranks);
     for (uint32_t i = 0; i < p->n_ranks; i++) {

@@ -270,10 +270,10 @@ static int agree(const struct meet *m, const struct handshake_side *self,
                  const struct handshake_side *peer, struct err *err)
 {
     const int r = handshake_agree(self, peer, err);
-    return r != -EPROTO || m->differs == NULL
+    return r != -EPROTO || m->params.differs == NULL
                ? r
                : err_set(err, EPROTO, "%s differ; give all replicas of a run the same settings",
-                         m->differs);
+                         m->params.differs);
 }
 
 int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct frame *f,

@@ -55,12 +55,12 @@ struct meet_params {
     int listen_fd; /* -1: it does not accept. Whoever gets these takes it over, failing or not */
     int64_t rendezvous_ns; /* the time limit for all to be connected */
     int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
+    const char *differs;   /* what is wrong with another digest; NULL: as handshake_agree says it */
 };
 
 /* A process among the others of its gang. */
 struct meet {
     struct meet_params params;
-    const char *differs; /* what is wrong with another digest; NULL: as handshake_agree says it */
     struct heartbeat_self life;
     int64_t now_ns; /* of this turn */
     int64_t rendezvous_by_ns;

@@ -1,37 +1,26 @@
 /* See exchange_nccl.h. */
 #include "worker/comm/nccl/exchange_nccl.h"
 
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/exit_code.h"
-#include "base/fd.h"
 #include "base/mem.h"
-#include "exchange/ring_plan.h"
-#include "worker/comm/link/heartbeat.h"
-#include "worker/comm/nccl/nccl_device.h"
-#include "worker/comm/nccl/nccl_watch.h"
+#include "worker/comm/nccl/nccl_gang.h"
 
 struct nccl {
     struct exchange base;
     struct exchange_ring_params params; /* of the caller */
-    struct exchange *ring;              /* owned */
-    struct nccl_device gpu;
-    struct nccl_watch watch;
-    uint32_t n_ranks, rank;
-    size_t n, chunk;   /* floats; of each rank, in the buffers */
-    cuda_ptr all, own; /* (n_ranks * chunk) gradients, then parameters; (chunk) */
-    nccl_comm comm;    /* NULL: not connected */
-    float *sum;        /* (chunk) owned */
+    struct nccl_gang gang;
+    size_t n, chunk; /* floats; of each rank, in the buffers */
+    float *sum;      /* (chunk) owned */
     bool is_in_step, is_done;
     const float *grads;
     float *new_params;
     size_t ready_offset;
-    uint64_t t; /* steps that have ended */
-    int result; /* the first failure */
-    struct err err;
+    uint64_t t;                 /* steps that have ended */
     int64_t wait_ns, update_ns; /* of the step */
 };
+
+/* The arrays of the gang: (n_ranks * chunk) gradients, then parameters; (chunk) of this rank. */
+enum { ALL, OWN };
 
 static size_t chunk_of(size_t n_params, uint32_t n_ranks)
 {
@@ -44,101 +33,11 @@ size_t exchange_nccl_part(size_t n_params, uint32_t n_ranks, uint32_t rank)
     return begin >= n_params ? 0 : n_params - begin < chunk ? n_params - begin : chunk;
 }
 
-/* A failure here is this rank's: the others get a report and name it. */
-static int fail(struct nccl *x, int r, const struct err *err)
-{
-    if (x->result == 0) {
-        x->result = r;
-        x->err = *err;
-        x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, err->msg);
-    }
-    return r;
-}
-
-/* ---- what the watch asks for, in its thread ---- */
-
-static bool knows_cause(void *ctx)
-{
-    const struct nccl *x = ctx;
-    struct exchange_fault fault;
-    x->ring->ops->fault(x->ring, &fault);
-    return fault.exit_code != 0;
-}
-
-static void tell(void *ctx, const char *why)
-{
-    struct nccl *x = ctx;
-    x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, why);
-}
-
-static void give_up(void *ctx, const char *why)
-{
-    const struct nccl *x = ctx;
-    const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
-    if (x->params.owner.on_fault != NULL) {
-        x->params.owner.on_fault(x->params.owner.ctx, &fault, why);
-    }
-}
-
-/* ---- the beginning ---- */
-
-static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-                     const float *sum, float scale)
-{
-    (void)ctx, (void)t, (void)offset, (void)scale;
-    memcpy(params, sum, n * sizeof(float));
-}
-
-static int share_id(struct nccl *x, struct nccl_id *id, struct err *err)
-{
-    float from[NCCL_ID_BYTES] = {0}, to[NCCL_ID_BYTES] = {0};
-    if (x->rank == 0) {
-        nccl_id_to_numbers(id, from);
-    }
-    struct exchange_times times;
-    const int r = exchange_round(x->ring, from, to, &times, err);
-    if (r >= 0) {
-        nccl_id_from_numbers(to, id);
-    }
-    return r;
-}
-
-static int allocate(struct nccl *x, struct err *err)
-{
-    const size_t own = x->chunk * sizeof(float);
-    int r = nccl_device_begin(&x->gpu, err);
-    /* What follows the last parameter is added too: zeros. */
-    r = r < 0 ? r : nccl_device_new_array(&x->gpu, own * x->n_ranks, &x->all, err);
-    return r < 0 ? r : nccl_device_new_array(&x->gpu, own, &x->own, err);
-}
-
-/* Connects all ranks; the first call that needs them does it. */
+/* What follows the last parameter is added too: zeros. */
 static int connect_all(struct nccl *x, struct err *err)
 {
-    if (x->comm != NULL || x->result < 0) {
-        if (x->result < 0 && err != NULL) {
-            *err = x->err;
-        }
-        return x->result;
-    }
-    const struct nccl_api *api = &x->gpu.api;
-    struct nccl_id id = {{0}};
-    int r = allocate(x, err);
-    if (r >= 0 && x->rank == 0) {
-        r = nccl_check(api, api->get_unique_id(&id), "ncclGetUniqueId", err);
-    }
-    if (r < 0) {
-        return fail(x, r, err);
-    }
-    r = share_id(x, &id, err);
-    if (r < 0) {
-        return r; /* of the ring, which has named its cause */
-    }
-    nccl_watch_begin(&x->watch, "ncclCommInitRank", NULL);
-    r = nccl_check(api, api->comm_init_rank(&x->comm, (int)x->n_ranks, id, (int)x->rank),
-                   "ncclCommInitRank", err);
-    r = nccl_watch_end(&x->watch, r, err);
-    return r < 0 ? fail(x, r, err) : 0;
+    const size_t own = x->chunk * sizeof(float), bytes[] = {own * x->gang.n_ranks, own};
+    return nccl_gang_connect(&x->gang, bytes, err);
 }
 
 /* ---- a step ---- */
@@ -147,7 +46,7 @@ static int nccl_barrier(struct exchange *exchange, struct err *err)
 {
     struct nccl *x = (struct nccl *)exchange;
     const int r = connect_all(x, err);
-    return r < 0 ? r : x->ring->ops->barrier(x->ring, err);
+    return r < 0 ? r : x->gang.ring->ops->barrier(x->gang.ring, err);
 }
 
 static int nccl_begin(struct exchange *exchange, const float *grads, float *params, struct err *err)
@@ -169,96 +68,93 @@ static int nccl_begin(struct exchange *exchange, const float *grads, float *para
 static void nccl_ready(struct exchange *exchange, size_t offset)
 {
     struct nccl *x = (struct nccl *)exchange;
-    if (!x->is_in_step || x->result < 0 || offset >= x->ready_offset) {
+    if (!x->is_in_step || x->gang.result < 0 || offset >= x->ready_offset) {
         return;
     }
     struct err err;
+    const struct nccl_device *gpu = &x->gang.gpu;
     const int r = cuda_check(
-        &x->gpu.api,
-        x->gpu.api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
-                                     (x->ready_offset - offset) * sizeof(float), x->gpu.stream),
+        &gpu->api,
+        gpu->api.cu_copy_to_device(x->gang.arrays[ALL] + offset * sizeof(float), x->grads + offset,
+                                   (x->ready_offset - offset) * sizeof(float), gpu->stream),
         "cuMemcpyHtoDAsync", &err);
     x->ready_offset = offset;
     if (r < 0) {
-        (void)fail(x, r, &err); /* end reports it */
+        (void)nccl_gang_fail(&x->gang, r, &err); /* end reports it */
     }
-}
-
-static int synchronize(const struct nccl *x, struct err *err)
-{
-    return cuda_check(&x->gpu.api, x->gpu.api.cu_stream_synchronize(x->gpu.stream),
-                      "cuStreamSynchronize", err);
 }
 
 static int reduce(struct nccl *x, size_t n_own, struct err *err)
 {
-    const struct nccl_api *api = &x->gpu.api;
+    struct nccl_gang *g = &x->gang;
+    const struct nccl_api *api = &g->gpu.api;
+    nccl_watch_begin(&g->watch, "ncclReduceScatter", g->comm);
     int r = nccl_check(api,
-                       api->reduce_scatter(nccl_device_at(x->all), nccl_device_at(x->own), x->chunk,
-                                           NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
+                       api->reduce_scatter(nccl_device_at(g->arrays[ALL]),
+                                           nccl_device_at(g->arrays[OWN]), x->chunk, NCCL_FLOAT32,
+                                           NCCL_SUM, g->comm, g->gpu.stream),
                        "ncclReduceScatter", err);
     if (r >= 0 && n_own > 0) {
-        r = cuda_check(api,
-                       api->cu_copy_to_host(x->sum, x->own, n_own * sizeof(float), x->gpu.stream),
-                       "cuMemcpyDtoHAsync", err);
+        r = cuda_check(
+            api, api->cu_copy_to_host(x->sum, g->arrays[OWN], n_own * sizeof(float), g->gpu.stream),
+            "cuMemcpyDtoHAsync", err);
     }
-    return r < 0 ? r : synchronize(x, err);
+    return nccl_gang_finish(g, r, err);
 }
 
-static int gather(struct nccl *x, size_t n_own, struct err *err)
+static int gather(struct nccl *x, float *own, size_t n_own, struct err *err)
 {
-    const struct nccl_api *api = &x->gpu.api;
-    const float *own = x->new_params + x->chunk * x->rank;
-    int r =
-        n_own == 0
-            ? 0
-            : cuda_check(api,
-                         api->cu_copy_to_device(x->own, own, n_own * sizeof(float), x->gpu.stream),
-                         "cuMemcpyHtoDAsync", err);
+    struct nccl_gang *g = &x->gang;
+    const struct nccl_api *api = &g->gpu.api;
+    nccl_watch_begin(&g->watch, "ncclAllGather", g->comm);
+    int r = n_own == 0 ? 0
+                       : cuda_check(api,
+                                    api->cu_copy_to_device(g->arrays[OWN], own,
+                                                           n_own * sizeof(float), g->gpu.stream),
+                                    "cuMemcpyHtoDAsync", err);
     r = r < 0 ? r
               : nccl_check(api,
-                           api->all_gather(nccl_device_at(x->own), nccl_device_at(x->all), x->chunk,
-                                           NCCL_FLOAT32, x->comm, x->gpu.stream),
+                           api->all_gather(nccl_device_at(g->arrays[OWN]),
+                                           nccl_device_at(g->arrays[ALL]), x->chunk, NCCL_FLOAT32,
+                                           g->comm, g->gpu.stream),
                            "ncclAllGather", err);
     r = r < 0 ? r
               : cuda_check(api,
-                           api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float),
-                                                x->gpu.stream),
+                           api->cu_copy_to_host(x->new_params, g->arrays[ALL], x->n * sizeof(float),
+                                                g->gpu.stream),
                            "cuMemcpyDtoHAsync", err);
     /* The gradients of the next step lie there, and zeros must follow the last parameter. */
-    const size_t padding = (x->chunk * x->n_ranks - x->n) * sizeof(float);
-    r = r < 0 ? r : synchronize(x, err);
-    return r < 0 || padding == 0
-               ? r
-               : cuda_check(api, api->cu_set_bytes(x->all + x->n * sizeof(float), 0, padding),
-                            "cuMemsetD8", err);
+    const size_t padding = (x->chunk * g->n_ranks - x->n) * sizeof(float);
+    r = nccl_gang_finish(g, r, err);
+    r = r < 0 || padding == 0
+            ? r
+            : cuda_check(api, api->cu_set_bytes(g->arrays[ALL] + x->n * sizeof(float), 0, padding),
+                         "cuMemsetD8", err);
+    return r < 0 ? nccl_gang_fail(g, r, err) : 0;
 }
 
 /* All gradients are ready. */
 static int finish(struct nccl *x, struct err *err)
 {
-    if (x->is_done || x->result < 0) {
-        if (x->result < 0 && err != NULL) {
-            *err = x->err;
-        }
-        return x->result;
+    const uint32_t n_ranks = x->gang.n_ranks, rank = x->gang.rank;
+    if (x->is_done || x->gang.result < 0) {
+        return nccl_gang_result(&x->gang, err);
     }
     const int64_t begin_ns = clock_monotonic_ns();
-    const size_t n_own = exchange_nccl_part(x->n, x->n_ranks, x->rank);
-    nccl_watch_begin(&x->watch, "ncclReduceScatter", x->comm);
-    int r = nccl_watch_end(&x->watch, reduce(x, n_own, err), err);
+    const size_t n_own = exchange_nccl_part(x->n, n_ranks, rank);
+    float *own = x->new_params + x->chunk * rank;
+    int r = reduce(x, n_own, err);
     if (r >= 0) {
         const int64_t at_ns = clock_monotonic_ns();
-        x->params.apply(x->params.apply_ctx, x->t + 1, 0, n_own, x->new_params + x->chunk * x->rank,
-                        x->sum, 1.0f / (float)x->n_ranks);
+        x->params.apply(x->params.apply_ctx, x->t + 1, 0, n_own, own, x->sum,
+                        1.0f / (float)n_ranks);
         x->update_ns = clock_monotonic_ns() - at_ns;
-        nccl_watch_begin(&x->watch, "ncclAllGather", x->comm);
-        r = nccl_watch_end(&x->watch, gather(x, n_own, err), err);
+        r = gather(x, own, n_own, err);
     }
     x->t++;
     x->is_done = true;
     x->wait_ns = clock_monotonic_ns() - begin_ns - x->update_ns;
-    return r < 0 ? fail(x, r, err) : 0;
+    return r;
 }
 
 static int nccl_need(struct exchange *exchange, size_t offset, size_t n, struct err *err)
@@ -274,7 +170,7 @@ static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struc
     const int r = finish(x, err);
     x->is_in_step = false;
     if (r >= 0) {
-        const uint64_t moved = (uint64_t)(x->n_ranks - 1) * x->chunk * sizeof(float);
+        const uint64_t moved = (uint64_t)(x->gang.n_ranks - 1) * x->chunk * sizeof(float);
         *ret = (struct exchange_times){.wait_ns = x->wait_ns,
                                        .update_ns = x->update_ns,
                                        .bytes_tx = 2 * moved,
@@ -285,35 +181,21 @@ static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struc
 
 /* ---- the end ---- */
 
-static void close_device(struct nccl *x)
-{
-    if (x->comm != NULL && x->result < 0) {
-        return; /* NCCL may still be at work: see nccl_device_close */
-    }
-    if (x->comm != NULL) {
-        (void)x->gpu.api.comm_destroy(x->comm); /* the process ends */
-    }
-    nccl_device_free_array(&x->gpu, x->all);
-    nccl_device_free_array(&x->gpu, x->own);
-    nccl_device_close(&x->gpu);
-}
-
 static int nccl_goodbye(struct exchange *exchange, struct err *err)
 {
-    struct nccl *x = (struct nccl *)exchange;
-    return x->ring->ops->goodbye(x->ring, err);
+    struct exchange *ring = ((struct nccl *)exchange)->gang.ring;
+    return ring->ops->goodbye(ring, err);
 }
 
 static void nccl_abandon(struct exchange *exchange, int exit_code, const char *why)
 {
-    struct nccl *x = (struct nccl *)exchange;
-    x->ring->ops->abandon(x->ring, exit_code, why);
+    nccl_gang_abandon(&((struct nccl *)exchange)->gang, exit_code, why);
 }
 
 static void nccl_fault(const struct exchange *exchange, struct exchange_fault *ret)
 {
-    const struct nccl *x = (const struct nccl *)exchange;
-    x->ring->ops->fault(x->ring, ret);
+    const struct exchange *ring = ((const struct nccl *)exchange)->gang.ring;
+    ring->ops->fault(ring, ret);
 }
 
 static enum exchange_transport nccl_transport(const struct exchange *exchange, const char **ret_why)
@@ -326,16 +208,11 @@ static enum exchange_transport nccl_transport(const struct exchange *exchange, c
 static void nccl_free(struct exchange *exchange)
 {
     struct nccl *x = (struct nccl *)exchange;
-    if (x == NULL) {
-        return;
+    if (x != NULL) {
+        nccl_gang_done(&x->gang);
+        free(x->sum);
+        free(x);
     }
-    nccl_watch_stop(&x->watch);
-    if (x->ring != NULL) {
-        x->ring->ops->free(x->ring);
-    }
-    close_device(x);
-    free(x->sum);
-    free(x);
 }
 
 static const struct exchange_ops nccl_ops = {
@@ -351,30 +228,6 @@ static const struct exchange_ops nccl_ops = {
     .free = nccl_free,
 };
 
-static int open_all(struct nccl *x, struct err *err)
-{
-    const int r = nccl_device_open(&x->gpu, x->rank, err);
-    if (r < 0) {
-        return err_wrap(err, r, "transport Nccl");
-    }
-    struct exchange_ring_params ring = x->params;
-    ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
-    ring.transport = EXCHANGE_TRANSPORT_TCP;
-    ring.apply = keep_sum;
-    x->params.gang.listen_fd = -1; /* the ring's from here on */
-    const int e = exchange_ring_new(&ring, &x->ring, err);
-    const struct nccl_watch_params watch = {
-        .api = &x->gpu.api,
-        .limit_ns = x->params.gang.rendezvous_ns,
-        .peer_ns = heartbeat_limit_ns(x->params.gang.silence_ns) + HEARTBEAT_PERIOD_NS,
-        .knows_cause = knows_cause,
-        .tell = tell,
-        .give_up = give_up,
-        .ctx = x,
-    };
-    return e < 0 ? e : nccl_watch_start(&x->watch, &watch, err);
-}
-
 int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange **ret,
                       struct err *err)
 {
@@ -382,13 +235,10 @@ int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange *
     x->base.ops = &nccl_ops;
     x->params = *ring;
     x->n = ring->slices.n_params;
-    x->n_ranks = ring->slices.n_servers;
-    x->rank = ring->gang.self.index;
-    x->chunk = chunk_of(x->n, x->n_ranks);
+    x->chunk = chunk_of(x->n, ring->slices.n_servers);
     x->sum = xnew_array(float, x->chunk + 1);
-    const int r = open_all(x, err);
+    const int r = nccl_gang_open(&x->gang, "transport Nccl", ring, err);
     if (r < 0) {
-        fd_close(&x->params.gang.listen_fd);
         nccl_free(&x->base);
         return r;
     }

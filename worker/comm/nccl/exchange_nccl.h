@@ -5,14 +5,8 @@
  *     gradients  -> device   ncclReduceScatter   -> host: the sum of this rank's part, optimiser
  *     parameters -> device   ncclAllGather       -> host: all parameters
  *
- * A ring over TCP (exchange_ring.h) remains in addition, for the rendezvous, the secret, the
- * barrier, life signs and faults. Its first step carries NCCL's unique id from rank 0 to the
- * others. NCCL adds in an order of its own, so the bits differ from those of the other transports.
- *
- * All calls on a GPU are made in the caller's thread. A peer that dies during a call leaves that
- * thread waiting; the ring's thread then reports the fault through `on_fault`, which ends the
- * process. If no peer has failed, nccl_watch.h ends a call that NCCL reports as failed, or that
- * lasts longer than `rendezvous_ns`: it may wait so long for the slowest rank. */
+ * The ranks meet, and hear of faults, as nccl_gang.h has it. NCCL adds in an order of its own, so
+ * the bits differ from those of the other transports. */
 #pragma once
 
 #include "worker/comm/ring/exchange_ring.h"

@@ -39,7 +39,6 @@ static const struct symbol {
     FROM(cuda, cu_context_release, "cuDevicePrimaryCtxRelease_v2"),
     FROM(cuda, cu_context_set_current, "cuCtxSetCurrent"),
     FROM(cuda, cu_stream_create, "cuStreamCreate"),
-    FROM(cuda, cu_stream_query, "cuStreamQuery"),
     FROM(cuda, cu_stream_synchronize, "cuStreamSynchronize"),
     FROM(cuda, cu_stream_destroy, "cuStreamDestroy_v2"),
     FROM(cuda, cu_alloc, "cuMemAlloc_v2"),

@@ -18,7 +18,6 @@ struct nccl_id { /* ncclUniqueId, passed by value */
 #define NCCL_SYSTEM_ERROR 2 /* of ncclResult_t: ncclSystemError, such as a socket's */
 #define NCCL_REMOTE_ERROR 6 /* ncclRemoteError, since 2.13 */
 #define NCCL_IN_PROGRESS 7  /* ncclInProgress, since 2.14 */
-#define CUDA_NOT_READY 600  /* CUDA_ERROR_NOT_READY of CUresult */
 
 typedef struct nccl_comm *nccl_comm;     /* ncclComm_t */
 typedef struct cuda_stream *cuda_stream; /* CUstream, and NCCL's cudaStream_t */
@@ -58,7 +57,6 @@ struct nccl_api {
     int (*cu_context_release)(int device);
     int (*cu_context_set_current)(cuda_context context);
     int (*cu_stream_create)(cuda_stream *ret, unsigned flags);
-    int (*cu_stream_query)(cuda_stream stream); /* CUDA_NOT_READY: it is not through */
     int (*cu_stream_synchronize)(cuda_stream stream);
     int (*cu_stream_destroy)(cuda_stream stream);
     int (*cu_alloc)(cuda_ptr *ret, size_t bytes);

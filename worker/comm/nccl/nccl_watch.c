@@ -90,7 +90,9 @@ static void *abort_main(void *arg)
     return NULL;
 }
 
-void nccl_abort(const struct nccl_api *api, nccl_comm comm)
+/* Ends the work of `comm`, and frees it. NCCL may hang in that too: it is done in a thread of its
+ * own, for which this one waits NCCL_WATCH_BACK_NS at most. */
+static void abort_comm(const struct nccl_api *api, nccl_comm comm)
 {
     struct aborting *a = xnew(struct aborting);
     *a = (struct aborting){api->comm_abort, comm, eventfd(0, EFD_CLOEXEC)};
@@ -118,7 +120,7 @@ static void end_call(struct nccl_watch *w)
     p.tell(p.ctx, err.msg);
     const int64_t until_ns = clock_monotonic_ns() + NCCL_WATCH_BACK_NS;
     if (comm != NULL) {
-        nccl_abort(p.api, comm);
+        abort_comm(p.api, comm);
     }
     (void)pthread_mutex_lock(&w->mutex);
     while (w->what != NULL && clock_monotonic_ns() < until_ns) {

@@ -66,7 +66,3 @@ void nccl_watch_begin(struct nccl_watch *w, const char *what, nccl_comm comm);
  * gone. If r is a failure for which NCCL blames its network, it returns when a peer's fault is
  * known, after peer_ns at most. */
 int nccl_watch_end(struct nccl_watch *w, int r, struct err *err);
-
-/* Ends the work of `comm`, and frees it. NCCL may hang in that too: it is done in a thread of its
- * own, for which this one waits NCCL_WATCH_BACK_NS at most. */
-void nccl_abort(const struct nccl_api *api, nccl_comm comm);
