@@ -410,31 +410,11 @@ static void say_kind(struct notes *lines, const struct comparison *c)
 
 /* ---- the verdict ---- */
 
-static void put_changed(const struct comparison *c, enum change change, bool is_first,
-                        struct buf *out)
+/* "2 of 4 points slower by up to 5%", "1 with too few trials". */
+static void put_change(const struct comparison *c, enum change change, bool is_first,
+                       struct buf *out)
 {
-    const size_t n = c->counts[change];
-    buf_printf(out, "%zu ", n);
-    if (is_first) {
-        buf_printf(out, "of %zu point%s ", c->points.len, plural(c->points.len));
-    }
-    buf_printf(out, "%s by %s" PERCENT, change == CHANGE_SLOWER ? "slower" : "faster",
-               n > 1 ? "up to " : "", 100 * largest(c, change));
-}
-
-static void put_unchanged(const struct comparison *c, enum change change, bool is_first,
-                          struct buf *out)
-{
-    static const char *const firsts[] = {
-        [CHANGE_INCONCLUSIVE] = "one test alone shows a change",
-        [CHANGE_SPREAD_UNKNOWN] = "a change, or this machine's usual spread, which is unknown,",
-        [CHANGE_USUAL] = "a change within the usual spread of runs",
-        [CHANGE_NONE] = "no significant change",
-        [CHANGE_TOO_FEW] = "too few trials",
-        [CHANGE_NOT_MEASURED] = "no throughput on one side",
-        [CHANGE_MACHINE_BUSY] = "a change that a busier machine may explain",
-    };
-    static const char *const others[] = {
+    static const char *const words[] = {
         [CHANGE_INCONCLUSIVE] = "with a change that one test alone shows",
         [CHANGE_SPREAD_UNKNOWN] = "with a change, or this machine's usual spread, which is unknown",
         [CHANGE_USUAL] = "with a change within the usual spread of runs",
@@ -444,11 +424,15 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
         [CHANGE_MACHINE_BUSY] = "with a change that a busier machine may explain",
     };
     const size_t n = c->counts[change];
+    buf_printf(out, "%s%zu ", is_first ? "" : ", ", n);
     if (is_first) {
-        buf_printf(out, "%s at %zu of %zu point%s", firsts[change], n, c->points.len,
-                   plural(c->points.len));
+        buf_printf(out, "of %zu point%s ", c->points.len, plural(c->points.len));
+    }
+    if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
+        buf_printf(out, "%s by %s" PERCENT, change == CHANGE_SLOWER ? "slower" : "faster",
+                   n > 1 ? "up to " : "", 100 * largest(c, change));
     } else {
-        buf_printf(out, "%zu %s", n, others[change]);
+        buf_puts(out, words[change]);
     }
 }
 
@@ -477,16 +461,10 @@ static void say_verdict(struct notes *lines, const struct comparison *c)
     bool is_first = true;
     for (int i = 0; i < CHANGE_COUNT; i++) {
         const enum change change = (enum change)i;
-        if (c->counts[change] == 0) {
-            continue;
+        if (c->counts[change] > 0) {
+            put_change(c, change, is_first, &text);
+            is_first = false;
         }
-        buf_puts(&text, is_first ? "" : ", ");
-        if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
-            put_changed(c, change, is_first, &text);
-        } else {
-            put_unchanged(c, change, is_first, &text);
-        }
-        is_first = false;
     }
     if (c->only_base.len > 0) {
         buf_printf(&text, ", %zu point%s of the base %s missing", c->only_base.len,

@@ -46,7 +46,7 @@ class Compare(cli.CliCase):
         self.assertEqual([(row["kind"], row["verdict"]) for row in rows],
                          [("point", "NoneShown"), ("point", "NoneShown"), ("baseline", "NoneShown")])
         text = self.compare(a[-5:], f"run/{b}").stdout  # names as everywhere
-        self.assertIn(f"{b} compared with {a}: no significant change at 3 of 3 points.", text)
+        self.assertIn(f"{b} compared with {a}: 3 of 3 points without a significant change.", text)
         self.assertIn("| geomean |", self.compare(a, b, "-o", "markdown").stdout)
         self.compare(a, b, "--strict", "--threshold", "0")
         self.assertIn("both sides are the same run", self.compare(a, a).stdout)
@@ -78,7 +78,7 @@ class Compare(cli.CliCase):
         self.assertEqual([p["verdict"] for p in faster["points"]], ["NoneShown", "Faster", "NoneShown"])
         self.assertEqual(faster["gate"]["p"], document["gate"]["p"])
         for threshold in ("25%", "0.25"):
-            self.assertIn("no significant change at 3", self.compare(a, b, "--threshold", threshold).stdout)
+            self.assertIn("3 of 3 points without a significant change", self.compare(a, b, "--threshold", threshold).stdout)
 
     def measure_axis(self, factor="1=1", repeats=4, **keys):
         """A run with two values of pservers: points 0 and 1, and their baseline."""

@@ -45,8 +45,8 @@ TEST(says_why_and_what_to_do)
          "explains a ratio of 0.510; 0.972 remain and show no change; run it again on a quiet "
          "machine, or sweep both "
          "in one run and compare RUN --axis NAME",
-         "demo-q2v8n compared with demo-7k3fq: a change that a busier machine may explain at 2 of "
-         "2 points."},
+         "demo-q2v8n compared with demo-7k3fq: 2 of 2 points with a change that a busier machine "
+         "may explain."},
         {50, 0.02, "",
          "demo-q2v8n compared with demo-7k3fq: 2 of 2 points slower by up to 50%, all points "
          "together "
