@@ -387,9 +387,10 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     result_each_point (point, p->run->result) {
         point_each_trial (trial, point) {
             _cleanup_(buf_done) struct buf x = BUF_INIT;
-            figure_format(&trial->throughput, &x);
-            if (is_mixed && trial->throughput.estimate.known) {
-                buf_printf(&x, " %s", figure_shown(&trial->throughput).unit);
+            const struct figure f = trial_throughput(trial);
+            figure_format(&f, &x);
+            if (is_mixed && f.estimate.known) {
+                buf_printf(&x, " %s", figure_shown(&f).unit);
             }
             table_text(t, "  POINT", "  %zu", number_of(p, point));
             table_number(t, "TRIAL", "%u", trial->trial);

@@ -85,9 +85,8 @@ void try_take_result(struct try_trial *t, const struct result *result, try_log_f
         return;
     }
     const bool is_logged = s != NULL && s->source.rule != NULL;
-    try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
-                   trial->throughput.unit, is_logged ? s->source.rule : "",
-                   is_logged ? s->source.method : "");
+    try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput, trial->unit,
+                   is_logged ? s->source.rule : "", is_logged ? s->source.method : "");
 }
 
 static enum exit_code exit_code_of(const struct try_trial *t)

@@ -167,20 +167,21 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
     *vec_push(&dots->series) = xstrdup("throughput");
     for (size_t i = 0; i < p->n_trials && i < PAGE_MAX_ROWS; i++) {
         const struct trial_result *t = &p->trials[i];
-        if (!t->throughput.estimate.known) {
+        const struct figure f = trial_throughput(t);
+        if (!f.estimate.known) {
             continue;
         }
         _cleanup_(buf_done) struct buf value = BUF_INIT;
-        figure_format(&t->throughput, &value);
+        figure_format(&f, &value);
         struct chart_series *row = vec_push(&dots->rows);
         *row = (struct chart_series){.name = xasprintf("trial %u", t->trial)};
         *vec_push(&row->marks) =
-            (struct chart_mark){.value = figure_shown(&t->throughput).estimate.value,
+            (struct chart_mark){.value = figure_shown(&f).estimate.value,
                                 .low = NAN,
                                 .high = NAN,
                                 .ideal = NAN,
                                 .text = xasprintf("trial %u: %s %s", t->trial, buf_cstr(&value),
-                                                  figure_shown(&t->throughput).unit)};
+                                                  figure_shown(&f).unit)};
     }
     if (dots->rows.len > 0) {
         buf_puts(out, "<h2>Trials</h2>\n<div class=\"charts\"><figure><figcaption><span "
@@ -193,7 +194,8 @@ static void put_trials_chart(struct buf *out, const struct point_result *p)
 static void put_trial(struct buf *out, const struct trial_result *t)
 {
     _cleanup_(buf_done) struct buf value = BUF_INIT;
-    figure_format(&t->throughput, &value);
+    const struct figure f = trial_throughput(t);
+    figure_format(&f, &value);
     buf_printf(out, "<tr><td class=\"r\">%u</td><td>%s</td><td class=\"r\">%s</td><td>", t->trial,
                trial_phase_to_string(t->phase), buf_cstr(&value));
     page_date(out, t->row == NULL ? 0 : t->row->started_unix_ms);

@@ -48,7 +48,7 @@ static struct sample logs_of(const struct point_result *p, double **values)
     size_t n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            (*values)[n++] = log(p->trials[i].throughput.estimate.value);
+            (*values)[n++] = log(p->trials[i].throughput);
         }
     }
     return (struct sample){*values, n};

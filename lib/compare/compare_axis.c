@@ -141,7 +141,7 @@ static double difference_of(const struct compared_point *p, size_t block)
     }
     const struct trial_result *a = &p->base->trials[block], *b = &p->candidate->trials[block];
     const bool both = a->phase == TRIAL_SUCCEEDED && b->phase == TRIAL_SUCCEEDED;
-    return both ? log(b->throughput.estimate.value / a->throughput.estimate.value) : NAN;
+    return both ? log(b->throughput / a->throughput) : NAN;
 }
 
 /* How many of n pairs may say how pairs vary: all, but where a stop rule has chosen n. */

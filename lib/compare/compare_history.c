@@ -64,7 +64,7 @@ static struct means means_of(const struct point_result *p)
     double sum = 0, lost = 0, n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            sum += log(p->trials[i].throughput.estimate.value);
+            sum += log(p->trials[i].throughput);
             lost -= log1p(-p->trials[i].others_share); /* NaN stays */
             n++;
         }

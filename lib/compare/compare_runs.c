@@ -232,8 +232,8 @@ void compare_machines(struct comparison *c)
 {
     struct machines base = {0}, candidate = {0};
     vec_each (const struct compared_point, p, &c->points) {
-        machines_merge(&base, &p->base->machines);
-        machines_merge(&candidate, &p->candidate->machines);
+        machines_merge(&base, p->base->machines);
+        machines_merge(&candidate, p->candidate->machines);
     }
     for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
         if (!machines_are_same(&base, &candidate, k)) {

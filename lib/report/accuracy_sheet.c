@@ -43,10 +43,10 @@ struct time_columns {
 static void put_ratios(struct table *t, const struct time_columns *with,
                        const struct point_result *p)
 {
-    const struct estimate *e = &p->time_efficiency.estimate;
-    table_figure(t, "SPEEDUP", &p->time_speedup);
+    const struct estimate *e = &p->goal->time_efficiency.estimate;
+    table_figure(t, "SPEEDUP", &p->goal->time_speedup);
     if (with->speedup_interval) {
-        table_interval(t, "95% INTERVAL", &p->time_speedup);
+        table_interval(t, "95% INTERVAL", &p->goal->time_speedup);
     }
     table_known(t, "EFFICIENCY", e->known, "%.1f%%", 100 * e->value);
     if (with->speedup_interval) {
@@ -58,13 +58,13 @@ static void put_time(struct table *t, const struct goal *goal, const char *title
                      const struct point_result *p, const struct time_columns *with)
 {
     const double best = least_best(goal, p);
-    if (!p->time_to_accuracy.estimate.known && !isnan(best)) {
+    if (!p->goal->time_to_accuracy.estimate.known && !isnan(best)) {
         table_number(t, title, "not reached");
     } else {
-        table_figure(t, title, &p->time_to_accuracy);
+        table_figure(t, title, &p->goal->time_to_accuracy);
     }
     if (with->interval) {
-        table_interval(t, "95% INTERVAL", &p->time_to_accuracy);
+        table_interval(t, "95% INTERVAL", &p->goal->time_to_accuracy);
     }
     if (with->trimmed) {
         table_value(t, "TRIMMED MEAN", trimmed_mean(p));
@@ -79,15 +79,15 @@ static void put_time(struct table *t, const struct goal *goal, const char *title
         put_ratios(t, with, p);
     }
     if (with->cost) {
-        table_figure(t, "COST", &p->time_cost);
-        table_interval(t, "95% INTERVAL", &p->time_cost);
+        table_figure(t, "COST", &p->goal->time_cost);
+        table_interval(t, "95% INTERVAL", &p->goal->time_cost);
     }
 }
 
 static void put_after(struct table *t, const char *title, const struct point_result *p,
                       bool with_interval)
 {
-    const struct estimate *e = &p->accuracy_after_time.estimate;
+    const struct estimate *e = &p->goal->accuracy_after_time.estimate;
     table_known(t, title, e->known, "%.2f%%", 100 * e->value);
     if (with_interval) {
         layout_put_percents(t, e, 2);
@@ -102,14 +102,13 @@ struct table *layout_accuracy(const struct layout *l)
         return NULL;
     }
     const struct time_columns with = {
-        .interval = layout_any_interval(l, offsetof(struct point_result, time_to_accuracy)),
+        .interval = layout_any_interval(l, GOAL_FIGURE(time_to_accuracy)),
         .speedup = !l->own_baselines,
         .cost = l->result->price != NULL,
         .trimmed = spec_is_imported(spec),
-        .speedup_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup)),
+        .speedup_interval = layout_any_interval(l, GOAL_FIGURE(time_speedup)),
     };
-    const bool after_interval =
-        layout_any_interval(l, offsetof(struct point_result, accuracy_after_time));
+    const bool after_interval = layout_any_interval(l, GOAL_FIGURE(accuracy_after_time));
     _cleanup_(freep) char *time = spec->goal.kind == GOAL_LOSS
                                       ? xasprintf("S TO LOSS %.6g", spec->goal.value)
                                       : xasprintf("S TO %.4g%%", 100 * spec->goal.value);

@@ -53,12 +53,12 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
     _cleanup_(freep) char *name = charts_point_name(l, p);
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s: %s", name, what);
-    if (str_eq(f->unit, "ratio") && f != &p->time_speedup) {
+    if (str_eq(f->unit, "ratio") && f != &p->goal->time_speedup) {
         words_put_percent(&f->estimate, &text);
     } else {
         const struct figure shown = figure_shown(f);
-        words_put_estimate(&shown.estimate, f == &p->time_speedup ? "times as fast" : shown.unit,
-                           &text);
+        words_put_estimate(&shown.estimate,
+                           f == &p->goal->time_speedup ? "times as fast" : shown.unit, &text);
     }
     return buf_take(&text);
 }
@@ -118,8 +118,9 @@ static double x_of(struct line_chart *c, const struct value *v, bool is_number)
 /* What a throughput or a speedup would be at an efficiency of 1. */
 static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
 {
-    const bool is_time = f == &p->time_speedup;
-    const struct estimate *e = is_time ? &p->time_efficiency.estimate : &p->efficiency.estimate;
+    const bool is_time = f == &p->goal->time_speedup;
+    const struct estimate *e =
+        is_time ? &p->goal->time_efficiency.estimate : &p->efficiency.estimate;
     return (is_time || f == &p->throughput) && !l->own_baselines && e->known && e->value > 0
                ? figure_shown(f).estimate.value / e->value
                : NAN;
@@ -199,9 +200,9 @@ static const char *servers_name(const struct layout *l)
 
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    const bool is_efficiency = m->figure == offsetof(struct point_result, efficiency);
-    const bool is_throughput = m->figure == offsetof(struct point_result, throughput);
-    const bool is_cost = m->figure == offsetof(struct point_result, time_cost);
+    const bool is_efficiency = m->figure == POINT_FIGURE(efficiency);
+    const bool is_throughput = m->figure == POINT_FIGURE(throughput);
+    const bool is_cost = m->figure == GOAL_FIGURE(time_cost);
     const char *x = m->x_of(l);
     struct line_chart *c = &ret->lines;
     *ret = (struct chart){CHART_LINES, .id = m->name,
@@ -335,17 +336,17 @@ static bool trials(const struct layout *l, const struct maker *m, struct chart *
     result_each_swept (p, l->result) {
         struct chart_series row = {0};
         for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
-            const struct figure *f = &p->trials[i].throughput;
-            if (p->trials[i].phase != TRIAL_SUCCEEDED || !f->estimate.known) {
+            const struct figure f = trial_throughput(&p->trials[i]);
+            if (p->trials[i].phase != TRIAL_SUCCEEDED || !f.estimate.known) {
                 continue;
             }
             const struct estimate ratio = {
-                .value = f->estimate.value / p->throughput.estimate.value,
+                .value = f.estimate.value / p->throughput.estimate.value,
             };
             _cleanup_(freep) char *name = charts_point_name(l, p);
             struct buf text = BUF_INIT;
             buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
-            words_put_figure(f, &text);
+            words_put_figure(&f, &text);
             add_mark(&row, &ratio, buf_take(&text));
         }
         if (row.marks.len > 0) {
@@ -455,8 +456,8 @@ const struct trial_result *charts_nearest_trial(const struct point_result *p)
     const struct trial_result *best = NULL;
     double distance = INFINITY;
     point_each_trial (t, p) {
-        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
+        const double d = fabs(t->throughput - p->throughput.estimate.value);
+        if (t->phase == TRIAL_SUCCEEDED && !isnan(t->throughput) && d < distance) {
             best = t;
             distance = d;
         }
@@ -524,20 +525,19 @@ static bool over_time(const struct layout *l, const struct maker *m, struct char
 
 /* ---- by name ---- */
 
-#define FIGURE(name) offsetof(struct point_result, name)
-
 /* In the order of a page. */
 static const struct maker makers[] = {
-    {"throughput", lines, x_name, FIGURE(throughput), "Throughput"},
-    {"efficiency", lines, x_name, FIGURE(efficiency), "Efficiency"},
-    {"time-to-accuracy-speedup", lines, x_name, FIGURE(time_speedup),
+    {"throughput", lines, x_name, POINT_FIGURE(throughput), "Throughput"},
+    {"efficiency", lines, x_name, POINT_FIGURE(efficiency), "Efficiency"},
+    {"time-to-accuracy-speedup", lines, x_name, GOAL_FIGURE(time_speedup),
      "Speedup of the time to accuracy"},
-    {"time-to-accuracy-cost", lines, x_name, FIGURE(time_cost), "Cost of the time to accuracy"},
+    {"time-to-accuracy-cost", lines, x_name, GOAL_FIGURE(time_cost),
+     "Cost of the time to accuracy"},
     {"accuracy-over-time", over_time, .title = "Accuracy over time"},
     {loss_over_time, over_time, .title = "Loss over time"},
     {"points", points},
-    {"throughput-by-pservers", lines, servers_name, FIGURE(throughput), "Throughput"},
-    {"efficiency-by-pservers", lines, servers_name, FIGURE(efficiency), "Efficiency"},
+    {"throughput-by-pservers", lines, servers_name, POINT_FIGURE(throughput), "Throughput"},
+    {"efficiency-by-pservers", lines, servers_name, POINT_FIGURE(efficiency), "Efficiency"},
     {"resources", resources},
     {"trials", trials},
     {"phases", phases},

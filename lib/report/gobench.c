@@ -128,8 +128,8 @@ static void put_trial(struct buf *out, const struct run_def *def, const struct p
     } else {
         buf_puts(out, "\t1\t");
     }
-    number_format_exact(t->throughput.estimate.value, out);
-    buf_printf(out, " %s\n", t->throughput.unit);
+    number_format_exact(t->throughput, out);
+    buf_printf(out, " %s\n", t->unit);
 }
 
 void gobench_write(const struct result *r, struct buf *out)

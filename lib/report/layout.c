@@ -241,8 +241,8 @@ bool layout_any_interval(const struct layout *l, size_t offset)
 static const struct resource_column {
     const char *title;
     size_t offset;
-} resource_columns[] = {{"EFF/POD", offsetof(struct point_result, efficiency_per_pod)},
-                        {"EFF/CPU", offsetof(struct point_result, efficiency_per_cpu)}};
+} resource_columns[] = {{"EFF/POD", POINT_FIGURE(efficiency_per_pod)},
+                        {"EFF/CPU", POINT_FIGURE(efficiency_per_cpu)}};
 
 bool layout_says_more(const struct layout *l, size_t offset)
 {
@@ -308,8 +308,8 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
     struct point_columns c = {
         .parts = parts,
         .by_index = (parts & LAYOUT_BY_INDEX) != 0 || !layout_has_words(l),
-        .x_interval = layout_any_interval(l, offsetof(struct point_result, throughput)),
-        .e_interval = layout_any_interval(l, offsetof(struct point_result, efficiency)),
+        .x_interval = layout_any_interval(l, POINT_FIGURE(throughput)),
+        .e_interval = layout_any_interval(l, POINT_FIGURE(efficiency)),
         .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),
         .scaling = !l->own_baselines,
         .word = (parts & LAYOUT_WORD) == 0 ? NULL : run_word(l),

@@ -148,7 +148,7 @@ static void note_transports(struct notes *notes, const struct result *r)
 static void note_scaling(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
-    const bool has_interval = layout_any_interval(l, offsetof(struct point_result, efficiency));
+    const bool has_interval = layout_any_interval(l, POINT_FIGURE(efficiency));
     const struct training_words words = matrix_size_words(&r->def->matrix);
     const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
     const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
@@ -171,7 +171,7 @@ static void note_time_speedup(struct notes *notes, const struct layout *l)
         return;
     }
     const char *many = matrix_size_words(&r->def->matrix).many;
-    const bool has_interval = layout_any_interval(l, offsetof(struct point_result, time_speedup));
+    const bool has_interval = layout_any_interval(l, GOAL_FIGURE(time_speedup));
     notes_add(notes, NOTE_INFO,
               "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "
               "%s of the baseline / %s.%s",
@@ -183,7 +183,7 @@ static const char *accelerator_of(const struct result *r)
 {
     const char *name = NULL;
     result_each_swept (p, r) {
-        vec_each (char *const, own, &p->machines.values[MACHINE_ACCELERATOR].list) {
+        vec_each (char *const, own, &p->machines->values[MACHINE_ACCELERATOR].list) {
             if (name != NULL && !str_eq(name, *own)) {
                 return NULL;
             }

@@ -160,13 +160,13 @@ static const struct family {
 } families[] = {
     {"benchd_point_throughput",
      "Throughput of a point, all trainers together: the median over its trials.",
-     offsetof(struct point_result, throughput), true, false},
-    {"benchd_point_speedup", "Throughput divided by the baseline's.",
-     offsetof(struct point_result, speedup), false, false},
+     POINT_FIGURE(throughput), true, false},
+    {"benchd_point_speedup", "Throughput divided by the baseline's.", POINT_FIGURE(speedup), false,
+     false},
     {"benchd_point_efficiency", "Speedup divided by the number of trainers; the baseline's is 1.",
-     offsetof(struct point_result, efficiency), false, false},
+     POINT_FIGURE(efficiency), false, false},
     {"benchd_point_baseline_throughput", "Throughput of the baseline that the point divides by.",
-     offsetof(struct point_result, throughput), true, true},
+     POINT_FIGURE(throughput), true, true},
 };
 
 /* 0: the value, 1: the lower limit, 2: the upper one. NaN: it has none. */
@@ -233,7 +233,7 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
     bool has_begun = false;
     result_each_point (p, w->r) {
         point_each_trial (t, p) {
-            if (t->phase != TRIAL_SUCCEEDED || !str_eq(t->throughput.unit, rate->unit)) {
+            if (t->phase != TRIAL_SUCCEEDED || !str_eq(t->unit, rate->unit)) {
                 continue;
             }
             if (!has_begun) {
@@ -244,7 +244,7 @@ static void put_trial_family(const struct writer *w, const struct rate *rate)
             put_point_labels(w, p->point);
             buf_printf(w->out, ",kind=\"%s\",trial=\"%u\"",
                        p->point->is_baseline ? "baseline" : "point", t->trial);
-            put_value(w->out, rate->factor * t->throughput.estimate.value, t->row->ended_unix_ms);
+            put_value(w->out, rate->factor * t->throughput, t->row->ended_unix_ms);
         }
     }
 }

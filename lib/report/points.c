@@ -183,11 +183,11 @@ static void put_people(struct sheet *s, const struct result *r)
 static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
                                const struct point_result *p)
 {
-    sheet_estimate(s, "time_to_accuracy_s", &p->time_to_accuracy.estimate);
+    sheet_estimate(s, "time_to_accuracy_s", &p->goal->time_to_accuracy.estimate);
     sheet_number(s, "trials_reached", spec->goal.kind != GOAL_NONE ? (double)p->n_reached : NAN);
-    sheet_estimate(s, "accuracy_after_time", &p->accuracy_after_time.estimate);
-    sheet_estimate(s, "time_to_accuracy_speedup", &p->time_speedup.estimate);
-    sheet_estimate(s, "time_to_accuracy_efficiency", &p->time_efficiency.estimate);
+    sheet_estimate(s, "accuracy_after_time", &p->goal->accuracy_after_time.estimate);
+    sheet_estimate(s, "time_to_accuracy_speedup", &p->goal->time_speedup.estimate);
+    sheet_estimate(s, "time_to_accuracy_efficiency", &p->goal->time_efficiency.estimate);
 }
 
 static void put_figures(struct sheet *s, const struct point_result *p)

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "core/environment.h"
 #include "reference/derive.h"
 #include "report/layout.h"
 #include "report/reference_layout.h"
@@ -356,17 +357,21 @@ static void put_table(struct sheet *s, const struct reference_beside *b,
 static void put_cpus(struct sheet *s, const struct reference_beside *b)
 {
     struct machines here = {0};
+    if (b->reference->cpu[0] == '\0' || b->is_predicted) {
+        return;
+    }
     result_each_point (p, b->result) {
-        machines_merge(&here, &p->machines);
+        point_each_replica (it, p) {
+            json_auto_t *environment = environment_parse(it->row->environment_json);
+            machines_add(&here, environment, true);
+        }
     }
     _cleanup_(freep) char *model = machines_join(&here, MACHINE_CPU);
     _cleanup_(freep) char *mhz = machines_join(&here, MACHINE_CPU_MHZ);
     _cleanup_(freep) char *caches = machines_join(&here, MACHINE_CACHES);
     machines_done(&here);
-    if (b->reference->cpu[0] != '\0' && !b->is_predicted) {
-        say(s, "CPU here: %s, cpu MHz %s, caches %s; there: %s, %s.", model, mhz, caches,
-            b->reference->hardware, b->reference->cpu);
-    }
+    say(s, "CPU here: %s, cpu MHz %s, caches %s; there: %s, %s.", model, mhz, caches,
+        b->reference->hardware, b->reference->cpu);
 }
 
 void sheet_beside(struct sheet *s, const struct reference_beside *b)

@@ -33,8 +33,6 @@ static struct figure exchange_share(const struct point_result *p)
 
 /* ---- the quantities ---- */
 
-#define AT(field) offsetof(struct point_result, field)
-
 /* 0: the definition asks for none, or for a loss. */
 static double goal_accuracy(const struct spec *spec)
 {
@@ -49,20 +47,21 @@ static double goal_seconds(const struct spec *spec)
 /* What a run has of each. Offsets are 0 where it has nothing. */
 static const struct quantity {
     const char *words;         /* for the sentence that says that a run lacks it */
-    size_t figure, efficiency; /* of struct point_result */
+    size_t figure, efficiency; /* for point_figure */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
     double (*goal)(const struct spec *spec); /* the number that the table calls its goal */
-    size_t cost;                             /* of struct point_result; known with a price */
+    size_t cost;                             /* the same; known with a price */
 } quantities[] = {
     [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
-    [REFERENCE_RATE] = {"throughput", AT(throughput), AT(efficiency)},
-    [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", AT(speedup), AT(efficiency)},
-    [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", AT(efficiency)},
-    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", AT(time_to_accuracy), AT(time_efficiency),
-                                    .goal = goal_accuracy, .cost = AT(time_cost)},
-    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", AT(time_speedup),
-                                       AT(time_efficiency), .goal = goal_accuracy},
-    [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", AT(accuracy_after_time),
+    [REFERENCE_RATE] = {"throughput", POINT_FIGURE(throughput), POINT_FIGURE(efficiency)},
+    [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", POINT_FIGURE(speedup), POINT_FIGURE(efficiency)},
+    [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", POINT_FIGURE(efficiency)},
+    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", GOAL_FIGURE(time_to_accuracy),
+                                    GOAL_FIGURE(time_efficiency), .goal = goal_accuracy,
+                                    .cost = GOAL_FIGURE(time_cost)},
+    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", GOAL_FIGURE(time_speedup),
+                                       GOAL_FIGURE(time_efficiency), .goal = goal_accuracy},
+    [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", GOAL_FIGURE(accuracy_after_time),
                                        .goal = goal_seconds},
     [REFERENCE_ALL_REDUCE_TIME] = {"time of an all-reduce", .follows = all_reduce_time},
     [REFERENCE_EXCHANGE_SHARE] = {"share of the exchange in a step", .follows = exchange_share},

@@ -37,8 +37,7 @@ static double log_of_pair(const struct result *r, uint32_t i, double *ret_others
     const bool counts = alone->phase == TRIAL_SUCCEEDED && in_company->phase == TRIAL_SUCCEEDED &&
                         *ret_others >= (r->def->scheduling.trials - 1) / 2.0 &&
                         count_others(r, alone) <= ALONE_MOST;
-    return counts ? log(in_company->throughput.estimate.value / alone->throughput.estimate.value)
-                  : NAN;
+    return counts ? log(in_company->throughput / alone->throughput) : NAN;
 }
 
 void company_check_conclude(struct result *r)

@@ -18,7 +18,7 @@ const char *const curve_scaling_names[] = {NULL, "Weak", "Strong"};
 
 double curve_batch(const struct point_result *p)
 {
-    const struct texts *said = &p->machines.values[MACHINE_BATCH];
+    const struct texts *said = &p->machines->values[MACHINE_BATCH];
     double batch = NAN;
     if (p->point->batch_size > 0) {
         return (double)p->point->batch_size * point_training_replicas(p->point);

@@ -62,7 +62,7 @@ char *hardware_read(const json_t *environment, struct hardware *ret)
     return text_of(environment, "node");
 }
 
-void hardware_collect(struct result *r, struct point_result *p)
+void hardware_collect(struct result *r, struct point_result *p, struct machines *machines)
 {
     point_each_trial (t, p) {
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
@@ -72,7 +72,7 @@ void hardware_collect(struct result *r, struct point_result *p)
             replica->node = nodes_add(r, node);
             hardware_count(r, replica, &h);
             hardware_done(&h);
-            machines_add(&p->machines, replica->environment);
+            machines_add(machines, replica->environment, false);
         }
     }
 }

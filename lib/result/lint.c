@@ -262,7 +262,7 @@ static struct contrast spread_of(const struct point_result *p)
     size_t n = 0;
     point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED) {
-            logs[n++] = log(t->throughput.estimate.value);
+            logs[n++] = log(t->throughput);
         }
     }
     struct contrast c = significance_mean(&(struct sample){logs, n});
@@ -549,8 +549,8 @@ static void lint_batches(struct result *r)
     const struct point_result *before = NULL;
     size_t n = 0;
     result_each_swept (p, r) {
-        if (before == NULL || !machines_are_same(&p->machines, &before->machines, MACHINE_BATCH)) {
-            _cleanup_(freep) char *batch = machines_join(&p->machines, MACHINE_BATCH);
+        if (before == NULL || !machines_are_same(p->machines, before->machines, MACHINE_BATCH)) {
+            _cleanup_(freep) char *batch = machines_join(p->machines, MACHINE_BATCH);
             buf_printf(&text, "%s%s from ", n++ == 0 ? "" : ", ", batch);
             params_format(&p->point->params, ",", &text);
         }

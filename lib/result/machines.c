@@ -42,9 +42,9 @@ static void add_value(struct texts *values, const char *text)
     }
 }
 
-void machines_add(struct machines *m, const json_t *environment)
+void machines_add(struct machines *m, const json_t *environment, bool with_clock)
 {
-    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+    for (size_t k = 0; k < (with_clock ? MACHINE_KEY_COUNT : MACHINE_KEYS_COMPARED); k++) {
         _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
         if (text != NULL) {
             add_value(&m->values[k], text);
@@ -70,7 +70,7 @@ char *machines_to_text(const struct machines *m)
 bool machines_add_text(struct machines *m, const char *text)
 {
     json_t *o = json_loads(text, 0, NULL);
-    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+    for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) { /* older stores have the clock */
         size_t i;
         json_t *value;
         json_array_foreach (json_object_get(o, machine_keys[k].key), i, value) {
@@ -99,25 +99,23 @@ static bool is_unknown(size_t key, const struct texts *values)
                    str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown"));
 }
 
-bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
+static bool texts_eq(const struct texts *x, const struct texts *y)
 {
-    const struct texts *x = &a->values[key], *y = &b->values[key];
     bool same = x->list.len == y->list.len;
     for (size_t i = 0; same && i < x->list.len; i++) {
         same = str_eq(x->list.items[i], y->list.items[i]);
     }
-    return same && !is_unknown(key, x);
+    return same;
 }
 
-void machines_share(struct machines *m, const struct machines *other)
+bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
 {
-    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        if (machines_are_same(m, other, k)) {
-            texts_done(&m->values[k]);
-            m->values[k] = other->values[k];
-            m->shared |= (uint32_t)1 << k;
-        }
-    }
+    return texts_eq(&a->values[key], &b->values[key]) && !is_unknown(key, &a->values[key]);
+}
+
+bool machines_eq(const struct machines *a, const struct machines *b)
+{
+    return array_all(a->values, MACHINE_KEY_COUNT, it, texts_eq(it, &b->values[it - a->values]));
 }
 
 char *machines_join(const struct machines *m, size_t key)
@@ -139,8 +137,6 @@ char *machines_join(const struct machines *m, size_t key)
 void machines_done(struct machines *m)
 {
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        if ((m->shared >> k & 1) == 0) {
-            texts_done(&m->values[k]);
-        }
+        texts_done(&m->values[k]);
     }
 }

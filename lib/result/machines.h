@@ -21,20 +21,19 @@ enum {
     MACHINE_KEY_COUNT
 };
 struct machines {
-    struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte */
-    uint32_t shared;                        /* bits of keys: those of others, which own them */
+    struct texts values[MACHINE_KEY_COUNT]; /* no duplicates, sorted by byte; owned */
 };
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
-/* Adds what one environment says; NULL says nothing. */
-void machines_add(struct machines *m, const json_t *environment);
+/* Adds what one environment says; NULL says nothing. The clock, which each replica has of its own,
+ * is of those alone who ask for it. */
+void machines_add(struct machines *m, const json_t *environment, bool with_clock);
 /* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
  * And back: adds what it says; false: it is no JSON. */
 char *machines_to_text(const struct machines *m);
 bool machines_add_text(struct machines *m, const char *text);
 void machines_merge(struct machines *m, const struct machines *other);
-/* Where both say the same, m has the values of `other`, which owns them; nothing is added then. */
-void machines_share(struct machines *m, const struct machines *other);
+bool machines_eq(const struct machines *a, const struct machines *b);
 /* The same values. A source that is unknown on both sides does not count as the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
 /* "x and y", "unknown". Owned. */

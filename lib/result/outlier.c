@@ -29,13 +29,13 @@ static size_t collect(const struct point_result *p, struct logged ret[static MAX
 {
     size_t n = 0;
     point_each_trial (t, p) {
-        if (t->phase != TRIAL_SUCCEEDED || !t->throughput.estimate.known) {
+        if (t->phase != TRIAL_SUCCEEDED || isnan(t->throughput)) {
             continue;
         }
         if (n == MAX_TRIALS) {
             return 0;
         }
-        ret[n++] = (struct logged){log(t->throughput.estimate.value), t->trial};
+        ret[n++] = (struct logged){log(t->throughput), t->trial};
     }
     qsort(ret, n, sizeof(*ret), by_log);
     return n;

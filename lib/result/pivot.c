@@ -16,25 +16,27 @@
 
 static const char system_axis[] = "system";
 
-#define FIGURE(name) .offset = offsetof(struct point_result, name)
 const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
-    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", FIGURE(throughput), .is_independent = true},
-    [PIVOT_SPEEDUP] = {"speedup", "Speedup", FIGURE(speedup)},
-    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", FIGURE(efficiency), .is_percent = true},
+    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", .offset = POINT_FIGURE(throughput),
+                          .is_independent = true},
+    [PIVOT_SPEEDUP] = {"speedup", "Speedup", .offset = POINT_FIGURE(speedup)},
+    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", .offset = POINT_FIGURE(efficiency),
+                          .is_percent = true},
     [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod",
-                                  FIGURE(efficiency_per_pod), .is_percent = true},
+                                  .offset = POINT_FIGURE(efficiency_per_pod), .is_percent = true},
     [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU",
-                                  FIGURE(efficiency_per_cpu), .is_percent = true},
+                                  .offset = POINT_FIGURE(efficiency_per_cpu), .is_percent = true},
     [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2"},
     [PIVOT_COST] = {"cost", "Cost", .unit = "a million", .is_cost = true},
     [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step",
                         .is_percent = true},
-    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", FIGURE(time_to_accuracy), .unit = "s",
-                    .is_of_time = true, .is_independent = true},
+    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", .offset = GOAL_FIGURE(time_to_accuracy),
+                    .unit = "s", .is_of_time = true, .is_independent = true},
     [PIVOT_TIME_SPEEDUP] = {"time-to-accuracy-speedup", "Speedup of the time to accuracy",
-                            FIGURE(time_speedup), .is_of_time = true},
+                            .offset = GOAL_FIGURE(time_speedup), .is_of_time = true},
     [PIVOT_TIME_EFFICIENCY] = {"time-to-accuracy-efficiency", "Efficiency of the time to accuracy",
-                               FIGURE(time_efficiency), .is_percent = true, .is_of_time = true},
+                               .offset = GOAL_FIGURE(time_efficiency), .is_percent = true,
+                               .is_of_time = true},
     [PIVOT_TIME_COST] = {"time-to-accuracy-cost", "Cost of a trial up to its accuracy",
                          .unit = "a trial", .is_cost = true, .is_of_time = true},
 };
@@ -257,7 +259,7 @@ static double price_of_second(const struct pivot_price *price, const struct poin
 
 static struct estimate time_cost_of(const struct pivot_price *price, const struct point_result *p)
 {
-    return inverse_of(&p->time_to_accuracy.estimate, price_of_second(price, p), -1);
+    return inverse_of(&p->goal->time_to_accuracy.estimate, price_of_second(price, p), -1);
 }
 
 int pivot_set_price(struct result *r, const char *text)
@@ -266,7 +268,7 @@ int pivot_set_price(struct result *r, const char *text)
     const int code = pivot_price_parse(text, &price);
     for (uint32_t i = 0; code >= 0 && i < r->def->matrix.n_points; i++) {
         struct point_result *p = &r->points[i];
-        p->time_cost = (struct figure){time_cost_of(&price, p), "a trial", "job"};
+        p->goal->time_cost = (struct figure){time_cost_of(&price, p), "a trial", "job"};
     }
     r->price = code < 0 ? r->price : text;
     return code;

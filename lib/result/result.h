@@ -62,7 +62,9 @@ struct trial_result {
     bool has_ended;          /* there is one; then: */
     enum attempt_outcome outcome;
     enum trial_phase phase;
-    struct figure throughput;      /* a single value, no interval */
+    double throughput;             /* NaN: not known; as a figure: trial_throughput */
+    const char *unit;              /* of it; static */
+    int64_t batch;                 /* as of a figure */
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
     char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
@@ -81,6 +83,9 @@ struct trial_result {
     uint32_t evaluations_k;    /* every k-th evaluation is known; 0: none is */
     uint32_t evaluations_from; /* the replica's index */
 };
+
+/* A single value, no interval. In trial_result.c. */
+struct figure trial_throughput(const struct trial_result *t);
 
 /* What the replicas of a trial say of the machine around it (noise.h). */
 struct trial_noise {
@@ -122,19 +127,24 @@ struct point_kept {
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };
 
+/* What measure.timeToAccuracy and accuracyAfterTime ask for. */
+struct point_goal {
+    struct figure time_to_accuracy;    /* known only if every succeeded trial reached it */
+    struct figure time_speedup;        /* the baseline's time over it */
+    struct figure time_efficiency;     /* time_speedup, per trainer */
+    struct figure time_cost;           /* of a trial until then; known with a price only */
+    struct figure accuracy_after_time; /* known only if it is of every succeeded trial */
+};
+
 struct point_result {
     const struct point *point; /* borrowed from the definition */
     const struct result *of;   /* borrowed */
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
     struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
-    struct figure time_to_accuracy;        /* known only if every succeeded trial reached it */
-    struct figure time_speedup;            /* the baseline's time over it */
-    struct figure time_efficiency;         /* time_speedup, per trainer */
-    struct figure time_cost;               /* of a trial until then; known with a price only */
-    struct figure accuracy_after_time;     /* known only if it is of every succeeded trial */
-    size_t n_reached, n_after;             /* succeeded trials that have these figures */
-    double cpus;                           /* of all replicas (result_build.c); NaN: not known */
+    struct point_goal *goal;   /* in the result; the same of all points where none is asked for */
+    size_t n_reached, n_after; /* succeeded trials that have these figures */
+    double cpus;               /* of all replicas (result_build.c); NaN: not known */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     VEC(struct point_metric) metrics;      /* those that a succeeded trial has */
     struct trial_result *trials;           /* by trial; owned */
@@ -142,15 +152,18 @@ struct point_result {
      * rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
-    struct machines machines; /* of the replicas of succeeded trials */
-    struct warmup warmup;     /* of result_end only */
+    const struct machines *machines; /* of the replicas of succeeded trials; in the result */
+    struct warmup warmup;            /* of result_end only */
     struct point_kept kept;
 };
 
-/* The figure at this offset: of throughput, speedup, ... */
-static inline const struct figure *point_figure(const struct point_result *p, size_t offset)
+/* Where a point has a figure: throughput, speedup, ...; or one of its goal. */
+#define POINT_FIGURE(name) offsetof(struct point_result, name)
+#define GOAL_FIGURE(name) (sizeof(struct point_result) + offsetof(struct point_goal, name))
+static inline const struct figure *point_figure(const struct point_result *p, size_t at)
 {
-    return (const struct figure *)((const char *)p + offset);
+    return (const struct figure *)(at < sizeof(*p) ? (const char *)p + at
+                                                   : (const char *)p->goal + (at - sizeof(*p)));
 }
 
 struct threshold_result {
@@ -316,6 +329,8 @@ struct result {
     bool simulated;
     const char *price; /* of time_cost: "0.2/pod-hour"; borrowed; NULL: none (pivot_set_price) */
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
+    struct point_goal *goals;    /* of the points */
+    VEC(struct machines *) machines;
     VEC(struct threshold_result) thresholds;
     /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor
      * failed. Borrowed. */

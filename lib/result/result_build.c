@@ -75,9 +75,9 @@ static void take_values(struct point_result *p, double *values)
     p->throughput_min = p->throughput_max = NAN;
     point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED) {
-            double x = t->throughput.estimate.value;
+            double x = t->throughput;
             values[p->n_succeeded++] = x;
-            unit = t->throughput.unit;
+            unit = t->unit;
             p->throughput_min = fmin(p->throughput_min, x); /* fmin passes NaN over */
             p->throughput_max = fmax(p->throughput_max, x);
         }
@@ -131,13 +131,13 @@ static void take_accuracies(struct point_result *p)
             accuracies[p->n_after++] = t->after.accuracy;
         }
     }
-    p->time_to_accuracy = (struct figure){.unit = seconds, .scope = scope_job};
-    p->accuracy_after_time = (struct figure){.unit = ratio, .scope = scope_job};
+    p->goal->time_to_accuracy = (struct figure){.unit = seconds, .scope = scope_job};
+    p->goal->accuracy_after_time = (struct figure){.unit = ratio, .scope = scope_job};
     if (p->n_reached == p->n_succeeded) {
-        p->time_to_accuracy.estimate = stats_median(times, p->n_reached);
+        p->goal->time_to_accuracy.estimate = stats_median(times, p->n_reached);
     }
     if (p->n_after == p->n_succeeded) {
-        struct estimate *e = &p->accuracy_after_time.estimate;
+        struct estimate *e = &p->goal->accuracy_after_time.estimate;
         *e = stats_median(accuracies, p->n_after);
         e->high = fmin(e->high, 1);
     }
@@ -162,7 +162,25 @@ static double cpus_of(const struct run_def *def, const struct point_result *p)
     return NAN;
 }
 
-void result_conclude_point(struct result *r, uint32_t point)
+#define KINDS_SEARCHED 8 /* of machines: points of one kind are near each other */
+
+/* The point's, which are most often those of one before. */
+static const struct machines *keep_machines(struct result *r, struct machines *m_take)
+{
+    const size_t n = r->machines.len, from = n < KINDS_SEARCHED ? 0 : n - KINDS_SEARCHED;
+    struct machines **same =
+        array_find(r->machines.items + from, n - from, it, machines_eq(*it, m_take));
+    if (same != NULL) {
+        machines_done(m_take);
+        return *same;
+    }
+    struct machines *own = xnew(struct machines);
+    *own = *m_take;
+    *m_take = (struct machines){0};
+    return *vec_push(&r->machines) = own;
+}
+
+void result_conclude_point(struct result *r, uint32_t point, struct machines *machines_take)
 {
     struct point_result *p = &r->points[point];
     const struct spec *spec = r->def->spec;
@@ -177,26 +195,24 @@ void result_conclude_point(struct result *r, uint32_t point)
     p->cpus = cpus_of(r->def, p);
     take_accuracies(p);
     take_metrics(p);
-    if (point > 0) {
-        machines_share(&p->machines, &p[-1].machines);
-    }
+    p->machines = keep_machines(r, machines_take);
 }
 
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
     p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
-    p->time_speedup = p->time_efficiency = p->speedup;
+    p->goal->time_speedup = p->goal->time_efficiency = p->speedup;
     const uint32_t n = point_size(p->point);
     const uint32_t n_base = point_size(base->point);
     if (n == 0 || n_base == 0) {
         return;
     }
     const double share = (double)n_base / (double)n;
-    const struct estimate *t = &p->time_to_accuracy.estimate;
-    const struct estimate *t_base = &base->time_to_accuracy.estimate;
-    p->time_speedup.estimate = stats_ratio(t_base, t, 1);
-    p->time_efficiency.estimate = stats_ratio(t_base, t, share);
+    const struct estimate *t = &p->goal->time_to_accuracy.estimate;
+    const struct estimate *t_base = &base->goal->time_to_accuracy.estimate;
+    p->goal->time_speedup.estimate = stats_ratio(t_base, t, 1);
+    p->goal->time_efficiency.estimate = stats_ratio(t_base, t, share);
     if (!str_eq(p->throughput.unit, base->throughput.unit)) {
         return; /* tokens are no samples */
     }
@@ -218,8 +234,8 @@ static struct estimate metric_of(const struct point_result *p, enum metric metri
         [METRIC_THROUGHPUT] = &p->throughput.estimate,
         [METRIC_SPEEDUP] = &p->speedup.estimate,
         [METRIC_EFFICIENCY] = &p->efficiency.estimate,
-        [METRIC_TIME_TO_ACCURACY] = &p->time_to_accuracy.estimate,
-        [METRIC_ACCURACY_AFTER_TIME] = &p->accuracy_after_time.estimate,
+        [METRIC_TIME_TO_ACCURACY] = &p->goal->time_to_accuracy.estimate,
+        [METRIC_ACCURACY_AFTER_TIME] = &p->goal->accuracy_after_time.estimate,
     };
     struct estimate e = *of[metric];
     if ((metric == METRIC_SPEEDUP || metric == METRIC_EFFICIENCY) &&
@@ -275,9 +291,12 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     r->def = def;
     r->phase = phase;
     r->points = xnew_array(struct point_result, m->n_points);
+    const bool has_goals = def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0;
+    r->goals = xnew_array(struct point_goal, has_goals ? m->n_points : 1);
     for (uint32_t i = 0; i < m->n_points; i++) {
         struct point_result *p = &r->points[i];
         p->point = &m->points[i];
+        p->goal = &r->goals[has_goals ? i : 0];
         p->of = r;
         p->n_trials = run_def_trials(def, i);
         p->trials = xnew_array(struct trial_result, p->n_trials);
@@ -317,8 +336,9 @@ static void finish_point(struct result *r, uint32_t point)
     for (size_t i = 0; i < p->n_trials; i++) {
         trial_build(&p->trials[i], &terms, r->phase);
     }
-    hardware_collect(r, p);
-    result_conclude_point(r, point);
+    struct machines machines = {0};
+    hardware_collect(r, p, &machines);
+    result_conclude_point(r, point, &machines);
     for (size_t i = 0; i < p->n_trials; i++) {
         trial_forget_environments(&p->trials[i]);
     }
@@ -332,9 +352,9 @@ void result_add_point(struct result *r, uint32_t point, const struct attempt_row
     finish_point(r, point);
 }
 
-static void show_batches(struct figure *f, const struct point *point)
+static int64_t batch_of(const char *unit, const struct point *point)
 {
-    f->batch = str_eq(f->unit, result_units[UNIT_SAMPLES]) ? point->batch_size : 0;
+    return str_eq(unit, result_units[UNIT_SAMPLES]) ? point->batch_size : 0;
 }
 
 static void choose_units(struct result *r)
@@ -342,9 +362,9 @@ static void choose_units(struct result *r)
     for (uint32_t i = 0; r->def->spec->unit == UNIT_OF_BATCHES && i < r->def->matrix.n_points;
          i++) {
         struct point_result *p = &r->points[i];
-        show_batches(&p->throughput, p->point);
+        p->throughput.batch = batch_of(p->throughput.unit, p->point);
         for (size_t k = 0; k < p->n_trials; k++) {
-            show_batches(&p->trials[k].throughput, p->point);
+            p->trials[k].batch = batch_of(p->trials[k].unit, p->point);
         }
     }
 }
@@ -434,10 +454,15 @@ void result_free(struct result *r)
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         free_each(r->points[i].trials, r->points[i].n_trials, trial_done);
-        machines_done(&r->points[i].machines);
         vec_done(&r->points[i].metrics);
     }
     free(r->points);
+    free(r->goals);
+    vec_each (struct machines *, m, &r->machines) {
+        machines_done(*m);
+        free(*m);
+    }
+    vec_done(&r->machines);
     vec_done(&r->thresholds);
     vec_done(&r->skipped);
     vec_done_each(&r->hardware, hardware_done);

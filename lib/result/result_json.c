@@ -158,26 +158,27 @@ static void put_trial_accuracy(json_t *trial, const struct trial_result *t, cons
 static void put_point_accuracy(json_t *point, const struct point_result *p, const struct spec *spec)
 {
     if (spec->goal.kind != GOAL_NONE) {
-        JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->time_to_accuracy)},
-                 {"timeToAccuracySpeedup", figure_to_json(&p->time_speedup)},
-                 {"timeToAccuracyEfficiency", figure_to_json(&p->time_efficiency)},
+        JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->goal->time_to_accuracy)},
+                 {"timeToAccuracySpeedup", figure_to_json(&p->goal->time_speedup)},
+                 {"timeToAccuracyEfficiency", figure_to_json(&p->goal->time_efficiency)},
                  {"trialsReached", json_count(p->n_reached)});
     }
     if (spec->accuracy_after_s > 0) {
-        JSON_ADD(point, {"accuracyAfterTime", figure_to_json(&p->accuracy_after_time)},
+        JSON_ADD(point, {"accuracyAfterTime", figure_to_json(&p->goal->accuracy_after_time)},
                  {"trialsAfterTime", json_count(p->n_after)});
     }
 }
 
 static json_t *trial_to_json(const struct trial_result *t, const struct spec *spec)
 {
+    const struct figure throughput = trial_throughput(t);
     uint32_t counts[ROLE_COUNT] = {0};
     trial_each_replica (r, t) {
         counts[r->row->id.role]++;
     }
     json_t *o = JSON_OBJECT_OF({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
                                {"phase", json_string(trial_phase_to_string(t->phase))},
-                               {"throughput", figure_to_json(&t->throughput)},
+                               {"throughput", figure_to_json(&throughput)},
                                {"error", json_text_or_null(t->error)});
     put_trial_accuracy(o, t, spec);
     JSON_ADD(o, {"othersShare", isnan(t->others_share) ? NULL : json_real(t->others_share)},

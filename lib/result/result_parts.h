@@ -20,15 +20,16 @@ void trial_forget_replicas(struct trial_result *t);
 /* From its row, with its texts. */
 void trial_recall_replicas(struct result *r, struct trial_result *t);
 void trial_done(struct trial_result *t);
-/* What follows for a point from its trials, of which each has what its own rows say. */
-void result_conclude_point(struct result *r, uint32_t point);
+/* What follows for a point from its trials, of which each has what its own rows say. Takes the
+ * machines, which are empty then. */
+void result_conclude_point(struct result *r, uint32_t point, struct machines *machines_take);
 
 /* In hardware.c, the machines of a result's figures, distinguished by what their start records say.
  *
  * Counts every replica of a point's succeeded trials in r->hardware; there are few kinds in a run.
  * Replicas without a start record are passed over. Sets the replicas' `node` and `hardware`, and
- * the point's `machines`. */
-void hardware_collect(struct result *r, struct point_result *p);
+ * adds to `machines`. */
+void hardware_collect(struct result *r, struct point_result *p, struct machines *machines);
 /* What a start record says; owned. Returns its node, owned too; NULL: not said. */
 char *hardware_read(const json_t *environment, struct hardware *ret);
 /* One more replica of this kind, or of r->silent. */

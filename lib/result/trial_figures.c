@@ -114,7 +114,7 @@ static void put_replica(struct table *t, size_t i, const struct trial_result *tr
     for (size_t k = 0; k < replica_numbers_count(); k++) {
         t->values[(ROW_COUNT + TEXT_COUNT + k) * t->n_rows + i] = replica_number_get(r, k);
     }
-    machines_add(machines, environment);
+    machines_add(machines, environment, false);
 }
 
 static void put_numbers(const uint64_t *values, size_t n, struct buf *out)
@@ -336,7 +336,6 @@ static bool read_machines(struct figures_reader *r, struct machines *m, const ch
     }
     if (r->text == NULL || !str_eq(r->text, text)) {
         machines_done(&r->machines);
-        r->machines = (struct machines){0};
         free(r->text);
         r->text = xstrdup(text);
         if (!machines_add_text(&r->machines, text)) {
@@ -356,9 +355,9 @@ static const char *unit_of(const char *text)
 /* What a trial says as a whole. */
 static bool take_trial(struct trial_result *t, const struct trial_result *f)
 {
-    t->throughput.unit = unit_of(f->throughput.unit);
-    t->throughput.estimate = f->throughput.estimate;
-    if (t->outcome == ATTEMPT_SUCCEEDED && !f->throughput.estimate.known) {
+    t->unit = unit_of(f->unit);
+    t->throughput = f->throughput;
+    if (t->outcome == ATTEMPT_SUCCEEDED && isnan(f->throughput)) {
         t->phase = TRIAL_METRICS_UNAVAILABLE;
         t->error = xstrdup_or_null(f->error);
     }
@@ -372,7 +371,7 @@ static bool take_trial(struct trial_result *t, const struct trial_result *f)
     t->after = f->after;
     t->evaluations_k = f->evaluations_k;
     t->evaluations_from = f->evaluations_from;
-    return t->throughput.unit != NULL && f->after.state < AFTER_STATE_COUNT;
+    return t->unit != NULL && f->after.state < AFTER_STATE_COUNT;
 }
 
 static bool take_metrics(struct trial_result *t, const char *text)
@@ -385,6 +384,7 @@ void figures_reader_done(struct figures_reader *r)
 {
     free(r->text);
     machines_done(&r->machines);
+    machines_done(&r->of_point);
 }
 
 bool figures_read(struct figures_reader *r, struct attempt_row *row, const struct trial_figures *f)
@@ -394,14 +394,13 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
         row->id.trial >= result->points[row->id.point].n_trials) {
         return true;
     }
-    struct point_result *p = &result->points[row->id.point];
-    struct trial_result *t = &p->trials[row->id.trial];
+    struct trial_result *t = &result->points[row->id.point].trials[row->id.trial];
     if (t->row != row) {
         return true;
     }
     trial_take_outcome(t, result->phase);
     if (!take_trial(t, &f->trial) || !take_metrics(t, f->metrics) ||
-        (t->phase == TRIAL_SUCCEEDED && !read_machines(r, &p->machines, f->machines))) {
+        (t->phase == TRIAL_SUCCEEDED && !read_machines(r, &r->of_point, f->machines))) {
         return false;
     }
     if (f->replicas.len == 0) {
@@ -424,6 +423,6 @@ bool figures_end_point(struct figures_reader *r, uint32_t point)
             return false;
         }
     }
-    result_conclude_point(r->result, point);
+    result_conclude_point(r->result, point, &r->of_point);
     return true;
 }

@@ -38,7 +38,7 @@ bool trial_figures_make(const struct attempt_row *row, const struct trial_terms 
 struct figures_reader {
     struct result *result; /* borrowed */
     char *text;            /* of the machines that were read last; owned */
-    struct machines machines;
+    struct machines machines, of_point;
 };
 void figures_reader_done(struct figures_reader *r);
 /* Of a row that the result has; its replicas are set from the figures where these have them.

@@ -23,9 +23,13 @@ const char *const result_units[] = {
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
 
-static struct figure unknown_throughput(const char *scope)
+struct figure trial_throughput(const struct trial_result *t)
 {
-    return (struct figure){.unit = result_units[UNIT_SAMPLES], .scope = scope};
+    const bool known = !isnan(t->throughput);
+    return (struct figure){.estimate = {.known = known, .value = known ? t->throughput : 0},
+                           .unit = t->unit,
+                           .scope = scope_job,
+                           .batch = t->batch};
 }
 
 /* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
@@ -56,7 +60,7 @@ bool replica_is_rated(const struct replica_result *r)
 
 struct figure replica_throughput(const struct replica_result *r)
 {
-    struct figure f = unknown_throughput(scope_replica);
+    struct figure f = {.unit = result_units[UNIT_SAMPLES], .scope = scope_replica};
     if (replica_is_rated(r)) {
         f.estimate.known = true;
         f.estimate.value = summary_throughput(&r->summary);
@@ -163,7 +167,7 @@ static void put_cpu_utilization(struct trial_result *t, const struct trial_terms
     if (isnan(flops) && unit == UNIT_SAMPLES) {
         flops = environment_number(r->environment, "flops_per_sample");
     }
-    const double tflops = t->throughput.estimate.value * flops / terms->n_leading / 1e12;
+    const double tflops = t->throughput * flops / terms->n_leading / 1e12;
     if (peak > 0 && !isnan(tflops)) {
         metrics_set(&t->metrics, "tflops", tflops);
         metrics_set(&t->metrics, "mfu", tflops / peak);
@@ -173,12 +177,12 @@ static void put_cpu_utilization(struct trial_result *t, const struct trial_terms
 
 static void put_utilization(struct trial_result *t, const struct trial_terms *terms)
 {
-    const int unit = str_index(t->throughput.unit, result_units, SUMMARY_UNIT_COUNT);
+    const int unit = str_index(t->unit, result_units, SUMMARY_UNIT_COUNT);
     const double flops = flops_of_unit(&terms->flops, (enum summary_unit)unit);
     if (terms->devices == 0) {
         put_cpu_utilization(t, terms, (enum summary_unit)unit);
     } else { /* what is not known is NaN, and not set */
-        const double tflops = t->throughput.estimate.value * flops / terms->devices / 1e12;
+        const double tflops = t->throughput * flops / terms->devices / 1e12;
         const char *device = accelerator_of(t, terms->leading);
         metrics_set(&t->metrics, "tflops", tflops);
         metrics_set(&t->metrics, "mfu", tflops / flops_peak(device, terms->precision));
@@ -208,14 +212,13 @@ static bool take_job_figures(struct trial_result *t)
         const struct figure f = replica_throughput(r);
         if (f.estimate.known && f.scope == scope_job) {
             sum += f.estimate.value;
-            t->throughput.unit = f.unit;
+            t->unit = f.unit;
             n++;
         }
     }
     if (n > 0) {
         t->phase = TRIAL_SUCCEEDED;
-        t->throughput.estimate.known = true;
-        t->throughput.estimate.value = sum / n;
+        t->throughput = sum / n;
     }
     return n > 0;
 }
@@ -244,19 +247,17 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
             return;
         }
         const struct figure f = replica_throughput(trainers[i]);
-        if (i > 0 && f.unit != t->throughput.unit) {
+        if (i > 0 && f.unit != t->unit) {
             t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error =
-                xasprintf("%s/0 has %s and %s/%u %s, which do not add up", role_to_string(role),
-                          t->throughput.unit, role_to_string(role), i, f.unit);
+            t->error = xasprintf("%s/0 has %s and %s/%u %s, which do not add up",
+                                 role_to_string(role), t->unit, role_to_string(role), i, f.unit);
             return;
         }
         sum += f.estimate.value;
-        t->throughput.unit = f.unit;
+        t->unit = f.unit;
     }
     t->phase = TRIAL_SUCCEEDED;
-    t->throughput.estimate.known = true;
-    t->throughput.estimate.value = sum;
+    t->throughput = sum;
 }
 
 /* What a launcher says of a log without a figure has several lines (run/log_reader.h); the first
@@ -279,7 +280,9 @@ static void take_details(struct trial_result *t)
 
 void result_begin_trial(struct trial_result *t)
 {
-    t->throughput = unknown_throughput(scope_job);
+    t->throughput = NAN;
+    t->unit = result_units[UNIT_SAMPLES];
+    t->batch = 0;
     t->to_accuracy = accuracy_time_to(NULL, (struct goal){0});
     t->after = accuracy_after(NULL, 0);
     t->others_share = t->cpus = NAN;

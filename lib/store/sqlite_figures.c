@@ -40,7 +40,6 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
 {
     const struct trial_figures *f = &packed->figures;
     const struct trial_result *t = &f->trial;
-    const struct estimate *throughput = &t->throughput.estimate;
     if (!packed->is_known) {
         return 0;
     }
@@ -61,9 +60,9 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
         "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19), metrics = ?20 "
         "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
         "siiiirsrssrrrrriiiss", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
-        (int64_t)VERSION, throughput->known ? throughput->value : NAN, t->throughput.unit,
-        f->seconds, t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share,
-        t->cpus, t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
+        (int64_t)VERSION, t->throughput, t->unit, f->seconds,
+        t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share, t->cpus,
+        t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
         (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines, f->metrics);
     return r < 0 ? r
                  : sql_run(s, err,
@@ -94,12 +93,10 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
     if (r < 0) {
         return r;
     }
-    const double throughput = real_of(q, 4);
     const int64_t after = sqlite3_column_int64(q, 13);
     struct trial_figures f = {
-        .trial = {.throughput.estimate.known = !isnan(throughput),
-                  .throughput.estimate.value = isnan(throughput) ? 0 : throughput,
-                  .throughput.unit = text_of(q, 5),
+        .trial = {.throughput = real_of(q, 4),
+                  .unit = text_of(q, 5),
                   .error = text_of(q, 6),
                   .details = text_of(q, 7),
                   .others_share = real_of(q, 8),

@@ -235,7 +235,7 @@ TEST(all_points_together)
         for (size_t i = 0; i < FIXTURE_HISTORY; i++) {
             for (uint32_t p = 0; p < N_POINTS; p++) {
                 for (uint32_t t = 0; t < N_TRIALS; t++) {
-                    history.results[i].points[p].trials[t].throughput.estimate.value *=
+                    history.results[i].points[p].trials[t].throughput *=
                         exp(moves[(i + p) % FIXTURE_HISTORY]);
                 }
             }

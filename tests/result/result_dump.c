@@ -253,7 +253,9 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(INT, has_ended)                                                                              \
     F(INT, outcome)                                                                                \
     F(INT, phase)                                                                                  \
-    F(figure, throughput)                                                                          \
+    F(REAL, throughput)                                                                            \
+    F(TEXT, unit)                                                                                  \
+    F(INT, batch)                                                                                  \
     F(TEXT, error)                                                                                 \
     F(TEXT, details)                                                                               \
     F(POINTER, row)                                                                                \
@@ -298,6 +300,12 @@ STRUCT(point_kept, POINT_KEPT)
         {{0}, 0, 0}, {0}, 0, 0, 0, 0, 0, NULL                                                      \
     }
 
+#define POINT_GOAL(F)                                                                              \
+    F(figure, time_to_accuracy)                                                                    \
+    F(figure, time_speedup)                                                                        \
+    F(figure, time_efficiency) F(figure, time_cost) F(figure, accuracy_after_time)
+STRUCT(point_goal, POINT_GOAL)
+
 #define POINT_RESULT(F)                                                                            \
     F(POINTER, point)                                                                              \
     F(POINTER, of)                                                                                 \
@@ -307,11 +315,7 @@ STRUCT(point_kept, POINT_KEPT)
     F(figure, efficiency)                                                                          \
     F(figure, efficiency_per_pod)                                                                  \
     F(figure, efficiency_per_cpu)                                                                  \
-    F(figure, time_to_accuracy)                                                                    \
-    F(figure, time_speedup)                                                                        \
-    F(figure, time_efficiency)                                                                     \
-    F(figure, time_cost)                                                                           \
-    F(figure, accuracy_after_time)                                                                 \
+    F(POINTER, goal)                                                                               \
     F(INT, n_reached)                                                                              \
     F(INT, n_after)                                                                                \
     F(REAL, cpus)                                                                                  \
@@ -320,7 +324,8 @@ STRUCT(point_kept, POINT_KEPT)
     F(LIST, metrics)                                                                               \
     F(POINTER, trials)                                                                             \
     F(INT, n_trials)                                                                               \
-    F(INT, n_succeeded) F(INT, n_required) F(LIST, machines) F(warmup, warmup) F(point_kept, kept)
+    F(INT, n_succeeded)                                                                            \
+    F(INT, n_required) F(POINTER, machines) F(warmup, warmup) F(point_kept, kept)
 STRUCT(point_result, POINT_RESULT)
 
 #define THRESHOLD_RESULT(F)                                                                        \
@@ -368,6 +373,8 @@ STRUCT(company_result, COMPANY_RESULT)
     F(INT, simulated)                                                                              \
     F(TEXT, price)                                                                                 \
     F(POINTER, points)                                                                             \
+    F(POINTER, goals)                                                                              \
+    F(LIST, machines)                                                                              \
     F(LIST, thresholds)                                                                            \
     F(LIST, skipped)                                                                               \
     F(LIST, hardware)                                                                              \
@@ -406,8 +413,9 @@ static void dump_point(struct buf *out, const struct result *r, uint32_t i)
     const struct point_result *p = &r->points[i];
     buf_printf(out, "\npoint %u of %d", i, p->point == &r->def->matrix.points[i]);
     dump_point_result(out, p);
+    dump_point_goal(out, p->goal);
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        vec_each (char *const, text, &p->machines.values[k].list) {
+        vec_each (char *const, text, &p->machines->values[k].list) {
             buf_printf(out, " %s=%s", machine_key_name(k), *text);
         }
     }

@@ -250,7 +250,7 @@ static void scale(struct point_result *p, double factor)
     p->trials = xnew_array(struct trial_result, p->n_trials);
     for (size_t i = 0; i < p->n_trials; i++) {
         p->trials[i] = trials[i];
-        p->trials[i].throughput.estimate.value *= factor;
+        p->trials[i].throughput *= factor;
     }
 }
 

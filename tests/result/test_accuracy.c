@@ -245,8 +245,8 @@ TEST(points)
         const struct point_result *p = &r->points[0];
         assert_int_equal(p->n_reached, rows[i].n_reached);
         assert_int_equal(p->n_after, rows[i].n_after);
-        const struct estimate *time = &p->time_to_accuracy.estimate;
-        const struct estimate *after = &p->accuracy_after_time.estimate;
+        const struct estimate *time = &p->goal->time_to_accuracy.estimate;
+        const struct estimate *after = &p->goal->accuracy_after_time.estimate;
         assert_int_equal(time->known, !isnan(rows[i].time_s));
         assert_int_equal(time->has_interval, time->known);
         assert_true(!time->known || time->value == rows[i].time_s);
@@ -284,8 +284,8 @@ TEST(speedups)
         }
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         const struct point_result *one = &r->points[0], *two = &r->points[1];
-        const struct estimate *s = &two->time_speedup.estimate;
-        const struct estimate *e = &two->time_efficiency.estimate;
+        const struct estimate *s = &two->goal->time_speedup.estimate;
+        const struct estimate *e = &two->goal->time_efficiency.estimate;
         assert_int_equal(s->known, !isnan(rows[i].speedup));
         assert_int_equal(e->known, s->known);
         if (s->known) {
@@ -296,8 +296,9 @@ TEST(speedups)
             assert_true(s->has_interval && s->low == expected.low && s->high == expected.high);
             assert_true(fabs(e->low - s->low / 2) < 1e-12 && fabs(e->high - s->high / 2) < 1e-12);
             assert_int_equal(s->method, INTERVAL_WELCH_LOG);
-            assert_true(one->time_speedup.estimate.known && one->time_speedup.estimate.value == 1);
-            assert_false(one->time_speedup.estimate.has_interval); /* of itself */
+            assert_true(one->goal->time_speedup.estimate.known &&
+                        one->goal->time_speedup.estimate.value == 1);
+            assert_false(one->goal->time_speedup.estimate.has_interval); /* of itself */
         }
     }
 }

@@ -309,13 +309,15 @@ static struct result *read_figures(const struct fixture *f, enum run_phase phase
     struct figures_reader r = {.result = result_begin(f->def, phase)};
     bool is_good = true;
     result_assign_rows(r.result, rows, f->rows.len);
-    for (size_t i = 0; i < f->rows.len && is_good; i++) {
-        struct trial_figures some = figures[i];
-        some.replicas = with_replicas ? some.replicas : (struct buf)BUF_INIT;
-        is_good = figures_read(&r, &rows[i], &some);
-    }
     for (uint32_t p = 0; p < f->def->matrix.n_points && is_good; p++) {
-        is_good = figures_end_point(&r, p);
+        for (size_t i = 0; i < f->rows.len && is_good; i++) {
+            const uint32_t point = rows[i].id.point;
+            struct trial_figures some = figures[i];
+            some.replicas = with_replicas ? some.replicas : (struct buf)BUF_INIT;
+            is_good = (point < f->def->matrix.n_points ? point : 0) != p ||
+                      figures_read(&r, &rows[i], &some);
+        }
+        is_good = is_good && figures_end_point(&r, p);
         if (is_good && with_replicas) {
             result_collect_point(r.result, p);
         }
@@ -509,7 +511,7 @@ TEST(missing_ones_are_noticed)
     assert_false(figures_end_point(&r, 0));
     assert_true(figures_read(&r, &rows[1], &figures[1]));
     assert_true(figures_end_point(&r, 0));
-    figures[1].trial.throughput.unit = "miles";
+    figures[1].trial.unit = "miles";
     assert_false(figures_read(&r, &rows[1], &figures[1]));
     figures_reader_done(&r);
     result_free(r.result);

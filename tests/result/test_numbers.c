@@ -311,7 +311,7 @@ static void trials_that_stand_out(const char *page)
         trials[i] = (struct trial_result){
             .trial = (uint32_t)i,
             .phase = TRIAL_SUCCEEDED,
-            .throughput.estimate = {.known = true, .value = values[i]},
+            .throughput = values[i],
         };
     }
     const struct outlier far =

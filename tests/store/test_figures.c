@@ -89,7 +89,7 @@ static int on_figures(void *ctx, const struct attempt_id *id, const struct trial
 {
     struct seen *seen = ctx;
     assert_int_equal(id->trial, seen->n);
-    seen->throughput = seen->n == 0 ? figures->trial.throughput.estimate.value : seen->throughput;
+    seen->throughput = seen->n == 0 ? figures->trial.throughput : seen->throughput;
     seen->n_replicas += figures->replicas.len > 0;
     seen->after = figures->trial.after.state;
     seen->n++;
