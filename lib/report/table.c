@@ -1,5 +1,5 @@
-/* Aligned columns of text, see table.h. Cells are kept as text, row by row, until they are
- * formatted. */
+/* Aligned columns of text, see table.h. Cells are kept as text, row by row, in one buffer until
+ * they are formatted: a table may have hundreds of thousands. */
 #include "report/table.h"
 
 #include <assert.h>
@@ -23,14 +23,14 @@ struct column {
 };
 
 struct cell {
-    char *text;
-    int shade;  /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
-    char *link; /* NULL: none */
+    uint32_t text, link; /* where in `words` they begin; link 0: none */
+    int shade;           /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
 };
 
 struct table {
     VEC(struct column) columns;
     VEC(struct cell) cells;
+    struct buf words; /* each after a NUL */
     unsigned gap;
     bool is_titled; /* a row has ended, so the columns are known */
 };
@@ -50,12 +50,9 @@ void table_free(struct table *t)
     vec_each (struct column, c, &t->columns) {
         free(c->title);
     }
-    vec_each (struct cell, cell, &t->cells) {
-        free(cell->text);
-        free(cell->link);
-    }
     vec_done(&t->columns);
     vec_done(&t->cells);
+    buf_done(&t->words);
     free(t);
 }
 
@@ -65,13 +62,27 @@ void table_column(struct table *t, const char *title, enum table_align align)
     *vec_push(&t->columns) = (struct column){xstrdup(title), align};
 }
 
+static uint32_t add_words(struct table *t, const char *text)
+{
+    buf_putc(&t->words, '\0');
+    const size_t at = t->words.len;
+    buf_puts(&t->words, text);
+    return (uint32_t)at;
+}
+
+static const char *text_of(const struct table *t, const struct cell *c)
+{
+    return t->words.data + c->text;
+}
+
 static void put_cell(struct table *t, const char *title, enum table_align align, char *text_take)
 {
     if (title != NULL && !t->is_titled) {
         *vec_push(&t->columns) = (struct column){xstrdup(title), align};
     }
     (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){text_take, TABLE_NO_SHADE, NULL};
+    *vec_push(&t->cells) = (struct cell){add_words(t, text_take), 0, TABLE_NO_SHADE};
+    free(text_take);
 }
 
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
@@ -146,7 +157,8 @@ void table_shade(struct table *t, int shade)
 void table_link(struct table *t, const char *before, const char *name)
 {
     assert(t->cells.len > 0);
-    t->cells.items[t->cells.len - 1].link = xasprintf("%s%s", before, name);
+    t->cells.items[t->cells.len - 1].link = add_words(t, before);
+    buf_puts(&t->words, name);
 }
 
 void table_set_gap(struct table *t, unsigned gap)
@@ -163,7 +175,7 @@ static size_t *column_widths(const struct table *t, bool with_header)
         widths[i] = with_header ? text_width(t->columns.items[i].title) : 0;
     }
     for (size_t i = 0; i < t->cells.len; i++) {
-        size_t w = text_width(t->cells.items[i].text);
+        size_t w = text_width(text_of(t, &t->cells.items[i]));
         widths[i % n] = w > widths[i % n] ? w : widths[i % n];
     }
     return widths;
@@ -223,8 +235,8 @@ static size_t put_row(const struct table *t, const size_t *widths, size_t row, s
             continue;
         }
         owed += n_put++ == 0 ? 0 : t->gap;
-        put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text, widths[i],
-                    c->align, &owed);
+        put_aligned(out, row == 0 ? c->title : text_of(t, &t->cells.items[(row - 1) * n + i]),
+                    widths[i], c->align, &owed);
     }
     return owed;
 }
@@ -236,6 +248,7 @@ static void format_columns(const struct table *t, const size_t *widths, bool wit
     for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) {
         (void)put_row(t, widths, row, n_heads, from, to, out); /* no line ends in blanks */
         buf_putc(out, '\n');
+        buf_spill(out);
     }
 }
 
@@ -285,7 +298,7 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
     const bool is_below = at + PROSE_MIN > columns;
     for (size_t row = 0; row <= n_rows; row++) {
         const char *prose =
-            row == 0 ? t->columns.items[n - 1].title : t->cells.items[row * n - 1].text;
+            row == 0 ? t->columns.items[n - 1].title : text_of(t, &t->cells.items[row * n - 1]);
         const size_t owed = put_row(t, widths, row, n - 1, n - 1, n - 1, out);
         if (is_below || *prose == '\0') {
             buf_putc(out, '\n');
@@ -324,9 +337,10 @@ void table_format_markdown(const struct table *t, struct buf *out)
         if (i % n == 0) {
             buf_puts(out, "|");
         }
-        put_markdown_cell(out, t->cells.items[i].text);
+        put_markdown_cell(out, text_of(t, &t->cells.items[i]));
         if (i % n == n - 1) {
             buf_puts(out, "\n");
+            buf_spill(out);
         }
     }
 }
@@ -387,21 +401,21 @@ void html_put(struct buf *out, const char *before, const char *text, const char 
 }
 
 static void put_html_cell(struct buf *out, const char *element, const struct column *c,
-                          const struct cell *cell)
+                          const char *text, int shade, const char *link)
 {
     const bool is_right = c->align == TABLE_RIGHT;
     buf_printf(out, "<%s", element);
-    if (cell->shade != TABLE_NO_SHADE) {
-        buf_printf(out, " class=\"%sh%d\"", is_right ? "r " : "", cell->shade);
+    if (shade != TABLE_NO_SHADE) {
+        buf_printf(out, " class=\"%sh%d\"", is_right ? "r " : "", shade);
     } else if (is_right) {
         buf_puts(out, " class=\"r\"");
     }
     buf_putc(out, '>');
-    if (cell->link != NULL) {
-        html_put(out, "<a href=\"", cell->link, "\">");
+    if (link != NULL) {
+        html_put(out, "<a href=\"", link, "\">");
     }
-    html_escape(cell->text, out);
-    buf_printf(out, "%s</%s>", cell->link == NULL ? "" : "</a>", element);
+    html_escape(text, out);
+    buf_printf(out, "%s</%s>", link == NULL ? "" : "</a>", element);
 }
 
 void table_format_html(const struct table *t, struct buf *out)
@@ -410,13 +424,16 @@ void table_format_html(const struct table *t, struct buf *out)
     assert(n > 0 && t->cells.len % n == 0);
     buf_puts(out, "<table>\n<thead><tr>");
     vec_each (struct column, c, &t->columns) {
-        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE, NULL});
+        put_html_cell(out, "th", c, c->title, TABLE_NO_SHADE, NULL);
     }
     buf_puts(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->cells.len; i++) {
         buf_puts(out, i % n == 0 ? "<tr>" : "");
-        put_html_cell(out, "td", &t->columns.items[i % n], &t->cells.items[i]);
+        const struct cell *c = &t->cells.items[i];
+        put_html_cell(out, "td", &t->columns.items[i % n], text_of(t, c), c->shade,
+                      c->link == 0 ? NULL : t->words.data + c->link);
         buf_puts(out, i % n == n - 1 ? "</tr>\n" : "");
+        buf_spill(out);
     }
     buf_puts(out, "</tbody>\n</table>\n");
 }

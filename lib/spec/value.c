@@ -57,6 +57,7 @@ void params_set(struct params *p, const char *name, const struct value *value)
 void params_copy(const struct params *p, struct params *ret)
 {
     *ret = (struct params){0};
+    vec_reserve(&ret->list, p->list.len);
     vec_each (const struct param, it, &p->list) {
         *vec_push(&ret->list) =
             (struct param){.name = xstrdup(it->name), .value = value_copy(&it->value)};
