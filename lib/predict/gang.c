@@ -284,7 +284,7 @@ static struct gang_result sum_up(const struct gang *g)
     double end_s = 0, sum_s = 0;
     for (uint32_t t = 0; t < p->n_trainers; t++) {
         const struct trainer *it = &g->trainers[t];
-        const double span_s = it->end_s - g->barrier_s;
+        const double span_s = it->end_s;
         r.steps_per_s += p->n_steps / span_s;
         sum_s += span_s;
         end_s = fmax(end_s, it->end_s);
@@ -294,14 +294,14 @@ static struct gang_result sum_up(const struct gang *g)
         r.exposed_s += it->exposed_s / n;
     }
     r.step_s = sum_s / n;
-    r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / (end_s - g->barrier_s) / p->n_cores;
+    r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / end_s / p->n_cores;
     r.late_s = late_s(g->real);
     r.n_transfers = g->n_transfers;
     if (p->is_ring) {
         r.steps_per_s *= (double)g->real->n_trainers / p->n_trainers;
-        count_ring(g, end_s - g->barrier_s, &r);
+        count_ring(g, end_s, &r);
     } else if (p->n_servers > 0) {
-        count_servers(g, end_s - g->barrier_s, &r);
+        count_servers(g, end_s, &r);
     }
     return r;
 }
@@ -313,6 +313,7 @@ struct gang_result gang_run(const struct gang_params *p)
     double at_s;
     init(&g, p);
     for (uint32_t t = 0; t < g.p->n_trainers; t++) {
+        g.trainers[t].step = p->n_warmup_steps;
         trainer_begin(&g, t);
     }
     while (g.n_done < g.p->n_trainers && agenda_first(&g.agenda, &actor, &at_s)) {

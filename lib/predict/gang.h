@@ -37,6 +37,8 @@ struct gang_params {
     size_t n_params;                /* of all layers; the last layer with some ends there */
     uint32_t n_trainers, n_servers; /* no servers: each trainer is alone, or all are a ring */
     bool is_ring;                   /* n_servers is 0 */
+    /* Warm-up steps are not simulated, because the measured ones begin after a barrier that waits
+     * for everything: they only are the first that a factor is drawn for. */
     uint32_t n_warmup_steps, n_steps;
     double jitter_ratio; /* standard deviation of the factor of a step */
     uint64_t seed;
@@ -69,7 +71,7 @@ struct gang_result {
     double server_link_share, trainer_link_share;
     double worker_share;  /* of time, the busiest worker's communication thread works */
     double cores_share;   /* of the shared cores; 0: none are shared */
-    uint64_t n_transfers; /* slices that crossed a simulated link, warm-up included */
+    uint64_t n_transfers; /* slices that crossed a simulated link */
 };
 
 /* Of a trainer's link, each way. In gang_base.c. */

@@ -36,7 +36,7 @@ struct worker {
     size_t head;
     bool is_busy; /* with `doing` */
     struct task doing;
-    double began_s, busy_s; /* since the barrier */
+    double began_s, busy_s;
 };
 
 /* One connection in one direction: slices cross it one by one. */
@@ -57,7 +57,6 @@ enum trainer_state {
     TRAINER_NEED,    /* waits for parameters of the layer */
     TRAINER_PASS,    /* ... of a ring, before backward, until all have gone on, too */
     TRAINER_END,     /* ... for all of them, at the end */
-    TRAINER_BARRIER, /* ... for the others */
     TRAINER_DONE,
 };
 struct trainer {
@@ -71,7 +70,7 @@ struct trainer {
     uint32_t n_ready;   /* slices of all servers, from the last one down */
     uint32_t n_arrived;
     uint32_t checked; /* slices of the layer's range before this one have arrived */
-    double forward_s, backward_s, update_s, exposed_s; /* since the barrier */
+    double forward_s, backward_s, update_s, exposed_s;
     double end_s;
 };
 
@@ -111,8 +110,8 @@ struct gang {
     size_t *offsets;            /* (slices.n) of a ring */
     double *bytes;              /* (slices.n) */
     uint32_t *first_slice, *last_slice; /* (n_layers) that hold its parameters */
-    double now_s, barrier_s;
-    uint32_t n_at_barrier, n_done;
+    double now_s;
+    uint32_t n_done;
     struct agenda agenda; /* trainers, threads, servers, the cores, wires, their landings */
     struct cores cores;
     struct share share; /* a flow is a wire; links to servers, then those from them */

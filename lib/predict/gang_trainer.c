@@ -34,7 +34,7 @@ static uint64_t n_all_steps(const struct gang *g)
 /* The exchange of this step goes on while the next one computes, unless nothing comes after it. */
 static bool hides_exchange(const struct gang *g, uint64_t step)
 {
-    return step + 1 != g->p->n_warmup_steps && step + 1 != n_all_steps(g);
+    return step + 1 != n_all_steps(g);
 }
 
 static void compute(struct gang *g, uint32_t t, enum trainer_state state, double nominal_s)
@@ -138,22 +138,6 @@ void trainer_begin(struct gang *g, uint32_t t)
     begin_layer(g, t);
 }
 
-/* What was counted up to now was the warm-up. */
-static void release_all(struct gang *g)
-{
-    g->barrier_s = g->now_s;
-    cores_advance(&g->cores, g->now_s);
-    g->cores.used_s = 0;
-    for (uint32_t i = 0; i < g->p->n_trainers + g->p->n_servers; i++) {
-        g->workers[i].busy_s = 0;
-    }
-    for (uint32_t t = 0; t < g->p->n_trainers; t++) {
-        struct trainer *r = &g->trainers[t];
-        r->forward_s = r->backward_s = r->update_s = r->exposed_s = 0;
-        trainer_begin(g, t);
-    }
-}
-
 static void end_step(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
@@ -162,12 +146,6 @@ static void end_step(struct gang *g, uint32_t t)
         r->state = TRAINER_DONE;
         r->end_s = g->now_s;
         g->n_done++;
-    } else if (r->step == g->p->n_warmup_steps) {
-        r->state = TRAINER_BARRIER;
-        g->n_at_barrier++;
-        if (g->n_at_barrier == g->p->n_trainers) {
-            release_all(g);
-        }
     } else {
         trainer_begin(g, t);
     }

@@ -194,8 +194,7 @@ void worker_act(struct gang *g, uint32_t worker)
 {
     struct worker *w = &g->workers[worker];
     const struct task done = w->doing;
-    const double began_s = w->began_s > g->barrier_s ? w->began_s : g->barrier_s;
-    w->busy_s += g->now_s - began_s;
+    w->busy_s += g->now_s - w->began_s;
     w->is_busy = false;
     g->finish(g, worker, &done);
     while (!w->is_busy && QUEUE_LEN(w) > 0) {

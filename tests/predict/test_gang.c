@@ -85,7 +85,7 @@ TEST(the_slowest_counts)
     assert_near(r.step_s, want_s / 10);
     assert_near(r.forward_s + r.backward_s + r.exposed_s, r.step_s);
     assert_near(r.late_s, r.exposed_s);
-    assert_int_equal(r.n_transfers, 2 * 7 * slices_plan(MODEL, 3, SLICES_MAX_BYTES).n * 12);
+    assert_int_equal(r.n_transfers, 2 * 7 * slices_plan(MODEL, 3, SLICES_MAX_BYTES).n * 10);
 }
 
 TEST(one_slice_there_and_back)

@@ -68,7 +68,7 @@ TEST(a_link_carries_all_but_two_parts)
         assert_near(r.exposed_s, r.step_s);
         assert_near(r.steps_per_s, n / r.step_s);
         assert_near(r.trainer_link_share, 1);
-        assert_int_equal(r.n_transfers, 2 * (n - 1) * n * 6);
+        assert_int_equal(r.n_transfers, 2 * (n - 1) * n * 5);
     }
 }
 
