@@ -22,7 +22,7 @@ void agenda_done(struct agenda *a)
 
 static bool is_before(const struct agenda_entry *x, const struct agenda_entry *y)
 {
-    return x->time_s < y->time_s || (x->time_s == y->time_s && x->actor < y->actor);
+    return (x->time_s < y->time_s) | ((x->time_s == y->time_s) & (x->actor < y->actor));
 }
 
 static void put(struct agenda *a, uint32_t i, struct agenda_entry entry)
@@ -39,8 +39,8 @@ static void place(struct agenda *a, uint32_t i, struct agenda_entry entry)
         i = (i - 1) / 2;
     }
     for (uint32_t child = 2 * i + 1; child < a->n; child = 2 * i + 1) {
-        if (child + 1 < a->n && is_before(&a->heap[child + 1], &a->heap[child])) {
-            child++;
+        if (child + 1 < a->n) { /* without a branch, which would be guessed wrong half the time */
+            child += is_before(&a->heap[child + 1], &a->heap[child]);
         }
         if (!is_before(&a->heap[child], &entry)) {
             break;

@@ -41,6 +41,19 @@ static struct slices plan_of(const struct gang_params *p)
     return s;
 }
 
+static uint64_t n_slices(const struct gang_params *p)
+{
+    return p->is_ring || p->n_servers > 0 ? plan_of(p).n : 0;
+}
+
+static uint32_t n_simulated_steps(const struct gang_params *p, uint32_t n_trainers)
+{
+    const uint64_t n_each = 2 * (n_slices(p) + p->n_layers) * n_trainers;
+    const uint64_t most = GANG_MAX_EVENTS / n_each;
+    const uint64_t n = most > GANG_MIN_STEPS ? most : GANG_MIN_STEPS;
+    return n < p->n_steps ? (uint32_t)n : p->n_steps;
+}
+
 static double slowest_link(const struct gang_params *p)
 {
     return fmin(gang_link_of(p, 0), p->n_trainers > 1 ? gang_link_of(p, 1) : INFINITY);
@@ -48,24 +61,12 @@ static double slowest_link(const struct gang_params *p)
 
 int gang_check(const struct gang_params *p, struct err *err)
 {
-    const uint64_t n_steps = (uint64_t)p->n_warmup_steps + p->n_steps;
     const char *replicas = p->is_ring ? "workers" : "trainers";
     const uint32_t n_trainers = coarse(p).n_trainers;
-    uint64_t n_slices = 0;
-    if (p->is_ring || p->n_servers > 0) {
-        n_slices = plan_of(p).n;
-    }
-    if (n_slices * n_trainers > GANG_MAX_SLICES) {
+    if (n_slices(p) * n_trainers > GANG_MAX_SLICES) {
         return err_set(err, E2BIG,
                        "%" PRIu32 " %s with %" PRIu64 " slices each are more than %d slices",
-                       p->n_trainers, replicas, n_slices, GANG_MAX_SLICES);
-    }
-    const uint64_t n_each = 2 * (n_slices + p->n_layers) * n_trainers;
-    if (n_steps > GANG_MAX_EVENTS / n_each) {
-        return err_set(err, E2BIG,
-                       "%" PRIu64 " steps of %" PRIu32 " %s with %" PRIu32 " layers and %" PRIu64
-                       " slices are more than %d events",
-                       n_steps, p->n_trainers, replicas, p->n_layers, n_slices, GANG_MAX_EVENTS);
+                       p->n_trainers, replicas, n_slices(p), GANG_MAX_SLICES);
     }
     return 0;
 }
@@ -188,6 +189,7 @@ static void init(struct gang *g, const struct gang_params *real)
                        .finish = real->is_ring ? ring_finish : finish,
                        .arrived = trainer_arrived,
                        .exchanged = trainer_exchanged};
+    g->coarse.n_steps = n_simulated_steps(real, p->n_trainers);
     agenda_init(&g->agenda, gang_actor_landing(g) + 1);
     cores_init(&g->cores, p->n_cores, gang_actor_cores(g));
     g->trainers = xnew_array(struct trainer, p->n_trainers);
@@ -227,12 +229,11 @@ static void done(struct gang *g)
 /* ---- what came of it ---- */
 
 /* How much longer the slowest trainer of a step computes than the mean one; mean
- * over the measured steps. */
-static double late_s(const struct gang_params *p)
+ * over the simulated steps. */
+static double late_s(const struct gang_params *p, uint32_t n_steps)
 {
     double sum = 0;
-    for (uint64_t step = p->n_warmup_steps; step < (uint64_t)p->n_warmup_steps + p->n_steps;
-         step++) {
+    for (uint64_t step = p->n_warmup_steps; step < (uint64_t)p->n_warmup_steps + n_steps; step++) {
         double max = 0, mean = 0;
         for (uint32_t t = 0; t < p->n_trainers; t++) {
             const double factor = gang_factor(p->seed, t, step, p->jitter_ratio);
@@ -242,7 +243,12 @@ static double late_s(const struct gang_params *p)
         sum += max - mean;
     }
     const double nominal_s = array_sum(p->layers, p->n_layers, l, l->forward_s + l->backward_s);
-    return nominal_s * sum / p->n_steps;
+    return nominal_s * sum / n_steps;
+}
+
+static double n_steps_for_one(const struct gang *g)
+{
+    return (double)g->real->n_steps / g->p->n_steps;
 }
 
 /* The longest that one of n workers worked. */
@@ -252,13 +258,13 @@ static double busiest_s(const struct gang *g, uint32_t first, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         most_s = fmax(most_s, g->workers[first + i].busy_s);
     }
-    return most_s;
+    return most_s * n_steps_for_one(g);
 }
 
 static void count_servers(const struct gang *g, double span_s, struct gang_result *r)
 {
     const struct gang_params *p = g->p;
-    const double bytes = (double)p->n_params * sizeof(float) * p->n_steps;
+    const double bytes = (double)p->n_params * sizeof(float) * g->real->n_steps;
     double most = 0;
     for (uint32_t i = 0; i < p->n_servers; i++) {
         most = fmax(most, (double)slices_server_params(&g->slices, i) / (double)p->n_params);
@@ -271,7 +277,8 @@ static void count_servers(const struct gang *g, double span_s, struct gang_resul
 static void count_ring(const struct gang *g, double span_s, struct gang_result *r)
 {
     const struct gang_params *p = g->p;
-    const double n = p->n_trainers, bytes = (double)p->n_params * sizeof(float) * p->n_steps;
+    const double n = p->n_trainers;
+    const double bytes = (double)p->n_params * sizeof(float) * g->real->n_steps;
     r->worker_share = busiest_s(g, 0, p->n_trainers) / span_s;
     r->trainer_link_share = bytes * 2 * (n - 1) / n / slowest_link(p) / span_s;
 }
@@ -279,24 +286,23 @@ static void count_ring(const struct gang *g, double span_s, struct gang_result *
 static struct gang_result sum_up(const struct gang *g)
 {
     const struct gang_params *p = g->p;
-    const double n = (double)p->n_trainers * p->n_steps;
+    const double n_steps = g->real->n_steps, n = p->n_trainers * n_steps;
     struct gang_result r = {0};
     double end_s = 0, sum_s = 0;
     for (uint32_t t = 0; t < p->n_trainers; t++) {
-        const struct trainer *it = &g->trainers[t];
-        const double span_s = it->end_s;
-        r.steps_per_s += p->n_steps / span_s;
-        sum_s += span_s;
-        end_s = fmax(end_s, it->end_s);
+        const struct spent *it = &g->trainers[t].spent;
+        r.steps_per_s += n_steps / it->at_s;
+        sum_s += it->at_s;
+        end_s = fmax(end_s, it->at_s);
         r.forward_s += it->forward_s / n;
         r.backward_s += it->backward_s / n;
         r.update_s += it->update_s / n;
         r.exposed_s += it->exposed_s / n;
     }
     r.step_s = sum_s / n;
-    r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s / end_s / p->n_cores;
-    r.late_s = late_s(g->real);
-    r.n_transfers = g->n_transfers;
+    r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s * n_steps_for_one(g) / end_s / p->n_cores;
+    r.late_s = late_s(g->real, p->n_steps);
+    r.n_transfers = g->n_transfers / p->n_steps * g->real->n_steps;
     if (p->is_ring) {
         r.steps_per_s *= (double)g->real->n_trainers / p->n_trainers;
         count_ring(g, end_s, &r);

@@ -59,6 +59,9 @@ enum trainer_state {
     TRAINER_END,     /* ... for all of them, at the end */
     TRAINER_DONE,
 };
+struct spent { /* of the measured steps */
+    double forward_s, backward_s, update_s, exposed_s, at_s;
+};
 struct trainer {
     enum trainer_state state;
     uint64_t step;
@@ -70,8 +73,9 @@ struct trainer {
     uint32_t n_ready;   /* slices of all servers, from the last one down */
     uint32_t n_arrived;
     uint32_t checked; /* slices of the layer's range before this one have arrived */
-    double forward_s, backward_s, update_s, exposed_s;
-    double end_s;
+    struct spent spent; /* at_s: its end */
+    struct spent mark;  /* after MARK_STEPS */
+    double skipped_s;   /* steps that are not simulated last so long */
 };
 
 struct server {

@@ -1,4 +1,5 @@
 /* The steps of a simulated trainer, as worker/role_trainer.c has them. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -6,6 +7,9 @@
 #include "predict/gang_internal.h"
 
 #define CUT 3.0
+/* Of the measured steps the first ones are not like the others, nor is the last one. */
+#define MARK_STEPS 2
+static_assert(MARK_STEPS + 1 < GANG_MIN_STEPS, "a step is like the others");
 
 /* 0 to 1, neither of them. */
 static double uniform(uint64_t *state)
@@ -138,13 +142,30 @@ void trainer_begin(struct gang *g, uint32_t t)
     begin_layer(g, t);
 }
 
+/* Steps that are not simulated are like the mean one since the mark. */
+static void skip_steps(const struct gang *g, struct trainer *r)
+{
+    const uint32_t n = g->p->n_steps - 1 - MARK_STEPS;
+    const double more = (double)(g->real->n_steps - g->p->n_steps) / n;
+    r->spent.forward_s += (r->spent.forward_s - r->mark.forward_s) * more;
+    r->spent.backward_s += (r->spent.backward_s - r->mark.backward_s) * more;
+    r->spent.update_s += (r->spent.update_s - r->mark.update_s) * more;
+    r->spent.exposed_s += (r->spent.exposed_s - r->mark.exposed_s) * more;
+    r->skipped_s = (g->now_s - r->mark.at_s) * more;
+}
+
 static void end_step(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
     r->step++;
+    r->spent.at_s = g->now_s + r->skipped_s;
+    if (r->step == g->p->n_warmup_steps + MARK_STEPS) {
+        r->mark = r->spent;
+    } else if (r->step + 1 == n_all_steps(g) && g->p->n_steps < g->real->n_steps) {
+        skip_steps(g, r);
+    }
     if (r->step == n_all_steps(g)) {
         r->state = TRAINER_DONE;
-        r->end_s = g->now_s;
         g->n_done++;
     } else {
         trainer_begin(g, t);
@@ -170,7 +191,7 @@ static void count(const struct gang *g, struct trainer *r, double *sum_s)
 {
     const double took_s = g->now_s - r->waits_at_s;
     *sum_s += took_s * r->mean_ratio;
-    r->exposed_s += took_s - took_s * r->mean_ratio;
+    r->spent.exposed_s += took_s - took_s * r->mean_ratio;
 }
 
 void trainer_act(struct gang *g, uint32_t t)
@@ -179,7 +200,7 @@ void trainer_act(struct gang *g, uint32_t t)
     const struct gang_layer *l = &g->p->layers[r->layer];
     switch (r->state) {
     case TRAINER_FORWARD:
-        count(g, r, &r->forward_s);
+        count(g, r, &r->spent.forward_s);
         r->layer++;
         if (r->layer < g->p->n_layers) {
             begin_layer(g, t);
@@ -191,7 +212,7 @@ void trainer_act(struct gang *g, uint32_t t)
         }
         break;
     case TRAINER_BACKWARD:
-        count(g, r, &r->backward_s);
+        count(g, r, &r->spent.backward_s);
         if (gang_has_exchange(g) && l->n > 0) {
             ready(g, t, l->offset);
         }
@@ -203,7 +224,7 @@ void trainer_act(struct gang *g, uint32_t t)
         }
         break;
     case TRAINER_UPDATE:
-        r->update_s += g->now_s - r->waits_at_s;
+        r->spent.update_s += g->now_s - r->waits_at_s;
         end_step(g, t);
         break;
     default:
@@ -217,10 +238,10 @@ void trainer_arrived(struct gang *g, uint32_t t, uint32_t slice)
     g->has_arrived[(size_t)t * g->slices.n + slice] = true;
     r->n_arrived++;
     if (r->state == TRAINER_NEED && has_params(g, t)) {
-        r->exposed_s += g->now_s - r->waits_at_s;
+        r->spent.exposed_s += g->now_s - r->waits_at_s;
         compute(g, t, TRAINER_FORWARD, g->p->layers[r->layer].forward_s);
     } else if (r->state == TRAINER_END && has_exchanged(g, t)) {
-        r->exposed_s += g->now_s - r->waits_at_s;
+        r->spent.exposed_s += g->now_s - r->waits_at_s;
         end_step(g, t);
     }
 }
@@ -229,10 +250,10 @@ void trainer_exchanged(struct gang *g, uint32_t t)
 {
     struct trainer *r = &g->trainers[t];
     if (r->state == TRAINER_PASS) {
-        r->exposed_s += g->now_s - r->waits_at_s;
+        r->spent.exposed_s += g->now_s - r->waits_at_s;
         begin_backward(g, t);
     } else if (r->state == TRAINER_END) {
-        r->exposed_s += g->now_s - r->waits_at_s;
+        r->spent.exposed_s += g->now_s - r->waits_at_s;
         end_step(g, t);
     }
 }

@@ -239,7 +239,9 @@ TEST(what_is_too_large_is_refused)
     p = large(100);
     p.n_steps = 100;
     assert_int_equal(gang_check(&p, &err), 0);
-    p.n_steps = 10000;
+    p.n_steps = 1000000000;
+    assert_int_equal(gang_check(&p, &err), 0);
+    p.n_params = 1000000000000;
     assert_int_equal(gang_check(&p, &err), -E2BIG);
     struct gang_layer layer;
     p = bare(60, &layer); /* slices of less than a line, and empty ones */
