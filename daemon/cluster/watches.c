@@ -6,19 +6,17 @@
 #include "daemon/cluster/bmr.h"
 #include "pod/body.h"
 #include "pod/facts.h"
-#include "run/pods/pod_shape.h"
 
 static const struct {
     const struct kube_resource *resource;
     const char *name; /* for people */
     const char *label_selector;
-    const struct kube_proto_shape *shape;
     kube_decode_fn decode;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, benchmark_spec_decode},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, benchmark_spec_decode},
     /* Thousands of runs that have ended may be there. */
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, bmr_facts_decode},
-    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, &pod_shape, pod_facts_decode},
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, bmr_facts_decode},
+    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, pod_facts_decode},
 };
 
 void watches_start(struct watches *w, const struct watches_params *params)
@@ -30,7 +28,6 @@ void watches_start(struct watches *w, const struct watches_params *params)
             .ns = params->ns,
             .label_selector = kinds[i].label_selector,
             .first_field_selector = i == WATCH_RUNS ? open_runs : NULL,
-            .shape = kinds[i].shape,
             .decode = kinds[i].decode,
             .on_change = params->on_change[i],
             .on_synced = params->on_synced,

@@ -72,7 +72,6 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
                                                            .ctx = params->ctx});
     kube_watch_parser_init(&r->parser, params->line_max == 0 ? KUBE_LINE_MAX : params->line_max,
                            on_event, r);
-    r->parser.shape = params->shape;
     kube_backoff_init(&r->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, params->seed);
     return r;
 }
@@ -109,11 +108,6 @@ static struct kube_list_options options_of(const struct kube_reflector *r)
                                       .continue_token = r->continue_token};
 }
 
-static const char *accepted(const struct kube_reflector *r)
-{
-    return r->params.shape == NULL ? NULL : KUBE_PROTO_ACCEPT;
-}
-
 /* When we end the watch ourselves. */
 static int64_t watch_deadline(const struct kube_reflector *r)
 {
@@ -142,7 +136,6 @@ static void begin_watch(struct kube_reflector *r, int64_t now_ns, struct kube_re
     const int64_t timeout_ns = kube_jitter(&r->jitter, WATCH_TIMEOUT_S * S_NS, 1);
     kube_request_watch(r->params.resource, r->ns, &options, r->resource_version,
                        (uint32_t)(timeout_ns / S_NS), ret);
-    ret->accept = accepted(r);
     kube_watch_parser_reset(&r->parser);
     r->watch_began_ns = r->heard_ns = now_ns;
     r->has_event = r->is_expired = false;
@@ -204,7 +197,6 @@ enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t n
         }
         const struct kube_list_options options = options_of(r);
         kube_request_list(r->params.resource, r->ns, &options, ret_request);
-        ret_request->accept = accepted(r);
         become(r, LISTING, 0);
         return KUBE_REFLECTOR_LIST;
     case WATCHING:
@@ -237,15 +229,6 @@ static void take_item(void *ctx, json_t *item)
     kube_cache_add_listed(&r->cache, item);
 }
 
-/* In the form that the server has chosen. */
-static int load_list(struct kube_reflector *r, const struct kube_response *res, json_t **ret,
-                     struct err *err)
-{
-    return r->params.shape != NULL && kube_proto_is(res->body, res->body_len)
-               ? kube_proto_list(r->params.shape, res->body, res->body_len, take_item, r, ret, err)
-               : kube_json_load_list(res->body, res->body_len, take_item, r, ret, err);
-}
-
 /* One page: its items join the others. */
 static int take_page(struct kube_reflector *r, const struct kube_response *res, struct err *err)
 {
@@ -253,7 +236,7 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
     if (r->continue_token == NULL) {
         kube_cache_begin_list(&r->cache);
     }
-    const int code = load_list(r, res, &list, err);
+    const int code = kube_json_load_list(res->body, res->body_len, take_item, r, &list, err);
     if (code < 0) {
         return err_wrap(err, code, "list %s in '%s'", r->params.resource->plural, r->ns);
     }

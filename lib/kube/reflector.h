@@ -28,7 +28,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "kube/cache.h"
-#include "kube/proto.h"
 #include "kube/request.h"
 #include "kube/retry.h"
 #include "kube/status.h"
@@ -39,11 +38,9 @@ struct kube_reflector_params {
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
     const char *first_field_selector; /* NULL: all at once; with it there is no field_selector */
-    const struct kube_proto_shape
-        *shape; /* NULL, or what to read where the server writes protobuf; it is asked to */
-    kube_decode_fn decode;        /* of either form; NULL: see cache.h */
-    kube_change_fn on_change;     /* may be NULL */
-    void (*on_synced)(void *ctx); /* after each complete list; may be NULL */
+    kube_decode_fn decode;            /* NULL: see cache.h */
+    kube_change_fn on_change;         /* may be NULL */
+    void (*on_synced)(void *ctx);     /* after each complete list; may be NULL */
     void *ctx;
     uint64_t seed;   /* of jitter */
     size_t line_max; /* 0: KUBE_LINE_MAX */

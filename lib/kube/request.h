@@ -25,7 +25,6 @@ struct kube_request {
     enum kube_method method;
     char *path;               /* "/api/v1/namespaces/x/pods?limit=500", owned */
     const char *content_type; /* static text; NULL: no body */
-    const char *accept;       /* the forms of the answer; static text, NULL: JSON */
     char *body;               /* owned, NULL: none */
     size_t body_len;
     char *header; /* one more line, "Name: value"; owned, NULL: none */

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "kube/json.h"
-#include "kube/proto.h"
 
 #define SHOWN_MAX 200 /* bytes of a foreign body in a message */
 
@@ -40,10 +39,7 @@ void kube_status_read(const char *content_type, const char *body, size_t len, in
                       struct kube_status *ret)
 {
     json_t *object = NULL;
-    const bool is_proto = kube_proto_is(body, len);
-    const bool is_object = is_proto || (len > 0 && body[0] == '{');
-    if (is_object && (is_proto ? kube_proto_object(NULL, body, len, &object, NULL)
-                               : kube_json_load(body, len, &object, NULL)) == 0) {
+    if (len > 0 && body[0] == '{' && kube_json_load(body, len, &object, NULL) == 0) {
         (void)kube_status_read_object(object, ret); /* the HTTP code decides, not the object's */
         json_decref(object);
         if (ret->is_status) {

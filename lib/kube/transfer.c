@@ -294,8 +294,7 @@ static bool add_header(struct kube_transfer *t, const char *name, const char *va
 static bool add_headers(struct kube_transfer *t)
 {
     const struct kube_transfer_params *p = &t->params;
-    const char *accept = p->req->accept == NULL ? "application/json, */*" : p->req->accept;
-    bool is_ok = add_header(t, "Accept: ", accept) &&
+    bool is_ok = add_line(&t->headers, "Accept: application/json, */*") &&
                  add_line(&t->headers, "Expect:") && /* no round trip before a body */
                  add_header(t, "Content-Type: ", p->req->content_type) &&
                  add_header(t, "Authorization: Bearer ", p->token) &&

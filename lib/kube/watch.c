@@ -1,4 +1,4 @@
-/* Watch lines and frames, see watch.h. */
+/* Watch lines, see watch.h. */
 #include "kube/watch.h"
 
 #include <string.h>
@@ -22,7 +22,6 @@ void kube_watch_parser_done(struct kube_watch_parser *p)
 void kube_watch_parser_reset(struct kube_watch_parser *p)
 {
     buf_done(&p->line); /* frees the memory of a large line */
-    p->has_begun = false;
 }
 
 static int type_of(const char *text)
@@ -34,17 +33,14 @@ static int type_of(const char *text)
     return text == NULL ? -EINVAL : str_index(text, names, COUNT_OF(names));
 }
 
-static int take_event(struct kube_watch_parser *p, const json_t *event, const char *what,
-                      size_t len, struct err *err)
+static int take_event(struct kube_watch_parser *p, const json_t *event, size_t len, struct err *err)
 {
     json_t *object = json_object_get(event, "object");
     const int type = type_of(json_string_value(json_object_get(event, "type")));
     return type < 0 || !json_is_object(object)
-               ? err_set(err, EPROTO, "a watch %s of %zu bytes is not an event", what, len)
+               ? err_set(err, EPROTO, "a watch line of %zu bytes is not an event", len)
                : p->on_event(p->ctx, (enum kube_event_type)type, object, err);
 }
-
-/* ---- lines ---- */
 
 static int take_line(struct kube_watch_parser *p, const char *line, size_t len, struct err *err)
 {
@@ -62,7 +58,7 @@ static int take_line(struct kube_watch_parser *p, const char *line, size_t len, 
     if (r < 0) {
         return err_wrap(err, r, "a watch line of %zu bytes", len);
     }
-    return take_event(p, event, "line", len, err);
+    return take_event(p, event, len, err);
 }
 
 static int keep_rest(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
@@ -73,7 +69,8 @@ static int keep_rest(struct kube_watch_parser *p, const char *data, size_t len, 
     return 0;
 }
 
-static int feed_lines(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
+int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
+                           struct err *err)
 {
     while (len > 0) {
         const char *end = memchr(data, '\n', len);
@@ -98,66 +95,4 @@ static int feed_lines(struct kube_watch_parser *p, const char *data, size_t len,
         len -= n + 1;
     }
     return 0;
-}
-
-/* ---- frames ---- */
-
-#define HEAD_SIZE 4
-
-static size_t frame_size(const char *head)
-{
-    const unsigned char *b = (const unsigned char *)head;
-    return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
-}
-
-static int take_frame(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
-{
-    json_auto_t *event = NULL;
-    const int r = kube_proto_event(p->shape, data, len, &event, err);
-    if (r < 0) {
-        return err_wrap(err, r, "a watch frame of %zu bytes", len);
-    }
-    return take_event(p, event, "frame", len, err);
-}
-
-/* What the incomplete frame lacks, or its head. */
-static size_t n_missing(const struct kube_watch_parser *p)
-{
-    const size_t len = p->line.len;
-    return len < HEAD_SIZE ? HEAD_SIZE - len : HEAD_SIZE + frame_size(p->line.data) - len;
-}
-
-static int feed_frames(struct kube_watch_parser *p, const char *data, size_t len, struct err *err)
-{
-    while (len > 0) {
-        const size_t n = n_missing(p) < len ? n_missing(p) : len;
-        buf_append(&p->line, data, n);
-        data += n;
-        len -= n;
-        if (p->line.len < HEAD_SIZE) {
-            break;
-        }
-        const size_t size = frame_size(p->line.data);
-        if (size > p->line_max) {
-            return err_set(err, E2BIG, "a watch frame of %zu bytes exceeds %zu", size, p->line_max);
-        }
-        if (n_missing(p) == 0) {
-            const int r = take_frame(p, p->line.data + HEAD_SIZE, size, err);
-            buf_clear(&p->line);
-            if (r < 0) {
-                return r;
-            }
-        }
-    }
-    return 0;
-}
-
-int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
-                           struct err *err)
-{
-    if (!p->has_begun && len > 0) {
-        p->has_begun = true;
-        p->is_frames = p->shape != NULL && kube_proto_is_watch(data[0]);
-    }
-    return p->is_frames ? feed_frames(p, data, len, err) : feed_lines(p, data, len, err);
 }

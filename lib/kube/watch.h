@@ -1,6 +1,5 @@
-/* Parses the bytes of a watch into events: one JSON object a line, or protobuf in frames
- * (four bytes of length, then an event). Does no I/O: bytes may arrive split anywhere.
- * Used by reflector.c. */
+/* Parses the bytes of a watch into events: one JSON object a line. Does no I/O: bytes may arrive
+ * split anywhere. Used by reflector.c. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "kube/proto.h"
 
 enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK, KUBE_ERROR };
 
@@ -19,10 +17,8 @@ typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *objec
 #define KUBE_LINE_MAX ((size_t)16 * 1024 * 1024)
 
 struct kube_watch_parser {
-    struct buf line; /* the incomplete line or frame */
+    struct buf line; /* the incomplete one */
     size_t line_max;
-    bool has_begun, is_frames;            /* of the stream, as its first byte says */
-    const struct kube_proto_shape *shape; /* NULL, also after init: lines only */
     kube_event_fn on_event;
     void *ctx;
 };
@@ -31,7 +27,7 @@ void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_e
 void kube_watch_parser_done(struct kube_watch_parser *p);
 /* Drops what is incomplete: a new stream begins. */
 void kube_watch_parser_reset(struct kube_watch_parser *p);
-/* -E2BIG a line or frame is too long, -EPROTO not an event, or what on_event returned:
+/* -E2BIG a line is too long, -EPROTO not an event, or what on_event returned:
  * the stream is unusable. */
 int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
                            struct err *err);

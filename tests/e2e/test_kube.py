@@ -87,50 +87,41 @@ STATUSES = (
 )
 
 
-def check_forms(t, p, k):
-    """The server writes a pod as protobuf and as JSON: what is kept of it is the same, in watches, lists and errors."""
-    watches = {form: p.start("informer", resource="pods", ns=NS, **{"as": form}) for form in ("json", "protobuf")}
+def check_facts(t, p, k):
+    """What is kept of a pod as the server writes it, in watches and lists."""
+    watch = p.start("informer", resource="pods", ns=NS, **{"as": "facts"})
 
-    def both(said):
-        return [(event.get("event"), event.get("object")) for event in (p.next(w) for w in said.values())]
-
-    def same(said, event, what):
-        got = both(said)
-        t.equal(got[0], got[1], f"forms: {what}")
-        t.equal(event, got[1][0], f"forms: {what}: told")
-        return got[1][1] or {}
-    same(watches, "synced", "an empty list")
+    def told(said, event, what):
+        got = p.next(said)
+        t.equal(event, got.get("event"), f"facts: {what}")
+        return got.get("object") or {}
+    told(watch, "synced", "an empty list")
     made = p.ask("create", resource="pods", ns=NS, object=FULL)
-    t.equal(0, made.get("r"), f"forms: created {made.get('error')}")
-    pod = same(watches, "added", "a new pod")
-    t.equal(("main", "1Gi"), (pod.get("container"), pod.get("memory_limit")), "forms: its main container")
-    t.equal(("u-1", True), (pod.get("owner_uid"), pod.get("is_of_a_run")), "forms: its owner")
+    t.equal(0, made.get("r"), f"facts: created {made.get('error')}")
+    pod = told(watch, "added", "a new pod")
+    t.equal(("main", "1Gi"), (pod.get("container"), pod.get("memory_limit")), "facts: its main container")
+    t.equal(("u-1", True), (pod.get("owner_uid"), pod.get("is_of_a_run")), "facts: its owner")
+
     def update(number):
         status = STATUSES[number]
         k("patch", "pod", "forms", "-n", NS, "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
-        told = same(watches, "updated", f"status {number}")
-        t.equal(status["phase"] == "Failed", told.get("phase") == 2, f"forms: status {number} is kept")
-        return told
+        facts = told(watch, "updated", f"status {number}")
+        t.equal(status["phase"] == "Failed", facts.get("phase") == 2, f"facts: status {number} is kept")
+        return facts
     update(0)
     pod = update(1)
-    lists = {form: p.start("informer", resource="pods", ns=NS, **{"as": form}) for form in ("json", "protobuf")}
-    t.equal(pod, same(lists, "added", "a list"), "forms: a list has what the watch had")
-    same(lists, "synced", "a whole list")
+    again = p.start("informer", resource="pods", ns=NS, **{"as": "facts"})
+    t.equal(pod, told(again, "added", "a list"), "facts: a list has what the watch had")
+    told(again, "synced", "a whole list")
     k("delete", "pod", "forms", "-n", NS, "--wait=false")
-    pod = same(watches, "updated", "a pod that goes")
-    t.ok(pod["is_going"] and pod["asked_to_go"] > 0, "forms: since when")
+    pod = told(watch, "updated", "a pod that goes")
+    t.ok(pod["is_going"] and pod["asked_to_go"] > 0, "facts: since when")
     pod = update(2)
-    t.equal(9, pod["containers"][pod["main"]]["signal"], "forms: down to a signal")
+    t.equal(9, pod["containers"][pod["main"]]["signal"], "facts: down to a signal")
     k("delete", "pod", "forms", "-n", NS, "--force", "--grace-period=0")
-    t.ok(p.until(watches["protobuf"], "removed"), "forms: a pod that went")
-    bodies = [p.ask("get", path=f"/api/v1/namespaces/{NS}/pods", **more).get("body", "")[:4] for more in ({}, {"as": "protobuf"})]
-    t.equal(['{"ki', "k8s\0"], bodies, "forms: as it was asked")
-    path = f"/api/v1/namespaces/{NS}/pods/forms"
-    errors = [p.ask("get", path=path, **more).get("error") for more in ({}, {"as": "protobuf"})]
-    t.equal(errors[0], errors[1], "forms: an error")
-    t.match("HTTP 404 NotFound: pods .forms. not found", errors[1], "forms: an error says what it is about")
-    for watch in (*watches.values(), *lists.values()):
-        p.send(op="cancel", target=watch)
+    t.ok(p.until(watch, "removed"), "facts: a pod that went")
+    for one in (watch, again):
+        p.send(op="cancel", target=one)
 
 
 def check_speed(t, p, watch):
@@ -239,7 +230,7 @@ def main():
         k = cluster.kubectl
         cluster.apply_kinds()
         p = Probe(cluster.kubeconfig)
-        check_forms(t, p, k)
+        check_facts(t, p, k)
         pods = check_pods(t, p)
         check_speed(t, p, pods)
         runs = check_runs(t, p, k)

@@ -1,19 +1,15 @@
-/* Watch bytes, lines or frames, into a reflector: whatever comes, and wherever it is cut, it ends
- * in the same state, and the cache keeps its order. The first byte says where to cut. */
+/* Watch bytes into a reflector: whatever comes, and wherever it is cut, it ends in the same state,
+ * and the cache keeps its order. The first byte says where to cut. */
 #include "fuzz.h"
 
 #include "base/buf.h"
 #include "kube/reflector.h"
 
-static const struct kube_proto_shape shape = {{
-    {1, KUBE_PROTO_OBJECT, "metadata", .shape = &kube_proto_metadata},
-}};
-
 /* A reflector that has listed nothing and watches. */
 static struct kube_reflector *watching(void)
 {
-    struct kube_reflector *r = kube_reflector_new(&(struct kube_reflector_params){
-        .resource = &kube_pods, .ns = "n", .shape = &shape, .line_max = 4096});
+    struct kube_reflector *r = kube_reflector_new(
+        &(struct kube_reflector_params){.resource = &kube_pods, .ns = "n", .line_max = 4096});
     struct kube_request req;
     int64_t deadline_ns;
     must(kube_reflector_next(r, 1, &req, &deadline_ns) == KUBE_REFLECTOR_LIST, "no list");

@@ -5,9 +5,8 @@
  *   {"id":1,"op":"get","path":"/version"}                      -> {"id":1,"r":0,"code":200,...}
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
- *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as" (json
- *     or protobuf) its events have the facts that benchd keeps of a pod
- *   "as": "protobuf" in any request asks for an answer in that form
+ *   informer: "resource"; added, updated, removed, synced events, "watching" never; with "as":
+ *     "facts" its events have the facts that benchd keeps of a pod
  *   cancel: "target"   burst: "n" at once: GETs of "path", or "object" to create   stats   quit */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +23,6 @@
 #include "kube/follow.h"
 #include "kube/informer.h"
 #include "pod/facts.h"
-#include "run/pods/pod_shape.h"
 
 enum kind { NOTHING, CALL, STREAM, INFORMER, FOLLOW };
 
@@ -242,9 +240,6 @@ static bool build(const json_t *command, struct kube_request *req)
     } else {
         return false;
     }
-    if (strcmp(get(command, "as"), "protobuf") == 0) {
-        req->accept = KUBE_PROTO_ACCEPT;
-    }
     if (json_is_true(json_object_get(command, "urgent"))) {
         req->priority = KUBE_URGENT;
     }
@@ -351,7 +346,6 @@ static void start_long(struct probe *p, struct task *t, const json_t *command)
             p->client,
             &(struct kube_reflector_params){.resource = resource_of(command),
                                             .ns = get(command, "ns"),
-                                            .shape = form[0] == 'p' ? &pod_shape : NULL,
                                             .decode = form[0] != 0 ? pod_facts_decode : NULL,
                                             .on_change = form[0] != 0 ? on_pod : on_change,
                                             .on_synced = on_synced,

@@ -394,49 +394,6 @@ TEST(tells_its_stories)
 }
 
 /* A list and a watch ask for the form that can be read; the answer may be of either. */
-static void check_accept(const struct kube_request *req, bool has_shape)
-{
-    if (has_shape) {
-        assert_string_equal(req->accept, KUBE_PROTO_ACCEPT);
-    } else {
-        assert_null(req->accept);
-    }
-}
-
-TEST(asks_for_protobuf_with_a_shape_alone)
-{
-    static const char list[] = "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
-    static const char proto[] = "k8s\0\x12\x05\x0a\x03\x12\x01"
-                                "1";
-    const struct kube_proto_shape *shapes[] = {NULL, &kube_proto_metadata};
-    for (size_t i = 0; i < 4; i++) {
-        const bool is_proto = i >= 2; /* the answer */
-        struct kube_reflector *r = kube_reflector_new(&(struct kube_reflector_params){
-            .resource = &kube_pods, .ns = "n", .shape = shapes[i % 2]});
-        struct kube_request req;
-        int64_t deadline_ns;
-        assert_int_equal(kube_reflector_next(r, 1, &req, &deadline_ns), KUBE_REFLECTOR_LIST);
-        check_accept(&req, i % 2 == 1);
-        kube_request_done(&req);
-        const struct kube_response res = {.http_code = 200,
-                                          .content_type = "",
-                                          .body = is_proto ? proto : list,
-                                          .body_len =
-                                              is_proto ? sizeof(proto) - 1 : sizeof(list) - 1,
-                                          .retry_after_s = -1};
-        kube_reflector_list_done(r, 1, &res);
-        if (is_proto && i % 2 == 0) { /* nobody asked for it */
-            assert_non_null(strstr(kube_reflector_error(r)->msg, "not JSON"));
-        } else {
-            assert_true(kube_reflector_is_synced(r));
-            assert_int_equal(kube_reflector_next(r, 1, &req, &deadline_ns), KUBE_REFLECTOR_WATCH);
-            check_accept(&req, i % 2 == 1);
-            kube_request_done(&req);
-        }
-        kube_reflector_free(r);
-    }
-}
-
 static void count(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     (void)change;
