@@ -53,10 +53,10 @@ struct landing { /* what has left a connection is at its end at this time */
 enum trainer_state {
     TRAINER_FORWARD,
     TRAINER_BACKWARD,
-    TRAINER_UPDATE,  /* until its time in the agenda */
-    TRAINER_NEED,    /* waits for parameters of the layer */
-    TRAINER_PASS,    /* ... of a ring, before backward, until all have gone on, too */
-    TRAINER_END,     /* ... for all of them, at the end */
+    TRAINER_UPDATE, /* until its time in the agenda */
+    TRAINER_NEED,   /* waits for parameters of the layer */
+    TRAINER_PASS,   /* ... of a ring, before backward, until all have gone on, too */
+    TRAINER_END,    /* ... for all of them, at the end */
     TRAINER_DONE,
 };
 struct spent { /* of the measured steps */
@@ -72,7 +72,7 @@ struct trainer {
     bool is_exchanging; /* a step's parameters may not be all there */
     uint32_t n_ready;   /* slices of all servers, from the last one down */
     uint32_t n_arrived;
-    uint32_t checked; /* slices of the layer's range before this one have arrived */
+    uint32_t checked;   /* slices of the layer's range before this one have arrived */
     struct spent spent; /* at_s: its end */
     struct spent mark;  /* after MARK_STEPS */
     double skipped_s;   /* steps that are not simulated last so long */
