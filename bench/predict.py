@@ -35,7 +35,7 @@ LAYER = re.compile(r"- \{name: (\w+), forwardMicroseconds: (\d+), backwardMicros
 CORES = 2
 MEDIAN_BAR, WORST_BAR = 3.0, 8.0
 # name, (trainers, servers) or workers, ms a step, steps, bar in seconds of CPU time
-SPEED = [("100 trainers, 20 servers", (100, 20), 7650, 100, 2.0), ("1,000 trainers, 200 servers", (1000, 200), 343, 30, 10.0),
+SPEED = [("100 trainers, 20 servers", (100, 20), 7650, 100, 3.0), ("1,000 trainers, 200 servers", (1000, 200), 343, 30, 10.0),
          ("a ring of 10,000 workers", 10000, 343, 100, 5.0)]
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
 REAL = [(2, 1), (2, 2)]

@@ -318,7 +318,7 @@ class Reproduce(Archives):
         new = self.ctl("get", "runs", "--store", f"sqlite:{self.folder}/there.db", "-o", "name").stdout.strip().split("/")[1]
         self.assertNotEqual(new, self.name)
         self.assertIn(f"\n{new}   Succeeded", out)
-        self.assertIn(f"{new} compared with {self.name}: too few trials", out)
+        self.assertIn(f"{new} compared with {self.name}: 5 of 5 points with too few", out)
         self.assertEqual([p for p in (self.folder / "tmp").glob("*")], [])
 
     def setUp(self):
@@ -381,7 +381,7 @@ class ClusterReproduce(RunCase):
         out = self.ctl("reproduce", "run.zst", code=15).stdout
         sent = self.sent("POST", "/benchmarkruns")[0][1]
         self.assertEqual(sent["spec"]["definition"], self.document["run"]["definition"]["spec"])
-        self.assertIn(f"{sent['metadata']['name']} compared with {name}: too few trials", out)
+        self.assertIn(f"{sent['metadata']['name']} compared with {name}: 3 of 3 points with too few", out)
 
 
 if __name__ == "__main__":
