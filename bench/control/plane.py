@@ -19,7 +19,7 @@ from control import audit, process
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from cluster import API, CONTROLLERS, Cluster, ClusterError, free_port, programs  # pylint: disable=wrong-import-position
+from cluster import API, CONTROLLERS, Cluster, ClusterError, free_port, programs, wait_until  # pylint: disable=wrong-import-position
 import kwok  # pylint: disable=wrong-import-position
 
 ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # as manifests/deployment.yaml

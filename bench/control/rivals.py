@@ -93,7 +93,9 @@ class Peer:
         self.program = plane.programs(self.name)[self.name]
         # --server-side: a copy of the kind is too large for an annotation of it.
         where.cluster.kubectl("apply", "--server-side", "-f", self.program.parent.parent / "crd.yaml")
-        where.cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", self.program.parent.parent / "crd.yaml")
+        wait = ("wait", "--for=condition=Established", "--timeout=60s", "-f", self.program.parent.parent / "crd.yaml")
+        # It ends with an error while a new CRD has no conditions yet.
+        plane.wait_until(lambda: where.cluster.kubectl(*wait, check=False).returncode == 0, 60, f"the kind of {self.name} is established")
         self.process = None
 
     @property
