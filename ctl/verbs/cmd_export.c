@@ -20,22 +20,19 @@ static enum exit_code check_over(const struct cli *cli, const struct loaded_run 
                      run->row.name, run_phase_to_string(run->row.status.phase));
 }
 
-static enum exit_code add_logs(struct backend *b, const struct loaded_run *run, struct archive *a)
+static enum exit_code add_logs(struct backend *b, const struct loaded_run *run,
+                               const struct replica_ids *with_log, struct archive *a)
 {
     enum exit_code code = EXIT_OK;
     struct err err = {0};
     size_t n_lost = 0;
-    for (size_t i = 0; i < run->n_rows; i++) {
-        vec_each (const struct replica_row, replica, &loaded_run_row(run, i)->replicas) {
-            _cleanup_(buf_done) struct buf text = BUF_INIT;
-            if (code != EXIT_OK || replica->log_bytes == 0) {
-                continue;
-            }
-            code = b->ops->get_log(b, run, &replica->id, &text);
-            n_lost += text.len == 0;
-            if (code == EXIT_OK && archive_run_add_log(a, &replica->id, &text, &err) < 0) {
-                code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-            }
+    for (size_t i = 0; i < with_log->list.len && code == EXIT_OK; i++) {
+        const struct replica_id *id = &with_log->list.items[i];
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        code = b->ops->get_log(b, run, id, &text);
+        n_lost += text.len == 0;
+        if (code == EXIT_OK && archive_run_add_log(a, id, &text, &err) < 0) {
+            code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
         }
     }
     if (code == EXIT_OK && n_lost > 0) {
@@ -75,18 +72,20 @@ static enum exit_code run(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     _cleanup_(archive_done) struct archive a = {0};
+    struct replica_ids with_log = {0};
     struct err err = {0};
     enum exit_code code = backend_open(cli, &b);
     code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
     code = code == EXIT_OK ? check_over(cli, &run) : code;
     _cleanup_(freep) char *usual = xasprintf("%s" ARCHIVE_ENDING, run.row.name);
     const char *path = args_get(&cli->args, "file", usual);
-    if (code == EXIT_OK && archive_run_new(&run, path, &a, &err) < 0) {
+    if (code == EXIT_OK && archive_run_new(&run, path, &a, &with_log, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     if (code == EXIT_OK && !args_has(&cli->args, "no-logs")) {
-        code = add_logs(b, &run, &a);
+        code = add_logs(b, &run, &with_log, &a);
     }
+    vec_done(&with_log.list);
     loaded_run_done(&run); /* compression needs memory, too */
     return code == EXIT_OK ? write_file(path, &a) : code;
 }

@@ -21,6 +21,18 @@
 
 /* ---- what follows from the records ---- */
 
+/* What members are made of. */
+struct parts {
+    const struct loaded_run *run;
+    /* Each once, with the replicas that say it, by the head of its SHA-256: there may be as many as
+     * replicas, and their texts need more memory than there is. */
+    VEC(struct environment {
+        char key[32];
+        uint32_t n;
+    })
+    environments;
+};
+
 static void put_json(json_t *document_take, struct buf *out)
 {
     _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(1));
@@ -28,59 +40,87 @@ static void put_json(json_t *document_take, struct buf *out)
     buf_printf(out, "%s\n", text == NULL ? "" : text);
 }
 
-static void make_definition(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+static void make_definition(const struct parts *p, enum sheet_form form, struct buf *out)
 {
     (void)form;
-    put_json(json_incref(run->def->spec->definition), out);
+    put_json(json_incref(p->run->def->spec->definition), out);
 }
 
-/* Each once, in the order in which they appear, with the number of replicas that said it. That is
- * known by the text's SHA-256, because each replica may say another one, and all of them need more
- * memory than there is. A text that is no JSON stays a text. */
-static void count_environments(const struct loaded_run *run, json_t *counts, struct json_lists *w)
+static struct environment environment_of(const char *text)
 {
-    for (size_t i = 0; i < run->n_rows; i++) {
-        vec_each (const struct replica_row, replica, &loaded_run_row(run, i)->replicas) {
-            const char *text = replica->environment_json;
-            char key[ARCHIVE_SHA256_SIZE] = "";
-            if (text == NULL) {
-                continue;
-            }
-            (void)archive_sha256(text, strlen(text), key, NULL); /* members report it */
-            const json_int_t n = json_integer_value(json_object_get(counts, key));
-            if (w != NULL && n > 0) {
-                json_t *environment = json_loads(text, 0, NULL);
-                environment = environment == NULL ? json_string(text) : environment;
-                json_lists_add(w,
-                               json_pack("{s:I, s:o}", "replicas", n, "environment", environment));
-            }
-            (void)json_object_set_new(counts, key, json_integer(w == NULL ? n + 1 : 0));
+    char sha256[ARCHIVE_SHA256_SIZE] = "";
+    struct environment e = {.n = 1};
+    (void)archive_sha256(text, strlen(text), sha256, NULL); /* members report it */
+    memcpy(e.key, sha256, sizeof(e.key));
+    return e;
+}
+
+static int compare_environments(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(((struct environment *)NULL)->key));
+}
+
+static void add_environments(struct parts *p, const struct attempt_row *row)
+{
+    vec_each (const struct replica_row, replica, &row->replicas) {
+        if (replica->environment_json != NULL) {
+            *vec_push(&p->environments) = environment_of(replica->environment_json);
         }
     }
 }
 
-static void make_environment(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+static void count_environments(struct parts *p)
+{
+    struct environment *list = p->environments.items;
+    size_t n = 0;
+    array_sort(list, p->environments.len, sizeof(*list), compare_environments);
+    vec_each (const struct environment, e, &p->environments) {
+        if (n > 0 && compare_environments(&list[n - 1], e) == 0) {
+            list[n - 1].n++;
+        } else {
+            list[n++] = *e;
+        }
+    }
+    p->environments.len = n;
+}
+
+/* In the order in which they appear. A text that is no JSON stays a text. */
+static void make_environment(const struct parts *p, enum sheet_form form, struct buf *out)
 {
     (void)form;
     struct json_lists w;
-    json_auto_t *counts = json_object();
-    count_environments(run, counts, NULL);
+    size_t left = p->environments.len;
     json_lists_begin(&w, NULL, 1, out);
-    count_environments(run, counts, &w);
+    for (size_t i = 0; i < p->run->n_rows && left > 0; i++) {
+        vec_each (const struct replica_row, replica, &loaded_run_row(p->run, i)->replicas) {
+            const char *text = replica->environment_json;
+            const struct environment key = environment_of(text == NULL ? "" : text);
+            struct environment *e = bsearch(&key, p->environments.items, p->environments.len,
+                                            sizeof(key), compare_environments);
+            if (text != NULL && e != NULL && e->n > 0) {
+                json_t *environment = json_loads(text, 0, NULL);
+                environment = environment == NULL ? json_string(text) : environment;
+                json_lists_add(&w, json_pack("{s:I, s:o}", "replicas", (json_int_t)e->n,
+                                             "environment", environment));
+                e->n = 0;
+                left--;
+            }
+        }
+    }
     json_lists_end(&w);
 }
 
-static void make_tables(const struct loaded_run *run, enum sheet_form form, struct buf *out)
+static void make_tables(const struct parts *p, enum sheet_form form, struct buf *out)
 {
     struct sheet sheet;
     sheet_init(&sheet, form, NULL);
-    sheet_points(&sheet, run->result);
+    sheet_points(&sheet, p->run->result);
     sheet_write(&sheet, out);
 }
 
 static const struct derived {
     const char *name;
-    void (*make)(const struct loaded_run *run, enum sheet_form form, struct buf *out);
+    void (*make)(const struct parts *p, enum sheet_form form, struct buf *out);
     enum sheet_form form; /* of tables */
 } derived[] = {
     {"definition.json", make_definition, 0},
@@ -110,21 +150,32 @@ int archive_run_add_log(struct archive *a, const struct replica_id *id, const st
     return archive_end_member(a, err);
 }
 
-static void make_records(const struct loaded_run *run, json_t *document_take, struct buf *out)
+/* And collects what else only the rows say, since each look at them reads them from the store. */
+static void make_records(struct parts *p, json_t *document_take, struct buf *out,
+                         struct replica_ids *with_log)
 {
     struct json_lists w;
     json_lists_begin(&w, document_take, 1, out);
     json_lists_open(&w, "attempts");
-    for (size_t i = 0; i < run->n_rows; i++) {
-        json_lists_add(&w, attempt_row_to_json(loaded_run_row(run, i)));
+    for (size_t i = 0; i < p->run->n_rows; i++) {
+        const struct attempt_row *row = loaded_run_row(p->run, i);
+        json_lists_add(&w, attempt_row_to_json(row));
+        add_environments(p, row);
+        vec_each (const struct replica_row, replica, &row->replicas) {
+            if (replica->log_bytes > 0) {
+                *vec_push(&with_log->list) = replica->id;
+            }
+        }
     }
     json_lists_end(&w);
+    count_environments(p);
 }
 
 int archive_run_new(const struct loaded_run *run, const char *near, struct archive *ret,
-                    struct err *err)
+                    struct replica_ids *with_log, struct err *err)
 {
     struct archive a = {0};
+    struct parts parts = {.run = run};
     json_t *document = run_document_to_json(&run->row, NULL, 0, run->events, run->n_events);
     if (document == NULL) {
         return err_set(err, EBADMSG, "run '%s': its stored definition is not JSON", run->row.name);
@@ -134,12 +185,13 @@ int archive_run_new(const struct loaded_run *run, const char *near, struct archi
         json_decref(document);
         return r;
     }
-    make_records(run, document, archive_begin_member(&a, RECORDS));
+    make_records(&parts, document, archive_begin_member(&a, RECORDS), with_log);
     r = archive_end_member(&a, err);
     for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
-        derived[i].make(run, derived[i].form, archive_begin_member(&a, derived[i].name));
+        derived[i].make(&parts, derived[i].form, archive_begin_member(&a, derived[i].name));
         r = archive_end_member(&a, err);
     }
+    vec_done(&parts.environments);
     r = r < 0 ? r : loaded_run_check_read(run, err);
     if (r < 0) {
         archive_done(&a);
@@ -268,12 +320,11 @@ static bool is_same_text(const struct buf *ours, const struct buf *theirs)
     return *a == '\0' && b == b_end;
 }
 
-static int check_derived(const struct archive *a, const struct loaded_run *run, size_t i,
-                         struct err *err)
+static int check_derived(const struct archive *a, const struct parts *p, size_t i, struct err *err)
 {
     const struct archive_member *m = &a->members.items[1 + i];
     struct buf ours = BUF_INIT;
-    derived[i].make(run, derived[i].form, &ours);
+    derived[i].make(p, derived[i].form, &ours);
     const bool is_same = is_same_text(&ours, &m->data);
     buf_done(&ours);
     return is_same ? 0
@@ -296,10 +347,16 @@ static int check_order(const struct archive *a, struct err *err)
 
 int archive_run_check(const struct archive *a, const struct loaded_run *run, struct err *err)
 {
+    struct parts parts = {.run = run};
+    for (size_t i = 0; i < run->n_rows; i++) {
+        add_environments(&parts, &run->rows[i]);
+    }
+    count_environments(&parts);
     int r = check_order(a, err);
     for (size_t i = 0; i < COUNT_OF(derived) && r >= 0; i++) {
-        r = check_derived(a, run, i, err);
+        r = check_derived(a, &parts, i, err);
     }
+    vec_done(&parts.environments);
     size_t n_logs = 0;
     for (size_t i = 0; i < run->n_rows && r >= 0; i++) {
         vec_each (const struct replica_row, replica, &run->rows[i].replicas) {

@@ -6,10 +6,14 @@
 #include "load/loaded_run.h"
 #include "store/archive.h"
 
-/* Without logs. `run` has a result; `near` as for archive_new. */
+struct replica_ids {
+    VEC(struct replica_id) list;
+};
+/* Without logs. `run` has a result; `near` as for archive_new. Adds the replicas with a log, in the
+ * order of archive_run_next_log, to `with_log`, which vec_done frees. */
 int archive_run_new(const struct loaded_run *run, const char *near, struct archive *ret,
-                    struct err *err);
-/* In the order of archive_run_next_log; an empty log is no member. */
+                    struct replica_ids *with_log, struct err *err);
+/* In that order; an empty log is no member. */
 int archive_run_add_log(struct archive *a, const struct replica_id *id, const struct buf *log,
                         struct err *err);
 

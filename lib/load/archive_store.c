@@ -27,13 +27,13 @@ int archive_store_pack(struct store *s, const char *uid, const char *near, struc
     _cleanup_(archive_done) struct archive a = {0};
     int r = s->ops->get_run(s, uid, &row, err);
     r = r < 0 ? r : loaded_run_read(s, &row, &run, err);
-    r = r < 0 ? r : archive_run_new(&run, near, &a, err);
-    for (size_t i = 0; i < run.n_rows && r >= 0; i++) {
-        vec_each (const struct replica_row, replica, &loaded_run_row(&run, i)->replicas) {
-            r = r < 0 || replica->log_bytes == 0 ? r : add_log(s, uid, &replica->id, &a, err);
-        }
-    }
+    struct replica_ids with_log = {0};
+    r = r < 0 ? r : archive_run_new(&run, near, &a, &with_log, err);
     loaded_run_done(&run); /* compression needs memory, too */
+    vec_each (const struct replica_id, id, &with_log.list) {
+        r = r < 0 ? r : add_log(s, uid, id, &a, err);
+    }
+    vec_done(&with_log.list);
     return r < 0 ? r : archive_write(&a, out, err);
 }
 

@@ -46,7 +46,7 @@ struct replica_result {
     struct summary summary;     /* without its series; owned */
     struct step_times steps;    /* what the series said */
     struct replica_speed speed; /* its time a step */
-    json_t *environment;        /* of succeeded trials, while their point is made; owned */
+    json_t *environment;        /* of succeeded trials, while their point is made or open; owned */
     const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
     size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };

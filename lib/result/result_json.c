@@ -97,9 +97,10 @@ static json_t *summary_to_json(const struct summary *s)
 }
 
 /* Where it ran, and on what. */
-static json_t *placement_to_json(const struct replica_row *row)
+static json_t *placement_to_json(const struct replica_result *r)
 {
-    json_auto_t *e = environment_parse(row->environment_json);
+    json_auto_t *e = r->environment != NULL ? json_incref(r->environment)
+                                            : environment_parse(r->row->environment_json);
     json_t *o = JSON_OBJECT_OF({"node", json_text_or_null(environment_text(e, "node"))},
                                {"imageId", json_text_or_null(environment_text(e, "image_id"))},
                                {"cpuModel", json_text_or_null(environment_text(e, "cpu_model"))},
@@ -116,7 +117,7 @@ static json_t *replica_to_json(const struct replica_result *r)
         {"role", json_string(role_to_string(row->id.role))}, {"index", json_count(row->id.index)},
         {"exitCode", row->exit_code < 0 ? json_null() : json_integer(row->exit_code)},
         {"signal", row->signal == 0 ? json_null() : json_integer(row->signal)},
-        {"failure", json_text_or_null(row->failure)}, {"placement", placement_to_json(row)},
+        {"failure", json_text_or_null(row->failure)}, {"placement", placement_to_json(r)},
         {"throughput", figure_to_json(&throughput)},
         {"summary", r->has_summary ? summary_to_json(&r->summary) : json_null()});
 }

@@ -398,8 +398,9 @@ void trial_recall_replicas(struct result *r, struct trial_result *t)
         const struct replica_row *row = &t->row->replicas.items[i];
         read_replica(row, &t->replicas[i], NULL, NULL);
         if (t->phase == TRIAL_SUCCEEDED) {
-            json_auto_t *environment = environment_parse(row->environment_json);
+            json_t *environment = environment_parse(row->environment_json);
             t->replicas[i].node = nodes_add(r, environment_text(environment, "node"));
+            t->replicas[i].environment = environment;
         }
     }
 }

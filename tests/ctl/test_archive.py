@@ -1,4 +1,5 @@
 """Runs as files: export, import and reproduce, with honest archives and with others."""
+import collections
 import ctypes
 import hashlib
 import io
@@ -115,9 +116,9 @@ class Export(Archives):
             _, role, index = rest.split("-")
             self.assertEqual(self.ctl("logs", self.name, "--store", self.store, "--point", point, "--trial", trial, "--role", role,
                                       "--index", index).stdout, members[name].decode())
-        environments = json.loads(members["environment.json"])
-        self.assertEqual(sum(e["replicas"] for e in environments),
-                         sum(len(a["replicas"]) for a in json.loads(members["records.json"])["attempts"]))
+        said = collections.Counter(r["environment"] for a in json.loads(members["records.json"])["attempts"] for r in a["replicas"])
+        self.assertEqual(json.loads(members["environment.json"]),
+                         [{"replicas": n, "environment": json.loads(text)} for text, n in said.items()])
         (self.folder / "d.json").write_bytes(members["definition.json"])
         self.ctl("validate", "d.json")
 

@@ -67,6 +67,10 @@ static void init(struct stored *s)
             fixture_throughput(&s->f, p, t, 60 + 30 * p + t);
         }
     }
+    fixture_set_environment(&s->f, 1, 0, "{\"node\":\"b\"}");
+    fixture_set_environment(&s->f, 4, 1, "{\"node\":\"b\"}");
+    fixture_set_environment(&s->f, 2, 0, "no JSON");
+    fixture_set_environment(&s->f, 2, 1, NULL);
     stored_init(s);
 }
 
@@ -139,7 +143,7 @@ TEST(rows_are_read_where_figures_are_missing)
     static const char *const changes[] = {
         "UPDATE attempt SET figures = NULL WHERE trial = 1",
         "UPDATE attempt SET unit = 'miles' WHERE trial = 1",
-        "UPDATE machine SET facts = '{'",
+        "UPDATE machine SET facts = '{' || facts",
     };
     for (size_t i = 0; i < N_ROWS(changes); i++) {
         _cleanup_(stored_done) struct stored s = {0};
@@ -187,6 +191,12 @@ TEST(an_archive_of_a_run)
     assert_int_equal(archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err), 0);
     assert_int_equal(archive_run_load(&a, &run, &err), 0);
     assert_int_equal(archive_run_check(&a, &run, &err), 0);
+    json_auto_t *said = json_loads(buf_cstr(archive_find(&a, "environment.json")), 0, NULL);
+    json_auto_t *expected =
+        json_pack("[{s:i, s:o}, {s:i, s:{s:s}}, {s:i, s:s}]", "replicas", 11, "environment",
+                  json_loads(s.f.rows.items[0].replicas.items[0].environment_json, 0, NULL),
+                  "replicas", 2, "environment", "node", "b", "replicas", 1, "environment", "no JSON");
+    assert_true(json_equal(said, expected));
     assert_int_equal(archive_store_put(other, &a, &run, &err), 0);
     assert_int_equal(archive_store_put(other, &a, &run, &err), -EEXIST);
     assert_int_equal(archive_store_pack(other, uid, folder, &again, &err), 0);
