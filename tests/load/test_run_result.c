@@ -192,10 +192,10 @@ TEST(an_archive_of_a_run)
     assert_int_equal(archive_run_load(&a, &run, &err), 0);
     assert_int_equal(archive_run_check(&a, &run, &err), 0);
     json_auto_t *said = json_loads(buf_cstr(archive_find(&a, "environment.json")), 0, NULL);
-    json_auto_t *expected =
-        json_pack("[{s:i, s:o}, {s:i, s:{s:s}}, {s:i, s:s}]", "replicas", 11, "environment",
-                  json_loads(s.f.rows.items[0].replicas.items[0].environment_json, 0, NULL),
-                  "replicas", 2, "environment", "node", "b", "replicas", 1, "environment", "no JSON");
+    json_auto_t *expected = json_pack(
+        "[{s:i, s:o}, {s:i, s:{s:s}}, {s:i, s:s}]", "replicas", 11, "environment",
+        json_loads(s.f.rows.items[0].replicas.items[0].environment_json, 0, NULL), "replicas", 2,
+        "environment", "node", "b", "replicas", 1, "environment", "no JSON");
     assert_true(json_equal(said, expected));
     assert_int_equal(archive_store_put(other, &a, &run, &err), 0);
     assert_int_equal(archive_store_put(other, &a, &run, &err), -EEXIST);
