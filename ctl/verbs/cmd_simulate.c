@@ -124,9 +124,8 @@ static enum exit_code run(struct cli *cli)
         note_size(cli, def, &in.params);
         in.params.each = side_by_side;
         const int r = prediction_new(def, &in.params, &p, &err);
-        code = r < 0 ? cli_error(EXIT_USAGE,
-                                 r == -E2BIG ? "simulate fewer replicas, or fewer --steps" : NULL,
-                                 "%s", err.msg)
+        code = r < 0 ? cli_error(EXIT_USAGE, r == -E2BIG ? "simulate fewer replicas" : NULL, "%s",
+                                 err.msg)
                      : simulate_show(cli, p, &in, reference);
     }
     reference_free(reference);

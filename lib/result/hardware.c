@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "result/nodes.h"
+#include "result/point_transport.h"
 #include "result/result_parts.h"
 
 static bool same_machine(const struct hardware *a, const struct hardware *b)
@@ -73,6 +74,7 @@ void hardware_collect(struct result *r, struct point_result *p, struct machines 
             hardware_count(r, replica, &h);
             hardware_done(&h);
             machines_add(machines, replica->environment, false);
+            transport_of_replica(replica, machines);
         }
     }
 }

@@ -25,7 +25,7 @@ static const struct {
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
-    {"zone", "zone"}, {"node_labels", "node labels"}, {"cpu_mhz", "CPU MHz"},
+    {"zone", "zone"}, {"node_labels", "node labels"}, {"transport", "transport"}, {"cpu_mhz", "CPU MHz"},
 };
 /* clang-format on */
 
@@ -34,8 +34,9 @@ const char *machine_key_name(size_t key)
     return machine_keys[key].name;
 }
 
-static void add_value(struct texts *values, const char *text)
+void machines_add_value(struct machines *m, size_t key, const char *text)
 {
+    struct texts *values = &m->values[key];
     size_t at;
     if (!vec_search(&values->list, it, strcmp(*it, text), &at)) {
         *vec_insert(&values->list, at) = xstrdup(text);
@@ -44,10 +45,12 @@ static void add_value(struct texts *values, const char *text)
 
 void machines_add(struct machines *m, const json_t *environment, bool with_clock)
 {
-    for (size_t k = 0; k < (with_clock ? MACHINE_KEY_COUNT : MACHINE_KEYS_COMPARED); k++) {
-        _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
+        const bool is_wanted = k < MACHINE_KEYS_COMPARED || (with_clock && k == MACHINE_CPU_MHZ);
+        _cleanup_(freep) char *text =
+            is_wanted ? environment_any_text(environment, machine_keys[k].key) : NULL;
         if (text != NULL) {
-            add_value(&m->values[k], text);
+            machines_add_value(m, k, text);
         }
     }
 }
@@ -70,12 +73,12 @@ char *machines_to_text(const struct machines *m)
 bool machines_add_text(struct machines *m, const char *text)
 {
     json_t *o = json_loads(text, 0, NULL);
-    for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) { /* older stores have the clock */
+    for (size_t k = 0; k < MACHINE_CPU_MHZ; k++) { /* older stores have the clock */
         size_t i;
         json_t *value;
         json_array_foreach (json_object_get(o, machine_keys[k].key), i, value) {
             if (json_is_string(value)) {
-                add_value(&m->values[k], json_string_value(value));
+                machines_add_value(m, k, json_string_value(value));
             }
         }
     }
@@ -87,7 +90,7 @@ void machines_merge(struct machines *m, const struct machines *other)
 {
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         vec_each (char *, text, &other->values[k].list) {
-            add_value(&m->values[k], *text);
+            machines_add_value(m, k, *text);
         }
     }
 }

@@ -11,13 +11,15 @@
 
 #include "base/texts.h"
 
-#define MACHINE_KEYS_COMPARED 24 /* not the clock of the CPU, which may change by itself */
+/* Not the clock of the CPU, which may change by itself. */
+#define MACHINE_KEYS_COMPARED 24
 enum {
     MACHINE_CPU,
     MACHINE_CACHES,
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
-    MACHINE_CPU_MHZ = 24,
+    MACHINE_TRANSPORT = MACHINE_KEYS_COMPARED, /* of summaries, see point_transport.h */
+    MACHINE_CPU_MHZ,
     MACHINE_KEY_COUNT
 };
 struct machines {
@@ -28,6 +30,7 @@ const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
 /* Adds what one environment says; NULL says nothing. The clock, which each replica has of its own,
  * is of those alone who ask for it. */
 void machines_add(struct machines *m, const json_t *environment, bool with_clock);
+void machines_add_value(struct machines *m, size_t key, const char *text);
 /* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
  * And back: adds what it says; false: it is no JSON. */
 char *machines_to_text(const struct machines *m);

@@ -1,16 +1,35 @@
 /* See point_transport.h. */
 #include "result/point_transport.h"
 
+#include <string.h>
+
+#include "base/str.h"
 #include "base/vec_walk.h"
 
-#include <string.h>
+static bool has_transport(const struct replica_result *r)
+{
+    return r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO;
+}
+
+void transport_of_replica(const struct replica_result *r, struct machines *m)
+{
+    if (has_transport(r)) {
+        machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[r->summary.transport]);
+    }
+}
+
+void transports_of_machines(struct point_result *p, const struct machines *m)
+{
+    for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
+        p->kept.transports[i] = vec_any(&m->values[MACHINE_TRANSPORT].list, name,
+                                        str_eq(*name, exchange_transport_names[i]));
+    }
+}
 
 void transports_collect(struct point_result *p)
 {
     point_each_replica (r, p) {
-        if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
-            p->kept.transports[r->summary.transport] = true;
-        }
+        p->kept.transports[r->summary.transport] |= has_transport(r);
     }
 }
 

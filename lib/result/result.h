@@ -117,7 +117,7 @@ struct warmup {
 };
 
 /* What follows from the replicas of a point (result_collect_point), because they are in memory of
- * one point at a time. Comparisons do without it. */
+ * one point at a time. Comparisons have its transports alone. */
 struct point_kept {
     struct step_means steps;
     bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */

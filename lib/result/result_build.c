@@ -440,7 +440,9 @@ void result_forget_replicas(struct result *r)
             free(p->trials[k].noise);
             p->trials[k].noise = NULL;
         }
-        p->kept = (struct point_kept){0};
+        struct point_kept left = {0};
+        memcpy(left.transports, p->kept.transports, sizeof(left.transports));
+        p->kept = left;
     }
 }
 

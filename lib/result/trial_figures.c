@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "result/nodes.h"
+#include "result/point_transport.h"
 #include "result/replica_numbers.h"
 #include "result/result_parts.h"
 
@@ -115,6 +116,9 @@ static void put_replica(struct table *t, size_t i, const struct trial_result *tr
         t->values[(ROW_COUNT + TEXT_COUNT + k) * t->n_rows + i] = replica_number_get(r, k);
     }
     machines_add(machines, environment, false);
+    if (trial->phase == TRIAL_SUCCEEDED) {
+        transport_of_replica(r, machines);
+    }
 }
 
 static void put_numbers(const uint64_t *values, size_t n, struct buf *out)
@@ -414,7 +418,7 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
 
 bool figures_end_point(struct figures_reader *r, uint32_t point)
 {
-    const struct point_result *p = &r->result->points[point];
+    struct point_result *p = &r->result->points[point];
     for (size_t j = 0; j < p->n_trials; j++) {
         struct trial_result *t = &p->trials[j];
         if (t->row == NULL) {
@@ -423,6 +427,7 @@ bool figures_end_point(struct figures_reader *r, uint32_t point)
             return false;
         }
     }
+    transports_of_machines(p, &r->of_point);
     result_conclude_point(r->result, point, &r->of_point);
     return true;
 }

@@ -257,7 +257,6 @@ class Simulate(cli.CliCase):
             (["--link", "1gbit", "--trace", "x7k2p", "--layers", self.layers], 5, "if run x7k2p is one of this machine, add --store sqlite:"),
             (["--link", "1gbit", "--layers-batch", "3"], 2, "--layers-batch needs --layers"),
             (["--link", "1gbit", "--layers", self.folder / "none"], 3, "none"),
-            (["--link", "1gbit", "--layers", self.layers, "--set", "trainers=100", "--steps", "1000000"], 2, "fewer replicas, or fewer --steps"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "pservers=10000", "--set", "trainers=10000"], 2, "more than 5000000 slices"),
             (["--link", "1gbit", "--layers", self.layers, "--set", "threads=2"], 2, "has 2 threads, but the times"),
         ]
@@ -357,10 +356,9 @@ class Simulate(cli.CliCase):
             self.assertIn(f"has transport {transport}: a ring is simulated over Tcp alone", done.stderr)
         self.ring("--link", "1gbit", transport="Tcp")
 
-    def test_too_many_workers(self):
-        done = self.ring("--link", "1gbit", "--nodes", "2000", "--steps", "1000000", code=2)
-        self.assertRegex(done.stderr, r"\b2000 workers\b")
-        self.assertNotIn("trainers", done.stderr)
+    def test_many_workers_and_steps(self):
+        few, many = (self.ring("--link", "1gbit", "--nodes", "2000", "--steps", steps, "--jitter", "0")[0] for steps in (100, 1000000))
+        self.assertAlmostEqual(many["throughput"]["value"] / few["throughput"]["value"], 1, 2)  # most of them are skipped
 
     def test_the_shipped_ring(self):
         done = self.ctl("simulate", "vgg16-allreduce-sweep", "--nodes", "20", "--link", "10gbit", "--steps", "1", "--layers", str(self.layers))

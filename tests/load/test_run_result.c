@@ -5,6 +5,7 @@
 #include "load/run_result.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include <sqlite3.h>
 
@@ -64,7 +65,18 @@ static void init(struct stored *s)
     fixture_init(&s->f, SWEEP, MORE, 8);
     for (uint32_t p = 0; p < 2; p++) {
         for (uint32_t t = 0; t < 3; t++) {
-            fixture_throughput(&s->f, p, t, 60 + 30 * p + t);
+            struct attempt_row *row = fixture_throughput(&s->f, p, t, 60 + 30 * p + t);
+            const struct summary shared = {
+                .samples = row->replicas.items[0].id.role == ROLE_TRAINER ? 128 : 0,
+                .duration_ns = 2000000000,
+                .steps = 8,
+                .loss_first = NAN,
+                .loss_last = NAN,
+                .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY,
+            };
+            if (p == 1) {
+                fixture_say(row, 0, &shared);
+            }
         }
     }
     fixture_set_environment(&s->f, 1, 0, "{\"node\":\"b\"}");
@@ -90,6 +102,8 @@ static int load(struct stored *s, enum figures_of of)
         const struct point_result *got = &run.result->points[p], *want = &expected->points[p];
         assert_int_equal(got->n_succeeded, want->n_succeeded);
         assert_int_equal(got->phase, want->phase);
+        assert_memory_equal(got->kept.transports, want->kept.transports,
+                            sizeof(want->kept.transports));
         assert_memory_equal(&got->throughput.estimate.value, &want->throughput.estimate.value,
                             sizeof(double));
         assert_memory_equal(&got->speedup.estimate.low, &want->speedup.estimate.low,
