@@ -54,7 +54,7 @@ struct gang_params {
 #define GANG_MAX_SLICES 5000000 /* of all trainers; each connection has one at least */
 /* Ends of layers, and slices there and back. Of a longer trial fewer steps are simulated, but
  * GANG_MIN_STEPS: docs/prediction.md says how well. */
-#define GANG_MAX_EVENTS 5200000
+#define GANG_MAX_EVENTS 5300000
 #define GANG_MIN_STEPS 5
 /* A ring of more workers is simulated as one of so many: docs/prediction.md says how well. */
 #ifndef GANG_MAX_RANKS

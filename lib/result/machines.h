@@ -11,7 +11,8 @@
 
 #include "base/texts.h"
 
-/* Not the clock of the CPU, which may change by itself. */
+/* Not the clock of the CPU, which may change by itself, nor the transport, for which compare has
+ * words of its own. */
 #define MACHINE_KEYS_COMPARED 24
 enum {
     MACHINE_CPU,
