@@ -303,6 +303,7 @@ static struct gang_result sum_up(const struct gang *g)
     r.cores_share = p->n_cores == 0 ? 0 : g->cores.used_s * n_steps_for_one(g) / end_s / p->n_cores;
     r.late_s = late_s(g->real, p->n_steps);
     r.n_transfers = g->n_transfers / p->n_steps * g->real->n_steps;
+    r.n_steps = p->n_steps;
     if (p->is_ring) {
         r.steps_per_s *= (double)g->real->n_trainers / p->n_trainers;
         count_ring(g, end_s, &r);

@@ -174,6 +174,7 @@ static void add(struct gang_result *sum, const struct gang_result *r, double n)
     sum->worker_share += r->worker_share / n;
     sum->cores_share += r->cores_share / n;
     sum->n_transfers += r->n_transfers;
+    sum->n_steps = r->n_steps; /* the same of each seed */
 }
 
 /* `r` is the mean over the seeds, `first` is of p. */

@@ -55,7 +55,8 @@ static json_t *point_json(const struct prediction *p, const struct predicted_poi
              {"efficiency", figure(&it->efficiency, "ratio")}, {"seconds", phases(&it->mean)},
              {"shares", shares(&it->mean, point->exchange == EXCHANGE_ALL_REDUCE)},
              {"limit", json_string(predict_limit_names[it->limit])},
-             {"timesScaledToBatch", json_boolean(it->is_scaled)});
+             {"timesScaledToBatch", json_boolean(it->is_scaled)},
+             {"simulatedSteps", json_integer(it->mean.n_steps)});
     return o;
 }
 

@@ -359,6 +359,12 @@ class Simulate(cli.CliCase):
     def test_many_workers_and_steps(self):
         few, many = (self.ring("--link", "1gbit", "--nodes", "2000", "--steps", steps, "--jitter", "0")[0] for steps in (100, 1000000))
         self.assertAlmostEqual(many["throughput"]["value"] / few["throughput"]["value"], 1, 2)  # most of them are skipped
+        self.assertEqual(few["simulatedSteps"], 100)
+        self.assertTrue(5 <= many["simulatedSteps"] < 10000, many["simulatedSteps"])
+        text = self.ring("--link", "1gbit", "--nodes", "2000", "--steps", "1000000", "--jitter", "0", o="text").stdout
+        self.assertIn(f"2 points are too large for all 1000000 steps: at least {many['simulatedSteps']} were simulated, the others count as their "
+                      "mean.", " ".join(text.split()))
+        self.assertNotIn("too large", self.ring("--link", "1gbit", "--nodes", "4", o="text").stdout)
 
     def test_the_shipped_ring(self):
         done = self.ctl("simulate", "vgg16-allreduce-sweep", "--nodes", "20", "--link", "10gbit", "--steps", "1", "--layers", str(self.layers))
