@@ -4,7 +4,7 @@ and MPICH; and what it leaves of training.
 
 Parts (--part NAME, several are possible; default: calls, shm, training and equal):
   calls     over TCP: fp32 sums in place, 4 KB to 100 MB, 2 and 4 ranks: time of a call, CPU time a byte of the message of all ranks together
-  shm       the same through shared memory
+  shm       the same through shared memory, and with 2 ranks what the additions and one copy alone take
   training  two workers that train at full speed, each on a core, over TCP and through shared memory, next to two copies that exchange
             nothing, at batch 32 and 128
   equal     two emulated workers that sleep 450 and 1,600 ms a step in place of computing, and exchange over TCP, next to the same sleep
@@ -38,13 +38,14 @@ from figures import Bar, Spread, check_files, conclude, keep, read_kept, table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS, GLOO, MPI = "benchworker", "Gloo", "Open MPI"
-OURS_SHM, MPI_SHM, MPICH = "benchworker shm", "Open MPI shm", "MPICH shm"
-PROGRAMS = {"calls": (OURS, GLOO, MPI), "shm": (OURS_SHM, MPI_SHM, MPICH)}
+OURS_SHM, MPI_SHM, MPICH, ADD = "benchworker shm", "Open MPI shm", "MPICH shm", "the additions alone"
+PROGRAMS = {"calls": (OURS, GLOO, MPI), "shm": (OURS_SHM, MPI_SHM, MPICH, ADD)}
 MODEL_BYTES = 61018408                            # the gradients of vgg16-fluid-fc512
 ITERS = {4096: 1000, 65536: 400, 1 << 20: 100, 16 << 20: 15, MODEL_BYTES: 8, 100 << 20: 6}
 RANKS = (2, 4)
 FASTER_FROM = {2: 4096, 4: 65536}                 # ranks: the least size at which ours must be faster
 SHM_MODEL_MS = 12                                 # between 2 ranks
+ADD_BYTES, ADD_BAR = 1 << 20, 3                   # between 2 ranks through shared memory: time over that of the additions alone
 BATCHES = {32: 16, 128: 6}                        # batch: measured steps
 SHARES = {"Tcp": {32: 0.85, 128: 0.96}, "SharedMemory": {32: 0.90, 128: 0.97}}  # the least share of two copies
 EQUAL = {450: (16, 0.94), 1600: (8, 0.98)}         # ms of sleep: measured steps, the least share of the same without exchange
@@ -141,16 +142,16 @@ def run_gloo(sizes, ranks):
 OPEN_MPI = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl"]
 
 
-def run_mpi(sizes, ranks, compiler, launcher):
+def run_mpi(sizes, ranks, compiler, launcher, *what):
     if not shutil.which(compiler) or not shutil.which(launcher[0]):
         return {}
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "allreduce_mpi")
-        subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-I", ROOT / "lib", "-o", program, ROOT / "bench" / "allreduce_mpi.c",
+        subprocess.run([compiler, "-O3", "-march=native", "-D_GNU_SOURCE", "-I", ROOT / "lib", "-o", program, ROOT / "bench" / "allreduce_mpi.c",
                         ROOT / "lib" / "base" / "parse.c", "-lm"], check=True)
         for size in sizes:
-            found[size] = json.loads(outputs(start([[*launcher, "-np", ranks, program, size, warmup(size), ITERS[size]]]))[0])
+            found[size] = json.loads(outputs(start([[*launcher, "-np", ranks, program, size, warmup(size), ITERS[size], *what]]))[0])
     return found
 
 
@@ -161,6 +162,7 @@ RUN = {
     OURS_SHM: lambda args, ranks: run_ours(args.sizes, ranks, args.algorithm, "shm"),
     MPI_SHM: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.openmpi", [*OPEN_MPI, "vader,self"]),
     MPICH: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.mpich", ["mpirun.mpich"]),
+    ADD: lambda args, ranks: run_mpi(args.sizes, ranks, "mpicc.openmpi", [*OPEN_MPI, "vader,self"], "add") if ranks == 2 else {},
 }
 
 
@@ -272,7 +274,7 @@ def report_part(args, done, part):
             ours, *others = values = [figures(args, done, program, ranks, size) for program in names]
             if any(value and value["wrong"] for rounds in values for value in rounds):
                 raise Failed(f"{ranks} ranks, {size} bytes: a program's sums are wrong")
-            faster = ratio(ours, others, "time_us")
+            faster = ratio(ours, others[:2], "time_us")  # without the additions alone
             lines.append([str(ranks), str(size), ours[0]["way"], *map(cell, values), faster.text() if faster else ""])
             found.append((ranks, size, values))
     print(table(["ranks", "BYTES", "WAY", f"{names[0]} ms; CPU-ns/B", *names[1:], "OURS OVER THE FASTER"], lines))
@@ -300,6 +302,8 @@ def report_shm(args, done):
             if ranks == 2:
                 bars.append(Bar(f"{ranks} ranks, {size} bytes through shared memory, ms",
                                 Spread.of([value["time_us"] / 1e3 for value in ours]), SHM_MODEL_MS, "<="))
+        if size == ADD_BYTES and ranks == 2:
+            bars.append(Bar(f"{ranks} ranks, {size} bytes: time over that of {ADD}", ratio(ours, others[2:], "time_us"), ADD_BAR, "<="))
     return bars
 
 

@@ -80,11 +80,14 @@ class Allreduce(unittest.TestCase):
                          (done.returncode, done.stderr.splitlines(True)[-1]))
 
     def test_shared_memory(self):
-        self.keep("Open MPI shm, 2 ranks", **{str(allreduce.MODEL_BYTES): PEER})
-        done = self.run_with("--part", "shm", "--rounds", "1", "--ranks", "2", "--sizes", str(allreduce.MODEL_BYTES), "--json",
+        sizes = (allreduce.MODEL_BYTES, allreduce.ADD_BYTES)
+        for program in ("Open MPI shm", "the additions alone"):
+            self.keep(f"{program}, 2 ranks", **{str(size): PEER for size in sizes})
+        done = self.run_with("--part", "shm", "--rounds", "1", "--ranks", "2", "--sizes", ",".join(map(str, sizes)), "--json",
                              str(self.file), TIME_US="12500")
         for text in ("MISSED   2 ranks, 61018408 bytes through shared memory, ms: 12.50 (12.50-12.50) <= 12",
                      "MISSED   2 ranks, 61018408 bytes: time over Open MPI shm's: 781.25 (781.25-781.25) < 1",
+                     "MISSED   2 ranks, 1048576 bytes: time over that of the additions alone: 781.25 (781.25-781.25) <= 3",
                      "MISSED   2 ranks, 61018408 bytes: time over MPICH shm's: not measured < 1"):
             self.assertIn(text, done.stdout, done.stderr)
         self.assertIn("--backend shm", pathlib.Path(f"{self.worker}.runs").read_text(encoding="utf-8"))
