@@ -13,7 +13,9 @@
 #include "worker/kernels/thread_pool.h"
 #include "worker/tensor/rng.h"
 
-struct conv_shape { /* 3x3, stride 1, zero padding 1 */
+/* 3x3, stride 1, zero padding 1. K is a multiple of 32. C is 3, or a multiple of 32 with images of
+ * 2x2 or of whole 4x4 tiles. */
+struct conv_shape {
     uint32_t n, c, k, h, w;
 };
 
@@ -52,7 +54,7 @@ struct kernels {
     void (*conv3x3_forward)(const struct conv_shape *s, const float *x, const float *weight,
                             const float *bias, float *y, float *mean, float *var,
                             const struct work *work);
-    /* dx (N,H,W,C) from dy (N,H,W,K). Overwrites dx. */
+    /* dx (N,H,W,C) from dy (N,H,W,K). Overwrites dx. Not for C = 3. */
     void (*conv3x3_backward_data)(const struct conv_shape *s, const float *dy, const float *weight,
                                   float *dx, const struct work *work);
     /* dweight (3,3,C,K) and dbias (K) from x and dy. Overwrites both. */

@@ -10,8 +10,7 @@
  *
  * Every function below handles VL channels (simd.h) of one tile or of one row of weights. px holds
  * pointers to the channel vectors of a tile's pixels in row order; pixels in the padding point to
- * zeros, or to unused memory if they are written. `plane` is the distance
- * between planes in floats. */
+ * zeros. `plane` is the distance between planes in floats. */
 #pragma once
 
 #include <stdbool.h>
