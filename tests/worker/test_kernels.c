@@ -467,34 +467,6 @@ TEST(dropout_keeps_its_rate)
     guarded_free(x, N, "x");
 }
 
-TEST(pool)
-{
-    static const struct {
-        const char *name;
-        struct pool_shape shape;
-    } rows[] = {{"one block", {1, 2, 2, 1}},
-                {"odd", {3, 6, 10, 7}},
-                {"conv1", {2, 32, 32, 64}},
-                {"conv5", {13, 2, 2, 40}}};
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const struct pool_shape *s = &rows[i].shape;
-        size_t nx = (size_t)s->n * s->h * s->w * s->c, ny = nx / 4;
-        float *x = guarded_new(nx, 1), *g = guarded_new(ny, 2);
-        for (size_t j = 0; j < nx; j++) {
-            x[j] = roundf(x[j] * 3); /* many ties, zeros of both signs among them */
-        }
-        struct pair y = pair_new(ny), dx = pair_new(nx);
-        ref.maxpool2x2_forward(s, x, y.want);
-        best.maxpool2x2_forward(s, x, y.got);
-        ref.maxpool2x2_backward(s, x, g, dx.want);
-        best.maxpool2x2_backward(s, x, g, dx.got);
-        pair_check(y, rows[i].name, "y");
-        pair_check(dx, rows[i].name, "dx");
-        guarded_free(x, nx, "x");
-        guarded_free(g, ny, "g");
-    }
-}
-
 TEST(softmax)
 {
     enum { N = 3, K = 4 };

@@ -11,9 +11,9 @@ FREEP(model_free, struct model)
 #define VGG "vgg16-fluid-fc512"
 
 static const struct layer_def small_layers[] = {
-    {LAYER_CONV, 32, 0.3},  {LAYER_CONV, 32, 0}, {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 64, 0.4},  {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5},
-    {LAYER_FC_BN, 32, 0.5}, {LAYER_FC, 16, 0},   {LAYER_FC, 10, 0},
+    {LAYER_CONV, 32, 0.3}, {LAYER_CONV, 32, 0}, {LAYER_POOL, 0, 0},      {LAYER_CONV, 64, 0.4},
+    {LAYER_CONV, 32, 0},   {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 32, 0.5},
+    {LAYER_FC, 16, 0},     {LAYER_FC, 10, 0},
 };
 static const struct model_def small = {
     .name = "small",
@@ -203,7 +203,7 @@ static bool is_kept(const struct layer *l, size_t i)
 TEST(kept_bits)
 {
     _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
-    const struct layer *l = &m->layers[0], *fc = &m->layers[6];
+    const struct layer *l = &m->layers[0], *fc = &m->layers[7];
     size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(32);
     (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
     for (uint32_t i = 0; i < small.n_layers; i++) {

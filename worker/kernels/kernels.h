@@ -23,10 +23,6 @@ struct bn_shape { /* h = w = 1 after a fully connected layer; both even with poo
     uint32_t n, h, w, k;
 };
 
-struct pool_shape { /* h and w even, of the input */
-    uint32_t n, h, w, c;
-};
-
 /* Element i is dropped if its 16 random bits are less than `below`. They are a half of word i % 64
  * of the key's tile i / 128 (rng.h): the lower half for the first 64 elements of these 128, the
  * upper half for the others. */
@@ -99,12 +95,6 @@ struct kernels {
     /* y (n) = x (n) where the mask keeps the element, 0 elsewhere; not rescaled. y may be x. The
      * same call computes dx from dy. */
     void (*dropout)(size_t n, const struct dropout_mask *mask, const float *x, float *y);
-
-    /* y (N,H/2,W/2,C): the maximum of each 2x2 block of x. */
-    void (*maxpool2x2_forward)(const struct pool_shape *s, const float *x, float *y);
-    /* dx: dy at the first maximum in row order, 0 elsewhere. */
-    void (*maxpool2x2_backward)(const struct pool_shape *s, const float *x, const float *dy,
-                                float *dx);
 
     /* The mean over N of -log softmax(logits (N,K))[label], and its gradient dlogits (N,K).
      * *ret_right is the number of rows whose largest logit (the first of equal ones) is the

@@ -479,46 +479,6 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
     pass_run(&p, rows, item_pool_apply, work);
 }
 
-static float max2(float a, float b)
-{
-    return b > a ? b : a;
-}
-
-static void maxpool2x2_forward(const struct pool_shape *s, const float *restrict x,
-                               float *restrict y)
-{
-    struct pass p = {.k = s->c, .w = s->w};
-    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
-        for (size_t ox = 0; ox < s->w / 2; ox++) {
-            struct block b = block_at(&p, row, ox);
-            for (size_t c = 0; c < s->c; c++) {
-                y[b.pooled + c] = max2(max2(x[b.px[0] + c], x[b.px[1] + c]),
-                                       max2(x[b.px[2] + c], x[b.px[3] + c]));
-            }
-        }
-    }
-}
-
-static void maxpool2x2_backward(const struct pool_shape *s, const float *restrict x,
-                                const float *restrict dy, float *restrict dx)
-{
-    struct pass p = {.k = s->c, .w = s->w};
-    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
-        for (size_t ox = 0; ox < s->w / 2; ox++) {
-            struct block b = block_at(&p, row, ox);
-            for (size_t c = 0; c < s->c; c++) {
-                float x0 = x[b.px[0] + c], x1 = x[b.px[1] + c];
-                float x2 = x[b.px[2] + c], x3 = x[b.px[3] + c], g = dy[b.pooled + c];
-                float upper = max2(x0, x1) >= max2(x2, x3) ? g : 0, lower = g - upper;
-                dx[b.px[0] + c] = x0 >= x1 ? upper : 0;
-                dx[b.px[1] + c] = x0 >= x1 ? 0 : upper;
-                dx[b.px[2] + c] = x2 >= x3 ? lower : 0;
-                dx[b.px[3] + c] = x2 >= x3 ? 0 : lower;
-            }
-        }
-    }
-}
-
 void ISA_SYMBOL(passes_init)(struct kernels *k)
 {
     k->bn_stats = moments_of;
@@ -527,6 +487,4 @@ void ISA_SYMBOL(passes_init)(struct kernels *k)
     k->bn_relu_pool_forward = bn_relu_pool_forward;
     k->bn_relu_pool_backward = bn_relu_pool_backward;
     k->dropout = dropout;
-    k->maxpool2x2_forward = maxpool2x2_forward;
-    k->maxpool2x2_backward = maxpool2x2_backward;
 }

@@ -101,13 +101,8 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
         linear(m, l, pass, l->out);
         model_mark(m, l, MODEL_FORWARD);
         return;
-    case LAYER_POOL: {
-        struct pool_shape s = layer_pool_shape(l, m->n);
-        if (!l->is_done) {
-            m->kernels.maxpool2x2_forward(&s, l->x, l->out);
-        }
+    case LAYER_POOL: /* done by the layer before */
         break;
-    }
     case LAYER_DROPOUT:
         dropout_alone(m, l, pass);
         break;
