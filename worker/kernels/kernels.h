@@ -19,7 +19,8 @@ struct conv_shape {
     uint32_t n, c, k, h, w;
 };
 
-struct bn_shape { /* h = w = 1 after a fully connected layer; both even with pooling */
+/* K is a multiple of 32; h = w = 1 after a fully connected layer; both even with pooling. */
+struct bn_shape {
     uint32_t n, h, w, k;
 };
 

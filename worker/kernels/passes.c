@@ -105,8 +105,8 @@ SIMD_INLINE uint32_t relu_word(const float *y, const float *scale, const float *
     return kept;
 }
 
-/* A pixel whose channels fill whole words. d NULL (constant in the inlined code): no dropout. */
-SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *d)
+/* d NULL (constant in the inlined code): no dropout. */
+SIMD_INLINE void relu_pixel(const struct pass *p, size_t pixel, struct dropper *d)
 {
     size_t n = p->k, at = pixel * n;
     const float *y = p->y + at, *scale = p->scale, *shift = p->shift;
@@ -124,38 +124,20 @@ SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *
     }
 }
 
-static void item_relu_words(void *ctx, size_t slot, unsigned thread)
+static void item_relu(void *ctx, size_t slot, unsigned thread)
 {
     const struct pass *p = ctx;
     struct dropper d = DROPPER(p->mask);
     (void)thread;
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         if (p->mask != NULL) {
-            relu_words(p, i, &d);
+            relu_pixel(p, i, &d);
         } else {
-            relu_words(p, i, NULL);
+            relu_pixel(p, i, NULL);
         }
     }
     if (p->streams) {
         vstream_end();
-    }
-}
-
-static void relu_row(size_t n, const float *restrict y, const float *restrict scale,
-                     const float *restrict shift, float *restrict a)
-{
-    for (size_t k = 0; k < n; k++) {
-        a[k] = relu(scale[k] * y[k] + shift[k]);
-    }
-}
-
-static void item_relu(void *ctx, size_t slot, unsigned thread)
-{
-    const struct pass *p = ctx;
-    (void)thread;
-    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
-        size_t at = i * p->k;
-        relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
     }
 }
 
@@ -174,16 +156,6 @@ static void dropout(size_t n, const struct dropout_mask *mask, const float *x, f
     }
 }
 
-static void take_kept(size_t pixels, size_t n, const float *a, uint32_t *kept)
-{
-    memset(kept, 0, pixels * KEPT_WORDS(n) * sizeof(*kept));
-    for (size_t i = 0; i < pixels; i++, a += n, kept += KEPT_WORDS(n)) {
-        for (size_t k = 0; k < n; k++) {
-            kept[k / 32] |= (uint32_t)(a[k] > 0) << k % 32;
-        }
-    }
-}
-
 static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
                             const float *y, const float *scale, const float *shift, float *a,
                             uint32_t *kept, const struct work *work)
@@ -196,23 +168,8 @@ static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask 
                      .kept_out = kept,
                      .mask = mask};
     size_t pixels = (size_t)s->n * s->h * s->w;
-    if (s->k % 32 == 0) {
-        p.streams = pixels * s->k > STREAM_FLOATS;
-        pass_run(&p, pixels, item_relu_words, work);
-        return;
-    }
+    p.streams = pixels * s->k > STREAM_FLOATS;
     pass_run(&p, pixels, item_relu, work);
-    if (mask != NULL) {
-        dropout(pixels * s->k, mask, a, a);
-    }
-    if (kept != NULL) {
-        take_kept(pixels, s->k, a, kept);
-    }
-}
-
-static bool is_kept(const uint32_t *kept, size_t k)
-{
-    return (kept[k / 32] >> k % 32 & 1) != 0;
 }
 
 /* g of channels from k on: da where the bits are set. */
@@ -225,16 +182,10 @@ SIMD_INLINE vf kept_of(const uint32_t *kept, const float *da, size_t k)
 static void reduce_row(size_t n, const float *y, const uint32_t *kept, const float *da,
                        const float *mean, float *sum, float *dot)
 {
-    size_t k = 0;
-    for (; k + VL <= n; k += VL) {
+    for (size_t k = 0; k < n; k += VL) {
         vf g = kept_of(kept, da, k);
         vstore(sum + k, vload(sum + k) + g);
         vstore(dot + k, vload(dot + k) + g * (vload(y + k) - vload(mean + k)));
-    }
-    for (; k < n; k++) {
-        float g = is_kept(kept, k) ? da[k] : 0;
-        sum[k] += g;
-        dot[k] += g * (y[k] - mean[k]);
     }
 }
 
@@ -246,26 +197,21 @@ static void item_reduce(void *ctx, size_t slot, unsigned thread)
     memset(sums, 0, 2 * p->k * sizeof(*sums));
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         size_t at = i * p->k;
-        reduce_row(p->k, p->y + at, p->kept + i * KEPT_WORDS(p->k), p->da + at, p->mean, sums,
-                   sums + p->k);
+        reduce_row(p->k, p->y + at, p->kept + at / 32, p->da + at, p->mean, sums, sums + p->k);
     }
 }
 
 /* dy may be da, because it works element by element. */
 static void apply_row(const struct pass *p, size_t pixel)
 {
-    size_t n = p->k, at = pixel * n, k = 0;
+    size_t n = p->k, at = pixel * n;
     const float *y = p->y + at, *da = p->da + at;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope, *mean = p->mean;
-    const uint32_t *kept = p->kept + pixel * KEPT_WORDS(n);
+    const uint32_t *kept = p->kept + at / 32;
     float *dy = p->out + at;
-    for (; k + VL <= n; k += VL) {
+    for (size_t k = 0; k < n; k += VL) {
         vf g = kept_of(kept, da, k), off = vload(y + k) - vload(mean + k);
         vstore(dy + k, vload(mul + k) * (g - vload(sub + k) - off * vload(slope + k)));
-    }
-    for (; k < n; k++) {
-        float g = is_kept(kept, k) ? da[k] : 0;
-        dy[k] = mul[k] * (g - sub[k] - (y[k] - mean[k]) * slope[k]);
     }
 }
 
@@ -474,8 +420,7 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
     place_sums(&p, work);
     pass_run(&p, rows, item_pool_reduce, work);
     finish_sums(&p, (double)s->n * s->h * s->w, inv_std, gamma, dgamma, dbeta);
-    p.streams = (size_t)s->n * s->h * s->w * s->k > STREAM_FLOATS && s->k % VL == 0 &&
-                s->k <= STREAM_CHANNELS;
+    p.streams = (size_t)s->n * s->h * s->w * s->k > STREAM_FLOATS && s->k <= STREAM_CHANNELS;
     pass_run(&p, rows, item_pool_apply, work);
 }
 
