@@ -363,7 +363,6 @@ static void dropout(size_t n, const struct dropout_mask *mask, const float *x, f
 void kernels_init_ref(struct kernels *k)
 {
     *k = (struct kernels){
-        .name = "ref",
         .isa = "ref",
         .conv3x3_forward = conv3x3_forward,
         .conv3x3_backward_data = conv3x3_backward_data,
@@ -377,6 +376,5 @@ void kernels_init_ref(struct kernels *k)
         .bn_relu_pool_forward = bn_relu_pool_forward,
         .bn_relu_pool_backward = bn_relu_pool_backward,
         .dropout = dropout,
-        .softmax_xent = kernels_softmax_xent,
     };
 }

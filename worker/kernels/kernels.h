@@ -43,8 +43,7 @@ struct work {                    /* what a kernel may use during a call */
 };
 
 struct kernels {
-    const char *name; /* "native" */
-    const char *isa;  /* "baseline", "avx2", "avx512", "amx" */
+    const char *isa; /* "baseline", "avx2", "avx512", "amx" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
      * definition. Also mean (K) and biased variance (K) of y over N, H, W, unless both are NULL. */
@@ -96,19 +95,15 @@ struct kernels {
     /* y (n) = x (n) where the mask keeps the element, 0 elsewhere; not rescaled. y may be x. The
      * same call computes dx from dy. */
     void (*dropout)(size_t n, const struct dropout_mask *mask, const float *x, float *y);
-
-    /* The mean over N of -log softmax(logits (N,K))[label], and its gradient dlogits (N,K).
-     * *ret_right is the number of rows whose largest logit (the first of equal ones) is the
-     * label's. */
-    double (*softmax_xent)(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
-                           float *dlogits, uint32_t *ret_right);
 };
 
 /* Floats of scratch that suffice for bn_stats and the four bn_relu kernels. */
 #define BN_SCRATCH_SLOTS 64
 #define BN_SCRATCH(k) ((size_t)BN_SCRATCH_SLOTS * 3 * ((k) + 16))
 
-/* The entry softmax_xent of every table. Defined in softmax.c. */
+/* The mean over N of -log softmax(logits (N,K))[label], and its gradient dlogits (N,K). *ret_right
+ * is the number of rows whose largest logit (the first of equal ones) is the label's. Defined in
+ * softmax.c. */
 double kernels_softmax_xent(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
                             float *dlogits, uint32_t *ret_right);
 /* The best kernels for the CPU, but none better than the environment variable BENCH_CPU_MASK

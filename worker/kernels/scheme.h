@@ -28,7 +28,6 @@ struct scheme_moments {
 };
 
 struct scheme {
-    const char *name;
     size_t out, in; /* pixels along a side of a tile of y and of x */
     size_t rim;     /* rows of x above the first row of y */
     size_t planes;  /* products instead of out * out * 9 */

@@ -138,8 +138,7 @@ static double forward(struct model *m, const float *x, const uint8_t *labels, ui
         layer_forward(m, l, pass);
     }
     const struct layer *last = model_last(m);
-    double loss =
-        m->kernels.softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
+    double loss = kernels_softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
     model_mark(m, last, MODEL_OTHER);
     return loss;
 }
