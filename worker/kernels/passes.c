@@ -45,11 +45,6 @@ static size_t pass_end(const struct pass *p, size_t slot)
     return end < p->units ? end : p->units;
 }
 
-static float relu(float v)
-{
-    return v > 0 ? v : 0;
-}
-
 /* The random words of one tile, which decide about 2 * RNG_TILE elements (kernels.h). */
 struct dropper {
     const struct dropout_mask *mask;
@@ -288,7 +283,8 @@ static void pool_block(size_t n, const float *y0, const float *y1, const float *
         float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
         float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
         float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
-        a[k] = relu(lower > upper ? lower : upper);
+        float best = lower > upper ? lower : upper;
+        a[k] = best > 0 ? best : 0;
     }
 }
 
