@@ -15,8 +15,6 @@
 #include "worker/role_verb.h"
 
 static const struct role_verb roles[] = {
-    {"export", role_export,
-     "Write initial parameters and batches for another program to start from"},
     {"train", role_train, "Train in one process and test after each epoch"},
     {"trainer", role_trainer, "Run one trainer of a distributed run"},
     {"pserver", role_pserver, "Run one parameter server of a distributed run"},

@@ -1,4 +1,4 @@
-/* The command line of the roles that need no peers: train, export and bench. */
+/* The command line of the roles that need no peers: train and bench. */
 #pragma once
 
 #include "base/args.h"

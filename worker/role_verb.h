@@ -10,7 +10,6 @@ struct role_verb {
 
 int role_allreduce(int argc, char *const *argv); /* role_allreduce.c */
 int role_bench(int argc, char *const *argv);     /* role_bench.c */
-int role_export(int argc, char *const *argv);    /* role_export.c */
 int role_train(int argc, char *const *argv);     /* role_train.c */
 int role_trainer(int argc, char *const *argv);   /* role_trainer.c */
 int role_worker(int argc, char *const *argv);    /* role_trainer.c */

@@ -8,7 +8,7 @@
 
 enum layer_kind {
     LAYER_CONV,    /* 3x3 convolution with bias, BN, ReLU, dropout */
-    LAYER_POOL,    /* max 2x2, stride 2, of an even height and width */
+    LAYER_POOL,    /* max 2x2, stride 2, of the even height and width of a CONV without dropout */
     LAYER_DROPOUT, /* dropout alone */
     LAYER_FC_BN,   /* fully connected with bias, BN, ReLU, dropout */
     LAYER_FC,      /* fully connected with bias, linear */

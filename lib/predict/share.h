@@ -28,7 +28,6 @@ struct share_link {
     uint32_t first, last;       /* its own flows in the order of their ends; SHARE_NONE */
     uint32_t due;               /* the caller knows when this flow ends; SHARE_NONE */
     int32_t n_held;             /* of its flows: with a level beyond that is not INFINITY */
-    bool is_dirty, is_stale;    /* it is in `dirty`, in `stale` */
 };
 struct share_flow {
     uint32_t link[2], place[2]; /* place: in the ends of the link */

@@ -293,17 +293,17 @@ struct block {
     size_t px[4];
 };
 
-static struct block block_at(const struct pool_shape *s, size_t i)
+static struct block block_at(const struct bn_shape *s, size_t i)
 {
-    size_t c = i % s->c, ox = i / s->c % (s->w / 2), oy = i / s->c / (s->w / 2) % (s->h / 2);
-    size_t n = i / s->c / (s->w / 2) / (s->h / 2);
-    size_t first = ((n * s->h + 2 * oy) * s->w + 2 * ox) * s->c + c, row = (size_t)s->w * s->c;
-    return (struct block){{first, first + s->c, first + row, first + row + s->c}};
+    size_t k = i % s->k, ox = i / s->k % (s->w / 2), oy = i / s->k / (s->w / 2) % (s->h / 2);
+    size_t n = i / s->k / (s->w / 2) / (s->h / 2);
+    size_t first = ((n * s->h + 2 * oy) * s->w + 2 * ox) * s->k + k, row = (size_t)s->w * s->k;
+    return (struct block){{first, first + s->k, first + row, first + row + s->k}};
 }
 
-static size_t n_blocks(const struct pool_shape *s)
+static size_t n_blocks(const struct bn_shape *s)
 {
-    return (size_t)s->n * (s->h / 2) * (s->w / 2) * s->c;
+    return (size_t)s->n * (s->h / 2) * (s->w / 2) * s->k;
 }
 
 /* The index of the first maximum. */
@@ -314,11 +314,6 @@ static int largest(const float v[4])
         best = v[i] > v[best] ? i : best;
     }
     return best;
-}
-
-static struct pool_shape pooled(const struct bn_shape *s)
-{
-    return (struct pool_shape){.n = s->n, .h = s->h, .w = s->w, .c = s->k};
 }
 
 static void block_bn_relu(const struct block *b, size_t k, const float *y, const float *scale,
@@ -332,10 +327,9 @@ static void block_bn_relu(const struct block *b, size_t k, const float *y, const
 static void bn_relu_pool_forward(const struct bn_shape *s, const float *y, const float *scale,
                                  const float *shift, float *a, const struct work *work)
 {
-    struct pool_shape p = pooled(s);
     (void)work;
-    for (size_t i = 0; i < n_blocks(&p); i++) {
-        struct block b = block_at(&p, i);
+    for (size_t i = 0; i < n_blocks(s); i++) {
+        struct block b = block_at(s, i);
         float v[4];
         block_bn_relu(&b, i % s->k, y, scale, shift, v);
         a[i] = v[largest(v)];
@@ -347,10 +341,9 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
                                   const float *inv_std, const float *gamma, float *dy,
                                   float *dgamma, float *dbeta, const struct work *work)
 {
-    struct pool_shape p = pooled(s);
     (void)work;
-    for (size_t i = 0; i < n_blocks(&p); i++) {
-        struct block b = block_at(&p, i);
+    for (size_t i = 0; i < n_blocks(s); i++) {
+        struct block b = block_at(s, i);
         float v[4];
         block_bn_relu(&b, i % s->k, y, scale, shift, v);
         for (int j = 0; j < 4; j++) {
@@ -367,31 +360,9 @@ static void dropout(size_t n, const struct dropout_mask *mask, const float *x, f
     }
 }
 
-static void maxpool2x2_forward(const struct pool_shape *s, const float *x, float *y)
-{
-    for (size_t i = 0; i < n_blocks(s); i++) {
-        struct block b = block_at(s, i);
-        const float v[4] = {x[b.px[0]], x[b.px[1]], x[b.px[2]], x[b.px[3]]};
-        y[i] = v[largest(v)];
-    }
-}
-
-static void maxpool2x2_backward(const struct pool_shape *s, const float *x, const float *dy,
-                                float *dx)
-{
-    for (size_t i = 0; i < n_blocks(s); i++) {
-        struct block b = block_at(s, i);
-        const float v[4] = {x[b.px[0]], x[b.px[1]], x[b.px[2]], x[b.px[3]]};
-        for (int j = 0; j < 4; j++) {
-            dx[b.px[j]] = j == largest(v) ? dy[i] : 0;
-        }
-    }
-}
-
 void kernels_init_ref(struct kernels *k)
 {
     *k = (struct kernels){
-        .name = "ref",
         .isa = "ref",
         .conv3x3_forward = conv3x3_forward,
         .conv3x3_backward_data = conv3x3_backward_data,
@@ -405,8 +376,5 @@ void kernels_init_ref(struct kernels *k)
         .bn_relu_pool_forward = bn_relu_pool_forward,
         .bn_relu_pool_backward = bn_relu_pool_backward,
         .dropout = dropout,
-        .maxpool2x2_forward = maxpool2x2_forward,
-        .maxpool2x2_backward = maxpool2x2_backward,
-        .softmax_xent = kernels_softmax_xent,
     };
 }

@@ -11,9 +11,9 @@ FREEP(model_free, struct model)
 #define VGG "vgg16-fluid-fc512"
 
 static const struct layer_def small_layers[] = {
-    {LAYER_CONV, 16, 0.3},  {LAYER_CONV, 16, 0}, {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 32, 0.4},  {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5},
-    {LAYER_FC_BN, 32, 0.5}, {LAYER_FC, 16, 0},   {LAYER_FC, 10, 0},
+    {LAYER_CONV, 32, 0.3}, {LAYER_CONV, 32, 0}, {LAYER_POOL, 0, 0},      {LAYER_CONV, 64, 0.4},
+    {LAYER_CONV, 32, 0},   {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 32, 0.5},
+    {LAYER_FC, 16, 0},     {LAYER_FC, 10, 0},
 };
 static const struct model_def small = {
     .name = "small",
@@ -203,8 +203,8 @@ static bool is_kept(const struct layer *l, size_t i)
 TEST(kept_bits)
 {
     _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, true);
-    const struct layer *l = &m->layers[0], *fc = &m->layers[6];
-    size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(16);
+    const struct layer *l = &m->layers[0], *fc = &m->layers[7];
+    size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(32);
     (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
     for (uint32_t i = 0; i < small.n_layers; i++) {
         bool has = layer_has_bn(m->layers[i].def) && !m->layers[i].pools;
@@ -250,26 +250,26 @@ TEST(inference)
         _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, dropout != 0);
         const struct layer *l = &m->layers[0];
         float *gamma = m->params + l->param + l->sizes.weight + l->sizes.bias;
-        float scale[16], shift[16], keep = dropout != 0 ? 0.7f : 1;
-        for (uint32_t k = 0; k < 16; k++) {
+        float scale[32], shift[32], keep = dropout != 0 ? 0.7f : 1;
+        for (uint32_t k = 0; k < 32; k++) {
             gamma[k] = 1 + 0.1f * (float)k;
-            gamma[16 + k] = 0.5f - 0.1f * (float)k; /* beta */
+            gamma[32 + k] = 0.5f - 0.1f * (float)k; /* beta */
         }
         (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
         (void)model_evaluate(m, pixels + SMALL_FLOATS, labels, BATCH - 1);
-        for (uint32_t k = 0; k < 16; k++) {
+        for (uint32_t k = 0; k < 32; k++) {
             scale[k] = keep * gamma[k] / sqrtf(l->running_var[k] + BN_EPS);
-            shift[k] = keep * gamma[16 + k] - l->running_mean[k] * scale[k];
+            shift[k] = keep * gamma[32 + k] - l->running_mean[k] * scale[k];
         }
-        assert_close(l->scale, scale, 16, 1e-6, "scale");
-        assert_close(l->shift, shift, 16, 1e-6, "shift");
+        assert_close(l->scale, scale, 32, 1e-6, "scale");
+        assert_close(l->shift, shift, 32, 1e-6, "shift");
     }
 }
 
 /* A channel of the input that is 0 everywhere is the only one whose weights have no gradient. */
 TEST(input_channels)
 {
-    enum { HW = 8 * 8, K = 16 };
+    enum { HW = 8 * 8, K = 32 };
     for (size_t empty = 0; empty < 3; empty++) {
         static float x[BATCH * SMALL_FLOATS];
         _cleanup_(model_freep) struct model *m = new_model(&small, BATCH, 3, false);

@@ -17,6 +17,7 @@
 #include "worker/comm/shm/doorbell.h"
 #include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_pass.h"
+#include "worker/tensor/accumulate.h"
 #include "worker/tensor/one_pass.h"
 
 TEST(a_layout_holds_everything)
@@ -459,7 +460,7 @@ TEST(tokens_are_read_or_refused)
 }
 
 /* Any length and alignment, and not a float beside. */
-TEST(one_pass_is_a_sum_or_a_copy)
+TEST(sum_and_copy_of_any_place)
 {
     enum { MAX = 70, GUARD = 8 };
     _Alignas(64) float a[MAX + GUARD], b[MAX + GUARD], to[MAX + 2 * GUARD];
@@ -476,7 +477,7 @@ TEST(one_pass_is_a_sum_or_a_copy)
                 if (is_copy) {
                     one_pass_copy(to + at, a + at, n);
                 } else {
-                    one_pass_add(to + at, a + at, b, n);
+                    grad_sum(to + at, a + at, b, n);
                 }
                 for (size_t i = 0; i < MAX + 2 * GUARD; i++) {
                     const bool is_inside = i >= at && i < at + n;

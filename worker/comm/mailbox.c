@@ -207,19 +207,7 @@ static enum exchange_transport transport(const struct exchange *x, const char **
     return is_shared ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
 }
 
-static void memory(const struct exchange *x, struct exchange_memory *ret)
-{
-    ((const struct mailbox *)x)->params.memory(x, ret);
-}
-
-static void free_exchange(struct exchange *x)
-{
-    if (x != NULL) {
-        ((struct mailbox *)x)->params.free(x);
-    }
-}
-
-static const struct exchange_ops ops = {
+static const struct exchange_ops common_ops = {
     .barrier = barrier,
     .begin = begin,
     .ready = ready,
@@ -229,8 +217,6 @@ static const struct exchange_ops ops = {
     .abandon = abandon,
     .fault = get_fault,
     .transport = transport,
-    .memory = memory,
-    .free = free_exchange,
 };
 
 int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct err *err)
@@ -239,7 +225,10 @@ int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct 
     if (wake_fd < 0) {
         return err_set_errno(err, errno, "eventfd");
     }
-    b->base.ops = &ops;
+    b->ops = common_ops;
+    b->ops.memory = params->memory;
+    b->ops.free = params->free;
+    b->base.ops = &b->ops;
     b->params = *params;
     b->wake_fd = wake_fd;
     b->has_arrived = xnew_array(bool, params->slices.n);

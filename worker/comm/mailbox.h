@@ -38,6 +38,7 @@ struct mailbox_params {
 
 struct mailbox {
     struct exchange base;
+    struct exchange_ops ops; /* those of base */
     struct mailbox_params params;
     int wake_fd; /* readable when there may be news for the thread */
     pthread_t thread;

@@ -1,32 +1,22 @@
 /* The convolution functions of the kernel table: choose the algorithm by shape. */
-#include "worker/kernels/conv_internal.h"
+#include <assert.h>
 
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/tiles.h"
 
-enum way { BY_TILES, BY_PIXELS, BY_BLAS };
-
-static enum way way_of(const struct conv_shape *s)
+static bool is_rgb(const struct conv_shape *s)
 {
-    if (tiling_of(s).scheme != NULL) {
-        return BY_TILES;
-    }
-    return s->c == 3 && s->k % PANEL == 0 ? BY_PIXELS : BY_BLAS;
+    return s->c == 3;
 }
 
 static void conv3x3_forward(const struct conv_shape *s, const float *x, const float *weight,
                             const float *bias, float *y, float *mean, float *var,
                             const struct work *work)
 {
-    switch (way_of(s)) {
-    case BY_TILES:
-        conv_tiles_forward(s, x, weight, bias, y, mean, var, work);
-        break;
-    case BY_PIXELS:
+    if (is_rgb(s)) {
         conv_rgb_forward(s, x, weight, bias, y, mean, var, work);
-        break;
-    case BY_BLAS:
-        conv_blas_forward(s, x, weight, bias, y, mean, var, work);
-        break;
+    } else {
+        conv_tiles_forward(s, x, weight, bias, y, mean, var, work);
     }
 }
 
@@ -35,26 +25,18 @@ static void conv3x3_backward_data(const struct conv_shape *s, const float *dy, c
 {
     if (conv_lanes_fit(s)) {
         conv_lanes_backward_data(s, dy, weight, dx, work);
-    } else if (way_of(s) == BY_TILES) {
-        conv_tiles_backward_data(s, dy, weight, dx, work);
     } else {
-        conv_blas_backward_data(s, dy, weight, dx, work);
+        conv_tiles_backward_data(s, dy, weight, dx, work);
     }
 }
 
 static void conv3x3_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
                                     float *dweight, float *dbias, const struct work *work)
 {
-    switch (way_of(s)) {
-    case BY_TILES:
-        conv_tiles_backward_weight(s, x, dy, dweight, dbias, work);
-        break;
-    case BY_PIXELS:
+    if (is_rgb(s)) {
         conv_rgb_backward_weight(s, x, dy, dweight, dbias, work);
-        break;
-    case BY_BLAS:
-        conv_blas_backward_weight(s, x, dy, dweight, dbias, work);
-        break;
+    } else {
+        conv_tiles_backward_weight(s, x, dy, dweight, dbias, work);
     }
 }
 
@@ -66,18 +48,15 @@ static size_t max_size(size_t a, size_t b)
 static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
 {
     size_t most = BN_SCRATCH(s->k);
-    switch (way_of(s)) {
-    case BY_TILES:
-        most = max_size(most, conv_tiles_scratch(s, threads));
-        most = max_size(most, conv_lanes_scratch(s, threads));
-        return max_size(most, conv_tiles_weight_scratch(s, threads));
-    case BY_PIXELS: /* its input gradient is computed by im2col */
-        most = max_size(most, conv_rgb_scratch(s, threads));
-        return max_size(most, conv_blas_scratch(s, threads));
-    case BY_BLAS:
-        return max_size(most, conv_blas_scratch(s, threads));
+    assert(s->k % PANEL == 0);
+    if (is_rgb(s)) {
+        return max_size(most, conv_rgb_scratch(s, threads));
     }
-    return most;
+    assert(s->c % PANEL == 0 && s->h % tiling_of(s).scheme->out == 0 &&
+           s->w % tiling_of(s).scheme->out == 0);
+    most = max_size(most, conv_tiles_scratch(s, threads));
+    most = max_size(most, conv_lanes_scratch(s, threads));
+    return max_size(most, conv_tiles_weight_scratch(s, threads));
 }
 
 void ISA_SYMBOL(conv_init)(struct kernels *k)

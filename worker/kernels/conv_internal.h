@@ -6,7 +6,7 @@
 
 #include "worker/kernels/isa.h"
 
-/* By a bilinear scheme; tiling_of(s).scheme must not be NULL (tiles.h). The weight gradient and its
+/* By a bilinear scheme, if C and K are whole panels. The weight gradient and its
  * scratch are defined in conv_grads.c, the others in conv_tiles.c. */
 #define conv_tiles_forward ISA_SYMBOL(conv_tiles_forward)
 #define conv_tiles_backward_data ISA_SYMBOL(conv_tiles_backward_data)
@@ -45,21 +45,3 @@ void conv_rgb_forward(const struct conv_shape *s, const float *x, const float *w
 void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
                               float *dweight, float *dbias, const struct work *work);
 size_t conv_rgb_scratch(const struct conv_shape *s, unsigned threads);
-
-/* By im2col and OpenBLAS, for any shape. Defined in conv_blas.c, as is conv_sum_bias. */
-#define conv_blas_forward ISA_SYMBOL(conv_blas_forward)
-#define conv_blas_backward_data ISA_SYMBOL(conv_blas_backward_data)
-#define conv_blas_backward_weight ISA_SYMBOL(conv_blas_backward_weight)
-#define conv_blas_scratch ISA_SYMBOL(conv_blas_scratch)
-void conv_blas_forward(const struct conv_shape *s, const float *x, const float *weight,
-                       const float *bias, float *y, float *mean, float *var,
-                       const struct work *work);
-void conv_blas_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
-                             float *dx, const struct work *work);
-void conv_blas_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
-                               float *dweight, float *dbias, const struct work *work);
-size_t conv_blas_scratch(const struct conv_shape *s, unsigned threads);
-
-/* dbias (K) = sum of dy (pixels, K), in fp32 over 256 pixels at a time, then in double. */
-#define conv_sum_bias ISA_SYMBOL(conv_sum_bias)
-void conv_sum_bias(size_t pixels, size_t k, const float *dy, float *dbias);

@@ -117,7 +117,7 @@ static void item_grad(void *ctx, size_t part, unsigned thread)
                 product_pixel_grads(&p, TAP_ROW);
             }
         }
-        conv_sum_bias(hw(r), k, r->dy + n * hw(r) * k, r->dbiases + n * k); /* dy is in the cache */
+        sum_pixels(hw(r), k, r->dy + n * hw(r) * k, r->dbiases + n * k); /* dy is in the cache */
     }
 }
 

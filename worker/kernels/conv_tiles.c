@@ -49,7 +49,6 @@ struct conv {
     size_t together; /* panels of output channels for which V is read once */
     size_t u_plane, v_plane, m_plane, u_panel, m_panel, u_each, v_each, m_each;
     float *u, *v, *m, *zeros;
-    float *waste; /* (threads, K) */
 };
 
 struct tuning {
@@ -141,7 +140,6 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->m = carve(scratch, cv->m_each * threads);
     cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
     cv->zeros = carve(scratch, most);
-    cv->waste = carve(scratch, cv->k * threads);
     cv->moments = carve(scratch, ceil_div(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
@@ -248,8 +246,7 @@ static void multiply(const struct conv *cv, size_t from, size_t count, const flo
 
 /* Transforms one panel of channels of a chunk of tiles from M to y. The chunk begins with tile
  * `first`, which is row 0 of m. */
-static void transform_output(const struct conv *cv, size_t panel, size_t first, const float *m,
-                             float *waste)
+static void transform_output(const struct conv *cv, size_t panel, size_t first, const float *m)
 {
     const struct scheme *s = cv->t.scheme;
     size_t count = min_size(cv->chunk, cv->t.count - first);
@@ -260,7 +257,7 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
             const float *in[SCHEME_MAX_PLANES];
             float *out[SCHEME_MAX_PLANES];
         } px;
-        tile_pixels(&cv->t, first + i, s->out, 0, cv->y, cv->k, waste, px.in);
+        tile_pixels(&cv->t, first + i, s->out, 0, cv->y, cv->k, NULL, px.in);
         for (size_t at = 0; at < PANEL; at += VL) {
             const float *row = m + i * PANEL + at;
             size_t channel = panel * PANEL + at;
@@ -280,11 +277,11 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
 
 /* The same for tiles first .. first + count and `together` panels, chunk by chunk. */
 static void transform_outputs(const struct conv *cv, size_t panel, size_t first, size_t count,
-                              const float *m, float *waste)
+                              const float *m)
 {
     for (size_t i = 0; i < cv->together; i++) {
         for (size_t at = 0; at < count; at += cv->chunk) {
-            transform_output(cv, panel + i, first + at, m + i * cv->m_panel + at * PANEL, waste);
+            transform_output(cv, panel + i, first + at, m + i * cv->m_panel + at * PANEL);
         }
     }
 }
@@ -304,7 +301,7 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
     for (size_t panel = 0; panel < cv->k / PANEL; panel += cv->together) {
         multiply(cv, 0, count, v, cv->u + panel * cv->u_panel, m, thread);
-        transform_outputs(cv, panel, first, count, m, cv->waste + thread * cv->k);
+        transform_outputs(cv, panel, first, count, m);
     }
 }
 
@@ -326,7 +323,7 @@ static void item_panels(void *ctx, size_t item, unsigned thread)
         }
         multiply(cv, from, cv->t.count, cv->v, u, m, thread);
     }
-    transform_outputs(cv, panel, 0, cv->t.count, m, cv->waste + thread * cv->k);
+    transform_outputs(cv, panel, 0, cv->t.count, m);
 }
 
 static void run(struct conv *cv, struct thread_pool *threads)
@@ -345,19 +342,12 @@ static struct conv conv_of(const struct conv_shape *s)
     return (struct conv){.t = tiling_of(s), .c = s->c, .k = s->k};
 }
 
-/* True if no tile is cut: the moments of a cut tile would count pixels that do not exist. */
-static bool are_whole(const struct tiling *t)
-{
-    return t->h % t->scheme->out == 0 && t->w % t->scheme->out == 0;
-}
-
 void conv_tiles_forward(const struct conv_shape *s, const float *x, const float *weight,
                         const float *bias, float *y, float *mean, float *var,
                         const struct work *work)
 {
     struct conv cv = conv_of(s);
     struct carver scratch = {.base = work->scratch};
-    bool wants_moments = mean != NULL && are_whole(&cv.t);
     cv.x = x;
     cv.y = y;
     cv.weight = weight;
@@ -365,14 +355,11 @@ void conv_tiles_forward(const struct conv_shape *s, const float *x, const float 
     plan(&cv, thread_pool_size(work->threads), &scratch);
     memset(cv.zeros, 0, cv.c * sizeof(float));
     float *moments = cv.moments;
-    cv.moments = wants_moments ? moments : NULL;
+    cv.moments = mean != NULL ? moments : NULL;
     run(&cv, work->threads);
-    if (wants_moments) {
+    if (mean != NULL) {
         size_t tile = cv.t.scheme->out * cv.t.scheme->out;
         moments_merge(moments, cv.k, cv.t.count * tile, cv.chunk * tile, mean, var);
-    } else if (mean != NULL) {
-        struct bn_shape bn = {.n = s->n, .h = s->h, .w = s->w, .k = s->k};
-        moments_of(&bn, y, mean, var, work);
     }
 }
 

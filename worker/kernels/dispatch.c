@@ -35,8 +35,7 @@ int kernels_init_isa(struct kernels *k, const char *isa)
 {
     for (size_t i = 0; i < N_ISAS; i++) {
         if (str_eq(isas[i].name, isa) && cpu_has_isa(isa)) {
-            *k = (struct kernels){
-                .name = "native", .isa = isas[i].name, .softmax_xent = kernels_softmax_xent};
+            *k = (struct kernels){.isa = isas[i].name};
             isas[i].passes_init(k);
             isas[i].conv_init(k);
             isas[i].fc_init(k);

@@ -6,7 +6,8 @@
 #include <cblas.h>
 
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv_internal.h"
+#include "worker/kernels/isa.h"
+#include "worker/kernels/moments.h"
 #include "worker/kernels/thread_pool.h"
 
 #define SLICE 128 /* columns */
@@ -81,7 +82,7 @@ static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, cons
     struct fc f = {
         .n = n, .c = c, .k = k, .x = x, .weight = weight, .dy = dy, .dx = dx, .dweight = dweight};
     parallel_for(work->threads, ceil_div(k, SLICE), item_dweight, &f);
-    conv_sum_bias(n, k, dy, dbias);
+    sum_pixels(n, k, dy, dbias);
     if (dx != NULL) {
         parallel_for(work->threads, ceil_div(c, SLICE), item_dx, &f);
     }

@@ -13,16 +13,15 @@
 #include "worker/kernels/thread_pool.h"
 #include "worker/tensor/rng.h"
 
-struct conv_shape { /* 3x3, stride 1, zero padding 1 */
+/* 3x3, stride 1, zero padding 1. K is a multiple of 32. C is 3, or a multiple of 32 with images of
+ * 2x2 or of whole 4x4 tiles. */
+struct conv_shape {
     uint32_t n, c, k, h, w;
 };
 
-struct bn_shape { /* h = w = 1 after a fully connected layer; both even with pooling */
+/* K is a multiple of 32; h = w = 1 after a fully connected layer; both even with pooling. */
+struct bn_shape {
     uint32_t n, h, w, k;
-};
-
-struct pool_shape { /* h and w even, of the input */
-    uint32_t n, h, w, c;
 };
 
 /* Element i is dropped if its 16 random bits are less than `below`. They are a half of word i % 64
@@ -44,15 +43,14 @@ struct work {                    /* what a kernel may use during a call */
 };
 
 struct kernels {
-    const char *name; /* "native" */
-    const char *isa;  /* "baseline", "avx2", "avx512", "amx" */
+    const char *isa; /* "baseline", "avx2", "avx512", "amx" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
      * definition. Also mean (K) and biased variance (K) of y over N, H, W, unless both are NULL. */
     void (*conv3x3_forward)(const struct conv_shape *s, const float *x, const float *weight,
                             const float *bias, float *y, float *mean, float *var,
                             const struct work *work);
-    /* dx (N,H,W,C) from dy (N,H,W,K). Overwrites dx. */
+    /* dx (N,H,W,C) from dy (N,H,W,K). Overwrites dx. Not for C = 3. */
     void (*conv3x3_backward_data)(const struct conv_shape *s, const float *dy, const float *weight,
                                   float *dx, const struct work *work);
     /* dweight (3,3,C,K) and dbias (K) from x and dy. Overwrites both. */
@@ -97,25 +95,15 @@ struct kernels {
     /* y (n) = x (n) where the mask keeps the element, 0 elsewhere; not rescaled. y may be x. The
      * same call computes dx from dy. */
     void (*dropout)(size_t n, const struct dropout_mask *mask, const float *x, float *y);
-
-    /* y (N,H/2,W/2,C): the maximum of each 2x2 block of x. */
-    void (*maxpool2x2_forward)(const struct pool_shape *s, const float *x, float *y);
-    /* dx: dy at the first maximum in row order, 0 elsewhere. */
-    void (*maxpool2x2_backward)(const struct pool_shape *s, const float *x, const float *dy,
-                                float *dx);
-
-    /* The mean over N of -log softmax(logits (N,K))[label], and its gradient dlogits (N,K).
-     * *ret_right is the number of rows whose largest logit (the first of equal ones) is the
-     * label's. */
-    double (*softmax_xent)(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
-                           float *dlogits, uint32_t *ret_right);
 };
 
 /* Floats of scratch that suffice for bn_stats and the four bn_relu kernels. */
 #define BN_SCRATCH_SLOTS 64
 #define BN_SCRATCH(k) ((size_t)BN_SCRATCH_SLOTS * 3 * ((k) + 16))
 
-/* The entry softmax_xent of every table. Defined in softmax.c. */
+/* The mean over N of -log softmax(logits (N,K))[label], and its gradient dlogits (N,K). *ret_right
+ * is the number of rows whose largest logit (the first of equal ones) is the label's. Defined in
+ * softmax.c. */
 double kernels_softmax_xent(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
                             float *dlogits, uint32_t *ret_right);
 /* The best kernels for the CPU, but none better than the environment variable BENCH_CPU_MASK

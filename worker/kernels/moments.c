@@ -6,7 +6,8 @@
 #include "worker/kernels/slots.h"
 #include "worker/kernels/thread_pool.h"
 
-#define COLUMNS 64 /* channels whose sums fit the registers */
+#define COLUMNS 64     /* channels whose sums fit the registers */
+#define SUM_PIXELS 256 /* of a sum in fp32 */
 
 /* `columns` channels of each pixel; a constant in the inlined code except for the last few
  * channels. */
@@ -93,4 +94,27 @@ void moments_of(const struct bn_shape *s, const float *y, float *mean, float *va
     stats.slots = work->scratch;
     parallel_for(work->threads, ceil_div(stats.pixels, stats.of), item_slot, &stats);
     moments_merge(stats.slots, s->k, stats.pixels, stats.of, mean, var);
+}
+
+void sum_pixels(size_t pixels, size_t k_n, const float *y, float *sums)
+{
+    for (size_t k0 = 0; k0 < k_n; k0 += COLUMNS) {
+        size_t columns = k_n - k0 < COLUMNS ? k_n - k0 : COLUMNS;
+        double total[COLUMNS] = {0};
+        for (size_t first = 0; first < pixels; first += SUM_PIXELS) {
+            size_t left = pixels - first, count = left < SUM_PIXELS ? left : SUM_PIXELS;
+            float sum[COLUMNS] = {0};
+            for (size_t i = first; i < first + count; i++) {
+                for (size_t k = 0; k < columns; k++) {
+                    sum[k] += y[i * k_n + k0 + k];
+                }
+            }
+            for (size_t k = 0; k < columns; k++) {
+                total[k] += (double)sum[k];
+            }
+        }
+        for (size_t k = 0; k < columns; k++) {
+            sums[k0 + k] = (float)total[k];
+        }
+    }
 }

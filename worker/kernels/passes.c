@@ -45,11 +45,6 @@ static size_t pass_end(const struct pass *p, size_t slot)
     return end < p->units ? end : p->units;
 }
 
-static float relu(float v)
-{
-    return v > 0 ? v : 0;
-}
-
 /* The random words of one tile, which decide about 2 * RNG_TILE elements (kernels.h). */
 struct dropper {
     const struct dropout_mask *mask;
@@ -105,8 +100,8 @@ SIMD_INLINE uint32_t relu_word(const float *y, const float *scale, const float *
     return kept;
 }
 
-/* A pixel whose channels fill whole words. d NULL (constant in the inlined code): no dropout. */
-SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *d)
+/* d NULL (constant in the inlined code): no dropout. */
+SIMD_INLINE void relu_pixel(const struct pass *p, size_t pixel, struct dropper *d)
 {
     size_t n = p->k, at = pixel * n;
     const float *y = p->y + at, *scale = p->scale, *shift = p->shift;
@@ -124,38 +119,20 @@ SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *
     }
 }
 
-static void item_relu_words(void *ctx, size_t slot, unsigned thread)
+static void item_relu(void *ctx, size_t slot, unsigned thread)
 {
     const struct pass *p = ctx;
     struct dropper d = DROPPER(p->mask);
     (void)thread;
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         if (p->mask != NULL) {
-            relu_words(p, i, &d);
+            relu_pixel(p, i, &d);
         } else {
-            relu_words(p, i, NULL);
+            relu_pixel(p, i, NULL);
         }
     }
     if (p->streams) {
         vstream_end();
-    }
-}
-
-static void relu_row(size_t n, const float *restrict y, const float *restrict scale,
-                     const float *restrict shift, float *restrict a)
-{
-    for (size_t k = 0; k < n; k++) {
-        a[k] = relu(scale[k] * y[k] + shift[k]);
-    }
-}
-
-static void item_relu(void *ctx, size_t slot, unsigned thread)
-{
-    const struct pass *p = ctx;
-    (void)thread;
-    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
-        size_t at = i * p->k;
-        relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
     }
 }
 
@@ -174,16 +151,6 @@ static void dropout(size_t n, const struct dropout_mask *mask, const float *x, f
     }
 }
 
-static void take_kept(size_t pixels, size_t n, const float *a, uint32_t *kept)
-{
-    memset(kept, 0, pixels * KEPT_WORDS(n) * sizeof(*kept));
-    for (size_t i = 0; i < pixels; i++, a += n, kept += KEPT_WORDS(n)) {
-        for (size_t k = 0; k < n; k++) {
-            kept[k / 32] |= (uint32_t)(a[k] > 0) << k % 32;
-        }
-    }
-}
-
 static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
                             const float *y, const float *scale, const float *shift, float *a,
                             uint32_t *kept, const struct work *work)
@@ -196,23 +163,8 @@ static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask 
                      .kept_out = kept,
                      .mask = mask};
     size_t pixels = (size_t)s->n * s->h * s->w;
-    if (s->k % 32 == 0) {
-        p.streams = pixels * s->k > STREAM_FLOATS;
-        pass_run(&p, pixels, item_relu_words, work);
-        return;
-    }
+    p.streams = pixels * s->k > STREAM_FLOATS;
     pass_run(&p, pixels, item_relu, work);
-    if (mask != NULL) {
-        dropout(pixels * s->k, mask, a, a);
-    }
-    if (kept != NULL) {
-        take_kept(pixels, s->k, a, kept);
-    }
-}
-
-static bool is_kept(const uint32_t *kept, size_t k)
-{
-    return (kept[k / 32] >> k % 32 & 1) != 0;
 }
 
 /* g of channels from k on: da where the bits are set. */
@@ -225,16 +177,10 @@ SIMD_INLINE vf kept_of(const uint32_t *kept, const float *da, size_t k)
 static void reduce_row(size_t n, const float *y, const uint32_t *kept, const float *da,
                        const float *mean, float *sum, float *dot)
 {
-    size_t k = 0;
-    for (; k + VL <= n; k += VL) {
+    for (size_t k = 0; k < n; k += VL) {
         vf g = kept_of(kept, da, k);
         vstore(sum + k, vload(sum + k) + g);
         vstore(dot + k, vload(dot + k) + g * (vload(y + k) - vload(mean + k)));
-    }
-    for (; k < n; k++) {
-        float g = is_kept(kept, k) ? da[k] : 0;
-        sum[k] += g;
-        dot[k] += g * (y[k] - mean[k]);
     }
 }
 
@@ -246,26 +192,21 @@ static void item_reduce(void *ctx, size_t slot, unsigned thread)
     memset(sums, 0, 2 * p->k * sizeof(*sums));
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         size_t at = i * p->k;
-        reduce_row(p->k, p->y + at, p->kept + i * KEPT_WORDS(p->k), p->da + at, p->mean, sums,
-                   sums + p->k);
+        reduce_row(p->k, p->y + at, p->kept + at / 32, p->da + at, p->mean, sums, sums + p->k);
     }
 }
 
 /* dy may be da, because it works element by element. */
 static void apply_row(const struct pass *p, size_t pixel)
 {
-    size_t n = p->k, at = pixel * n, k = 0;
+    size_t n = p->k, at = pixel * n;
     const float *y = p->y + at, *da = p->da + at;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope, *mean = p->mean;
-    const uint32_t *kept = p->kept + pixel * KEPT_WORDS(n);
+    const uint32_t *kept = p->kept + at / 32;
     float *dy = p->out + at;
-    for (; k + VL <= n; k += VL) {
+    for (size_t k = 0; k < n; k += VL) {
         vf g = kept_of(kept, da, k), off = vload(y + k) - vload(mean + k);
         vstore(dy + k, vload(mul + k) * (g - vload(sub + k) - off * vload(slope + k)));
-    }
-    for (; k < n; k++) {
-        float g = is_kept(kept, k) ? da[k] : 0;
-        dy[k] = mul[k] * (g - sub[k] - (y[k] - mean[k]) * slope[k]);
     }
 }
 
@@ -342,7 +283,8 @@ static void pool_block(size_t n, const float *y0, const float *y1, const float *
         float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
         float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
         float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
-        a[k] = relu(lower > upper ? lower : upper);
+        float best = lower > upper ? lower : upper;
+        a[k] = best > 0 ? best : 0;
     }
 }
 
@@ -474,49 +416,8 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
     place_sums(&p, work);
     pass_run(&p, rows, item_pool_reduce, work);
     finish_sums(&p, (double)s->n * s->h * s->w, inv_std, gamma, dgamma, dbeta);
-    p.streams = (size_t)s->n * s->h * s->w * s->k > STREAM_FLOATS && s->k % VL == 0 &&
-                s->k <= STREAM_CHANNELS;
+    p.streams = (size_t)s->n * s->h * s->w * s->k > STREAM_FLOATS && s->k <= STREAM_CHANNELS;
     pass_run(&p, rows, item_pool_apply, work);
-}
-
-static float max2(float a, float b)
-{
-    return b > a ? b : a;
-}
-
-static void maxpool2x2_forward(const struct pool_shape *s, const float *restrict x,
-                               float *restrict y)
-{
-    struct pass p = {.k = s->c, .w = s->w};
-    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
-        for (size_t ox = 0; ox < s->w / 2; ox++) {
-            struct block b = block_at(&p, row, ox);
-            for (size_t c = 0; c < s->c; c++) {
-                y[b.pooled + c] = max2(max2(x[b.px[0] + c], x[b.px[1] + c]),
-                                       max2(x[b.px[2] + c], x[b.px[3] + c]));
-            }
-        }
-    }
-}
-
-static void maxpool2x2_backward(const struct pool_shape *s, const float *restrict x,
-                                const float *restrict dy, float *restrict dx)
-{
-    struct pass p = {.k = s->c, .w = s->w};
-    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
-        for (size_t ox = 0; ox < s->w / 2; ox++) {
-            struct block b = block_at(&p, row, ox);
-            for (size_t c = 0; c < s->c; c++) {
-                float x0 = x[b.px[0] + c], x1 = x[b.px[1] + c];
-                float x2 = x[b.px[2] + c], x3 = x[b.px[3] + c], g = dy[b.pooled + c];
-                float upper = max2(x0, x1) >= max2(x2, x3) ? g : 0, lower = g - upper;
-                dx[b.px[0] + c] = x0 >= x1 ? upper : 0;
-                dx[b.px[1] + c] = x0 >= x1 ? 0 : upper;
-                dx[b.px[2] + c] = x2 >= x3 ? lower : 0;
-                dx[b.px[3] + c] = x2 >= x3 ? 0 : lower;
-            }
-        }
-    }
 }
 
 void ISA_SYMBOL(passes_init)(struct kernels *k)
@@ -527,6 +428,4 @@ void ISA_SYMBOL(passes_init)(struct kernels *k)
     k->bn_relu_pool_forward = bn_relu_pool_forward;
     k->bn_relu_pool_backward = bn_relu_pool_backward;
     k->dropout = dropout;
-    k->maxpool2x2_forward = maxpool2x2_forward;
-    k->maxpool2x2_backward = maxpool2x2_backward;
 }

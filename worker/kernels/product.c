@@ -91,29 +91,21 @@ SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct pr
     }
 }
 
+/* A block of a number of rows that is a constant. */
+/* clang-format off */
+#define ROWS(N, ROW, STEP) case N: block(N, ROW, STEP, p, a, b, init, c, next); break;
+#define ROWS_TO_6(ROW, STEP)                                                                       \
+    ROWS(1, ROW, STEP) ROWS(2, ROW, STEP) ROWS(3, ROW, STEP)                                       \
+    ROWS(4, ROW, STEP) ROWS(5, ROW, STEP) ROWS(6, ROW, STEP)
 #if PRODUCT_ROWS == 12
-#define TALL_BLOCKS(ROW, STEP)                                                                     \
-    case 7:                                                                                        \
-        block(7, ROW, STEP, p, a, b, init, c, next);                                               \
-        break;                                                                                     \
-    case 8:                                                                                        \
-        block(8, ROW, STEP, p, a, b, init, c, next);                                               \
-        break;                                                                                     \
-    case 9:                                                                                        \
-        block(9, ROW, STEP, p, a, b, init, c, next);                                               \
-        break;                                                                                     \
-    case 10:                                                                                       \
-        block(10, ROW, STEP, p, a, b, init, c, next);                                              \
-        break;                                                                                     \
-    case 11:                                                                                       \
-        block(11, ROW, STEP, p, a, b, init, c, next);                                              \
-        break;                                                                                     \
-    case 12:                                                                                       \
-        block(12, ROW, STEP, p, a, b, init, c, next);                                              \
-        break;
+#define ALL_ROWS(ROW, STEP)                                                                        \
+    ROWS_TO_6(ROW, STEP)                                                                           \
+    ROWS(7, ROW, STEP) ROWS(8, ROW, STEP) ROWS(9, ROW, STEP)                                       \
+    ROWS(10, ROW, STEP) ROWS(11, ROW, STEP) ROWS(12, ROW, STEP)
 #else
-#define TALL_BLOCKS(ROW, STEP)
+#define ALL_ROWS ROWS_TO_6
 #endif
+/* clang-format on */
 
 /* Register block `part` of `parts` prefetches its share of p->next. */
 static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
@@ -133,25 +125,7 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
                              const float *init, float *c, struct ahead next)                       \
     {                                                                                              \
         switch (rows) {                                                                            \
-        case 1:                                                                                    \
-            block(1, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-        case 2:                                                                                    \
-            block(2, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-        case 3:                                                                                    \
-            block(3, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-        case 4:                                                                                    \
-            block(4, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-        case 5:                                                                                    \
-            block(5, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-        case 6:                                                                                    \
-            block(6, ROW, STEP, p, a, b, init, c, next);                                           \
-            break;                                                                                 \
-            TALL_BLOCKS(ROW, STEP)                                                                 \
+            ALL_ROWS(ROW, STEP)                                                                    \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \

@@ -10,8 +10,7 @@
  *
  * Every function below handles VL channels (simd.h) of one tile or of one row of weights. px holds
  * pointers to the channel vectors of a tile's pixels in row order; pixels in the padding point to
- * zeros, or to unused memory if they are written. `plane` is the distance
- * between planes in floats. */
+ * zeros. `plane` is the distance between planes in floats. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +28,6 @@ struct scheme_moments {
 };
 
 struct scheme {
-    const char *name;
     size_t out, in; /* pixels along a side of a tile of y and of x */
     size_t rim;     /* rows of x above the first row of y */
     size_t planes;  /* products instead of out * out * 9 */

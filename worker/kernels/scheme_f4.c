@@ -232,7 +232,6 @@ static void weight_grad(const float *du, size_t plane, float *dw, size_t tap, bo
 }
 
 const struct scheme scheme_f4 = {
-    .name = "f4",
     .out = 4,
     .in = 6,
     .rim = 1,

@@ -142,7 +142,6 @@ static void weight_grad(const float *du, size_t plane, float *dw, size_t tap, bo
 }
 
 const struct scheme scheme_pair = {
-    .name = "pair",
     .out = 2,
     .in = 2,
     .rim = 0,

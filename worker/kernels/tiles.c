@@ -6,14 +6,11 @@
 
 struct tiling tiling_of(const struct conv_shape *s)
 {
-    bool is_pair = s->h == 2 && s->w == 2;
+    const bool is_pair = s->h == 2 && s->w == 2;
     const struct scheme *scheme = is_pair ? &scheme_pair : &scheme_f4;
     struct tiling t = {.scheme = scheme, .h = s->h, .w = s->w};
-    if (s->c % PANEL != 0 || s->k % PANEL != 0) {
-        t.scheme = NULL;
-    }
-    t.down = (s->h + scheme->out - 1) / scheme->out;
-    t.across = (s->w + scheme->out - 1) / scheme->out;
+    t.down = s->h / scheme->out;
+    t.across = s->w / scheme->out;
     t.count = s->n * t.down * t.across;
     return t;
 }

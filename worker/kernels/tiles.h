@@ -22,11 +22,11 @@ struct tiling {
 #define tiling_of ISA_SYMBOL(tiling_of)
 #define tile_pixels ISA_SYMBOL(tile_pixels)
 #define tiles_input ISA_SYMBOL(tiles_input)
-/* The tiling of a shape. Its scheme is NULL if none applies: C and K must be whole panels. */
+/* The tiling of a shape: a tile is a whole image of 2x2, else 4x4 pixels. */
 struct tiling tiling_of(const struct conv_shape *s);
 /* Sets px (side, side) to the pixels of the square that begins `rim` pixels above and to the left
  * of the tile's first output pixel, in an image tensor (N, H, W, channels); pixels in the padding
- * point to `outside`. */
+ * point to `outside` (not used if rim is 0). */
 void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, const float *image,
                  size_t channels, const float *outside, const float **px);
 

@@ -63,15 +63,8 @@ static void layer_backward(const struct model *m, const struct layer *l, float *
     case LAYER_FC:
         linear_backward(m, l, from, first ? NULL : to);
         break;
-    case LAYER_POOL: {
-        if (l->is_done) {
-            return;
-        }
-        struct pool_shape s = layer_pool_shape(l, m->n);
-        m->kernels.maxpool2x2_backward(&s, l->x, from, to);
-        model_mark(m, l, MODEL_PASSES);
-        break;
-    }
+    case LAYER_POOL: /* done by the layer before */
+        return;
     case LAYER_DROPOUT: {
         struct dropout_mask mask = layer_mask(m, l);
         if (m->dropout) {

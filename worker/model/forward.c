@@ -101,13 +101,8 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
         linear(m, l, pass, l->out);
         model_mark(m, l, MODEL_FORWARD);
         return;
-    case LAYER_POOL: {
-        struct pool_shape s = layer_pool_shape(l, m->n);
-        if (!l->is_done) {
-            m->kernels.maxpool2x2_forward(&s, l->x, l->out);
-        }
+    case LAYER_POOL: /* done by the layer before */
         break;
-    }
     case LAYER_DROPOUT:
         dropout_alone(m, l, pass);
         break;
@@ -143,8 +138,7 @@ static double forward(struct model *m, const float *x, const uint8_t *labels, ui
         layer_forward(m, l, pass);
     }
     const struct layer *last = model_last(m);
-    double loss =
-        m->kernels.softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
+    double loss = kernels_softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
     model_mark(m, last, MODEL_OTHER);
     return loss;
 }

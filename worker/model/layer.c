@@ -1,14 +1,9 @@
 /* Shapes and memory of layers, see layer.h. */
 #include "worker/model/layer.h"
 
-#include "base/mem.h"
+#include <assert.h>
 
-static bool does_pooling(const struct model_def *def, uint32_t i)
-{
-    const struct layer_def *l = &def->layers[i];
-    return l->kind == LAYER_CONV && l->dropout == 0 && i + 1 < def->n_layers &&
-           l[1].kind == LAYER_POOL;
-}
+#include "base/mem.h"
 
 void layers_shape(const struct model_def *def, struct layer *layers)
 {
@@ -20,15 +15,15 @@ void layers_shape(const struct model_def *def, struct layer *layers)
         l->sizes = layer_params(l->def, &l->shape);
         l->param = param;
         param += layer_params_total(&l->sizes);
-        l->is_done = i > 0 && does_pooling(def, i - 1);
-        l->pools = does_pooling(def, i);
+        l->pools = i + 1 < def->n_layers && l->def[1].kind == LAYER_POOL;
+        assert(!l->pools || (l->def->kind == LAYER_CONV && l->def->dropout == 0));
     }
 }
 
 void layer_carve(struct layer *l, size_t n, struct carver *c)
 {
     const size_t k = l->shape.k;
-    if (!l->is_done) {
+    if (l->def->kind != LAYER_POOL) {
         l->out = carve(c, n * layer_out_floats(l) / (l->pools ? 4 : 1));
     }
     if (layer_has_bn(l->def)) {

@@ -4,8 +4,8 @@
  * Backward needs x, y, the batch statistics and one bit for each element of out: where out is 0,
  * ReLU or dropout stopped the signal, and neither lets a gradient through.
  *
- * A convolution without dropout also computes the pooling that follows it: its out is pooled, the
- * full-size activation never exists, and backward recomputes it from y. */
+ * A convolution also computes the pooling that follows it: its out is pooled, the full-size
+ * activation never exists, and backward recomputes it from y. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,10 +22,10 @@ struct layer {
     struct layer_params sizes;
     size_t param;   /* offset of the first tensor in params and grads */
     bool pools;     /* also computes the pooling that follows it */
-    bool is_done;   /* a pooling that the layer before computes: out is that layer's */
     const float *x; /* (N, H, W, C): the input of the model or the out of the layer before */
     float *y;       /* (N, H, W, K): before BN; NULL without BN */
-    float *out;     /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
+    float *out;     /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools. Of a pooling: that of the
+                     * layer before */
     uint32_t *kept; /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
                      * training; NULL without BN and if it pools */
     /* (K) each, NULL without BN: */
@@ -58,9 +58,4 @@ static inline struct conv_shape layer_conv_shape(const struct layer *l, uint32_t
 static inline struct bn_shape layer_bn_shape(const struct layer *l, uint32_t n)
 {
     return (struct bn_shape){.n = n, .h = l->shape.ho, .w = l->shape.wo, .k = l->shape.k};
-}
-
-static inline struct pool_shape layer_pool_shape(const struct layer *l, uint32_t n)
-{
-    return (struct pool_shape){.n = n, .h = l->shape.h, .w = l->shape.w, .c = l->shape.c};
 }

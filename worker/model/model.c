@@ -23,7 +23,7 @@ static void carve_model(struct model *m, struct carver *c)
         struct layer *l = &m->layers[i];
         layer_carve(l, m->batch, c);
         l->x = i == 0 ? m->input : m->layers[i - 1].out;
-        l->out = l->is_done ? m->layers[i - 1].out : l->out;
+        l->out = l->def->kind == LAYER_POOL ? m->layers[i - 1].out : l->out;
         delta = max_size(delta, max_size(layer_x_floats(l), layer_out_floats(l)));
         if (l->def->kind == LAYER_CONV) {
             struct conv_shape s = layer_conv_shape(l, m->batch);

@@ -2,31 +2,27 @@
  * its neighbours, and there is nothing to fuse. */
 #include "worker/tensor/accumulate.h"
 
-static void add_baseline(float *restrict sum, const float *restrict grad, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        sum[i] += grad[i];
-    }
-}
-
-#if defined(__x86_64__)
-
 /* Unaligned vectors of so many bytes, then the rest one by one. */
-#define DEFINE_ADD(name, isa, bytes)                                                               \
-    __attribute__((target(isa))) static void name(float *restrict sum, const float *restrict grad, \
-                                                  size_t n)                                        \
+#define DEFINE_ADD(name, attribute, bytes)                                                         \
+    attribute static void name(float *to, const float *a, const float *b, size_t n)                \
     {                                                                                              \
         typedef float vec __attribute__((vector_size(bytes), aligned(sizeof(float)), may_alias));  \
         const size_t lanes = (bytes) / sizeof(float);                                              \
         size_t i = 0;                                                                              \
         for (; i + lanes <= n; i += lanes) {                                                       \
-            *(vec *)(sum + i) += *(const vec *)(grad + i);                                         \
+            *(vec *)(to + i) = *(const vec *)(a + i) + *(const vec *)(b + i);                      \
         }                                                                                          \
-        add_baseline(sum + i, grad + i, n - i);                                                    \
+        for (; i < n; i++) {                                                                       \
+            to[i] = a[i] + b[i];                                                                   \
+        }                                                                                          \
     }
 
-DEFINE_ADD(add_avx2, "avx2", 32)
-DEFINE_ADD(add_avx512, "avx512f", 64)
+DEFINE_ADD(add_baseline, , 16)
+
+#if defined(__x86_64__)
+
+DEFINE_ADD(add_avx2, __attribute__((target("avx2"))), 32)
+DEFINE_ADD(add_avx512, __attribute__((target("avx512f"))), 64)
 
 static bool has(enum grad_add_isa isa)
 {
@@ -47,28 +43,33 @@ static bool has(enum grad_add_isa isa)
 
 #endif
 
-bool grad_add_by(enum grad_add_isa isa, float *sum, const float *grad, size_t n)
+bool grad_sum_by(enum grad_add_isa isa, float *to, const float *a, const float *b, size_t n)
 {
     if (!has(isa)) {
         return false;
     }
     switch (isa) {
     case GRAD_ADD_AVX512:
-        add_avx512(sum, grad, n);
+        add_avx512(to, a, b, n);
         break;
     case GRAD_ADD_AVX2:
-        add_avx2(sum, grad, n);
+        add_avx2(to, a, b, n);
         break;
     default:
-        add_baseline(sum, grad, n);
+        add_baseline(to, a, b, n);
     }
     return true;
 }
 
-void grad_add(float *sum, const float *grad, size_t n)
+void grad_sum(float *to, const float *a, const float *b, size_t n)
 {
     enum grad_add_isa isa = GRAD_ADD_AVX512;
-    while (!grad_add_by(isa, sum, grad, n)) {
+    while (!grad_sum_by(isa, to, a, b, n)) {
         isa--; /* the baseline is always there */
     }
+}
+
+void grad_add(float *sum, const float *grad, size_t n)
+{
+    grad_sum(sum, sum, grad, n);
 }

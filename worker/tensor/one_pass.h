@@ -1,11 +1,8 @@
-/* Gradients and parameters that lie in memory and not in a cache: each is read and written once. */
+/* Parameters that lie in memory and not in a cache: each is read and written once. */
 #pragma once
 
 #include <stddef.h>
 
-/* sum (n) = a (n) + b (n): the bits of a copy and grad_add (accumulate.h), with one pass less.
- * `sum` overlaps neither. */
-void one_pass_add(float *sum, const float *a, const float *b, size_t n);
 /* to (n) = from (n), which do not overlap. Past the caches where this CPU can, so that it evicts
  * nothing and does not first read what it overwrites: for what is not read soon. It is complete for
  * a thread that learns of it then. */

@@ -2,7 +2,6 @@
 #include "worker/comm/collective/collective_sum.h"
 
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/one_pass.h"
 
 struct terms {
     uint32_t n_ranks;
@@ -15,27 +14,15 @@ static const float *term(const struct terms *t, uint32_t rank)
     return t->numbers[rank] + t->at;
 }
 
-/* to = a + b; `to` may be one of them. */
-static void add(float *to, const float *a, const float *b, size_t n)
-{
-    if (to == a) {
-        grad_add(to, b, n);
-    } else if (to == b) {
-        grad_add(to, a, n);
-    } else {
-        one_pass_add(to, a, b, n);
-    }
-}
-
 /* From the rank after the owner round to the owner. */
 static void add_ring(const struct terms *t, uint32_t owner, float *to, float *scratch)
 {
     const float *sum = term(t, (owner + 1) % t->n_ranks);
     for (uint32_t k = 2; k < t->n_ranks; k++) {
-        add(scratch, sum, term(t, (owner + k) % t->n_ranks), t->n);
+        grad_sum(scratch, sum, term(t, (owner + k) % t->n_ranks), t->n);
         sum = scratch;
     }
-    add(to, sum, term(t, owner), t->n);
+    grad_sum(to, sum, term(t, owner), t->n);
 }
 
 /* What `rank` has after n_steps of the pairs: in step k it has added what the rank n_ranks >> k
@@ -49,7 +36,7 @@ static const float *add_pairs(const struct terms *t, uint32_t n_steps, uint32_t 
     const uint32_t other = rank ^ (t->n_ranks >> n_steps);
     const float *own_sum = add_pairs(t, n_steps - 1, rank, scratch);
     const float *other_sum = add_pairs(t, n_steps - 1, other, scratch + COLLECTIVE_SUM_BLOCK);
-    add(scratch, own_sum, other_sum, t->n);
+    grad_sum(scratch, own_sum, other_sum, t->n);
     return scratch;
 }
 
@@ -59,7 +46,7 @@ static void add_tree(const struct terms *t, float *to, float *scratch)
     const uint32_t n_steps = (uint32_t)__builtin_ctz(t->n_ranks);
     const float *own_sum = add_pairs(t, n_steps - 1, 0, scratch);
     const float *other_sum = add_pairs(t, n_steps - 1, 1, scratch + COLLECTIVE_SUM_BLOCK);
-    add(to, own_sum, other_sum, t->n);
+    grad_sum(to, own_sum, other_sum, t->n);
 }
 
 void collective_sum(enum collective_way way, uint32_t n_ranks, uint32_t owner,

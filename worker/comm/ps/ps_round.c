@@ -88,17 +88,12 @@ void ps_round_done(struct ps_server *s)
     ps_single_done(&s->single);
     backups_done(&s->backups);
     free(s->sums);
-    s->sums = NULL;
     flow_done(&s->up);
     flow_done(&s->down);
     free(s->lasts);
-    s->lasts = NULL;
     free(s->is_narrowed_lent ? NULL : s->narrowed);
-    s->narrowed = NULL;
     free(s->param_crcs);
-    s->param_crcs = NULL;
     free(s->param_offsets);
-    s->param_offsets = NULL;
 }
 
 /* It sends no more, while others go on: it has left, or waits at the barrier. */

@@ -8,7 +8,6 @@
 #include "worker/comm/link/frame.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
-#include "worker/tensor/one_pass.h"
 
 #define LINE_BYTES 64
 
@@ -116,7 +115,7 @@ void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *g
     float *sum = s->sum + s->n_added;
     const size_t more = n - s->n_added;
     if (trainer == 1 && s->first != NULL) {
-        one_pass_add(sum, s->first + s->n_added, (const float *)grad + s->n_added, more);
+        grad_sum(sum, s->first + s->n_added, (const float *)grad + s->n_added, more);
     } else if (r->wire == EXCHANGE_WIRE_FP32) {
         grad_add(sum, (const float *)grad + s->n_added, more);
     } else if (trainer == 0) {

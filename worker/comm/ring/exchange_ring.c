@@ -38,10 +38,8 @@ static void free_memory(struct ring *r)
 static void worker_free(struct exchange *x)
 {
     struct ring *r = (struct ring *)x;
-    if (r != NULL) {
-        mailbox_done(&r->box);
-        free_memory(r);
-    }
+    mailbox_done(&r->box);
+    free_memory(r);
 }
 
 int exchange_ring_new(const struct exchange_ring_params *params, struct exchange **ret,

@@ -100,8 +100,8 @@ static void add_up(struct ring *r, const struct slice *s)
         const size_t n = s->len - at < BLOCK_FLOATS ? s->len - at : BLOCK_FLOATS;
         const size_t from = s->offset + at;
         uint32_t rank = ring_next(r->n_ranks, first);
-        one_pass_add(sum + at, segment_of(r, first)->grads + from,
-                     segment_of(r, rank)->grads + from, n);
+        grad_sum(sum + at, segment_of(r, first)->grads + from, segment_of(r, rank)->grads + from,
+                 n);
         while (rank != s->server) {
             rank = ring_next(r->n_ranks, rank);
             grad_add(sum + at, segment_of(r, rank)->grads + from, n);
