@@ -212,7 +212,6 @@ static const struct store_ops sqlite_ops = {
     .list_wanted = attempts_list_wanted,
     .list_outcomes = attempts_list_outcomes,
     .list_attempt_ids = attempts_list_ids,
-    .get_version = reader_get_version,
     .list_figures = figures_list,
     .get_log = logs_get,
     .add_event = events_add,

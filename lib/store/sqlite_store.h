@@ -242,7 +242,6 @@ STORE_OP(list_events) events_list;
 int reader_set_up(struct sqlite_store *s, struct err *err);
 STORE_OP(begin_read) reader_begin;
 STORE_OP(end_read) reader_end;
-STORE_OP(get_version) reader_get_version;
 
 /* --- claim.c --- */
 

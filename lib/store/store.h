@@ -64,12 +64,6 @@ struct event_row {
 };
 void event_row_done(struct event_row *row);
 
-/* Counts what was added to a run. Rows are added and never changed, so a run with the same row and
- * the same version has the same results, logs and events. */
-struct run_version {
-    int64_t n_attempts, last_event; /* 0: none */
-};
-
 struct store_space {
     bool is_full;  /* a write found the disk full, and none has succeeded since */
     int64_t bytes; /* of its files, without the reserve */
@@ -169,8 +163,6 @@ struct store_ops {
     /* Their ids alone, in the same order; `*ret` is the caller's. */
     int (*list_attempt_ids)(struct store *s, const char *uid, struct attempt_id **ret,
                             size_t *ret_n, struct err *err);
-    /* Of an unknown run: zero. */
-    int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
     /* Of all attempts in the order of list_outcomes; their array of replicas only if asked for.
      * -ENOENT: one of them has none, as it could not be read when it got them. */
     int (*list_figures)(struct store *s, const char *uid, bool with_replicas, store_figures_fn each,
