@@ -94,7 +94,6 @@ static void answer(struct renderer *r, struct render_job *job)
         job->body = body_of_response(&res);
     } else {
         r->is_warm = true;
-        r->site.stats = job->stats;
         daemon_view_read(r->params.view, &r->site.now);
         job->body = read_body(r, job, &res);
         daemon_snapshot_done(&r->site.now);

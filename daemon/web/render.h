@@ -24,7 +24,6 @@ struct render_job {
     /* Set before the submission, borrowed until the job is done. */
     struct route route;
     struct web_request req;
-    struct web_stats stats;
     void *ctx; /* the caller's */
     /* The answer, once it is done: */
     int code;

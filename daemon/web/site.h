@@ -22,7 +22,6 @@ struct site_figures {
 struct site {
     struct store *store; /* a reader of this thread, borrowed; NULL where no handler needs it */
     struct daemon_snapshot now; /* of the request that is answered */
-    struct web_stats stats;     /* as of that request */
     VEC(struct site_figures) cache;
 };
 void site_done(struct site *site);

@@ -70,12 +70,6 @@ struct store_space {
     int64_t disk_bytes, disk_free_bytes; /* of the file system that has them; 0: not known */
 };
 
-/* Of this connection, since it was opened. */
-struct store_stats {
-    struct histogram statements; /* each until its first row, or its end if it has none */
-    uint64_t busy;               /* statements that gave up: another process held the write lock */
-};
-
 /* A run that has ended for good, for code that decides how long it is kept. */
 struct finished_run {
     char *uid, *name; /* owned */
@@ -206,7 +200,9 @@ struct store_ops {
     void (*get_space)(struct store *s, struct store_space *ret);
     /* What its rows take: the file without the pages that deleted rows have left free. */
     int (*get_used)(struct store *s, int64_t *ret_bytes, struct err *err);
-    void (*get_stats)(const struct store *s, struct store_stats *ret); /* may be NULL */
+    /* Of the statements of this connection, each until its first row, or its end if it has none;
+     * may be NULL. */
+    void (*get_times)(const struct store *s, struct histogram *ret);
     /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */
     int (*try_space)(struct store *s, struct err *err);
 
