@@ -83,7 +83,7 @@ def warnings(t):
     with Scene(t, "warnings") as s:
         two = ['Warning: 299 - "v1 is old"', 'Warning: 299 - "unknown field \\"x\\""', 'Warning: 199 - "not ours"']
         s.fake.on("GET", "/x", obj(200, {}, *two))
-        s.fake.on("GET", "/y", status(403, "Forbidden", "no", 'Warning: 299 - "v1 is old", 299 - "another"'))
+        s.fake.on("GET", "/y", status(403, "Forbidden", "no", 'Warning: 299 - "v1 is old"', 'Warning: 299 - "another"'))
         s.fake.on("GET", "/w", stream(end="silence", lines=['Warning: 299 - "of a watch"']))
         s.equal(0, s.probe.ask("burst", path="/x", n=5).get("r"), "the answers")
         s.equal(["v1 is old", 'unknown field "x"'], s.probe.notices(), "each once")
