@@ -400,11 +400,7 @@ static void release(struct daemon *d)
     if (--d->n_handles > 0) {
         return;
     }
-    explicit_bzero(d->key, sizeof(d->key));
-    free((char *)d->params.ns);
     free(d->address);
-    free((char *)d->params.read_key);
-    free((char *)d->params.identity);
     free(d);
 }
 
@@ -461,11 +457,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     struct daemon *d = xnew(struct daemon);
     d->n_handles = 1; /* the timer */
     d->params = *params;
-    d->params.ns = xstrdup(params->ns);
-    d->params.identity = xstrdup(params->identity);
-    d->params.read_key = xstrdup_or_null(params->read_key);
     d->retention.policy = params->options->keep;
-    memcpy(d->key, params->key, KEY_SIZE);
     api_health_init(&d->health, clock_monotonic_ns());
     d->counters.started_unix_ms = clock_unix_ms();
     const struct kube_client_params client = {.loop = d->params.loop,
@@ -486,7 +478,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .store = params->store,
                                   .ns = d->params.ns,
                                   .options = *params->options,
-                                  .key = d->key,
+                                  .key = params->key,
                                   .workloads = &d->workloads.known,
                                   .node_labels = &d->run_env.options.node_labels,
                                   .events = &d->events,
