@@ -234,7 +234,10 @@ static int load_open_runs(struct daemon *d, struct err *err)
         int r = sync_objects(d, err);
         return r < 0 ? r : 1;
     }
-    return open_runs_load(&d->open_runs, d->params.store, d->params.ns, &d->queue, err);
+    const int r =
+        d->has_open_runs ? 1 : run_queue_has_open(&d->queue, d->params.store, d->params.ns, err);
+    d->has_open_runs = r > 0;
+    return r;
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is

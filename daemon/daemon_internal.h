@@ -44,7 +44,7 @@ struct daemon {
     struct run_queue queue;
     struct pods_counters pods;
     struct daemon_counters counters;
-    enum open_runs open_runs;
+    bool has_open_runs; /* run_queue_has_open() */
     struct space space;
     struct eraser eraser;
     struct retention retention;
