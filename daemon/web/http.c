@@ -20,6 +20,7 @@
 
 #include <jansson.h>
 #include <microhttpd.h>
+#include <openssl/crypto.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -229,14 +230,8 @@ static enum MHD_Result send_response(struct web *w, struct MHD_Connection *conne
 static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
 {
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, WEB_READ_KEY);
-    if (w->read_key == NULL || given == NULL || strlen(given) != strlen(w->read_key)) {
-        return w->read_key == NULL;
-    }
-    unsigned difference = 0;
-    for (size_t i = 0; w->read_key[i] != '\0'; i++) {
-        difference |= (unsigned char)given[i] ^ (unsigned char)w->read_key[i];
-    }
-    return difference == 0;
+    return w->read_key == NULL || (given != NULL && strlen(given) == strlen(w->read_key) &&
+                                   CRYPTO_memcmp(given, w->read_key, strlen(given)) == 0);
 }
 
 /* What needs neither the store nor much time. */
