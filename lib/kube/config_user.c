@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/texts.h"
-#include "kube/credentials.h"
+#include "kube/exec_credential.h"
 
 static int read_token(const struct config_reader *r, const struct node *user)
 {

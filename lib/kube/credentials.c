@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "kube/config.h"
+#include "kube/exec_credential.h"
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
 {
@@ -17,16 +18,6 @@ void kube_credentials_done(struct kube_credentials *c)
     free(c->file);
     free(c->token);
     *c = (struct kube_credentials){0};
-}
-
-size_t kube_token_fault(const char *token)
-{
-    for (size_t i = 0; token[i] != '\0'; i++) {
-        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
-            return i + 1;
-        }
-    }
-    return 0;
 }
 
 /* Cuts trailing white space. */

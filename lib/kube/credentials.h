@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -24,6 +23,3 @@ int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char 
                          struct err *err);
 /* The server refused the token: the next get reads the file. */
 void kube_credentials_refused(struct kube_credentials *c);
-
-/* A token becomes part of a header. 0: it may; else the first byte that may not, counted from 1. */
-size_t kube_token_fault(const char *token);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/rfc3339.h"
-#include "kube/credentials.h"
 #include "kube/json.h"
 
 void kube_exec_credential_done(struct kube_exec_credential *c)
@@ -18,6 +17,16 @@ void kube_exec_credential_done(struct kube_exec_credential *c)
     free(c->cert_pem);
     free(c->key_pem);
     *c = (struct kube_exec_credential){.expires_unix_ms = -1};
+}
+
+size_t kube_token_fault(const char *token)
+{
+    for (size_t i = 0; token[i] != '\0'; i++) {
+        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 /* --- what it is given --- */
