@@ -63,7 +63,7 @@ void run_queue_restored(struct run_queue *q, const struct run_env *env, const ch
 /* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
 void run_queue_rest(struct run_queue *q, const struct run_env *env);
 
-/* While only the objects of runs that are not over are listed (watches.h): 1: each run that goes on
- * by the store has its object in the queue, so that the next one may be driven. 0: an object says of
- * one that it is over, or is gone: that one may be the next. -EBUSY: another process writes. */
+/* While only the objects of runs that are not over are listed (watches.h). 1: each run that goes on
+ * by the store has its object in the queue, so that the next one may be driven. 0: an object says
+ * of one that it is over, or is gone: that one may be the next. -EBUSY: another process writes. */
 int run_queue_has_open(const struct run_queue *q, struct store *s, const char *ns, struct err *err);

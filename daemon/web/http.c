@@ -230,8 +230,11 @@ static enum MHD_Result send_response(struct web *w, struct MHD_Connection *conne
 static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
 {
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, WEB_READ_KEY);
-    return w->read_key == NULL || (given != NULL && strlen(given) == strlen(w->read_key) &&
-                                   CRYPTO_memcmp(given, w->read_key, strlen(given)) == 0);
+    if (w->read_key == NULL || given == NULL) {
+        return w->read_key == NULL;
+    }
+    const size_t len = strlen(w->read_key);
+    return strlen(given) == len && CRYPTO_memcmp(given, w->read_key, len) == 0;
 }
 
 /* What needs neither the store nor much time. */
