@@ -234,7 +234,10 @@ static int load_open_runs(struct daemon *d, struct err *err)
         int r = sync_objects(d, err);
         return r < 0 ? r : 1;
     }
-    return open_runs_load(&d->open_runs, d->params.store, d->params.ns, &d->queue, err);
+    const int r =
+        d->has_open_runs ? 1 : run_queue_has_open(&d->queue, d->params.store, d->params.ns, err);
+    d->has_open_runs = r > 0;
+    return r;
 }
 
 /* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is
@@ -400,11 +403,7 @@ static void release(struct daemon *d)
     if (--d->n_handles > 0) {
         return;
     }
-    explicit_bzero(d->key, sizeof(d->key));
-    free((char *)d->params.ns);
     free(d->address);
-    free((char *)d->params.read_key);
-    free((char *)d->params.identity);
     free(d);
 }
 
@@ -450,7 +449,7 @@ static void on_notice(void *ctx, enum kube_notice notice, const char *text)
     static const char *const messages[] = {
         [KUBE_NOTICE_INSECURE] = "the connection to the API server is not secure",
         [KUBE_NOTICE_WARNING] = "the API server warns",
-        [KUBE_NOTICE_PLUGIN] = "the credential plugin says",
+        [KUBE_NOTICE_PLUGIN] = "the credential plugin failed",
     };
     (void)ctx;
     log_event(LOG_LEVEL_WARN, messages[notice], "text", text, NULL);
@@ -461,11 +460,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     struct daemon *d = xnew(struct daemon);
     d->n_handles = 1; /* the timer */
     d->params = *params;
-    d->params.ns = xstrdup(params->ns);
-    d->params.identity = xstrdup(params->identity);
-    d->params.read_key = xstrdup_or_null(params->read_key);
     d->retention.policy = params->options->keep;
-    memcpy(d->key, params->key, KEY_SIZE);
     api_health_init(&d->health, clock_monotonic_ns());
     d->counters.started_unix_ms = clock_unix_ms();
     const struct kube_client_params client = {.loop = d->params.loop,
@@ -486,7 +481,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .store = params->store,
                                   .ns = d->params.ns,
                                   .options = *params->options,
-                                  .key = d->key,
+                                  .key = params->key,
                                   .workloads = &d->workloads.known,
                                   .node_labels = &d->run_env.options.node_labels,
                                   .events = &d->events,

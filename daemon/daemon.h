@@ -12,20 +12,21 @@
 
 struct daemon;
 struct loop_meter;
+/* All is borrowed until daemon_free, but for what is said to be taken. */
 struct daemon_params {
     uv_loop_t *loop;
-    const struct options *options; /* borrowed */
+    const struct options *options;
     const struct kube_config *config;
-    const char *ns;                 /* copied */
-    const char *identity;           /* for the Lease, copied */
-    struct store *store;            /* borrowed */
+    const char *ns;
+    const char *identity; /* for the Lease */
+    struct store *store;
     struct bucket *archive;         /* taken by daemon_new; NULL: none */
-    const char *new_mark;           /* see archiver.h */
-    struct daemon_view *view;       /* borrowed; the daemon publishes into it */
-    const struct loop_meter *meter; /* of the loop; borrowed */
-    const unsigned char *key;       /* KEY_SIZE bytes, copied */
-    char *const *environment;       /* what credential plugins inherit; borrowed */
-    const char *read_key;           /* for the Lease, copied; NULL: readers need none */
+    const char *new_mark;           /* see archiver.h; copied */
+    struct daemon_view *view;       /* the daemon publishes into it */
+    const struct loop_meter *meter; /* of the loop */
+    const unsigned char *key;       /* KEY_SIZE bytes */
+    char *const *environment;       /* what credential plugins inherit */
+    const char *read_key;           /* for the Lease; NULL: readers need none */
     void (*on_stop)(void *ctx);     /* it wants to end: daemon_exit_code says how */
     void *ctx;
 };

@@ -16,7 +16,6 @@
 #include "daemon/cluster/event_recorder.h"
 #include "daemon/web/daemon_view.h"
 #include "daemon/retention.h"
-#include "daemon/cluster/key.h"
 #include "daemon/run/run_env.h"
 #include "daemon/run/run_queue.h"
 #include "daemon/space.h"
@@ -27,15 +26,14 @@ struct archiver;
 struct elector;
 
 struct daemon {
-    struct daemon_params params; /* ns, identity and read_key are owned */
-    char *address;               /* owned */
+    struct daemon_params params;
+    char *address; /* owned */
     struct kube_client *client;
     struct watches watches;
     struct workload_watch workloads;
     struct elector *elector;
     struct event_recorder events;
     struct api_health health;
-    unsigned char key[KEY_SIZE];
     uv_timer_t timer;
     uv_getaddrinfo_t dns_request;
     unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
@@ -46,7 +44,7 @@ struct daemon {
     struct run_queue queue;
     struct pods_counters pods;
     struct daemon_counters counters;
-    enum open_runs open_runs;
+    bool has_open_runs; /* run_queue_has_open() */
     struct space space;
     struct eraser eraser;
     struct retention retention;

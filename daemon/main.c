@@ -33,6 +33,7 @@ struct program {
     struct daemon *daemon;
     struct web *web;
     unsigned char key[KEY_SIZE];
+    char *identity, *read_key; /* owned; read_key NULL: readers need none */
 };
 
 static int complain(int exit_code, const struct err *err)
@@ -137,12 +138,8 @@ static int open_all(struct program *p, struct err *err)
     }
     char host[64] = "benchd";
     (void)gethostname(host, sizeof(host) - 1); /* else that name */
-    _cleanup_(freep) char *identity = NULL;
-    if (key_identity(p->key, host, place, &identity, err) < 0) {
-        return EXIT_LOCAL_RESOURCE;
-    }
-    _cleanup_(freep) char *read_key = NULL;
-    if (p->options.needs_read_key && key_for_readers(p->key, &read_key, err) < 0) {
+    if (key_identity(p->key, host, place, &p->identity, err) < 0 ||
+        (p->options.needs_read_key && key_for_readers(p->key, &p->read_key, err) < 0)) {
         return EXIT_LOCAL_RESOURCE;
     }
     const char *ns = p->options.ns != NULL ? p->options.ns : p->config.ns;
@@ -151,7 +148,7 @@ static int open_all(struct program *p, struct err *err)
                                            .options = &p->options,
                                            .config = &p->config,
                                            .ns = ns != NULL ? ns : "benchd",
-                                           .identity = identity,
+                                           .identity = p->identity,
                                            .store = p->store,
                                            .archive = take_ptr(archive),
                                            .new_mark = new_mark,
@@ -159,7 +156,7 @@ static int open_all(struct program *p, struct err *err)
                                            .meter = &p->meter,
                                            .key = p->key,
                                            .environment = environ,
-                                           .read_key = read_key,
+                                           .read_key = p->read_key,
                                            .on_stop = on_stop,
                                            .ctx = p},
                    &p->daemon, err);
@@ -171,7 +168,7 @@ static int open_all(struct program *p, struct err *err)
                                    .listen = p->options.listen,
                                    .tls_cert = p->options.tls_cert,
                                    .tls_key = p->options.tls_key,
-                                   .read_key = read_key};
+                                   .read_key = p->read_key};
     r = web_new(&web, &p->web, err);
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
 }
@@ -252,6 +249,8 @@ int main(int argc, char **argv)
     store_close(p->store);
     kube_config_done(&p->config);
     explicit_bzero(p->key, sizeof(p->key));
+    free(p->identity);
+    free(p->read_key);
     free(p);
     return exit_code;
 }

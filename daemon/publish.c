@@ -48,11 +48,9 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     f->counters.pods_created = d->pods.created;
     f->counters.pods_deleted = d->pods.deleted;
     f->counters.pods_failed = d->pods.failed;
-    f->counters.events_sent = d->events.n_sent;
-    f->counters.events_dropped = d->events.n_dropped;
     kube_client_get_stats(d->client, &f->kube);
-    if (d->params.store->ops->get_stats != NULL) {
-        d->params.store->ops->get_stats(d->params.store, &f->store);
+    if (d->params.store->ops->get_times != NULL) {
+        d->params.store->ops->get_times(d->params.store, &f->statements);
     }
     f->is_leader = d->elector != NULL && elector_state(d->elector) == KUBE_LEASE_LEADER;
     for (unsigned i = 0; i < WATCH_COUNT; i++) {

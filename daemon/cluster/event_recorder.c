@@ -48,7 +48,6 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
                          enum event_type type, const char *reason, const char *note)
 {
     if (!take_token(r)) {
-        r->n_dropped++;
         return;
     }
     char date[RFC3339_MICRO_SIZE];
@@ -65,11 +64,9 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         "benchd.io/v1alpha1", "kind", "BenchmarkRun", "namespace", r->ns, "name", run, "uid",
         run_uid);
     if (event == NULL) {
-        r->n_dropped++; /* the note is not UTF-8 */
-        return;
+        return; /* the note is not UTF-8 */
     }
     struct kube_request req;
     kube_request_create(&kube_events, r->ns, event, KUBE_WRITE, &req);
     (void)kube_call(r->client, &req, KUBE_ONCE, on_done, NULL); /* nothing waits for it */
-    r->n_sent++;
 }

@@ -12,7 +12,7 @@ struct event_recorder {
     const char *ns, *instance; /* borrowed; instance: of this process */
     double tokens;             /* of a token bucket: EVENT_BURST at once, then one every 2 s */
     int64_t filled_ns;
-    uint64_t n_sent, n_dropped, serial;
+    uint64_t serial;
 };
 #define EVENT_BURST 25.0
 

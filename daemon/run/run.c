@@ -265,9 +265,6 @@ static void refresh_wait(struct run *run, int64_t now_unix_ms)
     }
     text_put(run->wait.reason, sizeof(run->wait.reason), "%s", reason);
     run->wait.since_unix_ms = now_unix_ms;
-    if (reason[0] != '\0') {
-        run->env->counters->waits[daemon_wait_index(reason)]++;
-    }
 }
 
 static bool is_shown_as_it_is(const struct run *run)

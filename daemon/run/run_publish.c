@@ -86,7 +86,6 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     struct run *run = ctx;
     run->publication.call = NULL;
     if (r == 0) {
-        run->env->counters->status_writes++;
         if (run->publication.sent_final) {
             settle(run, run->status.phase, run->publication.sent_generation);
         }
@@ -95,7 +94,6 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     json_decref(run->publication.written);
     run->publication.written = NULL; /* written again later: a refusal may last */
     run->publication.next_ns = clock_monotonic_ns() + RUN_RETRY_NS;
-    run->env->counters->status_failures++;
     if (r != -ESTALE && r != -ENOENT) { /* then the object is gone: the watch reports it */
         log_event(LOG_LEVEL_WARN, "a status could not be written, retrying", "run", run->name,
                   "err", err->msg, NULL);

@@ -50,11 +50,6 @@ bool run_queue_is_resting(const struct run_queue *q, const char *uid)
     return find_resting(q, uid, &at);
 }
 
-bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n)
-{
-    return array_all(uids, n, uid, run_queue_find(q, *uid) != NULL);
-}
-
 struct run *run_queue_active(const struct run_queue *q)
 {
     return vec_find_item(&q->runs, run, run_is_driven(run));
@@ -374,23 +369,9 @@ void run_queue_rest(struct run_queue *q, const struct run_env *env)
 
 /* ---- who is next ---- */
 
-/* Whom the list of open runs left out is over by its object's word. That decides nothing: the store
- * may have it as one that goes on, and it may even be the one to be driven first. */
-static int ask_open(enum open_runs *ret, struct store *s, const char *ns, const struct run_queue *q,
-                    struct err *err)
+int run_queue_has_open(const struct run_queue *q, struct store *s, const char *ns, struct err *err)
 {
     _cleanup_(texts_done) struct texts uids = {0};
-    int r = s->ops->list_open(s, ns, INT64_MAX, &uids, err);
-    if (r >= 0) {
-        *ret = run_queue_has_all(q, uids.list.items, uids.list.len) ? OPEN_RUNS_KNOWN
-                                                                    : OPEN_RUNS_MISSING;
-    }
-    return r;
-}
-
-int open_runs_load(enum open_runs *state, struct store *s, const char *ns,
-                   const struct run_queue *q, struct err *err)
-{
-    int r = *state == OPEN_RUNS_NOT_ASKED ? ask_open(state, s, ns, q, err) : 0;
-    return r < 0 ? r : *state == OPEN_RUNS_KNOWN;
+    const int r = s->ops->list_open(s, ns, INT64_MAX, &uids, err);
+    return r < 0 ? r : !vec_any(&uids.list, uid, run_queue_find(q, *uid) == NULL);
 }

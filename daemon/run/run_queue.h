@@ -36,8 +36,6 @@ void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on 
 /* By the uid of its object; NULL: not there, or it rests. */
 struct run *run_queue_find(const struct run_queue *q, const char *uid);
 bool run_queue_is_resting(const struct run_queue *q, const char *uid);
-/* None of these uids is missing or rests. */
-bool run_queue_has_all(const struct run_queue *q, char *const *uids, size_t n);
 /* The run that is driven or that has just finished, or NULL. */
 struct run *run_queue_active(const struct run_queue *q);
 /* It does not rest any more. */
@@ -65,15 +63,7 @@ void run_queue_restored(struct run_queue *q, const struct run_env *env, const ch
 /* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
 void run_queue_rest(struct run_queue *q, const struct run_env *env);
 
-/* Whether it is known who is driven next, while only the objects of runs that are not over are
- * listed (watches.h).
- *
- *   NOT_ASKED   the store is asked once which runs go on
- *   KNOWN       each of them has its object in the queue: the next one may be driven
- *   MISSING     an object says of one that it is over, or is gone: that one may be the next. All
- *               objects are waited for, whatever arrives before */
-enum open_runs { OPEN_RUNS_NOT_ASKED, OPEN_RUNS_KNOWN, OPEN_RUNS_MISSING };
-
-/* 1: it is known. 0: not before all objects are. -EBUSY: another process writes; ask again. */
-int open_runs_load(enum open_runs *state, struct store *s, const char *ns,
-                   const struct run_queue *q, struct err *err);
+/* While only the objects of runs that are not over are listed (watches.h). 1: each run that goes on
+ * by the store has its object in the queue, so that the next one may be driven. 0: an object says
+ * of one that it is over, or is gone: that one may be the next. -EBUSY: another process writes. */
+int run_queue_has_open(const struct run_queue *q, struct store *s, const char *ns, struct err *err);

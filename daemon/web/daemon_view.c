@@ -85,35 +85,6 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
                          str_eq(run->name, name_or_uid) || str_eq(run->uid, name_or_uid));
 }
 
-/* ---- waits ---- */
-
-const char *const daemon_wait_reasons[DAEMON_N_WAITS] = {
-    "BenchmarkNotFound",
-    "CreationFails",
-    "DeletionFails",
-    "HeldByAnother",
-    "NoRoom",
-    "NodeNotReady",
-    "PodsRemain",
-    "Preempted",
-    "Queued",
-    "QuotaExceeded",
-    "RunParked",
-    "StoreFull",
-    "WaitsForNodes",
-    "TemplateCheckFails",
-    "Other",
-};
-
-size_t daemon_wait_index(const char *reason)
-{
-    size_t i = 0;
-    while (i + 1 < DAEMON_N_WAITS && !str_eq(daemon_wait_reasons[i], reason)) {
-        i++;
-    }
-    return i;
-}
-
 /* ---- between the threads ---- */
 
 struct daemon_view *daemon_view_new(void)

@@ -92,11 +92,6 @@ bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs 
 /* By name or uid; NULL: not there. */
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 
-/* The reasons that are counted one by one; the last stands for all others. */
-#define DAEMON_N_WAITS 15
-extern const char *const daemon_wait_reasons[DAEMON_N_WAITS];
-size_t daemon_wait_index(const char *reason);
-
 #define DAEMON_N_PHASES (RUN_SUSPENDED + 1)
 #define DAEMON_N_WATCHES 3
 
@@ -104,13 +99,10 @@ size_t daemon_wait_index(const char *reason);
 struct daemon_counters {
     uint64_t attempts[ATTEMPT_OUTCOME_COUNT];         /* saved, by enum attempt_outcome */
     uint64_t runs_finished[DAEMON_N_PHASES];          /* by the phase in which they ended */
-    uint64_t waits[DAEMON_N_WAITS];                   /* begun, by daemon_wait_index */
     uint64_t archived, restored, archive_failures;    /* of the archive: runs, and failed jobs */
     uint64_t runs_deleted;                            /* their rows, after their objects */
     uint64_t runs_erased[RETENTION_N_REASONS];        /* by enum retention_reason */
     uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
-    uint64_t events_sent, events_dropped;
-    uint64_t status_writes, status_failures;
     int64_t started_unix_ms;
 };
 
@@ -125,8 +117,8 @@ struct daemon_facts {
     bool is_healthy;
     struct err not_healthy;
     struct store_space space;
-    int64_t store_used_bytes; /* what its rows take; some seconds old */
-    struct store_stats store;
+    int64_t store_used_bytes;    /* what its rows take; some seconds old */
+    struct histogram statements; /* of the store, by the loop */
     struct daemon_counters counters;
     struct kube_client_stats kube;
     bool is_leader;

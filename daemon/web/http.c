@@ -20,6 +20,7 @@
 
 #include <jansson.h>
 #include <microhttpd.h>
+#include <openssl/crypto.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -58,7 +59,6 @@ struct web {
     struct source readers, scrapes;
     char address[LISTEN_ADDRESS_SIZE];
     struct MHD_Daemon *mhd;
-    struct web_stats stats; /* of the HTTP thread alone */
 };
 
 /* --- A request ------------------------------------------------------------------------------- */
@@ -197,8 +197,7 @@ static void add_headers(struct MHD_Response *response, int code, const char *con
     }
 }
 
-static enum MHD_Result send_body(struct web *w, struct source *source,
-                                 struct MHD_Connection *connection, int code,
+static enum MHD_Result send_body(struct source *source, struct MHD_Connection *connection, int code,
                                  struct body *body_take, bool must_retry_later)
 {
     if (!may_send(source, body_take)) {
@@ -209,7 +208,6 @@ static enum MHD_Result send_body(struct web *w, struct source *source,
         code = res.code;
         must_retry_later = true;
     }
-    web_stats_count(&w->stats, code);
     const char *content_type = body_take->content_type;
     struct MHD_Response *response = make_response(source, body_take);
     if (response == NULL) {
@@ -224,7 +222,7 @@ static enum MHD_Result send_body(struct web *w, struct source *source,
 static enum MHD_Result send_response(struct web *w, struct MHD_Connection *connection,
                                      struct web_response *res)
 {
-    return send_body(w, &w->readers, connection, res->code, body_of_response(res),
+    return send_body(&w->readers, connection, res->code, body_of_response(res),
                      res->must_retry_later);
 }
 
@@ -232,20 +230,17 @@ static enum MHD_Result send_response(struct web *w, struct MHD_Connection *conne
 static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
 {
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, WEB_READ_KEY);
-    if (w->read_key == NULL || given == NULL || strlen(given) != strlen(w->read_key)) {
+    if (w->read_key == NULL || given == NULL) {
         return w->read_key == NULL;
     }
-    unsigned difference = 0;
-    for (size_t i = 0; w->read_key[i] != '\0'; i++) {
-        difference |= (unsigned char)given[i] ^ (unsigned char)w->read_key[i];
-    }
-    return difference == 0;
+    const size_t len = strlen(w->read_key);
+    return strlen(given) == len && CRYPTO_memcmp(given, w->read_key, len) == 0;
 }
 
 /* What needs neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
-    struct site site = {.stats = w->stats};
+    struct site site = {0};
     struct web_response res = {0};
     daemon_view_read(w->view, &site.now);
     routes_answer(&site, &request->job.route, &request->job.req, &res);
@@ -270,7 +265,6 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
     if (request->job.route.kind == ROUTE_QUICK) {
         return answer_at_once(w, request);
     }
-    request->job.stats = w->stats;
     request->state = REQUEST_WAITING;
     MHD_suspend_connection(request->connection); /* before on_done can resume it */
     if (!renderer_submit(source_of(w, request)->renderer, &request->job)) {
@@ -309,7 +303,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     case REQUEST_NEW:
         break;
     case REQUEST_WAITING: /* until now */
-        return send_body(w, source_of(w, request), connection, job->code, take_ptr(job->body),
+        return send_body(source_of(w, request), connection, job->code, take_ptr(job->body),
                          job->must_retry_later);
     case REQUEST_REFUSED:
         web_fail_busy(&res, "too many requests; try again later");

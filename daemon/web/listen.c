@@ -1,49 +1,39 @@
 /* See listen.h. */
 #include "daemon/web/listen.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <uv.h>
-
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 
 #define BACKLOG 128
+#define EVERY_ADDRESS "[::]" /* of IPv4, too */
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-static int parse_address(const char *listen, union address *ret, struct err *err)
+/* Numbers alone: no name is looked up. */
+static int find_address(const char *listen, struct addrinfo **ret, struct err *err)
 {
     const char *colon = strrchr(listen, ':');
-    int64_t port = 0;
-    const size_t host_len = colon == NULL ? 0 : (size_t)(colon - listen);
-    if (colon == NULL || parse_i64_in(colon + 1, 0, 65535, &port) < 0 ||
-        host_len >= INET6_ADDRSTRLEN + 2) {
+    const size_t len = colon == NULL ? 0 : (size_t)(colon - listen);
+    int64_t port;
+    if (colon == NULL || parse_i64_in(colon + 1, 0, 65535, &port) < 0) {
         return err_set(err, EINVAL, "listen address '%.100s': expected host:port", listen);
     }
-    char host[INET6_ADDRSTRLEN + 2];
-    memcpy(host, listen, host_len);
-    host[host_len] = '\0';
-    const char *name = str_eq(host, "localhost") ? "127.0.0.1" : host;
-    memset(ret, 0, sizeof(*ret));
-    int r;
-    if (host_len == 0) {
-        r = uv_ip6_addr("::", (int)port, &ret->v6);
-    } else if (host[0] == '[' && host[host_len - 1] == ']') {
-        host[host_len - 1] = '\0';
-        r = uv_ip6_addr(host + 1, (int)port, &ret->v6);
-    } else {
-        r = uv_ip4_addr(name, (int)port, &ret->v4);
+    _cleanup_(freep) char *host = len == 0 ? xstrdup(EVERY_ADDRESS) : xstrndup(listen, len);
+    const bool is_v6 = host[0] == '[' && str_has_suffix(host, "]");
+    if (is_v6) {
+        host[strlen(host) - 1] = '\0';
     }
+    const struct addrinfo hints = {.ai_family = is_v6 ? AF_INET6 : AF_INET,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    const int r =
+        getaddrinfo(str_eq(host, "localhost") ? "127.0.0.1" : host + is_v6, colon + 1, &hints, ret);
     return r == 0 ? 0
                   : err_set(err, EINVAL,
                             "listen address '%s': expected an IP address, [IPv6] or "
@@ -51,66 +41,57 @@ static int parse_address(const char *listen, union address *ret, struct err *err
                             listen);
 }
 
-/* [::] is every address, of IPv4 too, also where the kernel has no IPv6. */
-static int new_socket(union address *address)
+static int name_socket(int fd, char ret[static LISTEN_ADDRESS_SIZE], struct err *err)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0 ||
+        getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        return err_set(err, EINVAL, "name of the listening socket");
+    }
+    (void)snprintf(ret, LISTEN_ADDRESS_SIZE, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s",
+                   host, port);
+    return 0;
+}
+
+/* -Exxx. */
+static int open_socket(const struct addrinfo *at)
 {
     const int off = 0, on = 1;
-    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 && errno == EAFNOSUPPORT && address->any.sa_family == AF_INET6 &&
-        IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)) {
-        address->v4 =
-            (struct sockaddr_in){.sin_family = AF_INET, .sin_port = address->v6.sin6_port};
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    }
-    /* bind says what matters */
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (address->any.sa_family == AF_INET6) {
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    }
-    return fd;
-}
-
-static int open_socket(const char *listen_on, union address *address, struct err *err)
-{
-    const int fd = new_socket(address);
+    const int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        return err_set_errno(err, errno, "listen on '%s'", listen_on);
+        return -errno;
     }
-    const socklen_t size =
-        address->any.sa_family == AF_INET6 ? sizeof(address->v6) : sizeof(address->v4);
-    if (bind(fd, &address->any, size) < 0 || listen(fd, BACKLOG) < 0) {
+    /* bind says what matters, and an IPv4 socket has no such option */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, at->ai_addr, at->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
         const int code = errno;
-        close(fd);
-        return err_set_errno(err, code, "listen on '%s'", listen_on);
+        (void)close(fd);
+        return -code;
     }
     return fd;
-}
-
-static int name_socket(int fd, char *ret, size_t size, struct err *err)
-{
-    union address address;
-    socklen_t len = sizeof(address);
-    char host[INET6_ADDRSTRLEN] = "";
-    if (getsockname(fd, &address.any, &len) < 0) {
-        return err_set_errno(err, errno, "name of the listening socket");
-    }
-    const bool is_v6 = address.any.sa_family == AF_INET6;
-    const int r = is_v6 ? uv_ip6_name(&address.v6, host, sizeof(host))
-                        : uv_ip4_name(&address.v4, host, sizeof(host));
-    (void)snprintf(ret, size, is_v6 ? "[%s]:%u" : "%s:%u", host,
-                   ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
-    return r == 0 ? 0 : err_set(err, EINVAL, "name of the listening socket: %s", uv_strerror(r));
 }
 
 int listen_open(const char *address, char ret_bound[static LISTEN_ADDRESS_SIZE], struct err *err)
 {
-    union address parsed;
-    int fd = parse_address(address, &parsed, err);
-    fd = fd < 0 ? fd : open_socket(address, &parsed, err);
-    if (fd < 0) {
-        return fd;
+    struct addrinfo *at;
+    int r = find_address(address, &at, err);
+    if (r < 0) {
+        return r;
     }
-    const int r = name_socket(fd, ret_bound, LISTEN_ADDRESS_SIZE, err);
+    const int fd = open_socket(at);
+    freeaddrinfo(at);
+    if (fd == -EAFNOSUPPORT && (address[0] == ':' || str_has_prefix(address, EVERY_ADDRESS))) {
+        _cleanup_(freep) char *v4 = xasprintf("0.0.0.0%s", strrchr(address, ':'));
+        return listen_open(v4, ret_bound, err); /* a kernel without IPv6 */
+    }
+    if (fd < 0) {
+        return err_set_errno(err, -fd, "listen on '%s'", address);
+    }
+    r = name_socket(fd, ret_bound, err);
     if (r < 0) {
         (void)close(fd);
         return r;

@@ -7,17 +7,6 @@
 
 #define NUMBER_SIZE 24
 
-const int web_codes[WEB_N_CODES] = {200, 400, 403, 404, 405, 409, 503, 500};
-
-void web_stats_count(struct web_stats *stats, int code)
-{
-    size_t i = 0;
-    while (i + 1 < WEB_N_CODES && web_codes[i] != code) {
-        i++;
-    }
-    stats->answers[i]++;
-}
-
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms)
 {
     return is_active || !run_phase_is_final(status->phase) ||
@@ -84,10 +73,6 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
             sample_of_phase(e, phase, c->runs_finished[phase]);
         }
     }
-    BEGIN(e, EXPO_COUNTER, "benchd_run_waits_total", "Times that a run began to wait, by reason.");
-    for (size_t i = 0; i < DAEMON_N_WAITS; i++) {
-        sample_of(e, "reason", daemon_wait_reasons[i], c->waits[i]);
-    }
     BEGIN(e, EXPO_COUNTER, "benchd_attempts_total", "Attempts saved in the store, by outcome.");
     for (size_t i = 0; i < COUNT_OF(c->attempts); i++) {
         sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i), c->attempts[i]);
@@ -106,13 +91,6 @@ static void put_objects(struct expo *e, const struct daemon_counters *c)
     PUT(e, EXPO_COUNTER, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
     PUT(e, EXPO_COUNTER, "benchd_pod_failures_total", "Pods that the API server refused for good.",
         c->pods_failed);
-    PUT(e, EXPO_COUNTER, "benchd_events_sent_total", "Kubernetes Events written.", c->events_sent);
-    PUT(e, EXPO_COUNTER, "benchd_events_dropped_total", "Kubernetes Events dropped.",
-        c->events_dropped);
-    PUT(e, EXPO_COUNTER, "benchd_status_writes_total", "Writes of a run's status.",
-        c->status_writes);
-    PUT(e, EXPO_COUNTER, "benchd_status_failures_total", "Writes of a run's status that failed.",
-        c->status_failures);
 }
 
 static void put_api(struct expo *e, const struct kube_client_stats *kube)
@@ -127,11 +105,6 @@ static void put_api(struct expo *e, const struct kube_client_stats *kube)
         kube->connections);
     PUT(e, EXPO_COUNTER, "benchd_api_received_bytes_total", "Bytes received from the API server.",
         kube->bytes_in);
-    PUT(e, EXPO_GAUGE, "benchd_api_in_flight",
-        "Requests to the API server that wait for an answer.", kube->in_flight);
-    PUT(e, EXPO_GAUGE, "benchd_api_queued", "Requests to the API server that wait to be sent.",
-        kube->queued);
-    PUT(e, EXPO_GAUGE, "benchd_api_streams", "Watches and followed logs.", kube->streams);
 }
 
 /* All answers from the start: a rate needs to see the first one of its kind come. */
@@ -200,9 +173,7 @@ static void put_store(struct expo *e, const struct daemon_facts *facts)
         facts->space.disk_free_bytes);
     BEGIN(e, EXPO_HISTOGRAM, "benchd_store_statement_duration_seconds",
           "Time of a statement of the store, until its first row or its end.");
-    expo_histogram(e, NULL, 0, &facts->store.statements);
-    PUT(e, EXPO_COUNTER, "benchd_store_busy_total",
-        "Statements that failed because another process held the write lock.", facts->store.busy);
+    expo_histogram(e, NULL, 0, &facts->statements);
 }
 
 static void put_loop(struct expo *e, const struct metrics_input *in)
@@ -214,17 +185,6 @@ static void put_loop(struct expo *e, const struct metrics_input *in)
         "Longest turn of the loop since the start.", (double)in->facts->turns.longest_ns / 1e9);
     PUT(e, EXPO_GAUGE, "benchd_loop_look_age_seconds", "Time since the loop looked at the runs.",
         in->look_age_s);
-}
-
-static void put_http(struct expo *e, const struct web_stats *web)
-{
-    BEGIN(e, EXPO_COUNTER, "benchd_http_requests_total",
-          "Requests that benchd answered, by status.");
-    for (size_t i = 0; i < WEB_N_CODES; i++) {
-        char code[NUMBER_SIZE];
-        (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
-        sample_of(e, "code", code, web->answers[i]);
-    }
 }
 
 /* --- The runs -------------------------------------------------------------------------------- */
@@ -306,9 +266,7 @@ static void put_waits(struct writing *w)
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_wait *wait = w->runs[i].wait;
         if (wait->reason[0] != '\0') {
-            const struct expo_label labels[] = {
-                {"run", w->runs[i].name},
-                {"reason", daemon_wait_reasons[daemon_wait_index(wait->reason)]}};
+            const struct expo_label labels[] = {{"run", w->runs[i].name}, {"reason", wait->reason}};
             expo_sample(&w->e, labels, COUNT_OF(labels), (double)wait->since_unix_ms / 1000);
         }
     }
@@ -511,7 +469,6 @@ void metrics_write(const struct metrics_input *in, struct buf *out)
     put_watches(&w.e, in->facts);
     put_store(&w.e, in->facts);
     put_loop(&w.e, in);
-    put_http(&w.e, &in->web);
     put_each_run(&w);
     put_each_point(&w);
     put_each_node(&w);

@@ -28,20 +28,11 @@ struct metrics_run {
     int64_t advanced_unix_ms;
 };
 
-/* Answers by status, with the codes that web_codes lists; others count as the last. */
-#define WEB_N_CODES 8
-extern const int web_codes[WEB_N_CODES];
-struct web_stats {
-    uint64_t answers[WEB_N_CODES];
-};
-void web_stats_count(struct web_stats *stats, int code);
-
 struct metrics_input {
     const char *version;
     bool is_ready, is_healthy;
     const struct daemon_facts *facts;
-    double look_age_s; /* since the loop looked last; NaN: it has not yet */
-    struct web_stats web;
+    double look_age_s;              /* since the loop looked last; NaN: it has not yet */
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;
 };

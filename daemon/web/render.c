@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "daemon/web/response_cache.h"
 #include "daemon/web/cpu_budget.h"
 
 #define REST_AFTER_NS (10 * INT64_C(1000000000))
@@ -29,7 +28,6 @@ struct renderer {
     atomic_bool is_stopping;
     /* Of the thread alone: */
     struct site site;
-    struct cache cache;
     struct cpu_budget budget;
     int64_t give_up_ns; /* of the current job */
     bool is_warm;       /* something was read since the last rest */
@@ -72,49 +70,9 @@ static bool must_stop(void *ctx)
     return atomic_load(&r->is_stopping) || clock_monotonic_ns() >= r->give_up_ns;
 }
 
-/* What was asked, as a text that nothing else has: names and values are decoded, so they may have
- * '=' and '&', and each says its length. */
-static void print_key(const struct web_request *req, struct buf *out)
-{
-    buf_puts(out, req->path);
-    for (size_t i = 0; i < req->n_args; i++) {
-        const struct web_arg *arg = &req->args[i];
-        buf_printf(out, "%c%zu:%s=%zu:%s", i == 0 ? '?' : '&', strlen(arg->name), arg->name,
-                   strlen(arg->value), arg->value);
-    }
-}
-
-static struct body *make_body(struct renderer *r, struct render_job *job, struct web_response *res)
-{
-    routes_answer(&r->site, &job->route, &job->req, res);
-    return body_of_response(res);
-}
-
-/* A request that fails before its version is known fails again in its handler,
- * with the right answer. */
-static struct body *find_or_make_body(struct renderer *r, struct render_job *job,
-                                      struct web_response *res)
-{
-    _cleanup_(buf_done) struct buf key = BUF_INIT, version = BUF_INIT;
-    const int64_t now_ns = clock_monotonic_ns();
-    struct body *body = NULL;
-    const bool has_version = job->route.version(&r->site, job->route.run, &version, NULL) >= 0;
-    print_key(&job->req, &key);
-    if (has_version) {
-        body = cache_get(&r->cache, buf_cstr(&key), buf_cstr(&version), now_ns);
-        res->code = 200;
-    }
-    if (body == NULL) {
-        body = make_body(r, job, res);
-        if (has_version && res->code == 200) {
-            cache_put(&r->cache, buf_cstr(&key), buf_cstr(&version), body, now_ns);
-        }
-    }
-    return body;
-}
-
 /* One read transaction a job, so that a document shows one state of the store. */
-static struct body *read_body(struct renderer *r, struct render_job *job, struct web_response *res)
+static struct body *read_body(struct renderer *r, const struct render_job *job,
+                              struct web_response *res)
 {
     struct store *s = r->site.store;
     struct err err = {0};
@@ -122,10 +80,9 @@ static struct body *read_body(struct renderer *r, struct render_job *job, struct
         web_fail(res, 500, "%s", err.msg);
         return body_of_response(res);
     }
-    struct body *body =
-        job->route.kind == ROUTE_CACHED ? find_or_make_body(r, job, res) : make_body(r, job, res);
+    routes_answer(&r->site, &job->route, &job->req, res);
     s->ops->end_read(s);
-    return body;
+    return body_of_response(res);
 }
 
 static void answer(struct renderer *r, struct render_job *job)
@@ -137,7 +94,6 @@ static void answer(struct renderer *r, struct render_job *job)
         job->body = body_of_response(&res);
     } else {
         r->is_warm = true;
-        r->site.stats = job->stats;
         daemon_view_read(r->params.view, &r->site.now);
         job->body = read_body(r, job, &res);
         daemon_snapshot_done(&r->site.now);
@@ -201,8 +157,7 @@ static void wait_for_work(struct renderer *r)
         return;
     }
     uv_mutex_unlock(&r->mutex);
-    cache_drop_idle(&r->cache, clock_monotonic_ns());
-    r->is_warm = r->cache.entries.len > 0;
+    r->is_warm = false;
     r->site.store->ops->rest(r->site.store);
     uv_mutex_lock(&r->mutex);
 }
@@ -314,7 +269,6 @@ void renderer_free(struct renderer *r)
     }
     store_close(r->site.store);
     site_done(&r->site);
-    cache_done(&r->cache);
     uv_cond_destroy(&r->has_work);
     uv_mutex_destroy(&r->mutex);
     free(r);

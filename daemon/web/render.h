@@ -8,8 +8,8 @@
  * of a CPU (cpu_budget.h).
  *
  * benchd has two: one for /metrics and one for everything else, so that a scrape waits for no
- * reader and pays for none. Not more, because then the memory of one document at most is in use
- * besides the cache, and because they would take the CPU from the daemon's loop. A job that waits
+ * reader and pays for none. Not more, because then the memory of one document at most is in use,
+ * and because they would take the CPU from the daemon's loop. A job that waits
  * or reads for RENDER_TIMEOUT_NS is answered with 503. A document whose rows were read in time is
  * finished: building and printing it is not interrupted. */
 #pragma once
@@ -24,7 +24,6 @@ struct render_job {
     /* Set before the submission, borrowed until the job is done. */
     struct route route;
     struct web_request req;
-    struct web_stats stats;
     void *ctx; /* the caller's */
     /* The answer, once it is done: */
     int code;

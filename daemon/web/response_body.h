@@ -1,5 +1,4 @@
-/* The finished body of a response, which the cache and several connections may
- * share. It does not change. */
+/* The finished body of a response, which several connections may share. It does not change. */
 #pragma once
 
 #include <stdatomic.h>

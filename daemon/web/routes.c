@@ -11,15 +11,14 @@ static const struct {
     site_handler *handler;
     enum route_kind kind;
     bool is_open;
-    site_version_fn version; /* of ROUTE_CACHED */
 } routes[] = {
     {"/metrics", NULL, scrape_metrics, ROUTE_SCRAPE, true},
     {"/healthz", NULL, health_healthz, ROUTE_QUICK, true},
     {"/readyz", NULL, health_readyz, ROUTE_QUICK, true},
     {"/api/v1/runs", NULL, api_runs, ROUTE_READ, false},
     {"/api/v1/runs/", "", api_run, ROUTE_READ, false},
-    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_CACHED, false, site_run_version},
-    {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED, false, site_run_version},
+    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_READ, false},
+    {"/api/v1/runs/", "/results", api_results, ROUTE_READ, false},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},
     {"/live", NULL, live_state, ROUTE_QUICK, false},
@@ -27,9 +26,9 @@ static const struct {
     {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
     {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
     {"/chart.js", NULL, assets_chart_script, ROUTE_QUICK, true},
-    {"/benchmarks/", "", html_history, ROUTE_CACHED, false, site_runs_version},
-    {"/runs/", "", html_run, ROUTE_CACHED, false, site_run_version},
-    {"/runs/", "/point", html_point, ROUTE_CACHED, false, site_run_version},
+    {"/benchmarks/", "", html_history, ROUTE_READ, false},
+    {"/runs/", "", html_run, ROUTE_READ, false},
+    {"/runs/", "/point", html_point, ROUTE_READ, false},
     {"/runs/", "/log", html_log, ROUTE_READ, false},
 };
 
@@ -60,7 +59,6 @@ void routes_find(const char *path, struct route *ret)
             ret->kind = routes[i].kind;
             ret->is_open = routes[i].is_open;
             ret->handler = routes[i].handler;
-            ret->version = routes[i].version;
             return;
         }
     }

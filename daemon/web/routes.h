@@ -8,15 +8,12 @@ enum route_kind {
     ROUTE_QUICK,  /* at once, on the HTTP thread: it needs what the daemon shows, not the store */
     ROUTE_SCRAPE, /* on a render thread of its own: Prometheus gives up after seconds */
     ROUTE_READ,   /* on the readers' render thread */
-    /* the same; its document depends on what `version` says and the arguments alone */
-    ROUTE_CACHED,
 };
 
 struct route {
     enum route_kind kind;
-    bool is_open;            /* to those without a read key: probes, metrics, nothing */
-    site_handler *handler;   /* NULL: there is no such path */
-    site_version_fn version; /* of ROUTE_CACHED */
+    bool is_open;          /* to those without a read key: probes, metrics, nothing */
+    site_handler *handler; /* NULL: there is no such path */
     char run[SITE_MAX_NAME + 1];
 };
 void routes_find(const char *path, struct route *ret);

@@ -170,50 +170,6 @@ void site_run_done(struct site_run *run)
     *run = (struct site_run){0};
 }
 
-int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err)
-{
-    _cleanup_(site_run_done) struct site_run run = {0};
-    struct run_version version = {0};
-    int r = site_run_load(site, name, SITE_ITEM, NULL, &run, err);
-    if (r < 0) {
-        return r;
-    }
-    const struct run_row *row = &run.item.row;
-    const struct run_status *st = &row->status;
-    if (run.item.is_stored) {
-        r = site->store->ops->get_version(site->store, row->uid, &version, err);
-    }
-    buf_printf(out, "%s %s %lld %d%d%d%d %lld %lld %d", row->uid, row->name,
-               (long long)row->incarnation, run.item.is_stored, run.item.is_interrupted,
-               row->rehearsal, row->simulated, (long long)version.n_attempts,
-               (long long)version.last_event, (int)st->phase);
-    buf_printf(out, " %u %u %u %d %u %u %u %lld %lld %s %s", st->trials_done, st->trials_failed,
-               st->trials_total, st->has_current, st->current.point, st->current.trial,
-               st->current.number, (long long)st->started_unix_ms, (long long)st->ended_unix_ms,
-               st->reason, st->message);
-    return r < 0 ? r : 0;
-}
-
-/* What has ended does not change any more, but for a deletion or another name. */
-int site_runs_version(const struct site *site, const char *name, struct buf *out, struct err *err)
-{
-    (void)name;
-    _cleanup_(site_list_done) struct site_list list = {0};
-    const int r = site_list_runs(site, &list, err);
-    if (r < 0) {
-        return r;
-    }
-    vec_each (const struct site_item, item, &list.items) {
-        const struct run_row *row = &item->row;
-        if (run_phase_is_final(row->status.phase)) {
-            buf_printf(out, "%s %s %lld %d %d %lld ", row->uid, row->name,
-                       (long long)row->incarnation, (int)row->status.phase, row->simulated,
-                       (long long)row->status.ended_unix_ms);
-        }
-    }
-    return 0;
-}
-
 void site_done(struct site *site)
 {
     vec_each (struct site_figures, f, &site->cache) {

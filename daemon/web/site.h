@@ -1,6 +1,6 @@
 /* What the handlers answer from: what the daemon shows, and the runs of its store with what is
  * computed from them. A site belongs to one thread. What /metrics needs at each scrape is cached
- * here, whole documents are cached by render.c. */
+ * here. */
 #pragma once
 
 #include "daemon/web/daemon_view.h"
@@ -22,7 +22,6 @@ struct site_figures {
 struct site {
     struct store *store; /* a reader of this thread, borrowed; NULL where no handler needs it */
     struct daemon_snapshot now; /* of the request that is answered */
-    struct web_stats stats;     /* as of that request */
     VEC(struct site_figures) cache;
 };
 void site_done(struct site *site);
@@ -76,13 +75,6 @@ void site_log_done(struct site_log *log);
 /* Which attempts a request asks for; also in site_log.c. False: it was answered. */
 bool site_take_attempts(const struct web_request *req, struct attempt_wanted *ret,
                         struct web_response *res);
-/* Whatever the answer to a request is made from, as a text: two equal texts, equal documents. */
-typedef int (*site_version_fn)(const struct site *site, const char *name, struct buf *out,
-                               struct err *err);
-/* Of one run, but for its progress. -ENOENT: no such run. */
-int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err);
-/* Of all that have ended. */
-int site_runs_version(const struct site *site, const char *name, struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,

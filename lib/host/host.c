@@ -15,28 +15,18 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "core/record.h"
 
-#define TEXT_MAX 65536
-#define CPUS_MAX 4096 /* CPUs that the governor is read of */
+#define TEXT_MAX ((size_t)4 << 20) /* /proc/cpuinfo has 1.5 KiB for each CPU */
+#define CPUS_MAX 4096              /* CPUs that the governor is read of */
 
-/* The start of a file as text, owned; NULL if it cannot be read. */
+/* A file as text, owned; NULL if it cannot be read. */
 static char *read_text(const char *root, const char *path)
 {
     _cleanup_(freep) char *full = xasprintf("%s%s", root, path);
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return NULL;
-    }
-    char *text = xmalloc(TEXT_MAX + 1);
-    size_t len = 0;
-    ssize_t n;
-    while (len < TEXT_MAX && (n = read(fd, text + len, TEXT_MAX - len)) > 0) {
-        len += (size_t)n;
-    }
-    (void)close(fd); /* read only */
-    text[len] = '\0';
-    return text;
+    struct buf text;
+    return file_read(full, TEXT_MAX, &text, NULL) < 0 ? NULL : buf_take(&text);
 }
 
 static char *first_line(char *text_take)

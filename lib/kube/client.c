@@ -239,7 +239,6 @@ static struct kube_response no_answer(enum kube_failure failure, const char *tex
                                   .body = "",
                                   .retry_after_s = -1,
                                   .date_unix_ms = -1,
-                                  .audit_id = "",
                                   .warning = ""};
 }
 

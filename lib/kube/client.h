@@ -25,7 +25,7 @@ struct kube_stream;
 enum kube_notice {
     KUBE_NOTICE_INSECURE, /* once: the server's certificate is not verified */
     KUBE_NOTICE_WARNING,  /* of the API server; each text once */
-    KUBE_NOTICE_PLUGIN,   /* a line of a credential plugin, or why it failed */
+    KUBE_NOTICE_PLUGIN,   /* why a credential plugin failed, while what it gave before is good */
 };
 
 struct kube_client_params {

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/texts.h"
+#include "kube/exec_credential.h"
 
-/* The token becomes part of a header. */
 static int read_token(const struct config_reader *r, const struct node *user)
 {
     const struct node *token;
@@ -13,11 +13,9 @@ static int read_token(const struct config_reader *r, const struct node *user)
     if (code < 0 || token == NULL) {
         return code;
     }
-    for (size_t i = 0; token->s[i] != '\0'; i++) {
-        if ((unsigned char)token->s[i] <= ' ' || (unsigned char)token->s[i] >= 0x7f) {
-            return config_fail_at(r, token->mark, "token: byte %zu is not allowed in a token",
-                                  i + 1);
-        }
+    const size_t fault = kube_token_fault(token->s);
+    if (fault > 0) {
+        return config_fail_at(r, token->mark, "token: byte %zu is not allowed in a token", fault);
     }
     r->config->token = xstrdup(token->s);
     return 0;

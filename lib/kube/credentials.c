@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "kube/config.h"
+#include "kube/exec_credential.h"
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
 {
@@ -19,18 +20,17 @@ void kube_credentials_done(struct kube_credentials *c)
     *c = (struct kube_credentials){0};
 }
 
-/* Tokens become part of a header: cuts trailing white space, refuses control characters. */
+/* Cuts trailing white space. */
 static int clean(char *token, const char *path, struct err *err)
 {
     size_t len = strlen(token);
     while (len > 0 && strchr(" \t\r\n", token[len - 1]) != NULL) {
         token[--len] = '\0';
     }
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
-            return err_set(err, EINVAL, "token file %s: byte %zu is not allowed in a token", path,
-                           i + 1);
-        }
+    const size_t fault = kube_token_fault(token);
+    if (fault > 0) {
+        return err_set(err, EINVAL, "token file %s: byte %zu is not allowed in a token", path,
+                       fault);
     }
     return len == 0 ? err_set(err, EINVAL, "token file %s is empty", path) : 0;
 }

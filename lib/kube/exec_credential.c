@@ -8,8 +8,8 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/json.h"
 #include "base/rfc3339.h"
+#include "kube/json.h"
 
 void kube_exec_credential_done(struct kube_exec_credential *c)
 {
@@ -17,6 +17,16 @@ void kube_exec_credential_done(struct kube_exec_credential *c)
     free(c->cert_pem);
     free(c->key_pem);
     *c = (struct kube_exec_credential){.expires_unix_ms = -1};
+}
+
+size_t kube_token_fault(const char *token)
+{
+    for (size_t i = 0; token[i] != '\0'; i++) {
+        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 /* --- what it is given --- */
@@ -67,18 +77,6 @@ static int check_kind(const struct kube_exec *exec, const json_t *document, stru
                          exec->api_version);
 }
 
-/* The token becomes part of a header. */
-static int check_token(const char *token, struct err *err)
-{
-    for (const char *p = token; *p != '\0'; p++) {
-        if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f) {
-            return err_set(err, EINVAL, "byte %zu of its token is not allowed in a token",
-                           (size_t)(p - token) + 1);
-        }
-    }
-    return 0;
-}
-
 static int check_pair(const char *cert, const char *key, struct err *err)
 {
     if ((cert[0] == '\0') != (key[0] == '\0')) {
@@ -119,8 +117,11 @@ static int read_status(const json_t *status, struct kube_exec_credential *ret, s
     const char *const cert = text_of(status, "clientCertificateData");
     const char *const key = text_of(status, "clientKeyData");
     int64_t expires_unix_ms = -1;
-    int r = check_token(token, err);
-    r = r < 0 ? r : check_pair(cert, key, err);
+    const size_t fault = kube_token_fault(token);
+    if (fault > 0) {
+        return err_set(err, EINVAL, "byte %zu of its token is not allowed in a token", fault);
+    }
+    int r = check_pair(cert, key, err);
     r = r < 0 ? r : read_expiry(status, &expires_unix_ms, err);
     if (r < 0) {
         return r;

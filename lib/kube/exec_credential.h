@@ -19,3 +19,6 @@ char *kube_exec_info(const struct kube_config *config, bool is_interactive);
 /* The plugin's output. -EINVAL; the text never quotes the output, which may hold a token. */
 int kube_exec_credential_parse(const struct kube_exec *exec, const char *text, size_t len,
                                struct kube_exec_credential *ret, struct err *err);
+/* A token, whoever gives it, becomes part of a header. 0: it may; else the first byte that may not,
+ * counted from 1. */
+size_t kube_token_fault(const char *token);

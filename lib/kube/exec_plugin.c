@@ -22,8 +22,6 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define LINE_MAX_BYTES ((size_t)1000) /* of standard error; longer ones are cut */
-#define LINES_MAX 100                 /* that are passed on */
 #define REST_MS 2000 /* for output after the end; a child of its own may hold the pipe */
 #define TERM_MS 2000 /* between TERM and KILL */
 
@@ -32,18 +30,16 @@
 struct kube_plugin {
     struct kube_plugin_params params;
     uv_process_t process;
-    uv_pipe_t out, err_pipe;
+    uv_pipe_t out;
     uv_timer_t timer;
     unsigned n_handles; /* not yet closed */
     bool has_process;   /* the handle */
-    bool has_exited, is_out_open, is_err_open;
+    bool has_exited, is_out_open;
     bool is_cancelled, is_over;
     bool is_term_sent;
     int64_t exit_code;
     int signal;
-    struct buf output, line;
-    unsigned n_lines;
-    char *last_line;    /* of standard error, NULL: none */
+    struct buf output;
     struct err failure; /* why it was killed; code 0: it was not */
     char chunk[16384];
 };
@@ -59,17 +55,15 @@ static void on_handle_closed(uv_handle_t *handle)
     void (*on_closed)(void *ctx) = p->params.on_closed;
     void *ctx = p->params.ctx;
     buf_done(&p->output);
-    buf_done(&p->line);
-    free(p->last_line);
     free(p);
     on_closed(ctx);
 }
 
-static void close_pipe(uv_pipe_t *pipe, bool *is_open)
+static void close_output(struct kube_plugin *p)
 {
-    if (*is_open) {
-        *is_open = false;
-        uv_close((uv_handle_t *)pipe, on_handle_closed);
+    if (p->is_out_open) {
+        p->is_out_open = false;
+        uv_close((uv_handle_t *)&p->out, on_handle_closed);
     }
 }
 
@@ -94,16 +88,13 @@ static void add_hint(const struct kube_exec *exec, struct err *err)
 
 static void judge(const struct kube_plugin *p, struct err *ret)
 {
-    const char *const last = p->last_line == NULL ? "" : p->last_line;
-    const char *const colon = last[0] == '\0' ? "" : ": ";
     if (p->failure.code != 0) {
         *ret = p->failure;
     } else if (p->signal != 0) {
-        (void)err_set(ret, EIO, "'%s' was killed by signal %d%s%s", command_of(p), p->signal, colon,
-                      last);
+        (void)err_set(ret, EIO, "'%s' was killed by signal %d", command_of(p), p->signal);
     } else if (p->exit_code != 0) {
-        (void)err_set(ret, EIO, "'%s' exited with code %lld%s%s", command_of(p),
-                      (long long)p->exit_code, colon, last);
+        (void)err_set(ret, EIO, "'%s' exited with code %lld", command_of(p),
+                      (long long)p->exit_code);
     }
     if (ret->code != 0) {
         add_hint(p->params.exec, ret);
@@ -116,8 +107,7 @@ static void end(struct kube_plugin *p)
         return;
     }
     p->is_over = true;
-    close_pipe(&p->out, &p->is_out_open);
-    close_pipe(&p->err_pipe, &p->is_err_open);
+    close_output(p);
     uv_close((uv_handle_t *)&p->timer, on_handle_closed);
     if (p->has_process) {
         uv_close((uv_handle_t *)&p->process, on_handle_closed);
@@ -132,7 +122,7 @@ static void end(struct kube_plugin *p)
 
 static void end_if_complete(struct kube_plugin *p)
 {
-    if (p->has_exited && !p->is_out_open && !p->is_err_open) {
+    if (p->has_exited && !p->is_out_open) {
         end(p);
     }
 }
@@ -158,8 +148,7 @@ static void start_timer(struct kube_plugin *p, uint64_t wait_ms)
 
 static void stop_it(struct kube_plugin *p, int signal)
 {
-    close_pipe(&p->out, &p->is_out_open);
-    close_pipe(&p->err_pipe, &p->is_err_open);
+    close_output(p);
     send_signal(p, signal);
     p->is_term_sent = true;
     start_timer(p, TERM_MS);
@@ -208,46 +197,12 @@ static void on_out(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 {
     struct kube_plugin *p = stream->data;
     if (n < 0) {
-        close_pipe(&p->out, &p->is_out_open);
+        close_output(p);
         end_if_complete(p);
     } else if (n > 0 && buf_try_append(&p->output, data->base, (size_t)n) < 0) {
         (void)err_set(&p->failure, E2BIG, "'%s' printed more than %zu bytes", command_of(p),
                       KUBE_PLUGIN_OUTPUT_MAX);
         stop_it(p, SIGTERM);
-    }
-}
-
-static void take_line(struct kube_plugin *p)
-{
-    if (p->line.len == 0) {
-        return;
-    }
-    free(p->last_line);
-    struct buf clean = BUF_INIT;
-    p->line.len = text_replace_control(p->line.data, "", ' ');
-    buf_put_utf8(&clean, buf_cstr(&p->line), LINE_MAX_BYTES);
-    p->last_line = buf_take(&clean);
-    buf_clear(&p->line);
-    if (p->n_lines++ < LINES_MAX && p->params.on_line != NULL) {
-        p->params.on_line(p->params.ctx, p->last_line);
-    }
-}
-
-static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
-{
-    struct kube_plugin *p = stream->data;
-    for (ssize_t i = 0; i < n; i++) {
-        const char c = data->base[i];
-        if (c == '\n') {
-            take_line(p);
-        } else if (p->line.len < LINE_MAX_BYTES && c != '\r') {
-            buf_putc(&p->line, c == '\0' ? ' ' : c);
-        }
-    }
-    if (n < 0) {
-        take_line(p);
-        close_pipe(&p->err_pipe, &p->is_err_open);
-        end_if_complete(p);
     }
 }
 
@@ -270,19 +225,19 @@ static char **environment_of(const struct kube_plugin_params *params, char *info
     return env.items;
 }
 
-static int open_pipe(struct kube_plugin *p, uv_pipe_t *pipe, bool *is_open, uv_file *ret_write_end)
+static int open_output(struct kube_plugin *p, uv_file *ret_write_end)
 {
     uv_file fds[2];
     int r = uv_pipe(fds, UV_NONBLOCK_PIPE, 0);
     if (r < 0) {
         return r;
     }
-    (void)uv_pipe_init(p->params.loop, pipe, 0); /* cannot fail */
-    pipe->data = p;
+    (void)uv_pipe_init(p->params.loop, &p->out, 0); /* cannot fail */
+    p->out.data = p;
     p->n_handles++;
-    *is_open = true;
+    p->is_out_open = true;
     *ret_write_end = fds[1];
-    r = uv_pipe_open(pipe, fds[0]);
+    r = uv_pipe_open(&p->out, fds[0]);
     if (r < 0) {
         (void)close(fds[0]); /* nothing has used it */
     }
@@ -302,18 +257,15 @@ static void hide_descriptors(void)
 
 static int spawn(struct kube_plugin *p, const char *info)
 {
-    _cleanup_(fd_close) uv_file out = -1, err = -1; /* the child has its copies */
-    int r = open_pipe(p, &p->out, &p->is_out_open, &out);
-    if (r >= 0 && !p->params.is_interactive) {
-        r = open_pipe(p, &p->err_pipe, &p->is_err_open, &err);
-    }
+    _cleanup_(fd_close) uv_file out = -1; /* the child has its copy */
+    int r = open_output(p, &out);
     _cleanup_(freep) char *variable = xasprintf("KUBERNETES_EXEC_INFO=%s", info);
     _cleanup_(freep) char **env = environment_of(&p->params, variable);
     const bool has_person = p->params.is_interactive;
     uv_stdio_container_t stdio[] = {
         {.flags = has_person ? UV_INHERIT_FD : UV_IGNORE, .data.fd = STDIN_FILENO},
         {.flags = UV_INHERIT_FD, .data.fd = out},
-        {.flags = UV_INHERIT_FD, .data.fd = has_person ? STDERR_FILENO : err},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
     };
     const uv_process_options_t options = {
         .exit_cb = on_process_exit,
@@ -333,16 +285,6 @@ static int spawn(struct kube_plugin *p, const char *info)
     return r;
 }
 
-static void start_reading(struct kube_plugin *p)
-{
-    /* Fail only for handles that are closed or not readable. */
-    (void)uv_read_start((uv_stream_t *)&p->out, on_alloc, on_out);
-    if (p->is_err_open) {
-        (void)uv_read_start((uv_stream_t *)&p->err_pipe, on_alloc, on_err);
-    }
-    start_timer(p, p->params.timeout_ms);
-}
-
 static int start(struct kube_plugin *p, struct err *err)
 {
     const struct kube_exec *exec = p->params.exec;
@@ -358,7 +300,9 @@ static int start(struct kube_plugin *p, struct err *err)
         add_hint(exec, err);
         return r;
     }
-    start_reading(p);
+    /* Fails only for a handle that is closed or not readable. */
+    (void)uv_read_start((uv_stream_t *)&p->out, on_alloc, on_out);
+    start_timer(p, p->params.timeout_ms);
     return 0;
 }
 

@@ -1,8 +1,9 @@
 /* One run of a credential plugin: a child process of the loop. Edge file. Used by session.c.
  *
- * The child gets our environment, the variables of the kubeconfig and KUBERNETES_EXEC_INFO; its
- * standard input is ours if a person may answer there, else /dev/null. Without a person it leads a
- * process group of its own, which is killed as a whole when time is over. */
+ * The child gets our environment, the variables of the kubeconfig and KUBERNETES_EXEC_INFO. Its
+ * standard error is ours, and so is its standard input if a person may answer there, else it is
+ * /dev/null. Without a person it leads a process group of its own, which is killed as a whole when
+ * time is over. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,10 +21,8 @@ struct kube_plugin_params {
     const struct kube_exec *exec; /* borrowed until on_closed */
     const char *info;             /* KUBERNETES_EXEC_INFO; borrowed for the call */
     char *const *environment;     /* what the child inherits; NULL: nothing */
-    bool is_interactive;          /* a person is at our standard input and error */
+    bool is_interactive;          /* a person is at our standard input */
     uint64_t timeout_ms;
-    /* A line that it has printed on standard error; not if it is interactive, then it has ours. */
-    void (*on_line)(void *ctx, const char *line);
     /* Once, from the loop: r 0 and what it printed, or -Exxx and a text that names the command. */
     void (*on_done)(void *ctx, int r, const char *text, size_t len, const struct err *err);
     void (*on_closed)(void *ctx); /* last, also after kube_plugin_cancel; the plugin is freed */

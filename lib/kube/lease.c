@@ -57,8 +57,7 @@ struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
         .address = xstrdup_or_null(params->address),
         .read_key = xstrdup_or_null(params->read_key),
         .duration_ns = duration_ns,
-        .renew_deadline_ns =
-            params->renew_deadline_ns == 0 ? duration_ns / 3 * 2 : params->renew_deadline_ns,
+        .renew_deadline_ns = duration_ns / 3 * 2,
         .retry_ns = params->retry_ns == 0 ? 2 * S_NS : params->retry_ns,
         .jitter = params->seed,
         .due_ns = INT64_MIN,

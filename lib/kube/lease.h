@@ -28,13 +28,12 @@
 
 struct kube_lease_params {
     const char *ns, *name;
-    const char *identity;      /* no other living process has it */
-    const char *address;       /* annotation benchd.io/address: "service", KUBE_TLS_SERVICE or a
+    const char *identity; /* no other living process has it */
+    const char *address;  /* annotation benchd.io/address: "service", KUBE_TLS_SERVICE or a
                                   URL; NULL: none */
-    const char *read_key;      /* annotation benchd.io/read-key, in hexadecimal; NULL: none */
-    int64_t duration_ns;       /* 0: 15 s; at most KUBE_LEASE_MAX_S */
-    int64_t renew_deadline_ns; /* 0: two thirds of it */
-    int64_t retry_ns;          /* 0: 2 s, jittered by 1.2 */
+    const char *read_key; /* annotation benchd.io/read-key, in hexadecimal; NULL: none */
+    int64_t duration_ns;  /* 0: 15 s; at most KUBE_LEASE_MAX_S */
+    int64_t retry_ns;     /* 0: 2 s, jittered by 1.2 */
     uint64_t seed;
 };
 

@@ -147,13 +147,6 @@ void kube_session_heed(struct kube_session *s, const struct kube_response *res)
 
 /* --- the plugin --- */
 
-static void on_plugin_line(void *ctx, const char *line)
-{
-    const struct kube_session *s = ctx;
-    _cleanup_(freep) char *text = xasprintf("%s: %s", s->config.exec->argv[0], line);
-    notice(s, KUBE_NOTICE_PLUGIN, text);
-}
-
 static void plugin_failed(struct kube_session *s, const struct err *err)
 {
     const bool is_still_good = kube_login_look(&s->login, s->now_ns) == KUBE_LOGIN_USE;
@@ -198,7 +191,6 @@ static void start_plugin(struct kube_session *s)
         .timeout_ms = s->params.plugin_timeout_ms != 0 ? s->params.plugin_timeout_ms
                       : is_interactive                 ? PERSON_TIMEOUT_MS
                                                        : PLUGIN_TIMEOUT_MS,
-        .on_line = on_plugin_line,
         .on_done = on_plugin_done,
         .on_closed = release,
         .ctx = s,

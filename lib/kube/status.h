@@ -33,7 +33,6 @@ struct kube_response {
     size_t body_len;
     int64_t retry_after_s; /* -1: none given */
     int64_t date_unix_ms;  /* the server's clock, from its Date header; -1: none given */
-    const char *audit_id;  /* "" if none: finds the request in the server's audit log */
     const char *warning;   /* the server's Warning headers, one a line; "" if none */
 };
 

@@ -31,7 +31,7 @@ struct kube_transfer {
 
     /* The answer. */
     struct kube_response res; /* numbers; its texts are set when it is delivered */
-    struct buf content_type, audit_id, warning;
+    struct buf content_type, warning;
     struct buf body; /* whole, or what has not been delivered yet */
     bool has_headers, is_too_large;
     bool is_opened;
@@ -65,12 +65,6 @@ static bool take_header(const char *line, size_t len, const char *name, char ret
     return true;
 }
 
-static void keep(struct buf *b, const char *value)
-{
-    buf_clear(b);
-    buf_puts(b, value);
-}
-
 /* The server sends one header for each. */
 static void add_warning(struct kube_transfer *t, const char *value)
 {
@@ -91,24 +85,8 @@ static void begin_answer(struct kube_transfer *t, const char *line, size_t len)
     t->res =
         (struct kube_response){.http_code = (int)code, .retry_after_s = -1, .date_unix_ms = -1};
     buf_clear(&t->content_type);
-    buf_clear(&t->audit_id);
     buf_clear(&t->warning);
     t->has_headers = false;
-}
-
-/* Seconds, or a date. */
-static int64_t retry_after(const struct kube_transfer *t, const char *value)
-{
-    int64_t seconds;
-    if (parse_i64_in(value, 0, INT32_MAX, &seconds) == 0) {
-        return seconds;
-    }
-    const int64_t date_s = curl_getdate(value, NULL);
-    if (date_s < 0 || t->res.date_unix_ms < 0) {
-        return -1;
-    }
-    const int64_t wait_s = date_s - t->res.date_unix_ms / 1000;
-    return wait_s < 0 ? 0 : wait_s;
 }
 
 static size_t on_header(char *line, size_t size, size_t n, void *ctx)
@@ -122,16 +100,15 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     } else if (t->has_headers) {
         return len; /* trailers */
     } else if (take_header(line, len, "content-type", value)) {
-        keep(&t->content_type, value);
-    } else if (take_header(line, len, "audit-id", value)) {
-        keep(&t->audit_id, value);
+        buf_clear(&t->content_type);
+        buf_puts(&t->content_type, value);
     } else if (take_header(line, len, "warning", value)) {
         add_warning(t, value);
     } else if (take_header(line, len, "date", value)) {
         const int64_t date_s = curl_getdate(value, NULL);
         t->res.date_unix_ms = date_s < 0 ? -1 : date_s * 1000;
     } else if (take_header(line, len, "retry-after", value)) {
-        t->res.retry_after_s = retry_after(t, value);
+        (void)parse_i64_in(value, 0, INT32_MAX, &t->res.retry_after_s); /* a date: stays -1 */
     } else if (len <= 2 && t->res.http_code >= 200) {
         t->has_headers = true;
         pool_item_ready(&t->item);
@@ -334,7 +311,6 @@ static void release(struct kube_transfer *t)
     curl_slist_free_all(t->headers);
     curl_slist_free_all(t->connect_to);
     buf_done(&t->content_type);
-    buf_done(&t->audit_id);
     buf_done(&t->warning);
     buf_done(&t->body);
     free(t);
@@ -394,7 +370,6 @@ static enum kube_failure failure_of(const struct kube_transfer *t)
 static void set_texts(struct kube_transfer *t)
 {
     t->res.content_type = buf_cstr(&t->content_type);
-    t->res.audit_id = buf_cstr(&t->audit_id);
     t->res.warning = buf_cstr(&t->warning);
     t->res.body = buf_cstr(&t->body);
     t->res.body_len = t->body.len;
@@ -424,7 +399,6 @@ static void deliver_pieces(struct kube_transfer *t, const bool *is_gone)
         t->is_opened = true;
         struct kube_response res = t->res;
         res.content_type = buf_cstr(&t->content_type);
-        res.audit_id = buf_cstr(&t->audit_id);
         res.warning = buf_cstr(&t->warning);
         res.body = "";
         t->params.on_open(t->params.ctx, &res);

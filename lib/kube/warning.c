@@ -33,62 +33,32 @@ bool kube_warnings_add(struct kube_warnings *w, const char *text)
     return true;
 }
 
-/* After the closing quote of the string that begins at `quote`; NULL if none
- * exists in this line. */
-static const char *unquote(const char *quote, struct buf *text)
+/* The quoted text of one header, 299 - "a \"text\""; empty if it is not a whole one. */
+static void read_one(const char *line, size_t len, struct buf *text)
 {
-    for (const char *p = quote + 1; *p != '\0' && *p != '\n'; p++) {
-        if (*p == '"') {
-            return p + 1;
-        }
-        if (*p == '\\' && p[1] != '\0' && p[1] != '\n') {
-            p++;
-        }
+    const char *quote = str_has_prefix(line, CODE) ? memchr(line, '"', len) : NULL;
+    const char *p = quote == NULL ? line : quote + 1, *end = line + len;
+    for (; quote != NULL && p < end && *p != '"'; p++) {
+        p += *p == '\\' && p + 1 < end;
         buf_putc(text, *p);
     }
-    return NULL;
-}
-
-/* After one warning of any code, with its text if the code is 299. A value of a header may hold
- * several: 299 - "a", 299 - "b" "Sat, 21 Nov 2026 08:00:00 GMT". */
-static const char *read_one(const char *p, struct buf *text)
-{
-    const bool is_wanted = str_has_prefix(p, CODE);
-    const char *end_of_line = p + strcspn(p, "\n");
-    const char *quote = strchr(p, '"');
-    const char *after = quote == NULL || quote > end_of_line ? NULL : unquote(quote, text);
-    if (!is_wanted || after == NULL) {
+    if (p >= end) {
         buf_clear(text);
     }
-    if (after == NULL) {
-        return end_of_line;
-    }
-    while (*after == ' ') {
-        after++;
-    }
-    if (*after == '"') { /* the date */
-        _cleanup_(buf_done) struct buf date = BUF_INIT;
-        const char *behind = unquote(after, &date);
-        return behind == NULL ? end_of_line : behind;
-    }
-    return after;
 }
 
 char *kube_warning_next(const char **at)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT, clean = BUF_INIT;
-    const char *p = *at;
-    while (text.len == 0 && *p != '\0') {
-        p += strspn(p, " ,\n");
-        if (*p != '\0') {
-            const char *after = read_one(p, &text);
-            p = after > p ? after : p + 1;
-        }
+    while (text.len == 0 && **at != '\0') {
+        const size_t len = strcspn(*at, "\n");
+        read_one(*at, len, &text);
+        *at += len + ((*at)[len] == '\n');
     }
-    *at = p;
-    if (text.len > 0) {
-        text.len = text_replace_control(text.data, "", ' ');
-        buf_put_utf8(&clean, text.data, TEXT_MAX);
+    if (text.len == 0) {
+        return NULL;
     }
-    return clean.len == 0 ? NULL : buf_take(&clean);
+    text.len = text_replace_control(text.data, "", ' ');
+    buf_put_utf8(&clean, text.data, TEXT_MAX);
+    return buf_take(&clean);
 }

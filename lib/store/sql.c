@@ -52,7 +52,6 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
                     "choose another file with --store sqlite:FILE");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        s->stats.busy++;
         return fail(s, err, EBUSY, "another process holds the write lock", "try again");
     case SQLITE_INTERRUPT:
         return fail(s, err, ECANCELED, "reading took too long", "try again later");
@@ -77,7 +76,7 @@ int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
 {
     const int64_t started_ns = clock_monotonic_ns();
     int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-    histogram_add(&s->stats.statements, clock_monotonic_ns() - started_ns);
+    histogram_add(&s->times, clock_monotonic_ns() - started_ns);
     return rc == SQLITE_OK ? 0 : sql_error(s, rc, err);
 }
 
@@ -140,7 +139,7 @@ int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
     const int64_t started_ns = is_first ? clock_monotonic_ns() : 0;
     int rc = sqlite3_step(stmt);
     if (is_first) {
-        histogram_add(&s->stats.statements, clock_monotonic_ns() - started_ns);
+        histogram_add(&s->times, clock_monotonic_ns() - started_ns);
     }
     if (rc == SQLITE_ROW) {
         return 1;

@@ -167,9 +167,9 @@ static int delete_run(struct store *base, const char *uid, struct err *err)
     return r;
 }
 
-static void get_stats(const struct store *base, struct store_stats *ret)
+static void get_times(const struct store *base, struct histogram *ret)
 {
-    *ret = ((const struct sqlite_store *)base)->stats; /* as in sqlite_store_of */
+    *ret = ((const struct sqlite_store *)base)->times; /* as in sqlite_store_of */
 }
 
 static void sqlite_rest(struct store *base)
@@ -212,7 +212,6 @@ static const struct store_ops sqlite_ops = {
     .list_wanted = attempts_list_wanted,
     .list_outcomes = attempts_list_outcomes,
     .list_attempt_ids = attempts_list_ids,
-    .get_version = reader_get_version,
     .list_figures = figures_list,
     .get_log = logs_get,
     .add_event = events_add,
@@ -228,7 +227,7 @@ static const struct store_ops sqlite_ops = {
     .keep_reserve = space_keep_reserve,
     .get_space = space_get,
     .get_used = space_get_used,
-    .get_stats = get_stats,
+    .get_times = get_times,
     .try_space = space_try,
     .rest = sqlite_rest,
     .close = sqlite_close,

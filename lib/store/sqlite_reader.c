@@ -36,19 +36,3 @@ void reader_end(struct store *base)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     }
 }
-
-int reader_get_version(struct store *base, const char *uid, struct run_version *ret,
-                       struct err *err)
-{
-    struct sqlite_store *s = sqlite_store_of(base);
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT (SELECT count(*) FROM attempt WHERE run_uid = ?1),"
-                        " (SELECT ifnull(max(id), 0) FROM event WHERE run_uid = ?1)",
-                        "s", uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    *ret = (struct run_version){sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)};
-    return 0;
-}

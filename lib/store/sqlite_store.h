@@ -55,7 +55,7 @@ struct sqlite_store {
     int64_t wait_left_ms;
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
-    struct store_stats stats;
+    struct histogram times; /* of statements */
     struct ZSTD_DCtx_s
         *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
     struct log_cache logs;
@@ -242,7 +242,6 @@ STORE_OP(list_events) events_list;
 int reader_set_up(struct sqlite_store *s, struct err *err);
 STORE_OP(begin_read) reader_begin;
 STORE_OP(end_read) reader_end;
-STORE_OP(get_version) reader_get_version;
 
 /* --- claim.c --- */
 

@@ -64,22 +64,10 @@ struct event_row {
 };
 void event_row_done(struct event_row *row);
 
-/* Counts what was added to a run. Rows are added and never changed, so a run with the same row and
- * the same version has the same results, logs and events. */
-struct run_version {
-    int64_t n_attempts, last_event; /* 0: none */
-};
-
 struct store_space {
     bool is_full;  /* a write found the disk full, and none has succeeded since */
     int64_t bytes; /* of its files, without the reserve */
     int64_t disk_bytes, disk_free_bytes; /* of the file system that has them; 0: not known */
-};
-
-/* Of this connection, since it was opened. */
-struct store_stats {
-    struct histogram statements; /* each until its first row, or its end if it has none */
-    uint64_t busy;               /* statements that gave up: another process held the write lock */
 };
 
 /* A run that has ended for good, for code that decides how long it is kept. */
@@ -169,8 +157,6 @@ struct store_ops {
     /* Their ids alone, in the same order; `*ret` is the caller's. */
     int (*list_attempt_ids)(struct store *s, const char *uid, struct attempt_id **ret,
                             size_t *ret_n, struct err *err);
-    /* Of an unknown run: zero. */
-    int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
     /* Of all attempts in the order of list_outcomes; their array of replicas only if asked for.
      * -ENOENT: one of them has none, as it could not be read when it got them. */
     int (*list_figures)(struct store *s, const char *uid, bool with_replicas, store_figures_fn each,
@@ -214,7 +200,9 @@ struct store_ops {
     void (*get_space)(struct store *s, struct store_space *ret);
     /* What its rows take: the file without the pages that deleted rows have left free. */
     int (*get_used)(struct store *s, int64_t *ret_bytes, struct err *err);
-    void (*get_stats)(const struct store *s, struct store_stats *ret); /* may be NULL */
+    /* Of the statements of this connection, each until its first row, or its end if it has none;
+     * may be NULL. */
+    void (*get_times)(const struct store *s, struct histogram *ret);
     /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */
     int (*try_space)(struct store *s, struct err *err);
 

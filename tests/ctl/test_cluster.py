@@ -141,13 +141,13 @@ class Reading(ClusterCase):
         self.with_plugin("""echo "logged in as $LOGIN$(id -un | tr -c '\n' x)" >&2
             printf '%s' '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0"}}'""")
         done = self.ctl("get")
-        self.assertRegex(done.stderr, r"(?m)^warning: .*/login: logged in as hiddenx+$")
+        self.assertRegex(done.stderr, r"(?m)^logged in as hiddenx+$")
         self.assertNotRegex(done.stderr, r"\bt0\b")  # the token: the folder may have these letters in its name
 
     def test_a_credential_plugin_that_fails(self):
         self.with_plugin("echo 'the session has expired' >&2\nexit 3")
         done = self.ctl("get", code=5)
-        self.assertRegex(done.stderr, "no credentials: '.*/login' exited with code 3: the session has expired; "
+        self.assertRegex(done.stderr, "(?s)^the session has expired\n.*no credentials: '.*/login' exited with code 3; "
                                       "Ask the platform team for login.")
         self.assertEqual(self.fake.requests, [])
 

@@ -128,12 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     routes_find(req.path, &route);
     routes_answer(&world.site, &route, &req, &res);
     check(&req, &res);
-    struct buf version = BUF_INIT;
-    struct err err;
-    if (route.version != NULL && route.handler != NULL) {
-        (void)route.version(&world.site, route.run, &version, &err);
-    }
-    buf_done(&version);
     text_pack_free(res.pack);
     buf_done(&res.body);
     free(text);

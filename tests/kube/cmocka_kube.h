@@ -17,6 +17,5 @@ static inline struct kube_response response_of(enum kube_failure failure, int co
                                   .body_len = strlen(body),
                                   .retry_after_s = -1,
                                   .date_unix_ms = -1,
-                                  .audit_id = "",
                                   .warning = ""};
 }

@@ -88,7 +88,6 @@ static void say_end(const struct task *t, int r, const struct kube_response *res
         json_object_set_new(e, "agains", json_integer(t->agains));
         json_object_set_new(e, "date_ms", json_integer(res->date_unix_ms));
         json_object_set_new(e, "warning", json_string(res->warning));
-        json_object_set_new(e, "has_audit_id", json_boolean(res->audit_id[0] != '\0'));
     }
     say(e);
 }

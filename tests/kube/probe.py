@@ -92,6 +92,7 @@ class Probe:
 class ProbeScene:
     """A fake and a probe on it, which a subclass starts; at the end the probe must have closed everything."""
     kept = None   # a folder that goes at the end
+    said = ""     # what a plugin of its says on standard error
 
     def __exit__(self, kind, *_):
         end = self.probe.quit()
@@ -99,7 +100,7 @@ class ProbeScene:
         if self.kept is not None:
             self.kept.cleanup()
         if kind is None:
-            self.equal((0, ""), end, "ends clean")
+            self.equal((0, self.said), end, "ends clean")
 
     def equal(self, wanted, got, what):
         self.t.equal(wanted, got, f"{self.name}: {what}")

@@ -122,7 +122,6 @@ static struct kube_response response_of(const struct kube_transfer *t)
         .body_len = strlen(body),
         .retry_after_s = is_answer ? t->answer.retry_after_s : -1,
         .date_unix_ms = is_answer ? sim_unix_ms() / 1000 * 1000 : -1,
-        .audit_id = "",
         .warning = "",
     };
 }

@@ -1,6 +1,6 @@
 /* People and programs that read over HTTP while benchd works: results, attempts, logs, pages and
  * metrics, in bursts. What http.c does with a connection is done here; from renderer_submit() on it
- * is benchd's own code, on the threads of threads.c: queue, share of the CPU, cache, handlers, and
+ * is benchd's own code, on the threads of threads.c: queue, share of the CPU, handlers, and
  * a connection to the store of their own. */
 #include "sim.h"
 

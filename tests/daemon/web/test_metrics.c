@@ -333,17 +333,14 @@ TEST(test_the_daemon)
     f.is_leader = true;
     f.runs[RUN_QUEUED] = 3;
     f.counters.runs_finished[RUN_FAILED] = 4;
-    f.counters.waits[daemon_wait_index("NoRoom")] = 5;
-    f.counters.waits[daemon_wait_index("Whatever")] = 6;
     f.kube.traffic.answers[KUBE_POST][1] = 7;
     f.watches[2].resource = "pods";
     f.watches[2].stats = (struct kube_informer_stats){.lists = 8, .watches = 10};
     f.watches[0].resource = "benchmarks";
     f.space.disk_bytes = 11;
     f.space.disk_free_bytes = 12;
-    f.store.busy = 13;
     histogram_add(&f.kube.traffic.times[7][KUBE_VERB_POST], 3000000);
-    histogram_add(&f.store.statements, 3000000);
+    histogram_add(&f.statements, 3000000);
     histogram_add(&f.turns, 500000000);
     const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -353,8 +350,6 @@ TEST(test_the_daemon)
         "benchd_runs{phase=\"Queued\"} 3",
         "benchd_runs{phase=\"Suspended\"} 0",
         "benchd_runs_finished_total{phase=\"Failed\"} 4",
-        "benchd_run_waits_total{reason=\"NoRoom\"} 5",
-        "benchd_run_waits_total{reason=\"Other\"} 6",
         "rest_client_requests_total{method=\"POST\",code=\"201\"} 7",
         "rest_client_requests_total{method=\"GET\",code=\"<error>\"} 0",
         "rest_client_request_duration_seconds_count{verb=\"POST\",resource=\"pods\"} 1",
@@ -363,7 +358,6 @@ TEST(test_the_daemon)
         "benchd_watch_lists_total{resource=\"pods\"} 8",
         "benchd_store_disk_bytes 11",
         "benchd_store_disk_free_bytes 12",
-        "benchd_store_busy_total 13",
         "benchd_store_statement_duration_seconds_sum 0.003",
         "benchd_loop_turn_duration_seconds_bucket{le=\"0.25\"} 0",
         "benchd_loop_turn_duration_seconds_bucket{le=\"0.5\"} 1",
@@ -377,18 +371,4 @@ TEST(test_the_daemon)
     }
     assert_has_not(buf_cstr(&out), "\nbenchd_runs{phase=\"Failed\"}");
     assert_has_not(buf_cstr(&out), "\nbenchd_runs_finished_total{phase=\"Queued\"}");
-}
-
-TEST(test_answers)
-{
-    struct metrics_input in = {.version = "1", .facts = &no_facts};
-    const int codes[] = {200, 200, 404, 500, 418};
-    for (size_t i = 0; i < N_ROWS(codes); i++) {
-        web_stats_count(&in.web, codes[i]);
-    }
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    metrics_write(&in, &out);
-    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"200\"} 2\n");
-    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"404\"} 1\n");
-    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"500\"} 2\n");
 }

@@ -26,7 +26,6 @@ static struct store_ops reader_ops;
 static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
-static atomic_int n_lists;       /* calls of list_outcomes: runs that are read */
 static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
 static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
@@ -59,13 +58,6 @@ static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, 
     return real_ops->list_runs(s, ret, ret_n, err);
 }
 
-static int list_outcomes_counted(struct store *s, const char *uid, struct attempt_row **ret,
-                                 size_t *ret_n, struct err *err)
-{
-    n_lists++;
-    return real_ops->list_outcomes(s, uid, ret, ret_n, err);
-}
-
 int __real_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
                              struct store **ret, struct err *err);
 int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
@@ -78,7 +70,6 @@ int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void
         real_ops = (*ret)->ops;
         reader_ops = *real_ops;
         reader_ops.list_runs = list_runs_held;
-        reader_ops.list_outcomes = list_outcomes_counted;
         (*ret)->ops = &reader_ops;
     }
     return r;
@@ -90,7 +81,6 @@ struct rig {
     char folder[64], url[96];
     struct store *store;
     struct fixture run;
-    struct run_status status;
     struct fake_daemon daemon;
     struct daemon_view *view;
     struct renderer *renderer;
@@ -108,15 +98,6 @@ static void on_done(struct render_job *job)
     assert_int_equal(sem_post(&done), 0);
 }
 
-static void save(struct rig *rig, uint32_t trial)
-{
-    const struct trial_terms terms = run_def_terms(rig->run.def, 0);
-    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
-                                                   fixture_throughput(&rig->run, 0, trial, 50),
-                                                   &terms, NULL, 0, NULL, NULL),
-                     0);
-}
-
 static void put(struct rig *rig)
 {
     struct run_row row = {
@@ -128,7 +109,11 @@ static void put(struct rig *rig)
     };
     assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
     free(row.definition_json);
-    save(rig, 0);
+    const struct trial_terms terms = run_def_terms(rig->run.def, 0);
+    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
+                                                   fixture_throughput(&rig->run, 0, 0, 50), &terms,
+                                                   NULL, 0, NULL, NULL),
+                     0);
 }
 
 static struct rig *rig_new(void)
@@ -142,7 +127,7 @@ static struct rig *rig_new(void)
     now_ns = 1000 * S_NS;
     cpu_ns = submitter_cpu_ns = 0;
     submitter = pthread_self();
-    n_lists = n_run_lists = 0;
+    n_run_lists = 0;
     is_held = false;
     assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
     assert_int_equal(sem_init(&has_looked, 0, 0), 0);
@@ -205,16 +190,14 @@ static void let_go(void)
     assert_int_equal(sem_post(&may_go), 0);
 }
 
-/* Asks for a path and drops the answer. Returns its length. */
-static size_t ask(struct rig *rig, const char *path)
+/* Asks for a path and drops the answer. */
+static void ask(struct rig *rig, const char *path)
 {
     struct render_job job = job_of(path);
     assert_true(renderer_submit(rig->renderer, &job));
     assert_ptr_equal(next_done(), &job);
     assert_int_equal(job.code, 200);
-    const size_t len = job.body->len;
     body_unref(job.body);
-    return len;
 }
 
 /* --- Tests ------------------------------------------------------------------------------------ */
@@ -320,7 +303,7 @@ TEST(test_readers_have_a_share)
     body_unref(waiting.body);
     publish_driving(rig, false);
     cpu_ns += 100 * S_NS;
-    (void)ask(rig, "/"); /* nothing is driven: at once */
+    ask(rig, "/"); /* nothing is driven: at once */
     renderer_stop(rig->renderer);
 }
 
@@ -410,109 +393,6 @@ TEST(test_stop_with_work)
         assert_true(job->code == 200 || (job->code == 503 && job->must_retry_later));
         body_unref(job->body);
     }
-}
-
-/* A run that did not change is read once; each document of it once. */
-TEST(test_documents_are_kept)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
-    _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
-    _cleanup_(freep) char *by_uid = xasprintf("/api/v1/runs/%s/results", rig->run.def->uid);
-    _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
-    const size_t len = ask(rig, results);
-    assert_int_equal(n_lists, 1);
-    assert_int_equal(ask(rig, results), len);
-    assert_int_equal(n_lists, 1);
-    (void)ask(rig, page);
-    assert_int_equal(n_lists, 2);
-    (void)ask(rig, page);
-    assert_int_equal(ask(rig, by_uid), len);
-    assert_int_equal(n_lists, 3);
-    const struct event_row event = {1795165973000, EVENT_WARNING, (char *)"Odd", (char *)"note"};
-    assert_int_equal(rig->store->ops->add_event(rig->store, rig->run.def->uid, &event, NULL), 0);
-    (void)ask(rig, page); /* it lists events */
-    assert_int_equal(n_lists, 4);
-    save(rig, 1);
-    assert_true(ask(rig, results) > len);
-    assert_int_equal(n_lists, 5);
-    (void)ask(rig, results);
-    rig->status = (struct run_status){.phase = RUN_RUNNING};
-    *vec_push(&rig->daemon.runs) = (struct fake_run){.name = rig->run.def->name,
-                                                     .uid = rig->run.def->uid,
-                                                     .benchmark = "demo",
-                                                     .def = rig->run.def,
-                                                     .status = &rig->status,
-                                                     .is_stored = true};
-    fake_daemon_publish(&rig->daemon, rig->view);
-    (void)ask(rig, results); /* the daemon shows another phase than the store has */
-    assert_int_equal(n_lists, 6);
-    renderer_stop(rig->renderer);
-}
-
-/* A value that has '&' and '=' in it is not two arguments. */
-TEST(test_arguments_are_told_apart)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
-    _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
-    const struct web_arg one[] = {{"x", "1&part="}}, two[] = {{"x", "1"}, {"part", ""}};
-    struct render_job whole = job_of(page), part = job_of(page);
-    struct render_job *jobs[] = {&whole, &part};
-    whole.req.args = one;
-    whole.req.n_args = N_ROWS(one);
-    part.req.args = two;
-    part.req.n_args = N_ROWS(two);
-    for (size_t i = 0; i < N_ROWS(jobs); i++) {
-        assert_true(renderer_submit(rig->renderer, jobs[i]));
-        assert_ptr_equal(next_done(), jobs[i]);
-        assert_int_equal(jobs[i]->code, 200);
-    }
-    assert_ptr_not_equal(part.body, whole.body);
-    assert_true(part.body->len < whole.body->len);
-    body_unref(whole.body);
-    body_unref(part.body);
-    renderer_stop(rig->renderer);
-}
-
-/* One that was deleted and stored again is read anew, also with as much as it had. */
-TEST(test_a_run_that_came_back)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
-    _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
-    (void)ask(rig, results);
-    (void)ask(rig, results);
-    assert_int_equal(n_lists, 1);
-    assert_int_equal(rig->store->ops->delete_run(rig->store, rig->run.def->uid, NULL), 0);
-    put(rig);
-    (void)ask(rig, results);
-    assert_int_equal(n_lists, 2);
-    renderer_stop(rig->renderer);
-}
-
-/* A history is made once, until a run of the benchmark ends. */
-TEST(test_a_history_is_kept)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_with_renderer(true);
-    for (int asked = 0; asked < 3; asked++) {
-        struct render_job job = job_of("/benchmarks/demo");
-        const int before = n_lists;
-        assert_true(renderer_submit(rig->renderer, &job));
-        assert_ptr_equal(next_done(), &job);
-        assert_int_equal(job.code, 200);
-        body_unref(job.body);
-        assert_int_equal(n_lists > before, asked != 1);
-        if (asked == 1) { /* another run of the benchmark has ended */
-            struct run_row row = {
-                .uid = (char *)"other",
-                .name = (char *)"other",
-                .benchmark = (char *)"demo",
-                .definition_json = json_dumps(rig->run.def->spec->definition, 0),
-                .status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 2},
-            };
-            assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
-            free(row.definition_json);
-        }
-    }
-    renderer_stop(rig->renderer);
 }
 
 /* Sends a request on a connection of its own; `header`: "" or a line with its end. */

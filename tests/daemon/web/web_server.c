@@ -165,7 +165,7 @@ static void work(struct daemon_facts *f)
     for (unsigned i = 0; i < 10; i++) {
         const struct kube_response res = {.http_code = i == 0 ? 429 : 201};
         histogram_add(&f->turns, i == 0 ? 300000000 : 100000);
-        histogram_add(&f->store.statements, i == 0 ? 90000000 : 100000);
+        histogram_add(&f->statements, i == 0 ? 90000000 : 100000);
         kube_traffic_count(&f->kube.traffic, &req, &res, i == 0 ? 3000000000 : 10000000);
     }
     f->watches[2].stats.watches++;
