@@ -297,9 +297,8 @@ static bool read_bound(struct reading *r, const struct place *place, double max,
         return false;
     }
     if (value <= 0) {
-        reader_complain(r->diags, place, "write more than 0, or remove it",
-                        "nothing can be measured for 0");
-        return false;
+        return reader_complain(r->diags, place, "write more than 0, or remove it",
+                               "nothing can be measured for 0");
     }
     *ret = value;
     return true;

@@ -29,21 +29,19 @@ static bool read_free_value(struct diags *d, const struct place *place, struct v
     }
     if (node->kind == NODE_FLOAT) {
         _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
-        reader_complain(d, place, fix,
-                        "a sweep value must be a whole number or a string, not a decimal number");
-        return false;
+        return reader_complain(
+            d, place, fix,
+            "a sweep value must be a whole number or a string, not a decimal number");
     }
     if (node->kind != NODE_STRING) {
-        reader_complain(d, place, "write a whole number or a quoted string",
-                        "a sweep value must be a whole number or a string, not %s",
-                        node_kind_to_string(node->kind));
-        return false;
+        return reader_complain(d, place, "write a whole number or a quoted string",
+                               "a sweep value must be a whole number or a string, not %s",
+                               node_kind_to_string(node->kind));
     }
     if (node->s[0] == '\0' || strlen(node->s) > VALUE_TEXT_MAX || !is_printable_ascii(node->s)) {
-        reader_complain(d, place, NULL,
-                        "a string value must have 1 to %d printable ASCII characters",
-                        VALUE_TEXT_MAX);
-        return false;
+        return reader_complain(d, place, NULL,
+                               "a string value must have 1 to %d printable ASCII characters",
+                               VALUE_TEXT_MAX);
     }
     *ret = (struct value){.s = xstrdup(node->s)};
     return true;
@@ -54,10 +52,10 @@ static bool read_link(struct diags *d, const struct place *place, struct value *
 {
     struct link link;
     if (place->node->kind != NODE_STRING || link_parse(place->node->s, &link) < 0) {
-        reader_complain(d, place, "write 1gbit, 100mbit, \"1gbit 1ms\" or none",
-                        "a link must have a rate from 1mbit to 100gbit and may have a delay of at "
-                        "most 1s");
-        return false;
+        return reader_complain(
+            d, place, "write 1gbit, 100mbit, \"1gbit 1ms\" or none",
+            "a link must have a rate from 1mbit to 100gbit and may have a delay of at "
+            "most 1s");
     }
     char text[LINK_TEXT_MAX];
     link_text(&link, text);
@@ -116,18 +114,15 @@ static bool check_name(struct reading *r, const struct place *place, const char 
 static bool check_is_map(struct diags *d, const struct place *place, size_t max)
 {
     if (place->node->kind != NODE_MAP) {
-        reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
-                        node_kind_to_string(place->node->kind));
-        return false;
+        return reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
+                               node_kind_to_string(place->node->kind));
     }
     if (place->node->n_children == 0) {
-        reader_complain(d, place, "add at least one parameter, or remove the field",
-                        "the map is empty");
-        return false;
+        return reader_complain(d, place, "add at least one parameter, or remove the field",
+                               "the map is empty");
     }
     if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "has more than %zu parameters", max);
-        return false;
+        return reader_complain(d, place, NULL, "has more than %zu parameters", max);
     }
     return true;
 }
