@@ -88,6 +88,10 @@ static void put_points(struct sheet *s, const struct layout *l)
         }
         table_free(t);
     }
+    if (l->words.names.len + l->words.systems == 1) { /* one column says which point a row is */
+        sheet_table(s, NULL, layout_points(l, 0), 1);
+        return;
+    }
     /* Rows have the index, and a list says what each point is. */
     sheet_table(s, NULL, layout_points(l, LAYOUT_BY_INDEX), 1);
     sheet_block(s, NULL);
