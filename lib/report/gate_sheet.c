@@ -40,10 +40,8 @@ static void words_init(struct gate_words *w, const struct gate *g)
 
 static void words_done(struct gate_words *w)
 {
-    if (w->gate->comparison != NULL) {
-        vec_done(&w->points.names);
-        notes_done(&w->lines);
-    }
+    vec_done(&w->points.names);
+    notes_done(&w->lines);
     notes_done(&w->notes);
     layout_done(&w->layout);
 }

@@ -45,10 +45,9 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
 /* ---- what the systems of a run are, for readers who do not know its definition:
  * prose_systems.c ---- */
 
-/* A line a system, its name the label: "PyTorch on the CPU, ...; command: mpirun python train.py;
- * gradients by all-reduce; 1 thread a worker; PyTorch 2.15.0". What a system before it runs, too,
- * is "the same program as NAME". prose_verdict_done frees them. */
-void prose_systems_init(struct prose_verdict *lines, const struct layout *l);
+/* "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; 1 thread a
+ * worker; PyTorch 2.15.0". What a system before it runs, too, is "the same program as NAME". */
+void prose_systems_put(const struct layout *l, uint32_t system, struct buf *out);
 /* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of the result's
  * hardware. Returns the number of these replicas; of NO_HARDWARE, those of succeeded trials that
  * said nothing of where they ran. */

@@ -161,7 +161,7 @@ static const struct system *same_program(const struct spec *spec, const struct s
                       is_same_program(spec, it, system, false));
 }
 
-static void put_system(const struct layout *l, uint32_t at, struct buf *out)
+void prose_systems_put(const struct layout *l, uint32_t at, struct buf *out)
 {
     const struct result *r = l->result;
     const struct system *system = &r->def->spec->systems.items[at];
@@ -193,18 +193,6 @@ static void put_system(const struct layout *l, uint32_t at, struct buf *out)
     if (p != NULL) {
         put_precision(p, out);
         put_loss(p, out);
-    }
-}
-
-void prose_systems_init(struct prose_verdict *lines, const struct layout *l)
-{
-    *lines = (struct prose_verdict){0};
-    const struct spec *spec = l->result->def->spec;
-    for (size_t i = 0; i < spec->systems.len; i++) {
-        struct buf text = BUF_INIT;
-        put_system(l, (uint32_t)i, &text);
-        *vec_push(&lines->list) = (struct choice_line){
-            .label = xstrdup(spec->systems.items[i].label), .text = buf_take(&text)};
     }
 }
 
