@@ -240,15 +240,6 @@ static void read_points(struct reading *r, const struct place *sweep)
     }
 }
 
-static void read_excludes(struct reading *r, const struct place *sweep)
-{
-    read_items (item, r->diags, sweep, "exclude", EXCLUDES_MAX) {
-        struct params *exclude = vec_push(&r->spec->sweep.exclude);
-        *exclude = (struct params){0};
-        spec_read_params(r, &item, exclude);
-    }
-}
-
 void spec_read_sweep(struct reading *r)
 {
     struct place place = place_get(&r->at, "sweep");
@@ -258,18 +249,13 @@ void spec_read_sweep(struct reading *r)
     size_t n_kinds = 0;
     for (size_t i = 0; i < COUNT_OF(sweep_kind_names); i++) {
         struct place kind = place_get(&place, sweep_kind_names[i]);
-        if (kind.node == NULL) {
-            continue;
-        }
-        n_kinds++;
-        if (n_kinds > 1) {
-            continue;
-        }
-        r->spec->sweep.kind = (enum sweep_kind)i;
-        if (i == SWEEP_POINTS) {
-            read_points(r, &place);
-        } else {
-            read_axes(r, &kind);
+        if (kind.node != NULL && ++n_kinds == 1) {
+            r->spec->sweep.kind = (enum sweep_kind)i;
+            if (i == SWEEP_POINTS) {
+                read_points(r, &place);
+            } else {
+                read_axes(r, &kind);
+            }
         }
     }
     if (n_kinds != 1) {
@@ -278,7 +264,11 @@ void spec_read_sweep(struct reading *r)
                                          : "keep one of them and remove the others",
                             "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
-    read_excludes(r, &place);
+    read_items (item, r->diags, &place, "exclude", EXCLUDES_MAX) {
+        struct params *exclude = vec_push(&r->spec->sweep.exclude);
+        *exclude = (struct params){0};
+        spec_read_params(r, &item, exclude);
+    }
     read_items (item, r->diags, &place, "require", REQUIRES_MAX) {
         const char *text;
         if (read_text(r->diags, &item, 256, &text)) {
