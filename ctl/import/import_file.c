@@ -123,7 +123,9 @@ static int read_packed(struct unpacking *u, const char *program, unpack_fn unpac
         } while (why == NULL && (in.pos < in.size || (is_open && part.pos == CHUNK)));
         len = why == NULL ? read_some(u, data, CHUNK) : 0;
     }
-    why = why == NULL && len == 0 && is_open ? "it ends too early" : why;
+    if (why == NULL && len == 0 && is_open) {
+        why = "it ends too early";
+    }
     return why == NULL
                ? (int)len
                : err_set(u->err, EBADMSG, "%s: its %s data is damaged: %s", u->path, program, why);
