@@ -2,6 +2,7 @@
  * the smallest point and reads the logs of its pods until they have a figure. It is deleted then,
  * whatever came of it. See cluster_internal.h. Edge file: libuv. */
 #include <errno.h>
+#include <poll.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -25,8 +26,7 @@ struct trying {
     struct cluster *c;
     struct try_options options;
     uv_signal_t signals[CLUSTER_N_SIGNALS];
-    uv_timer_t timer;
-    bool is_due, is_interrupted;
+    bool is_interrupted;
     /* of one trial */
     struct try_trial *trial; /* borrowed; `seen` is of the last look at the logs */
     const char *name;        /* of its BenchmarkRun; borrowed */
@@ -45,34 +45,11 @@ static void on_signal(uv_signal_t *handle, int signum)
     t->is_interrupted = true;
 }
 
-static void on_due(uv_timer_t *timer)
-{
-    struct trying *t = timer->data;
-    t->is_due = true;
-}
-
-static void start_handles(struct trying *t)
-{
-    uv_loop_t *loop = &t->c->loop;
-    cluster_signals_start(t->c, t->signals, on_signal, t);
-    (void)uv_timer_init(loop, &t->timer); /* always 0 */
-    t->timer.data = t;
-}
-
-static void end_handles(struct trying *t)
-{
-    uv_close((uv_handle_t *)&t->timer, NULL);
-    cluster_signals_close(t->c, t->signals);
-}
-
+/* A signal ends it early. Nothing else happens in the loop until then. */
 static void wait_a_moment(struct trying *t)
 {
-    t->is_due = false;
-    (void)uv_timer_start(&t->timer, on_due, POLL_MS, 0); /* a timer that is initialised */
-    while (!t->is_due && !t->is_interrupted) {
-        (void)uv_run(&t->c->loop, UV_RUN_ONCE);
-    }
-    (void)uv_timer_stop(&t->timer); /* always 0 */
+    (void)poll(NULL, 0, POLL_MS);
+    (void)uv_run(&t->c->loop, UV_RUN_NOWAIT); /* calls on_signal */
 }
 
 /* ---- logs ---- */
@@ -150,15 +127,12 @@ static int look_at_pod(struct trying *t, const json_t *pod, struct err *err)
     }
     kube_request_log(t->c->ns, kube_json_metadata(pod, "name"), &options, &req);
     const int r = cluster_call(t->c, t->c->client, &req, &a);
-    if (r >= 0) {
-        t->has_log = t->has_log || a.body.len > 0;
-        return read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
-    }
-    if (r == -EACCES) {
+    if (r < 0) {
         *err = a.err;
-        return r;
+        return r == -EACCES ? r : 0;
     }
-    return 0;
+    t->has_log = t->has_log || a.body.len > 0;
+    return read_log(t, (uint32_t)index, buf_cstr(&a.body), a.body.len);
 }
 
 /* All logs anew: they are small, and so nothing must be remembered. */
@@ -346,9 +320,9 @@ enum exit_code cluster_try(struct backend *b)
             .run = run_trial,
             .ctx = &t,
         };
-        start_handles(&t);
+        cluster_signals_start(t.c, t.signals, on_signal, &t);
         code = try_each_system(&params);
-        end_handles(&t);
+        cluster_signals_close(t.c, t.signals);
     }
     return code;
 }

@@ -296,26 +296,18 @@ static void show_note(const struct watch *w, enum watch_note note)
 
 static void advance(struct watch *w, enum watch_event event)
 {
+    static void (*const acts[])(struct watch *) = {[WATCH_DO_NOTHING] = NULL,
+                                                   [WATCH_DO_ASK] = ask,
+                                                   [WATCH_DO_SEEK] = seek,
+                                                   [WATCH_DO_WAIT] = ask_later,
+                                                   [WATCH_DO_CANCEL] = cancel};
     const struct watch_todo todo = watch_step(&w->machine, event);
     show_note(w, todo.note);
     if (todo.is_patience_renewed) {
         (void)uv_timer_start(&w->patience, on_patience, LAST_WAIT_MS, 0); /* always 0 */
     }
-    switch (todo.act) {
-    case WATCH_DO_NOTHING:
-        break;
-    case WATCH_DO_ASK:
-        ask(w);
-        break;
-    case WATCH_DO_SEEK:
-        seek(w);
-        break;
-    case WATCH_DO_WAIT:
-        ask_later(w);
-        break;
-    case WATCH_DO_CANCEL:
-        cancel(w);
-        break;
+    if (acts[todo.act] != NULL) {
+        acts[todo.act](w);
     }
 }
 

@@ -322,12 +322,8 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
                   "busyThreads", (json_int_t)point_busy_threads(p), "baselinePoint",
                   p->baseline_excluded ? json_null() : json_integer(p->baseline_index), "trials",
                   (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
-    if (p->devices > 0) {
-        (void)json_object_set_new(o, "devices", json_integer(p->devices));
-    }
-    if (spec->stop.is_set) {
-        (void)json_object_set_new(o, "maxTrials", json_integer(spec->repeats)); /* likewise */
-    }
+    JSON_ADD(o, {"devices", p->devices > 0 ? json_integer(p->devices) : NULL},
+             {"maxTrials", spec->stop.is_set ? json_integer(spec->repeats) : NULL});
     return o;
 }
 

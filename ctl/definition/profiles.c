@@ -130,9 +130,11 @@ enum exit_code profiles_open(struct profiles *ret)
     return code;
 }
 
-static enum exit_code cannot_start(const struct system *system, const struct profile *profile,
-                                   const char *fix, const char *what)
+__attribute__((format(printf, 4, 5))) static enum exit_code cannot_start(
+    const struct system *system, const struct profile *profile, const char *fix, const char *fmt,
+    ...)
 {
+    _cleanup_(freep) char *what = xasprintf_rest(fmt);
     return cli_error(
         EXIT_LOCAL_RESOURCE, fix,
         "system '%s' cannot start: %s (profile '%s'; choose other systems with --systems)",
@@ -161,19 +163,17 @@ static enum exit_code check_program(const struct system *system, const struct pr
 {
     if (profile->interpreter != NULL) {
         _cleanup_(buf_done) struct buf missing = BUF_INIT;
-        enum exit_code code = EXIT_OK;
-        if (python_missing(profile, &missing) < 0) {
-            code = cannot_start(system, profile, profile->install, buf_cstr(&missing));
-        }
-        return code;
+        return python_missing(profile, &missing) >= 0
+                   ? EXIT_OK
+                   : cannot_start(system, profile, profile->install, "%s", buf_cstr(&missing));
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct command *command = &profile->commands[role];
         const char *program = command->words.len == 0 ? NULL : command->words.items[0];
         _cleanup_(freep) char *found = program == NULL ? NULL : host_find_program(program);
         if (program != NULL && found == NULL) {
-            _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
-            return cannot_start(system, profile, profile->install, what);
+            return cannot_start(system, profile, profile->install, "the program '%s' is missing",
+                                program);
         }
     }
     return EXIT_OK;
@@ -205,11 +205,10 @@ static enum exit_code check_own(const struct system *system, const struct profil
                                 const char *program)
 {
     _cleanup_(freep) char *found = find_own(program);
-    if (found != NULL) {
-        return EXIT_OK;
-    }
-    _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
-    return cannot_start(system, profile, "install it, or correct the system's command", what);
+    return found != NULL
+               ? EXIT_OK
+               : cannot_start(system, profile, "install it, or correct the system's command",
+                              "the program '%s' is missing", program);
 }
 
 static enum exit_code check(const struct system *system, const struct profile *profile)
@@ -220,12 +219,10 @@ static enum exit_code check(const struct system *system, const struct profile *p
     }
     enum exit_code code = check_program(system, profile);
     const char *file = code == EXIT_OK ? missing_file(profile) : NULL;
-    if (file == NULL) {
-        return code;
-    }
-    _cleanup_(freep) char *what = xasprintf("the file '%s' is missing", file);
-    return cannot_start(system, profile, "put it next to profile.yaml, or correct the command",
-                        what);
+    return file == NULL ? code
+                        : cannot_start(system, profile,
+                                       "put it next to profile.yaml, or correct the command",
+                                       "the file '%s' is missing", file);
 }
 
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)

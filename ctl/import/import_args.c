@@ -89,32 +89,30 @@ static size_t values_len(const char *word)
 
 /* ---- an argument ---- */
 
+/* "NAME=VALUE,..": its first `len` characters. */
 static enum exit_code take_values(const char *text, size_t len, struct params *params)
 {
     enum exit_code code = EXIT_OK;
-    for (size_t at = 0; at < len && code == EXIT_OK;) {
-        const char *comma = memchr(text + at, ',', len - at);
-        const size_t end = comma == NULL ? len : (size_t)(comma - text);
-        _cleanup_(freep) char *pair = xstrndup(text + at, end - at);
-        code = take_pair(pair, params);
-        at = end + 1;
+    _cleanup_(freep) char *pairs = xstrndup(text, len);
+    char *rest = pairs;
+    for (const char *pair; code == EXIT_OK && (pair = strsep(&rest, ",")) != NULL;) {
+        const bool is_after_last = rest == NULL && pair[0] == '\0'; /* a comma may end them */
+        code = is_after_last ? code : take_pair(pair, params);
     }
     return code;
 }
 
 static enum exit_code take_files(const char *word, const char *text, struct import_trial *trial)
 {
-    for (const char *at = text;; at++) {
-        const size_t len = strcspn(at, ",");
-        if (len == 0) {
+    _cleanup_(freep) char *files = xstrdup(text);
+    char *rest = files;
+    for (const char *file; (file = strsep(&rest, ",")) != NULL;) {
+        if (file[0] == '\0') {
             return cli_error(EXIT_USAGE, fix_form, "'%s': a file has no name", word);
         }
-        *vec_push(&trial->files) = xstrndup(at, len);
-        at += len;
-        if (*at == '\0') {
-            return EXIT_OK;
-        }
+        *vec_push(&trial->files) = xstrdup(file);
     }
+    return EXIT_OK;
 }
 
 static enum exit_code take_trial(const char *word, const char *const *sets, size_t n_sets,
@@ -199,15 +197,11 @@ static enum exit_code check_stdin(const struct import_trials *trials)
 {
     size_t n = 0;
     vec_each (const struct import_trial, it, &trials->list) {
-        vec_each (char *const, file, &it->files) {
-            n += str_eq(*file, IMPORT_STDIN);
-        }
+        n += vec_sum(&it->files, file, (size_t)str_eq(*file, IMPORT_STDIN));
     }
-    if (n > 1) {
-        return cli_error(EXIT_USAGE, "give the others as files",
-                         "'-' stands for standard input, which can be read once");
-    }
-    return EXIT_OK;
+    return n <= 1 ? EXIT_OK
+                  : cli_error(EXIT_USAGE, "give the others as files",
+                              "'-' stands for standard input, which can be read once");
 }
 
 enum exit_code import_trials_parse(const char *const *words, size_t n_words,

@@ -71,99 +71,84 @@ static int read_plain(struct unpacking *u, char *data, ssize_t len)
     return (int)len;
 }
 
-/* ---- zstd ---- */
+/* ---- packed ---- */
 
-static int damaged(const struct unpacking *u, const char *program, const char *why)
+#define GZIP_ONLY (15 + 16) /* the largest window, and no other header */
+
+/* Unpacks a part of `in` into `out`. *is_open: the file must not end after it. NULL, or what is wrong
+ * (static). */
+typedef const char *(*unpack_fn)(void *stream, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
+                                 bool *is_open);
+
+static const char *unpack_zstd(void *stream, ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *is_open)
 {
-    return err_set(u->err, EBADMSG, "%s: its %s data is damaged: %s", u->path, program, why);
+    const size_t left = ZSTD_decompressStream(stream, out, in);
+    *is_open = left > 0;
+    return ZSTD_isError(left) ? ZSTD_getErrorName(left) : NULL;
 }
 
-/* Frames may follow each other; the file must end with one. */
-static int unpack(struct unpacking *u, ZSTD_DStream *stream, char *data, ssize_t len, char *out)
+static const char *unpack_gzip(void *stream, ZSTD_inBuffer *in, ZSTD_outBuffer *out, bool *is_open)
 {
-    size_t left = 0;
-    while (len > 0) {
+    z_stream *z = stream;
+    if (!*is_open && inflateReset(z) != Z_OK) {
+        return "another part cannot be read";
+    }
+    z->next_in = (unsigned char *)in->src + in->pos; /* only read */
+    z->avail_in = (unsigned)(in->size - in->pos);    /* at most CHUNK, as is the room */
+    z->next_out = out->dst;
+    z->avail_out = (unsigned)out->size;
+    const int r = inflate(z, Z_NO_FLUSH);
+    in->pos = in->size - z->avail_in;
+    out->pos = out->size - z->avail_out;
+    *is_open = r != Z_STREAM_END;
+    return r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR /* nothing more to unpack */
+               ? NULL
+               : z->msg != NULL ? z->msg : "it is not what was compressed";
+}
+
+/* Parts may follow each other; the file must end with one. */
+static int read_packed(struct unpacking *u, const char *program, unpack_fn unpack, void *stream,
+                       char *data, ssize_t len)
+{
+    _cleanup_(freep) char *out = xnew_array(char, CHUNK);
+    const char *why = NULL;
+    bool is_open = true;
+    while (len > 0 && why == NULL) {
         ZSTD_inBuffer in = {data, (size_t)len, 0};
-        while (in.pos < in.size) {
-            ZSTD_outBuffer part = {out, CHUNK, 0};
-            left = ZSTD_decompressStream(stream, &part, &in);
-            if (ZSTD_isError(left)) {
-                return damaged(u, "zstd", ZSTD_getErrorName(left));
-            }
+        ZSTD_outBuffer part;
+        do {
+            part = (ZSTD_outBuffer){out, CHUNK, 0};
+            why = unpack(stream, &in, &part, &is_open);
             pass_on(u, out, part.pos);
-        }
-        len = read_some(u, data, CHUNK);
+        } while (why == NULL && (in.pos < in.size || (is_open && part.pos == CHUNK)));
+        len = why == NULL ? read_some(u, data, CHUNK) : 0;
     }
-    while (len == 0 && left > 0) { /* what the library still holds */
-        ZSTD_inBuffer in = {data, 0, 0};
-        ZSTD_outBuffer part = {out, CHUNK, 0};
-        left = ZSTD_decompressStream(stream, &part, &in);
-        if (ZSTD_isError(left) || part.pos == 0) {
-            return damaged(u, "zstd",
-                           ZSTD_isError(left) ? ZSTD_getErrorName(left) : "it ends too early");
-        }
-        pass_on(u, out, part.pos);
+    if (why == NULL && len == 0 && is_open) {
+        why = "it ends too early";
     }
-    return (int)len;
+    return why == NULL
+               ? (int)len
+               : err_set(u->err, EBADMSG, "%s: its %s data is damaged: %s", u->path, program, why);
 }
 
 static int read_zstd(struct unpacking *u, char *data, ssize_t len)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
-    if (stream == NULL) {
-        return err_set(u->err, ENOMEM, "%s: no memory to unpack it", u->path);
-    }
-    _cleanup_(freep) char *out = xnew_array(char, CHUNK);
-    const int r = unpack(u, stream, data, len, out);
-    (void)ZSTD_freeDStream(stream); /* fails for no stream only */
+    const int r = stream == NULL ? err_set(u->err, ENOMEM, "%s: no memory to unpack it", u->path)
+                                 : read_packed(u, "zstd", unpack_zstd, stream, data, len);
+    (void)ZSTD_freeDStream(stream); /* NULL is fine */
     return r;
 }
 
-/* ---- gzip ---- */
-
-#define GZIP_ONLY (15 + 16) /* the largest window, and no other header */
-
-/* What one piece of the file holds. *is_open: the file must not end here. */
-static int inflate_piece(struct unpacking *u, z_stream *stream, char *out, bool *is_open)
-{
-    while (stream->avail_in > 0) {
-        if (!*is_open && inflateReset(stream) != Z_OK) {
-            return damaged(u, "gzip", "another part cannot be read");
-        }
-        stream->next_out = (unsigned char *)out;
-        stream->avail_out = CHUNK;
-        const int r = inflate(stream, Z_NO_FLUSH);
-        if (r != Z_OK && r != Z_STREAM_END) {
-            return damaged(u, "gzip",
-                           stream->msg != NULL ? stream->msg : "it is not what was compressed");
-        }
-        *is_open = r != Z_STREAM_END;
-        pass_on(u, out, CHUNK - stream->avail_out);
-    }
-    return 0;
-}
-
-/* Parts may follow each other; the file must end with one. Each has a checksum and its length. */
 static int read_gzip(struct unpacking *u, char *data, ssize_t len)
 {
     z_stream stream = {0};
     if (inflateInit2(&stream, GZIP_ONLY) != Z_OK) {
         return err_set(u->err, ENOMEM, "%s: no memory to unpack it", u->path);
     }
-    _cleanup_(freep) char *out = xnew_array(char, CHUNK);
-    bool is_open = true;
-    int r = 0;
-    while (len > 0 && r == 0) {
-        stream.next_in = (unsigned char *)data;
-        stream.avail_in = (unsigned)len; /* at most CHUNK */
-        r = inflate_piece(u, &stream, out, &is_open);
-        len = r == 0 ? read_some(u, data, CHUNK) : 0;
-    }
+    const int r = read_packed(u, "gzip", unpack_gzip, &stream, data, len);
     (void)inflateEnd(&stream); /* fails for no stream only */
-    if (r == 0 && len == 0 && is_open) {
-        return damaged(u, "gzip", "it ends too early");
-    }
-    return r < 0 ? r : (int)len;
+    return r;
 }
 
 /* ---- which of them ---- */
@@ -178,11 +163,8 @@ static int read_any(struct unpacking *u, const char **ret_fix)
     if (has_magic(data, len, "\x1f\x8b", 2)) {
         return read_gzip(u, data, len);
     }
-    if (has_magic(data, len,
-                  "\xfd"
-                  "7zXZ",
-                  5) ||
-        has_magic(data, len, "BZh", 3) || has_magic(data, len, "PK\x03\x04", 4)) {
+    if (has_magic(data, len, "\xfd\x37zXZ", 5) || has_magic(data, len, "BZh", 3) ||
+        has_magic(data, len, "PK\x03\x04", 4)) {
         *ret_fix = "give its text: unpack it first";
         return err_set(u->err, EBADMSG, "%s: it is compressed by another program than gzip or zstd",
                        u->path);
@@ -201,18 +183,13 @@ int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, stru
                           .ctx = ctx,
                           .err = err};
     struct stat st;
-    if (u.fd < 0 || fstat(u.fd, &st) < 0) {
-        const int r = err_set_errno(err, errno, "%s", path);
-        if (u.fd > STDIN_FILENO) {
-            (void)close(u.fd); /* only opened to read */
-        }
-        return r;
+    const bool is_open = u.fd >= 0 && fstat(u.fd, &st) == 0;
+    const int r = is_open ? read_any(&u, ret_fix) : err_set_errno(err, errno, "%s", path);
+    if (is_open) {
+        const int64_t ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+        *ret = (struct import_file){st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? ms : 0, u.bytes};
     }
-    const int r = read_any(&u, ret_fix);
-    const int64_t modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-    *ret =
-        (struct import_file){st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? modified_ms : 0, u.bytes};
-    if (!is_stdin) {
+    if (u.fd > STDIN_FILENO) {
         (void)close(u.fd); /* only read from */
     }
     return r;

@@ -65,11 +65,10 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
         return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
     }
-    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
     if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
-        tree_parse(file.text, file.len, &limits, &root, &diags) < 0) {
+        tree_parse(file.text, file.len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return cli_print_diags(&diags, path, file.text);
     }
     if (im->log_rule->note != NULL) {

@@ -72,7 +72,8 @@ int64_t import_rows_date(const struct import_rows *rows)
     return first;
 }
 
-struct run_status import_store_unfinished(uint32_t n_trials)
+/* Where the program is killed before the end, this is what stays: it says what to do. */
+static struct run_status unfinished(uint32_t n_trials)
 {
     struct run_status status = {.phase = RUN_CANCELLED, .trials_total = n_trials};
     text_put(status.reason, sizeof(status.reason), "ImportInterrupted");
@@ -130,8 +131,7 @@ static int put_all(struct store *s, const char *name, const struct run_def *def,
     if (r < 0) {
         return r;
     }
-    const struct run_status begin = import_store_unfinished(def->n_slots),
-                            end = finished(def, rows, rule);
+    const struct run_status begin = unfinished(def->n_slots), end = finished(def, rows, rule);
     if ((r = s->ops->put_status(s, row.uid, &begin, err)) >= 0 &&
         (r = put_rows(s, def, row.uid, rows, err)) >= 0) {
         r = s->ops->put_status(s, row.uid, &end, err);

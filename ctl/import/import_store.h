@@ -21,8 +21,6 @@ void import_rows_done(struct import_rows *rows);
 void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l);
 int64_t import_rows_date(const struct import_rows *rows); /* the first */
 
-/* Where the program is killed before the end, this is what stays: it says what to do. */
-struct run_status import_store_unfinished(uint32_t n_trials);
 /* EXIT_OK and the run's name (owned), or prints the error. */
 enum exit_code import_store_put(const struct cli *cli, const struct run_def *def,
                                 const struct import_rows *rows, const char *rule, char **ret_name);

@@ -49,13 +49,12 @@ int definition_read(const char *path, struct definition_file *ret, struct err *e
 
 void places_list(struct texts *ret)
 {
-    const char *path = getenv("BENCHCTL_PATH");
-    while (path != NULL && path[0] != '\0') {
-        size_t len = strcspn(path, ":");
-        if (len > 0) {
-            *vec_push(&ret->list) = xstrndup(path, len);
+    _cleanup_(freep) char *path = xstrdup_or_null(getenv("BENCHCTL_PATH"));
+    char *rest = path;
+    for (const char *place; (place = strsep(&rest, ":")) != NULL;) {
+        if (place[0] != '\0') {
+            *vec_push(&ret->list) = xstrdup(place);
         }
-        path += len + (path[len] == ':');
     }
     *vec_push(&ret->list) = xstrdup("benchmarks");
     *vec_push(&ret->list) = xstrdup(BENCHD_DATADIR "/benchmarks");

@@ -149,13 +149,12 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
     json_t *policy = json_object_get(spec, "runPolicy");
     if (policy == NULL) {
         policy = json_object();
-        json_object_set_new(spec, "runPolicy", policy);
+        JSON_ADD(spec, {"runPolicy", policy});
     }
-    json_object_set_new(policy, "backoffLimit", json_integer(0));
-    if (p->deadline_s > 0) {
-        json_object_set_new(policy, "activeDeadlineSeconds", json_integer(p->deadline_s));
-        json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(p->ttl_s));
-    }
+    const bool has_deadline = p->deadline_s > 0;
+    JSON_ADD(policy, {"backoffLimit", json_integer(0)},
+             {"activeDeadlineSeconds", has_deadline ? json_integer(p->deadline_s) : NULL},
+             {"ttlSecondsAfterFinished", has_deadline ? json_integer(p->ttl_s) : NULL});
     return definition;
 }
 

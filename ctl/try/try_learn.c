@@ -124,9 +124,8 @@ void try_put_rule(const char *rule, const char *scope, int64_t skip, struct buf 
 json_t *try_json_of(const char *text, size_t len)
 {
     _cleanup_(diags_done) struct diags diags = {0};
-    const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct node *root = NULL;
-    if (tree_parse(text, len, &limits, &root, &diags) < 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return NULL;
     }
     json_t *json = tree_to_json(root);
@@ -198,9 +197,8 @@ bool try_put_log(const char *text, size_t len, const char *system, const char *r
                  struct buf *out, unsigned *ret_line)
 {
     _cleanup_(diags_done) struct diags diags = {0};
-    const struct tree_limits limits = TREE_LIMITS_DEFAULT;
     struct node *root = NULL;
-    if (tree_parse(text, len, &limits, &root, &diags) < 0) {
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return false;
     }
     const struct node *systems = tree_path(root, "spec", "systems", NULL);

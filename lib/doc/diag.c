@@ -29,19 +29,17 @@ void diags_done(struct diags *d)
     d->n_dropped = 0;
 }
 
-/* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log. */
-static char *without_control(char *s)
+/* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log. Owned;
+ * NULL stays NULL. */
+static char *clean_copy(const char *text)
 {
-    if (s != NULL) {
-        (void)text_replace_control(s, "", '?'); /* its length is not needed */
-    }
-    return s;
+    return text == NULL ? NULL : text_without_control(text, "", '?');
 }
 
 void diag_set_fix(struct diag *diag, const char *fix)
 {
     free(diag->fix);
-    diag->fix = without_control(xstrdup(fix));
+    diag->fix = clean_copy(fix);
 }
 
 void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
@@ -51,14 +49,9 @@ void diags_add_va(struct diags *d, const char *origin, struct mark mark, const c
         d->n_dropped++;
         return;
     }
-    struct diag *it = vec_push(&d->list);
-    *it = (struct diag){
-        .mark = mark,
-        .origin = origin == NULL ? NULL : without_control(xstrdup(origin)),
-        .path = without_control(xstrdup(path)),
-        .message = without_control(xvasprintf(fmt, ap)),
-        .fix = fix == NULL ? NULL : without_control(xstrdup(fix)),
-    };
+    _cleanup_(freep) char *message = xvasprintf(fmt, ap);
+    *vec_push(&d->list) = (struct diag){mark, clean_copy(origin), clean_copy(path),
+                                        clean_copy(message), clean_copy(fix)};
 }
 
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
@@ -106,17 +99,10 @@ static int compare_places(const void *a, const void *b)
     const struct diag *x = *(const struct diag *const *)a;
     const struct diag *y = *(const struct diag *const *)b;
     const int files = strcmp(other_file(x), other_file(y));
-    if (files != 0) {
-        return files;
-    }
-    if (x->mark.line != y->mark.line) {
-        return x->mark.line < y->mark.line ? -1 : 1;
-    }
-    if (x->mark.column != y->mark.column) {
-        return x->mark.column < y->mark.column ? -1 : 1;
-    }
+    const int lines = (x->mark.line > y->mark.line) - (x->mark.line < y->mark.line);
+    const int columns = (x->mark.column > y->mark.column) - (x->mark.column < y->mark.column);
     /* Same place: in the order they were found, which is that of the array. */
-    return x < y ? -1 : x > y;
+    return files != 0 ? files : lines != 0 ? lines : columns != 0 ? columns : (x > y) - (x < y);
 }
 
 /* The bytes of line `number` (from 1); false if the text has no such line. */

@@ -61,10 +61,10 @@ char *place_path(const struct place *place)
     return buf_take(&path);
 }
 
-static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
-                        const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
-static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
-                        const char *fmt, va_list ap)
+static __attribute__((format(printf, 5, 0))) void complain_at(struct diags *d,
+                                                              const struct place *place,
+                                                              bool at_key, const char *fix,
+                                                              const char *fmt, va_list ap)
 {
     const struct place *there = nearest(place);
     at_key = at_key || there != place;
@@ -79,22 +79,24 @@ static void complain_at(struct diags *d, const struct place *place, bool at_key,
     diags_add_va(d, origin, mark, path, fix, fmt, ap);
 }
 
-void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+bool reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
                      ...)
 {
     va_list ap;
     va_start(ap, fmt);
     complain_at(d, place, false, fix, fmt, ap);
     va_end(ap);
+    return false;
 }
 
-void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     complain_at(d, place, true, fix, fmt, ap);
     va_end(ap);
+    return false;
 }
 
 const char *suggest_name(const char *word, const char *const *candidates, size_t n)
@@ -165,9 +167,8 @@ bool read_map(struct diags *d, const struct place *place, const char *const *nam
         d->on_map(d->on_map_ctx, path, fields, n);
     }
     if (place->node->kind != NODE_MAP) {
-        reader_complain(d, place, "write its fields as a map: {name: value, ...}",
-                        "must be a map, not %s", node_kind_to_string(place->node->kind));
-        return false;
+        return reader_complain(d, place, "write its fields as a map: {name: value, ...}",
+                               "must be a map, not %s", node_kind_to_string(place->node->kind));
     }
     _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
     place_each (child, place) {
@@ -199,17 +200,14 @@ bool read_list(struct diags *d, const struct place *place, size_t max)
         return false;
     }
     if (place->node->kind != NODE_SEQ) {
-        reader_complain(d, place, "write it as a list: [...]", "must be a list, not %s",
-                        node_kind_to_string(place->node->kind));
-        return false;
+        return reader_complain(d, place, "write it as a list: [...]", "must be a list, not %s",
+                               node_kind_to_string(place->node->kind));
     }
     if (place->node->n_children == 0) {
-        reader_complain(d, place, "add an item, or remove the field", "the list is empty");
-        return false;
+        return reader_complain(d, place, "add an item, or remove the field", "the list is empty");
     }
     if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "has more than %zu items", max);
-        return false;
+        return reader_complain(d, place, NULL, "has more than %zu items", max);
     }
     return true;
 }
@@ -236,48 +234,39 @@ char *guess_digits(const char *text)
     return NULL;
 }
 
-static void complain_no_int(struct diags *d, const struct place *place, int64_t min, int64_t max)
+/* Owned. */
+static char *fix_of_int(const struct node *node, int64_t min, int64_t max)
 {
-    const struct node *node = place->node;
-    char *fix;
-    if (node->kind != NODE_STRING) {
-        fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
-        reader_complain(d, place, fix, "must be a whole number, not %s",
-                        node_kind_to_string(node->kind));
-        free(fix);
-        return;
-    }
     int64_t value;
-    _cleanup_(freep) char *guess = guess_digits(node->s);
-    if (guess != NULL) {
-        fix = xasprintf("did you mean %s? it contains a letter instead of a digit", guess);
-    } else if (parse_i64(node->s, &value) == 0) {
-        fix = xasprintf("remove the quotes: %s", node->s);
-    } else {
-        fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
-    }
-    reader_complain(d, place, fix, "must be a whole number, not the string '%s'", node->s);
-    free(fix);
+    _cleanup_(freep) char *guess = node->kind == NODE_STRING ? guess_digits(node->s) : NULL;
+    return guess != NULL
+               ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
+           : node->kind == NODE_STRING && parse_i64(node->s, &value) == 0
+               ? xasprintf("remove the quotes: %s", node->s)
+               : xasprintf("write a whole number from %lld to %lld", (long long)min,
+                           (long long)max);
 }
 
 bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t max, int64_t *ret)
 {
-    if (place->node == NULL) {
+    const struct node *node = place->node;
+    if (node == NULL) {
         return false;
     }
-    if (place->node->kind != NODE_INT) {
-        complain_no_int(d, place, min, max);
-        return false;
+    _cleanup_(freep) char *fix = fix_of_int(node, min, max);
+    if (node->kind == NODE_STRING) {
+        return reader_complain(d, place, fix, "must be a whole number, not the string '%s'",
+                               node->s);
     }
-    int64_t value = place->node->i;
-    if (value < min || value > max) {
-        _cleanup_(freep) char *fix =
-            xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
-        reader_complain(d, place, fix, "%lld is out of range: must be %lld to %lld",
-                        (long long)value, (long long)min, (long long)max);
-        return false;
+    if (node->kind != NODE_INT) {
+        return reader_complain(d, place, fix, "must be a whole number, not %s",
+                               node_kind_to_string(node->kind));
     }
-    *ret = value;
+    if (node->i < min || node->i > max) {
+        return reader_complain(d, place, fix, "%lld is out of range: must be %lld to %lld",
+                               (long long)node->i, (long long)min, (long long)max);
+    }
+    *ret = node->i;
     return true;
 }
 
@@ -289,15 +278,14 @@ bool read_number(struct diags *d, const struct place *place, double min, double 
     }
     if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
         const bool is_percent = node->kind == NODE_STRING && str_has_suffix(node->s, "%");
-        reader_complain(d, place,
-                        is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
-                        "must be a number, not %s", node_kind_to_string(node->kind));
-        return false;
+        return reader_complain(
+            d, place, is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
+            "must be a number, not %s", node_kind_to_string(node->kind));
     }
     double value = node->kind == NODE_INT ? (double)node->i : node->f;
     if (!(value >= min && value <= max)) {
-        reader_complain(d, place, NULL, "%g is out of range: must be %g to %g", value, min, max);
-        return false;
+        return reader_complain(d, place, NULL, "%g is out of range: must be %g to %g", value, min,
+                               max);
     }
     *ret = value;
     return true;
@@ -311,13 +299,11 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
     }
     if (node->kind != NODE_STRING) {
         bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
-        reader_complain(d, place, is_number ? "put quotes around it" : "write a string",
-                        "must be a string, not %s", node_kind_to_string(node->kind));
-        return false;
+        return reader_complain(d, place, is_number ? "put quotes around it" : "write a string",
+                               "must be a string, not %s", node_kind_to_string(node->kind));
     }
     if (strlen(node->s) > max_len) {
-        reader_complain(d, place, "shorten it", "is longer than %zu bytes", max_len);
-        return false;
+        return reader_complain(d, place, "shorten it", "is longer than %zu bytes", max_len);
     }
     *ret = node->s;
     return true;
@@ -335,7 +321,7 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         *ret = index;
         return true;
     }
-    struct buf fix = BUF_INIT;
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     const char *meant = suggest_name(text, names, n);
     if (meant != NULL) {
         buf_printf(&fix, "did you mean '%s'?%s", meant, n == 1 ? "" : " ");
@@ -345,11 +331,9 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         put_names(&fix, names, n);
     }
     const bool is_later = unsupported != NULL && str_is_one_of(text, unsupported);
-    reader_complain(d, place, buf_cstr(&fix),
-                    is_later ? "'%s' is not supported by this version" : "unknown value '%s'",
-                    text);
-    buf_done(&fix);
-    return false;
+    return reader_complain(
+        d, place, buf_cstr(&fix),
+        is_later ? "'%s' is not supported by this version" : "unknown value '%s'", text);
 }
 
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,

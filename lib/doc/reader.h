@@ -31,12 +31,12 @@ struct place place_item(const struct place *list, size_t index);
 /* "spec.sweep.grid.pservers[2]", owned. */
 char *place_path(const struct place *place);
 
-/* Reports a problem at a place: at its value or, if it is missing, at the map that should have
- * it. */
-void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+/* Reports a problem at a place: at its value or, if it is missing, at the map that should have it.
+ * Returns false, which is what the caller's caller gets of a value that is wrong. */
+bool reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
                      ...) __attribute__((format(printf, 4, 5)));
 /* The same with the caret under the key. */
-void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 enum field_rule { FIELD_OPTIONAL, FIELD_REQUIRED, FIELD_UNSUPPORTED };

@@ -41,15 +41,16 @@ static struct mark to_mark(yaml_mark_t mark)
     return (struct mark){.line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1};
 }
 
-static void complain(struct loader *l, struct mark mark, const char *fix, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void complain(struct loader *l, struct mark mark, const char *fix, const char *fmt, ...)
+/* Returns -EINVAL. */
+static __attribute__((format(printf, 4, 5))) int complain(struct loader *l, struct mark mark,
+                                                          const char *fix, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     diags_add_va(l->diags, NULL, mark, buf_cstr(&l->path), fix, fmt, ap);
     va_end(ap);
     l->n_errors++;
+    return -EINVAL;
 }
 
 /* Line and column of a byte, for errors below the level of characters. */
@@ -101,10 +102,7 @@ static int complain_syntax(struct loader *l)
 
 static int next_event(struct loader *l, yaml_event_t *ret)
 {
-    if (!yaml_parser_parse(&l->parser, ret)) {
-        return complain_syntax(l);
-    }
-    return 0;
+    return yaml_parser_parse(&l->parser, ret) ? 0 : complain_syntax(l);
 }
 
 /* Takes one more node and `bytes` of text from the limits. */
@@ -113,23 +111,22 @@ static int spend(struct loader *l, struct mark mark, size_t nodes, size_t bytes)
     l->nodes += nodes;
     l->bytes += bytes;
     if (l->nodes > l->limits->nodes) {
-        complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
-                 "the file has more than %zu values", l->limits->nodes);
-        return -EINVAL;
+        return complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
+                        "the file has more than %zu values", l->limits->nodes);
     }
     if (l->bytes > 4 * l->limits->bytes) {
-        complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
-                 "the file has more than %zu bytes with its aliases expanded",
-                 4 * l->limits->bytes);
-        return -EINVAL;
+        return complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
+                        "the file has more than %zu bytes with its aliases expanded",
+                        4 * l->limits->bytes);
     }
     return 0;
 }
 
-static int complain_depth(struct loader *l, struct mark mark)
+static struct node *complain_depth(struct loader *l, struct mark mark)
 {
-    complain(l, mark, "reduce the nesting", "is nested deeper than %u levels", l->limits->depth);
-    return -EINVAL;
+    (void)complain(l, mark, "reduce the nesting", "is nested deeper than %u levels",
+                   l->limits->depth); /* NULL says it */
+    return NULL;
 }
 
 static struct node *load_alias(struct loader *l, const yaml_event_t *event)
@@ -159,8 +156,7 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
         return NULL;
     }
     if (l->depth + size.depth > l->limits->depth) {
-        (void)complain_depth(l, mark); /* NULL says it */
-        return NULL;
+        return complain_depth(l, mark);
     }
     struct node *copy = tree_copy(source);
     free(copy->key);
@@ -283,8 +279,7 @@ static int load_value(struct loader *l, struct node *map, const yaml_event_t *ke
                  key, first->key_mark.line);
     }
     if (map->n_children == MAP_KEYS_MAX) {
-        complain(l, key_mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
-        return -EINVAL;
+        return complain(l, key_mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
     }
     int r = spend(l, key_mark, 0, key_event->data.scalar.length);
     if (r < 0) {
@@ -377,10 +372,10 @@ static int load_pair(struct loader *l, struct node *map, struct loose *loose,
                      const yaml_event_t *key_event)
 {
     if (key_event->type != YAML_SCALAR_EVENT) {
-        complain(l, to_mark(key_event->start_mark),
-                 "write the key as a plain word; render a template with {{...}} first, or quote it",
-                 "a key must be a string");
-        return -EINVAL;
+        return complain(
+            l, to_mark(key_event->start_mark),
+            "write the key as a plain word; render a template with {{...}} first, or quote it",
+            "a key must be a string");
     }
     size_t path_len = l->path.len;
     buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".",
@@ -460,8 +455,7 @@ static struct node *load_node(struct loader *l, const yaml_event_t *event)
         anchor = event->type == YAML_MAPPING_START_EVENT ? event->data.mapping_start.anchor
                                                          : event->data.sequence_start.anchor;
         if (l->depth == l->limits->depth) {
-            (void)complain_depth(l, to_mark(event->start_mark)); /* NULL says it */
-            return NULL;
+            return complain_depth(l, to_mark(event->start_mark));
         }
         l->depth++;
         node = load_collection(l, event);

@@ -568,8 +568,11 @@ static void put_scale(struct buf *out, double high_ms)
     put_text(out, SPARK_LEFT_PX - 4, bottom, "n e", "0");
 }
 
-static void put_spark(const struct spark *s, struct buf *out)
+/* Never a file of its own. */
+static void put_spark(const struct chart *c, bool is_file, struct buf *out)
 {
+    const struct spark *s = &c->spark;
+    (void)is_file;
     double high = 0; /* from zero, so that noise looks as small as it is */
     vec_each (double, value, &s->values) {
         high = fmax(high, *value);
@@ -593,20 +596,13 @@ static void put_spark(const struct spark *s, struct buf *out)
 
 void chart_svg(const struct chart *c, bool is_file, struct buf *out)
 {
-    switch (c->kind) {
-    case CHART_NONE:
-        break;
-    case CHART_LINES:
-        put_lines(c, is_file, out);
-        break;
-    case CHART_DOTS:
-        put_dots(c, is_file, out);
-        break;
-    case CHART_BARS:
-        put_bars(c, is_file, out);
-        break;
-    case CHART_SPARK:
-        put_spark(&c->spark, out);
-        break;
+    static void (*const put[])(const struct chart *, bool, struct buf *) = {
+        [CHART_LINES] = put_lines,
+        [CHART_DOTS] = put_dots,
+        [CHART_BARS] = put_bars,
+        [CHART_SPARK] = put_spark,
+    };
+    if (put[c->kind] != NULL) {
+        put[c->kind](c, is_file, out);
     }
 }

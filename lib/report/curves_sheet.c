@@ -7,8 +7,6 @@
 #include "report/sheets.h"
 #include "result/number.h"
 
-#define ALL_PARTS (SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_FEW)
-
 static void put_model_row(struct table *t, enum scaling_model model, const char *name,
                           const struct scaling_range *x)
 {
@@ -121,16 +119,14 @@ static void put_scaling(const struct curve *c, struct buf *out)
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(prose_verdict_done) struct prose_verdict lines;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
     struct buf text = BUF_INIT;
     layout_init(&l, r);
-    prose_scaling_init(&lines, &l, ALL_PARTS, 0);
+    prose_scaling_add(&lines, &l, "", true);
     sheet_put_run(s, r, NULL);
     for (size_t i = 0; i < lines.list.len; i++) {
-        const struct choice_line *line = &lines.list.items[i];
         sheet_block(s, NULL);
-        sheet_line(s, &sheet_paragraph, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ",
-                   line->text);
+        sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i].text);
         put_scaling(&r->curves.list.items[i], &text);
         sheet_put_line(s, &sheet_paragraph, &text);
         put_models(s, &r->curves.list.items[i]);

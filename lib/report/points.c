@@ -50,12 +50,11 @@ static void put_head(struct sheet *s, const struct layout *l)
 /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
-    _cleanup_(prose_verdict_done) struct prose_verdict lines;
-    prose_scaling_init(&lines, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
-                       SCALING_LINES_MAX);
+    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
+    prose_scaling_add(&lines, l, "", false);
     sheet_block(s, NULL);
     vec_each (struct choice_line, line, &lines.list) {
-        sheet_line(s, NULL, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ", line->text);
+        sheet_line(s, NULL, "%s.", line->text);
     }
 }
 
@@ -88,6 +87,10 @@ static void put_points(struct sheet *s, const struct layout *l)
             return;
         }
         table_free(t);
+    }
+    if (l->words.names.len + l->words.systems == 1) { /* one column says which point a row is */
+        sheet_table(s, NULL, layout_points(l, 0), 1);
+        return;
     }
     /* Rows have the index, and a list says what each point is. */
     sheet_table(s, NULL, layout_points(l, LAYOUT_BY_INDEX), 1);

@@ -26,16 +26,12 @@ void prose_verdict_done(struct prose_verdict *lines);
 
 #define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
 
-enum scaling_part {
-    SCALING_VERDICT = 1, /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%)" */
-    SCALING_MODEL = 2,   /* the peak, or why there is no model */
-    SCALING_LOSS = 4,    /* between which numbers of trainers each loses most, and by what */
-    SCALING_FEW = 8,     /* with MODEL: of too few numbers of trainers, too, why no model exists */
-};
-/* One line a curve; the label is the curve's name, "" where there is one curve. `max` 0: all.
- * A line that counts the others comes last, without a label. */
-void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, unsigned parts,
-                        size_t max);
+/* Adds one line a curve: "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its
+ * widest point reaches, the peak or why there is no model, and between which numbers of trainers each
+ * loses most, and by what. `is_full`: of all curves, and of too few numbers of trainers, too, why no
+ * model exists; else the last line counts the other curves. */
+void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, const char *label,
+                       bool is_full);
 
 /* ---- points of a rehearsal with fewer CPUs than they keep busy: prose_cpus.c ---- */
 
@@ -49,10 +45,9 @@ void prose_cpus_describe(const struct layout *l, const struct point_result *fast
 /* ---- what the systems of a run are, for readers who do not know its definition:
  * prose_systems.c ---- */
 
-/* A line a system, its name the label: "PyTorch on the CPU, ...; command: mpirun python train.py;
- * gradients by all-reduce; 1 thread a worker; PyTorch 2.15.0". What a system before it runs, too,
- * is "the same program as NAME". prose_verdict_done frees them. */
-void prose_systems_init(struct prose_verdict *lines, const struct layout *l);
+/* "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; 1 thread a
+ * worker; PyTorch 2.15.0". What a system before it runs, too, is "the same program as NAME". */
+void prose_systems_put(const struct layout *l, uint32_t system, struct buf *out);
 /* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of the result's
  * hardware. Returns the number of these replicas; of NO_HARDWARE, those of succeeded trials that
  * said nothing of where they ran. */

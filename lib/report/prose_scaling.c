@@ -20,17 +20,16 @@ static const char *word_of(const struct curve *c)
     return point_size_word(c->points.items[0]->point);
 }
 
-/* "pservers 2": what distinguishes this curve; nothing if it is the only one. Owned. */
-static char *curve_name(const struct layout *l, const struct curve *c)
+/* "pservers 2, ": what distinguishes this curve; nothing if it is the only one. */
+static void put_name(const struct layout *l, const struct curve *c, struct buf *out)
 {
-    struct buf name = BUF_INIT;
     const struct point_words words = {
         .spec = l->result->def->spec,
         .names = {l->result->curves.names.items, l->result->curves.names.len, 0},
         .systems = l->words.systems,
     };
-    words_put_point(&words, c->points.items[0]->point, layout_form(l), &name);
-    return buf_take(&name);
+    words_put_point(&words, c->points.items[0]->point, layout_form(l), out);
+    buf_puts(out, out->len == 0 ? "" : ", ");
 }
 
 /* Sentences of a line are joined by "; ". */
@@ -150,32 +149,27 @@ static void put_loss(const struct curve *c, struct buf *out)
     }
 }
 
-void prose_scaling_init(struct prose_verdict *lines, const struct layout *l, unsigned parts,
-                        size_t max)
+void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, const char *label,
+                       bool is_full)
 {
     size_t n = 0;
-    *lines = (struct prose_verdict){0};
     vec_each (const struct curve, c, &l->result->curves.list) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        if ((parts & SCALING_VERDICT) != 0) {
-            put_verdict(c, &text);
-        }
-        if ((parts & SCALING_MODEL) != 0) {
-            put_model(c, (parts & SCALING_FEW) != 0, &text);
-        }
-        if ((parts & SCALING_LOSS) != 0) {
-            put_loss(c, &text);
-        }
-        if (text.len > 0 && (++n <= max || max == 0)) {
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
+        put_name(l, c, &name);
+        put_verdict(c, &text);
+        put_model(c, is_full, &text);
+        put_loss(c, &text);
+        if (text.len > 0 && (++n <= SCALING_LINES_MAX || is_full)) {
             *vec_push(&lines->list) =
-                (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
+                (struct choice_line){.label = xstrdup(label),
+                                     .text = xasprintf("%s%s", buf_cstr(&name), buf_cstr(&text))};
         }
     }
-    if (max > 0 && n > max) {
+    if (!is_full && n > SCALING_LINES_MAX) {
         *vec_push(&lines->list) = (struct choice_line){
-            .label = xstrdup(""),
-            .text = xasprintf("%zu more curve%s: benchctl results RUN --by curve", n - max,
-                              n - max == 1 ? "" : "s"),
+            .label = xstrdup(label),
+            .text = xasprintf("%zu more curve%s: benchctl results RUN --by curve",
+                              n - SCALING_LINES_MAX, plural(n - SCALING_LINES_MAX)),
         };
     }
 }

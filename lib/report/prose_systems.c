@@ -129,64 +129,49 @@ static void put_exchange(const struct spec *spec, const struct point *point, str
                suffix);
 }
 
-static bool is_same_command(const struct command *a, const struct command *b)
+/* What of the definition says which program a system runs, and in which environment. Owned. */
+static json_t *program_of(const struct spec *spec, const struct system *system, bool with_env)
 {
-    for (size_t i = 0; i < a->words.len && i < b->words.len; i++) {
-        if (!str_eq(a->words.items[i], b->words.items[i])) {
-            return false;
-        }
+    static const char *const others[] = {"name", "log", "exchange", "rendezvous", "job"};
+    json_t *list = json_object_get(json_object_get(spec->definition, "spec"), "systems");
+    json_t *program = json_deep_copy(json_array_get(list, system->item)), *role;
+    const char *key;
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        (void)json_object_del(program, others[i]); /* it may be missing, as env */
     }
-    return a->words.len == b->words.len;
-}
-
-static bool is_same_launch(const struct launch *a, const struct launch *b)
-{
-    return str_eq_or_null(a->image, b->image) && is_same_command(&a->command, &b->command) &&
-           is_same_command(&a->args, &b->args);
-}
-
-static bool is_same_env(const struct launch *a, const struct launch *b)
-{
-    bool same = a->env.len == b->env.len;
-    for (size_t i = 0; same && i < a->env.len; i++) {
-        const struct env_var *x = &a->env.items[i], *y = &b->env.items[i];
-        same = str_eq(x->name, y->name) && str_eq_or_null(x->value, y->value);
+    (void)(with_env ? 0 : json_object_del(program, "env"));
+    json_object_foreach (json_object_get(program, "roles"), key, role) {
+        (void)(with_env ? 0 : json_object_del(role, "env"));
     }
-    return same;
+    return program;
 }
 
-/* The first system before this one that runs the same program, and whether with the same
- * environment; NULL: none does. */
-static const struct system *same_program(const struct spec *spec, uint32_t at, bool *ret_with_env)
+static bool is_same_program(const struct spec *spec, const struct system *a, const struct system *b,
+                            bool with_env)
 {
-    const struct system *system = &spec->systems.items[at];
-    for (const struct system *s = spec->systems.items; s < system; s++) {
-        /* A patch may name another image or command. */
-        bool same = s->patches.len + system->patches.len == 0 &&
-                    str_eq(s->profile, system->profile) &&
-                    is_same_launch(&s->all_roles, &system->all_roles);
-        *ret_with_env = is_same_env(&s->all_roles, &system->all_roles);
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            same = same && is_same_launch(&s->of_role[role], &system->of_role[role]);
-            *ret_with_env = *ret_with_env && is_same_env(&s->of_role[role], &system->of_role[role]);
-        }
-        if (same) {
-            return s;
-        }
-    }
-    return NULL;
+    json_auto_t *x = program_of(spec, a, with_env), *y = program_of(spec, b, with_env);
+    return json_equal(x, y) != 0;
 }
 
-static void put_system(const struct layout *l, uint32_t at, struct buf *out)
+/* The first system before this one that runs the same program; NULL: none does. A patch may name
+ * another image or command. */
+static const struct system *same_program(const struct spec *spec, const struct system *system)
+{
+    return array_find(spec->systems.items, system->patches.len > 0 ? 0 : system->item, it,
+                      is_same_program(spec, it, system, false));
+}
+
+void prose_systems_put(const struct layout *l, uint32_t at, struct buf *out)
 {
     const struct result *r = l->result;
     const struct system *system = &r->def->spec->systems.items[at];
-    bool with_env = false;
-    const struct system *twin = same_program(r->def->spec, at, &with_env);
+    const struct system *twin = same_program(r->def->spec, system);
     const char *description = profile_describe(system->profile);
     if (twin != NULL) {
         buf_printf(out, "the same program as %s%s", twin->name,
-                   with_env ? "" : ", with other environment variables");
+                   is_same_program(r->def->spec, twin, system, true)
+                       ? ""
+                       : ", with other environment variables");
     } else if (description != NULL) {
         buf_puts(out, description);
     } else {
@@ -208,18 +193,6 @@ static void put_system(const struct layout *l, uint32_t at, struct buf *out)
     if (p != NULL) {
         put_precision(p, out);
         put_loss(p, out);
-    }
-}
-
-void prose_systems_init(struct prose_verdict *lines, const struct layout *l)
-{
-    *lines = (struct prose_verdict){0};
-    const struct spec *spec = l->result->def->spec;
-    for (size_t i = 0; i < spec->systems.len; i++) {
-        struct buf text = BUF_INIT;
-        put_system(l, (uint32_t)i, &text);
-        *vec_push(&lines->list) = (struct choice_line){
-            .label = xstrdup(spec->systems.items[i].label), .text = buf_take(&text)};
     }
 }
 

@@ -242,18 +242,10 @@ static const char model_meaning[] =
 /* The question of a run that scales something: how far each curve comes, and what it loses. */
 static void add_scaling(struct prose_verdict *lines, const struct layout *l)
 {
-    _cleanup_(prose_verdict_done) struct prose_verdict scaling;
-    prose_scaling_init(&scaling, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
-                       SCALING_LINES_MAX);
-    const bool has_model = vec_any(&l->result->curves.list, c, c->n_sizes >= SCALING_MIN_SIZES);
-    for (size_t i = 0; i < scaling.list.len; i++) {
-        const struct choice_line *line = &scaling.list.items[i];
-        struct buf text = BUF_INIT;
-        if (line->label[0] != '\0') {
-            buf_printf(&text, "%s, ", line->label);
-        }
-        buf_puts(&text, line->text);
-        add(lines, "Scaling", &text)->meaning = i == 0 && has_model ? model_meaning : NULL;
+    const size_t first = lines->list.len;
+    prose_scaling_add(lines, l, "Scaling", false);
+    if (vec_any(&l->result->curves.list, c, c->n_sizes >= SCALING_MIN_SIZES)) {
+        lines->list.items[first].meaning = model_meaning;
     }
 }
 

@@ -33,36 +33,25 @@ static struct figure exchange_share(const struct point_result *p)
 
 /* ---- the quantities ---- */
 
-/* 0: the definition asks for none, or for a loss. */
-static double goal_accuracy(const struct spec *spec)
-{
-    return spec->goal.kind == GOAL_ACCURACY ? spec->goal.value : 0;
-}
-
-static double goal_seconds(const struct spec *spec)
-{
-    return spec->accuracy_after_s;
-}
-
 /* What a run has of each. Offsets are 0 where it has nothing. */
 static const struct quantity {
     const char *words;         /* for the sentence that says that a run lacks it */
     size_t figure, efficiency; /* for point_figure */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
-    double (*goal)(const struct spec *spec); /* the number that the table calls its goal */
-    size_t cost;                             /* the same; known with a price */
+    enum { NO_GOAL, ACCURACY, SECONDS } goal;               /* what the table calls its goal */
+    size_t cost;                                            /* the same; known with a price */
 } quantities[] = {
     [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
     [REFERENCE_RATE] = {"throughput", POINT_FIGURE(throughput), POINT_FIGURE(efficiency)},
     [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", POINT_FIGURE(speedup), POINT_FIGURE(efficiency)},
     [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", POINT_FIGURE(efficiency)},
     [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", GOAL_FIGURE(time_to_accuracy),
-                                    GOAL_FIGURE(time_efficiency), .goal = goal_accuracy,
+                                    GOAL_FIGURE(time_efficiency), .goal = ACCURACY,
                                     .cost = GOAL_FIGURE(time_cost)},
     [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", GOAL_FIGURE(time_speedup),
-                                       GOAL_FIGURE(time_efficiency), .goal = goal_accuracy},
+                                       GOAL_FIGURE(time_efficiency), .goal = ACCURACY},
     [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", GOAL_FIGURE(accuracy_after_time),
-                                       .goal = goal_seconds},
+                                       .goal = SECONDS},
     [REFERENCE_ALL_REDUCE_TIME] = {"time of an all-reduce", .follows = all_reduce_time},
     [REFERENCE_EXCHANGE_SHARE] = {"share of the exchange in a step", .follows = exchange_share},
 };
@@ -112,16 +101,20 @@ static double factor_between(const char *from, const char *to, const struct poin
 
 /* ---- what a point has for a table ---- */
 
-/* The number of the run that the table calls its goal. */
+/* The number of the run that the table calls its goal; 0: the definition asks for none, or for a
+ * loss. */
 static double goal_of(const struct quantity *q, const struct result *r)
 {
-    return q->goal == NULL ? 0 : q->goal(r->def->spec);
+    const struct spec *spec = r->def->spec;
+    return q->goal == SECONDS                                        ? spec->accuracy_after_s
+           : q->goal == ACCURACY && spec->goal.kind == GOAL_ACCURACY ? spec->goal.value
+                                                                     : 0;
 }
 
 static bool has_goal(const struct quantity *q, const struct reference_table *t,
                      const struct result *r)
 {
-    return q->goal == NULL || t->goal == goal_of(q, r);
+    return q->goal == NO_GOAL || t->goal == goal_of(q, r);
 }
 
 double reference_own(const struct reference_table *t, const struct result *r,

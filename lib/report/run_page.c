@@ -139,17 +139,6 @@ static void put_words(struct sheet *s, const struct layout *l)
 
 /* ---- the verdict ---- */
 
-static void put_terms(struct sheet *s, const struct prose_verdict *lines, enum sheet_look look)
-{
-    vec_each (const struct choice_line, line, &lines->list) {
-        sheet_term(s, line->is_caveat ? SHEET_CAVEAT : look,
-                   line->label[0] == '\0' ? "Result" : line->label, "%s", line->text);
-        if (line->meaning != NULL) {
-            sheet_span(s, SHEET_MEANING, "%s", line->meaning);
-        }
-    }
-}
-
 /* They must be in the box for readers of the box alone. */
 static void put_warnings(struct sheet *s, const struct result *r)
 {
@@ -183,17 +172,26 @@ static void put_verdict(struct sheet *s, const struct layout *l)
     prose_verdict_init(&lines, l);
     sheet_open(s, SHEET_VERDICT, "What this run says");
     put_failure(s, l);
-    put_terms(s, &lines, SHEET_PLAIN);
+    vec_each (const struct choice_line, line, &lines.list) {
+        sheet_term(s, line->is_caveat ? SHEET_CAVEAT : SHEET_PLAIN,
+                   line->label[0] == '\0' ? "Result" : line->label, "%s", line->text);
+        if (line->meaning != NULL) {
+            sheet_span(s, SHEET_MEANING, "%s", line->meaning);
+        }
+    }
     put_warnings(s, l->result);
     sheet_close(s);
 }
 
 static void put_systems(struct sheet *s, const struct layout *l)
 {
-    _cleanup_(prose_verdict_done) struct prose_verdict lines;
-    prose_systems_init(&lines, l);
-    sheet_open(s, SHEET_PLAIN, lines.list.len == 1 ? "System" : "Systems");
-    put_terms(s, &lines, SHEET_WHAT);
+    const struct spec *spec = l->result->def->spec;
+    sheet_open(s, SHEET_PLAIN, spec->systems.len == 1 ? "System" : "Systems");
+    for (uint32_t i = 0; i < spec->systems.len; i++) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        prose_systems_put(l, i, &text);
+        sheet_term(s, SHEET_WHAT, spec->systems.items[i].label, "%s", buf_cstr(&text));
+    }
     sheet_close(s);
 }
 

@@ -239,7 +239,11 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         if (p->text != NULL) {
             put_title(w, 2, p->text);
         }
-        table_format_html_scrolled(p->table, p->name == NULL ? w->heading : p->name, w->out);
+        /* It scrolls where the table is too wide, and the keyboard reaches it. */
+        html_put(w->out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+                 p->name == NULL ? w->heading : p->name, "\">\n");
+        table_format_html(p->table, w->out);
+        buf_puts(w->out, "</div>\n");
         break;
     case SHEET_LINE:
         put_line(p, w->out);

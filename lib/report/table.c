@@ -438,14 +438,6 @@ void table_format_html(const struct table *t, struct buf *out)
     buf_puts(out, "</tbody>\n</table>\n");
 }
 
-void table_format_html_scrolled(const struct table *t, const char *label, struct buf *out)
-{
-    html_put(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", label,
-             "\">\n");
-    table_format_html(t, out);
-    buf_puts(out, "</div>\n");
-}
-
 void figure_format(const struct figure *f, struct buf *out)
 {
     number_format(f->estimate.known ? figure_shown_value(f, f->estimate.value) : NAN, out);

@@ -72,9 +72,6 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);
-/* The same in a box with the name `label` that scrolls where the table is too wide, and that the
- * keyboard reaches. */
-void table_format_html_scrolled(const struct table *t, const char *label, struct buf *out);
 /* Text on one line, with its markup taken for text. */
 void markdown_escape(const char *text, struct buf *out);
 /* Text as HTML shows it, in an element or in a quoted attribute; what is no UTF-8 becomes '?'. */

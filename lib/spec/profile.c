@@ -47,12 +47,9 @@ static void read_name(struct diags *d, const struct place *root, struct profile 
     if (name == NULL) {
         return;
     }
-    if (str_eq(name, PROFILE_NATIVE)) {
-        reader_complain(d, &place, "choose another name", "'%s' is reserved for the native worker",
-                        name);
-    } else if (str_eq(name, PROFILE_IMPORTED)) {
-        reader_complain(d, &place, "choose another name",
-                        "'%s' is reserved for figures of old logs", name);
+    if (str_eq(name, PROFILE_NATIVE) || str_eq(name, PROFILE_IMPORTED)) {
+        reader_complain(d, &place, "choose another name", "'%s' is reserved for %s", name,
+                        str_eq(name, PROFILE_NATIVE) ? "the native worker" : "figures of old logs");
     }
     p->name = xstrdup(name);
 }

@@ -78,7 +78,7 @@ void command_done(struct command *command)
     vec_free(&command->words);
 }
 
-void launch_done(struct launch *launch)
+static void launch_done(struct launch *launch)
 {
     free(launch->image);
     command_done(&launch->command);

@@ -35,7 +35,6 @@ struct launch {
     bool has_args;
     VEC(struct env_var) env;
 };
-void launch_done(struct launch *launch);
 
 struct axis {
     char *name;

@@ -55,22 +55,8 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return name != NULL;
 }
 
-/* Whether the system that exchanges so can send it is checked when that is known: perhaps no system
- * uses the workload's exchange. */
-static void read_wire(struct diags *d, const struct place *place, enum exchange_wire wire,
-                      struct exchange *exchange)
-{
-    if (exchange->kind != EXCHANGE_PSERVER) {
-        reader_complain(d, PLACE(place, "wire"), "leave wire out, or write kind: PServer",
-                        "wire %s: only benchworker's parameter servers send it",
-                        exchange_wire_names[wire]);
-        return;
-    }
-    exchange->wire = wire;
-}
-
-/* Whether these exchange by servers of benchworker is checked when that is
- * known, as of the wire. */
+/* Whether the system that exchanges so is benchworker's is checked when that is known, as of wire,
+ * transport and threads: perhaps no system uses the workload's exchange. */
 static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
 {
     const struct place kind_place = place_get(place, "mode");
@@ -123,23 +109,6 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
     }
 }
 
-/* Likewise. */
-static void read_transport(struct diags *d, const struct place *place,
-                           enum exchange_transport transport, struct exchange *exchange)
-{
-    const bool is_nccl = transport == EXCHANGE_TRANSPORT_NCCL;
-    if (exchange->kind != EXCHANGE_ALL_REDUCE && (is_nccl || exchange->kind != EXCHANGE_PSERVER)) {
-        reader_complain(d, PLACE(place, "transport"),
-                        is_nccl ? "leave transport out, or write kind: AllReduce"
-                                : "leave transport out, or write kind: PServer or AllReduce",
-                        "transport %s: only benchworker's workers%s choose it",
-                        exchange_transport_names[transport],
-                        is_nccl ? "" : ", or trainers with parameter servers,");
-        return;
-    }
-    exchange->transport = transport;
-}
-
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange)
 {
@@ -160,27 +129,42 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     int wire = EXCHANGE_WIRE_FP32;
     (void)read_enum(d, PLACE(place, "wire"), exchange_wire_names, EXCHANGE_WIRE_COUNT, wires_later,
                     &wire); /* noted */
-    if (is_known && wire != EXCHANGE_WIRE_FP32) {
-        read_wire(d, place, (enum exchange_wire)wire, exchange);
-    }
-    if (is_known) {
-        read_mode(d, place, exchange);
-    }
     const int transport =
         read_enum_or(d, place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
-    if (is_known && transport != EXCHANGE_TRANSPORT_AUTO) {
-        read_transport(d, place, (enum exchange_transport)transport, exchange);
-    }
     const int64_t n_threads =
         read_int_or(d, place, "serverThreads", 1, EXCHANGE_SERVER_THREADS_MAX, 1);
-    if (is_known && n_threads > 1 && exchange->kind != EXCHANGE_PSERVER) {
+    if (!is_known) {
+        return false; /* what goes with it is not known either */
+    }
+    const bool has_servers = kind == EXCHANGE_PSERVER;
+    const bool is_nccl = transport == EXCHANGE_TRANSPORT_NCCL;
+    if (wire != EXCHANGE_WIRE_FP32 && !has_servers) {
+        reader_complain(d, PLACE(place, "wire"), "leave wire out, or write kind: PServer",
+                        "wire %s: only benchworker's parameter servers send it",
+                        exchange_wire_names[wire]);
+    } else {
+        exchange->wire = (enum exchange_wire)wire;
+    }
+    read_mode(d, place, exchange);
+    if (transport != EXCHANGE_TRANSPORT_AUTO && kind != EXCHANGE_ALL_REDUCE &&
+        (is_nccl || !has_servers)) {
+        reader_complain(d, PLACE(place, "transport"),
+                        is_nccl ? "leave transport out, or write kind: AllReduce"
+                                : "leave transport out, or write kind: PServer or AllReduce",
+                        "transport %s: only benchworker's workers%s choose it",
+                        exchange_transport_names[transport],
+                        is_nccl ? "" : ", or trainers with parameter servers,");
+    } else {
+        exchange->transport = (enum exchange_transport)transport;
+    }
+    if (n_threads > 1 && !has_servers) {
         reader_complain(d, PLACE(place, "serverThreads"),
                         "leave serverThreads out, or write kind: PServer",
                         "serverThreads: only benchworker's parameter servers have it");
-    } else if (is_known && n_threads > 1) {
+    } else if (n_threads > 1) {
         exchange->server_threads = (uint32_t)n_threads;
     }
-    return is_known;
+    return true;
 }
 
 bool spec_exchanges(const struct reading *r, enum exchange_kind kind)

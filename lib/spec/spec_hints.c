@@ -1,5 +1,6 @@
-/* See spec_hints.h. */
-#include "spec/spec_hints.h"
+/* The line to write, where a definition has what other tools or older habits taught. See
+ * spec_internal.h. */
+#include "spec/spec_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

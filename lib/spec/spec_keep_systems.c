@@ -240,36 +240,24 @@ static void drop_names(struct node *spec, const char *systems, const struct node
 
 /* ---- systems ---- */
 
-static bool has_name(const struct node *system, const char *name, size_t len)
-{
-    const char *own = tree_get_text(system, "name");
-    return own != NULL && strlen(own) == len && memcmp(own, name, len) == 0;
-}
-
 static bool is_listed(const struct node *system, const char *names)
 {
-    for (size_t len; *names != '\0'; names += len + (names[len] == ',')) {
-        len = strcspn(names, ",");
-        if (has_name(system, names, len)) {
-            return true;
-        }
-    }
-    return false;
+    const char *own = tree_get_text(system, "name");
+    _cleanup_(freep) char *name = xasprintf(",%s,", own == NULL ? "" : own);
+    _cleanup_(freep) char *list = xasprintf(",%s,", names);
+    return own != NULL && strstr(list, name) != NULL;
 }
 
 static void check_listed(const struct node *systems, const char *names, struct diags *diags)
 {
-    for (const char *name = names;; name++) {
-        size_t len = strcspn(name, ",");
-        if (!array_any(systems->children, systems->n_children, it, has_name(*it, name, len))) {
-            _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
+    _cleanup_(freep) char *copy = xstrdup(names), *origin = xasprintf("--systems %s", names);
+    char *rest = copy;
+    for (const char *name; (name = strsep(&rest, ",")) != NULL;) {
+        if (!array_any(systems->children, systems->n_children, it,
+                       str_eq_or_null(tree_get_text(*it, "name"), name))) {
             diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
                            "list systems of the definition, separated by commas",
-                           "system '%.*s' not found", (int)len, name);
-        }
-        name += len;
-        if (*name == '\0') {
-            return;
+                           "system '%s' not found", name);
         }
     }
 }

@@ -10,7 +10,6 @@
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
-#include "spec/spec_hints.h"
 #include "spec/spec_internal.h"
 
 /* Where local sweeps the numbers of trainers; NULL: it does not. */

@@ -109,16 +109,13 @@ static bool looks_like_int(const char *s)
            digits[strspn(digits, "0123456789")] == '\0';
 }
 
-static struct node *new_value(const char *text, size_t len, const char *origin)
+static struct node *new_value(const char *text, const char *origin)
 {
-    struct node *node = xnew(struct node);
+    struct node *node = tree_new(NODE_INT);
     node->origin = xstrdup(origin);
-    _cleanup_(freep) char *copy = xstrndup(text, len);
-    if (looks_like_int(copy) && parse_i64(copy, &node->i) == 0) {
-        node->kind = NODE_INT;
-    } else {
+    if (!looks_like_int(text) || parse_i64(text, &node->i) < 0) {
         node->kind = NODE_STRING;
-        node->s = take_ptr(copy);
+        node->s = xstrdup(text);
     }
     return node;
 }
@@ -230,13 +227,10 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
     }
     struct node *axis = tree_new(NODE_SEQ);
     axis->origin = xstrdup(origin);
-    for (const char *value = equals + 1;; value++) {
-        size_t len = strcspn(value, ",");
-        tree_append_take(axis, new_value(value, len, origin));
-        value += len;
-        if (*value == '\0') {
-            break;
-        }
+    _cleanup_(freep) char *values = xstrdup(equals + 1);
+    char *rest = values;
+    for (const char *value; (value = strsep(&rest, ",")) != NULL;) {
+        tree_append_take(axis, new_value(value, origin));
     }
     _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
     struct node *list = points_of(sweep);

@@ -15,11 +15,11 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
     if (str_has_prefix(path, "/spec/") || str_has_prefix(path, "/metadata/")) {
         return true;
     }
-    reader_complain(diags, place, "write a path such as /spec/containers/0/resources/requests/cpu",
-                    "'%s' is not a path into a pod template: it must start with /spec/ or "
-                    "/metadata/",
-                    path);
-    return false;
+    return reader_complain(diags, place,
+                           "write a path such as /spec/containers/0/resources/requests/cpu",
+                           "'%s' is not a path into a pod template: it must start with /spec/ or "
+                           "/metadata/",
+                           path);
 }
 
 void spec_read_flags(struct diags *diags, const struct place *map, const char *key,

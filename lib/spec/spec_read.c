@@ -237,14 +237,13 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->judges_interval =
         spec_read_confidence(r->diags, place, "write 0.95, or remove it to judge the value alone");
     check_is_measured(r, place, t->metric);
-    if (t->metric == METRIC_EFFICIENCY) {
-        check_ratio(r, &min, t->has_min && t->min > EFFICIENCY_BOUND_MAX, t->min,
-                    "efficiency is a ratio; 1 is linear speedup");
-        check_ratio(r, &max, t->has_max && t->max > EFFICIENCY_BOUND_MAX, t->max,
-                    "efficiency is a ratio; 1 is linear speedup");
-    } else if (t->metric == METRIC_ACCURACY_AFTER_TIME) {
-        check_ratio(r, &min, t->has_min && t->min > 1, t->min, not_an_accuracy);
-        check_ratio(r, &max, t->has_max && t->max > 1, t->max, not_an_accuracy);
+    if (t->metric == METRIC_EFFICIENCY || t->metric == METRIC_ACCURACY_AFTER_TIME) {
+        const bool is_accuracy = t->metric == METRIC_ACCURACY_AFTER_TIME;
+        const double most = is_accuracy ? 1 : EFFICIENCY_BOUND_MAX;
+        const char *why =
+            is_accuracy ? not_an_accuracy : "efficiency is a ratio; 1 is linear speedup";
+        check_ratio(r, &min, t->has_min && t->min > most, t->min, why);
+        check_ratio(r, &max, t->has_max && t->max > most, t->max, why);
     }
     if (min.node == NULL && max.node == NULL) {
         reader_complain(r->diags, place, "for example, add 'min: 0.9'",
@@ -297,9 +296,8 @@ static bool read_bound(struct reading *r, const struct place *place, double max,
         return false;
     }
     if (value <= 0) {
-        reader_complain(r->diags, place, "write more than 0, or remove it",
-                        "nothing can be measured for 0");
-        return false;
+        return reader_complain(r->diags, place, "write more than 0, or remove it",
+                               "nothing can be measured for 0");
     }
     *ret = value;
     return true;

@@ -57,19 +57,17 @@ static void read_target(struct reading *r, const struct place *place,
 static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
 {
     if (!sweep_name_is_valid(name)) {
-        reader_complain(r->diags, place, "use 1 to 31 of a-z, 0-9 and '_'; start with a letter",
-                        "'%s' is not a valid parameter name", name);
-        return false;
+        return reader_complain(r->diags, place,
+                               "use 1 to 31 of a-z, 0-9 and '_'; start with a letter",
+                               "'%s' is not a valid parameter name", name);
     }
     if (builtin_find(name) != NULL) {
-        reader_complain(r->diags, place, "remove it, or choose another name",
-                        "'%s' is built in and cannot be declared", name);
-        return false;
+        return reader_complain(r->diags, place, "remove it, or choose another name",
+                               "'%s' is built in and cannot be declared", name);
     }
     if (spec_find_parameter(r->spec, name) != NULL) {
-        reader_complain(r->diags, place, "declare it once, with all its targets",
-                        "duplicate parameter '%s'", name);
-        return false;
+        return reader_complain(r->diags, place, "declare it once, with all its targets",
+                               "duplicate parameter '%s'", name);
     }
     return true;
 }

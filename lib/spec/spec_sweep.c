@@ -29,21 +29,19 @@ static bool read_free_value(struct diags *d, const struct place *place, struct v
     }
     if (node->kind == NODE_FLOAT) {
         _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
-        reader_complain(d, place, fix,
-                        "a sweep value must be a whole number or a string, not a decimal number");
-        return false;
+        return reader_complain(
+            d, place, fix,
+            "a sweep value must be a whole number or a string, not a decimal number");
     }
     if (node->kind != NODE_STRING) {
-        reader_complain(d, place, "write a whole number or a quoted string",
-                        "a sweep value must be a whole number or a string, not %s",
-                        node_kind_to_string(node->kind));
-        return false;
+        return reader_complain(d, place, "write a whole number or a quoted string",
+                               "a sweep value must be a whole number or a string, not %s",
+                               node_kind_to_string(node->kind));
     }
     if (node->s[0] == '\0' || strlen(node->s) > VALUE_TEXT_MAX || !is_printable_ascii(node->s)) {
-        reader_complain(d, place, NULL,
-                        "a string value must have 1 to %d printable ASCII characters",
-                        VALUE_TEXT_MAX);
-        return false;
+        return reader_complain(d, place, NULL,
+                               "a string value must have 1 to %d printable ASCII characters",
+                               VALUE_TEXT_MAX);
     }
     *ret = (struct value){.s = xstrdup(node->s)};
     return true;
@@ -54,10 +52,10 @@ static bool read_link(struct diags *d, const struct place *place, struct value *
 {
     struct link link;
     if (place->node->kind != NODE_STRING || link_parse(place->node->s, &link) < 0) {
-        reader_complain(d, place, "write 1gbit, 100mbit, \"1gbit 1ms\" or none",
-                        "a link must have a rate from 1mbit to 100gbit and may have a delay of at "
-                        "most 1s");
-        return false;
+        return reader_complain(
+            d, place, "write 1gbit, 100mbit, \"1gbit 1ms\" or none",
+            "a link must have a rate from 1mbit to 100gbit and may have a delay of at "
+            "most 1s");
     }
     char text[LINK_TEXT_MAX];
     link_text(&link, text);
@@ -116,18 +114,15 @@ static bool check_name(struct reading *r, const struct place *place, const char 
 static bool check_is_map(struct diags *d, const struct place *place, size_t max)
 {
     if (place->node->kind != NODE_MAP) {
-        reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
-                        node_kind_to_string(place->node->kind));
-        return false;
+        return reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
+                               node_kind_to_string(place->node->kind));
     }
     if (place->node->n_children == 0) {
-        reader_complain(d, place, "add at least one parameter, or remove the field",
-                        "the map is empty");
-        return false;
+        return reader_complain(d, place, "add at least one parameter, or remove the field",
+                               "the map is empty");
     }
     if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "has more than %zu parameters", max);
-        return false;
+        return reader_complain(d, place, NULL, "has more than %zu parameters", max);
     }
     return true;
 }
@@ -245,15 +240,6 @@ static void read_points(struct reading *r, const struct place *sweep)
     }
 }
 
-static void read_excludes(struct reading *r, const struct place *sweep)
-{
-    read_items (item, r->diags, sweep, "exclude", EXCLUDES_MAX) {
-        struct params *exclude = vec_push(&r->spec->sweep.exclude);
-        *exclude = (struct params){0};
-        spec_read_params(r, &item, exclude);
-    }
-}
-
 void spec_read_sweep(struct reading *r)
 {
     struct place place = place_get(&r->at, "sweep");
@@ -263,18 +249,13 @@ void spec_read_sweep(struct reading *r)
     size_t n_kinds = 0;
     for (size_t i = 0; i < COUNT_OF(sweep_kind_names); i++) {
         struct place kind = place_get(&place, sweep_kind_names[i]);
-        if (kind.node == NULL) {
-            continue;
-        }
-        n_kinds++;
-        if (n_kinds > 1) {
-            continue;
-        }
-        r->spec->sweep.kind = (enum sweep_kind)i;
-        if (i == SWEEP_POINTS) {
-            read_points(r, &place);
-        } else {
-            read_axes(r, &kind);
+        if (kind.node != NULL && ++n_kinds == 1) {
+            r->spec->sweep.kind = (enum sweep_kind)i;
+            if (i == SWEEP_POINTS) {
+                read_points(r, &place);
+            } else {
+                read_axes(r, &kind);
+            }
         }
     }
     if (n_kinds != 1) {
@@ -283,7 +264,11 @@ void spec_read_sweep(struct reading *r)
                                          : "keep one of them and remove the others",
                             "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
-    read_excludes(r, &place);
+    read_items (item, r->diags, &place, "exclude", EXCLUDES_MAX) {
+        struct params *exclude = vec_push(&r->spec->sweep.exclude);
+        *exclude = (struct params){0};
+        spec_read_params(r, &item, exclude);
+    }
     read_items (item, r->diags, &place, "require", REQUIRES_MAX) {
         const char *text;
         if (read_text(r->diags, &item, 256, &text)) {

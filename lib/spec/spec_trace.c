@@ -103,13 +103,12 @@ void spec_read_compute(struct reading *r, const struct place *workload)
     if (w->compute == COMPUTE_EMULATED && trace.node == NULL) {
         reader_complain(r->diags, &compute, "add the times that benchworker bench -o trace prints",
                         "compute Emulated needs a trace: the times of the layers");
-    } else if (compute.node == NULL && trace.node != NULL) {
-        reader_complain_key(r->diags, &trace, "add 'compute: Emulated', or remove it",
-                            "a trace is of emulated trainers, and these compute");
-    } else if (w->compute == COMPUTE_REAL && trace.node != NULL &&
-               compute.node->kind == NODE_STRING &&
-               str_eq(compute.node->s, compute_names[COMPUTE_REAL])) {
-        reader_complain_key(r->diags, &trace, "write 'compute: Emulated', or remove it",
+    } else if (trace.node != NULL &&
+               (compute.node == NULL || str_eq_or_null(tree_get_text(workload->node, "compute"),
+                                                       compute_names[COMPUTE_REAL]))) {
+        reader_complain_key(r->diags, &trace,
+                            compute.node == NULL ? "add 'compute: Emulated', or remove it"
+                                                 : "write 'compute: Emulated', or remove it",
                             "a trace is of emulated trainers, and these compute");
     }
 }

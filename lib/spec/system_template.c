@@ -19,25 +19,17 @@ static json_t *words_to_json(const struct command *command)
     return JSON_ARRAY_OF(vec_each (char *const, word, &command->words), json_string(*word));
 }
 
-static void set(json_t *object, const char *key, json_t *value_take)
-{
-    (void)json_object_set_new(object, key, value_take); /* grows in memory only */
-}
-
 /* A command of its own takes the place of the template's command with its arguments, as a
  * container's command takes that of its image. A role's own goes before that of all roles. */
 static void set_words(json_t *container, const struct launch *launch)
 {
-    if (launch->command.words.len > 0) {
-        set(container, "command", words_to_json(&launch->command));
+    const bool has_command = launch->command.words.len > 0;
+    if (has_command) {
         (void)json_object_del(container, "args"); /* it may be missing */
     }
-    if (launch->has_args) {
-        set(container, "args", words_to_json(&launch->args));
-    }
-    if (launch->image != NULL) {
-        set(container, "image", json_string(launch->image));
-    }
+    JSON_ADD(container, {"command", has_command ? words_to_json(&launch->command) : NULL},
+             {"args", launch->has_args ? words_to_json(&launch->args) : NULL},
+             {"image", launch->image != NULL ? json_string(launch->image) : NULL});
 }
 
 static int apply_patches(json_t *template, const struct system *system, enum role role,

@@ -54,12 +54,11 @@ static void assert_says(const double *x, uint32_t n, double spread, int64_t repe
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(prose_verdict_done) struct prose_verdict lines;
+    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
     make(&f, x, n, spread, repeats);
     layout_init(&l, f.result);
-    prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS | SCALING_FEW, 0);
+    prose_scaling_add(&lines, &l, "", true);
     assert_int_equal(lines.list.len, 1);
-    assert_string_equal(lines.list.items[0].label, "");
     assert_string_equal(lines.list.items[0].text, expected);
 }
 
@@ -122,16 +121,16 @@ TEST(curves_beyond_the_first_are_counted)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(layout_done) struct layout l;
-    struct prose_verdict lines;
+    struct prose_verdict lines = {0};
     layout_init(&l, f.result);
-    prose_scaling_init(&lines, &l, SCALING_MODEL, SCALING_LINES_MAX);
+    prose_scaling_add(&lines, &l, "Scaling", false);
     assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1);
-    assert_string_equal(lines.list.items[0].label, "pservers 1");
+    assert_string_equal(lines.list.items[0].label, "Scaling");
+    assert_non_null(strstr(lines.list.items[0].text, "pservers 1, 4 trainers: "));
     assert_string_equal(lines.list.items[SCALING_LINES_MAX].text,
                         "2 more curves: benchctl results RUN --by curve");
-    prose_verdict_done(&lines);
-    prose_scaling_init(&lines, &l, SCALING_MODEL, 6);
-    assert_int_equal(lines.list.len, 6);
+    prose_scaling_add(&lines, &l, "", true);
+    assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1 + 6);
     prose_verdict_done(&lines);
 }
 
@@ -146,17 +145,15 @@ TEST(two_sizes_have_no_model)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(layout_done) struct layout l;
-    struct prose_verdict lines;
+    struct prose_verdict lines = {0};
     layout_init(&l, f.result);
-    prose_scaling_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS, 0);
-    assert_int_equal(lines.list.len, 1);
+    prose_scaling_add(&lines, &l, "", false);
+    prose_scaling_add(&lines, &l, "", true);
+    assert_int_equal(lines.list.len, 2);
     assert_string_equal(lines.list.items[0].text, "2 trainers: 1.000x (50.0%)");
-    prose_verdict_done(&lines);
-    prose_scaling_init(&lines, &l, SCALING_MODEL | SCALING_LOSS, 0); /* as a page asks */
-    assert_int_equal(lines.list.len, 0);
-    prose_verdict_done(&lines);
-    prose_scaling_init(&lines, &l, SCALING_MODEL | SCALING_FEW, 0);
-    assert_string_equal(lines.list.items[0].text, "no model: 2 numbers of trainers, 3 are needed");
+    assert_string_equal(
+        lines.list.items[1].text,
+        "2 trainers: 1.000x (50.0%); no model: 2 numbers of trainers, 3 are needed");
     prose_verdict_done(&lines);
 }
 
