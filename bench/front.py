@@ -208,7 +208,7 @@ def main(argv):
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--paints", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--points", type=int, default=8800, help="a multiple of 200; more than 8,800 are too much for one archive")
+    parser.add_argument("--points", type=int, default=10000, help="a multiple of 200")
     args = parser.parse_args(argv)
     build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build-test"))
     benchctl, bars = build / "ctl" / "benchctl", Bars()

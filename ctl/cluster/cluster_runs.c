@@ -169,7 +169,9 @@ enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err)
 {
-    int r = loaded_run_from_document(document, ret, err);
+    struct run_document d = {0};
+    int r = run_document_from_json(document, &d, err);
+    *ret = loaded_run_of_document(&d);
     if (r < 0) {
         return err_wrap(err, r, "benchd's answer");
     }

@@ -97,7 +97,8 @@ size_t reproduce_describe(const struct archive *a, const struct loaded_run *run,
                           struct buf *out)
 {
     const struct buf *text = archive_find(a, "environment.json");
-    json_auto_t *environments = json_loadb(buf_cstr(text), text->len, 0, NULL);
+    json_auto_t *environments =
+        text->len > ARCHIVE_MAX_JSON_BYTES ? NULL : json_loadb(buf_cstr(text), text->len, 0, NULL);
     size_t n_differ = 0;
     put_fact(out, "benchctl", a->program, "benchctl " BENCHD_VERSION, &n_differ);
     if (worker != NULL) {

@@ -342,7 +342,7 @@ static void format_points(const struct describe_params *p, struct buf *out)
 {
     const struct run_def *def = p->run->result->def;
     const bool has_warmup = array_any(p->run->result->points, def->matrix.n_points, it,
-                                      it->warmup.state != WARMUP_UNKNOWN);
+                                      it->kept->warmup.state != WARMUP_UNKNOWN);
     _cleanup_(table_freep) struct table *t = table_new();
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *point = &def->matrix.points[i];
@@ -455,7 +455,7 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
     result_each_point (point, p->run->result) {
         double sum = 0, n = 0;
         uint64_t max = 0;
-        if (!point->kept.has_staleness) {
+        if (!point->kept->has_staleness) {
             continue;
         }
         point_each_replica (rep, point) {
@@ -480,7 +480,7 @@ static void format_late(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
     result_each_point (point, p->run->result) {
-        if (!point->kept.has_late) {
+        if (!point->kept->has_late) {
             continue;
         }
         const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];

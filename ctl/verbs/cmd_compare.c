@@ -5,6 +5,7 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "compare/compare_axis.h"
+#include "result/result_build.h"
 
 struct wanted {
     const char *axis; /* NULL: two runs */
@@ -110,6 +111,9 @@ static enum exit_code run(struct cli *cli)
         const struct compare_params params = {.threshold_ratio = wanted.threshold_ratio,
                                               .is_strict = wanted.is_strict};
         code = history_compare(b, runs, params, &comparison);
+    }
+    for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
+        result_forget_trials(runs[i].result); /* the tables need memory, too */
     }
     code = code == EXIT_OK ? show_comparison(cli, comparison) : code;
     comparison_free(comparison);

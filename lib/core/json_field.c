@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 
 int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,
                    struct err *err)
@@ -36,10 +37,12 @@ json_t *json_text_or_null(const char *text)
     if (text == NULL) {
         return json_null();
     }
-    struct buf clean = BUF_INIT;
-    buf_put_utf8(&clean, text, strlen(text));
-    json_t *value = json_string(buf_cstr(&clean));
-    buf_done(&clean);
+    json_t *value = json_string(text);
+    if (value == NULL) { /* it is no UTF-8 */
+        _cleanup_(freep) char *clean = xstrdup(text);
+        utf8_mend(clean);
+        value = json_string(clean);
+    }
     return value;
 }
 

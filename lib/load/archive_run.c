@@ -27,7 +27,7 @@ struct parts {
     /* Each once, with the replicas that say it, by the head of its SHA-256: there may be as many as
      * replicas, and their texts need more memory than there is. */
     VEC(struct environment {
-        char key[32];
+        char key[16];
         uint32_t n;
     })
     environments;
@@ -222,9 +222,11 @@ static int check_names(const struct loaded_run *run, struct err *err)
     return 0;
 }
 
-static int load_document(const json_t *document, struct loaded_run *ret, struct err *err)
+static int load_document(const struct buf *records, struct loaded_run *ret, struct err *err)
 {
-    int r = loaded_run_from_document(document, ret, err);
+    struct run_document d = {0};
+    int r = run_document_read(records, ARCHIVE_MAX_JSON_BYTES, &d, err);
+    *ret = loaded_run_of_document(&d);
     if (r < 0) {
         return r;
     }
@@ -252,13 +254,9 @@ int archive_run_load(const struct archive *a, struct loaded_run *ret, struct err
     if (records == NULL) {
         return err_set(err, EPROTO, "member '" RECORDS "' is missing");
     }
-    json_error_t where;
-    json_auto_t *document =
-        json_loadb(buf_cstr(records), records->len, JSON_REJECT_DUPLICATES, &where);
-    struct loaded_run run = {0};
+    struct loaded_run run;
     struct err own = {0};
-    int r = document == NULL ? err_set(&own, EPROTO, "line %d: %s", where.line, where.text)
-                             : load_document(document, &run, &own);
+    int r = load_document(records, &run, &own);
     if (r >= 0 && !str_eq(run.row.name, a->run)) {
         r = err_set(&own, EPROTO, "the run is '%s', the manifest says '%s'", run.row.name, a->run);
     }

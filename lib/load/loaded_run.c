@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "load/run_result.h"
 #include "result/result_build.h"
-#include "store/run_document.h"
 
 void loaded_run_done(struct loaded_run *run)
 {
@@ -34,18 +33,15 @@ int loaded_run_check_read(const struct loaded_run *run, struct err *err)
     return err_set(err, source->fault.code, "run '%s': %s", run->row.name, source->fault.msg);
 }
 
-int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err)
+struct loaded_run loaded_run_of_document(const struct run_document *d_take)
 {
-    struct run_document d = {0};
-    const int r = run_document_from_json(document, &d, err);
-    *ret = (struct loaded_run){
-        .row = d.row,
-        .rows = d.attempts,
-        .n_rows = d.n_attempts,
-        .events = d.events,
-        .n_events = d.n_events,
+    return (struct loaded_run){
+        .row = d_take->row,
+        .rows = d_take->attempts.items,
+        .n_rows = d_take->attempts.len,
+        .events = d_take->events,
+        .n_events = d_take->n_events,
     };
-    return r;
 }
 
 int loaded_run_read(struct store *s, struct run_row *row_take, struct loaded_run *ret,

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "result/result.h"
-#include "store/store.h"
+#include "store/run_document.h"
 
 struct loaded_run { /* all owned */
     struct run_row row;
@@ -24,8 +24,8 @@ void loaded_run_done(struct loaded_run *run);
 const struct attempt_row *loaded_run_row(const struct loaded_run *run, size_t i);
 /* Why replicas are missing that were asked for, as the store could not be read. 0: none are. */
 int loaded_run_check_read(const struct loaded_run *run, struct err *err);
-/* What a RunDocument has: all but the definition and the result. *ret is written always. */
-int loaded_run_from_document(const json_t *document, struct loaded_run *ret, struct err *err);
+/* What a document has: all but the definition and the result. */
+struct loaded_run loaded_run_of_document(const struct run_document *d_take);
 /* All that the store has of the run; takes the row, which has a definition. -EBADMSG: damaged. */
 int loaded_run_read(struct store *s, struct run_row *row_take, struct loaded_run *ret,
                     struct err *err);

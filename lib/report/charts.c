@@ -279,7 +279,7 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
 /* Its efficiency per pod or per CPU is another one. */
 static bool costs_more(const struct point_result *p)
 {
-    const struct figure *others[] = {&p->efficiency_per_pod, &p->efficiency_per_cpu};
+    const struct figure *others[] = {&p->kept->efficiency_per_pod, &p->kept->efficiency_per_cpu};
     const double value = p->efficiency.estimate.value;
     return array_any(others, COUNT_OF(others), f,
                      (*f)->estimate.known && fabs((*f)->estimate.value - value) > 1e-9 * value);
@@ -296,8 +296,8 @@ static bool resources(const struct layout *l, const struct maker *m, struct char
     const char *role = size_word(l->result);
     bool has[3] = {false};
     result_each_swept (p, l->result) {
-        const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
-                                          &p->efficiency_per_cpu};
+        const struct figure *figures[] = {&p->efficiency, &p->kept->efficiency_per_pod,
+                                          &p->kept->efficiency_per_cpu};
         struct chart_series row = {0};
         for (unsigned i = 0; i < 3; i++) {
             if (figures[i]->estimate.known) {
@@ -386,7 +386,7 @@ static bool is_first_without(const struct layout *l, const struct point_result *
     const struct point_result *first = l->result->points;
     return !array_any(first, (size_t)(p - first), q,
                       q->point->system == p->point->system && q->n_succeeded > 0 &&
-                          q->kept.steps.n_replicas == 0);
+                          q->kept->steps.n_replicas == 0);
 }
 
 /* Owned; NULL: every measured point has phases. */
@@ -396,7 +396,7 @@ static char *missing_phases(const struct layout *l)
     size_t n = 0, n_measured = 0;
     result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
-        if (p->n_succeeded == 0 || p->kept.steps.n_replicas > 0) {
+        if (p->n_succeeded == 0 || p->kept->steps.n_replicas > 0) {
             continue;
         }
         n++;
@@ -424,7 +424,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     struct bar_chart *c = &ret->bars;
     *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
-        const struct step_means means = p->kept.steps;
+        const struct step_means means = p->kept->steps;
         if (means.n_replicas == 0) {
             continue;
         }

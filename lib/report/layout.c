@@ -241,8 +241,8 @@ bool layout_any_interval(const struct layout *l, size_t offset)
 static const struct resource_column {
     const char *title;
     size_t offset;
-} resource_columns[] = {{"EFF/POD", POINT_FIGURE(efficiency_per_pod)},
-                        {"EFF/CPU", POINT_FIGURE(efficiency_per_cpu)}};
+} resource_columns[] = {{"EFF/POD", KEPT_FIGURE(efficiency_per_pod)},
+                        {"EFF/CPU", KEPT_FIGURE(efficiency_per_cpu)}};
 
 bool layout_says_more(const struct layout *l, size_t offset)
 {

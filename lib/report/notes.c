@@ -85,7 +85,7 @@ static void note_company(struct notes *notes, const struct result *r)
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     result_each_point (p, r) {
-        if (p->point->system != system || !p->kept.has_log) {
+        if (p->point->system != system || p->kept == NULL || !p->kept->has_log) {
             continue;
         }
         point_each_replica (replica, p) {

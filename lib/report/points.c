@@ -231,8 +231,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_bool(s, "simulated", r->simulated);
     sheet_count(s, "pods", point_pods(p->point));
     sheet_number(s, "cpus", p->cpus);
-    sheet_estimate(s, "efficiency_per_pod", &p->efficiency_per_pod.estimate);
-    sheet_estimate(s, "efficiency_per_cpu", &p->efficiency_per_cpu.estimate);
+    sheet_estimate(s, "efficiency_per_pod", &p->kept->efficiency_per_pod.estimate);
+    sheet_estimate(s, "efficiency_per_cpu", &p->kept->efficiency_per_cpu.estimate);
     sheet_bool(s, "imported", spec_is_imported(def->spec));
     const struct exchange_mode mode = point_mode(def->spec, p->point);
     char mode_text[EXCHANGE_MODE_TEXT_MAX];

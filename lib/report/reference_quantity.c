@@ -27,7 +27,7 @@ static struct figure all_reduce_time(const struct point_result *p)
 
 static struct figure exchange_share(const struct point_result *p)
 {
-    const struct step_means m = p->kept.steps;
+    const struct step_means m = p->kept->steps;
     return exactly(m.n_replicas == 0 ? NAN : phases_exchange_ns(&m) / m.step_ns, "ratio");
 }
 

@@ -310,10 +310,10 @@ static void put_points(struct sheet *s, const struct layout *l)
                "slowest and the fastest of them.%s%s%s",
                l->mixed_units ? "" : " in ", l->mixed_units ? "" : l->unit,
                l->own_baselines ? "" : " SPEEDUP and EFFICIENCY divide by the point's baseline.",
-               layout_says_more(l, POINT_FIGURE(efficiency_per_pod))
+               layout_says_more(l, KEPT_FIGURE(efficiency_per_pod))
                    ? " EFF/POD is the efficiency per replica that computes, servers too."
                    : "",
-               layout_says_more(l, POINT_FIGURE(efficiency_per_cpu))
+               layout_says_more(l, KEPT_FIGURE(efficiency_per_cpu))
                    ? " EFF/CPU is the efficiency per CPU."
                    : "");
     sheet_span(s, SHEET_ON_SCREEN,

@@ -221,7 +221,7 @@ static double computation_ns(const struct step_means *m)
 
 static void explain(struct curve_loss *loss)
 {
-    const struct step_means from = loss->from->kept.steps, to = loss->to->kept.steps;
+    const struct step_means from = loss->from->kept->steps, to = loss->to->kept->steps;
     if (from.n_replicas == 0 || to.n_replicas == 0) {
         return;
     }

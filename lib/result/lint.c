@@ -359,13 +359,13 @@ static void lint_steady_state(struct result *r)
     const uint32_t n = r->def->matrix.n_points;
     _cleanup_(freep) double *p = xnew_array(double, n);
     for (uint32_t i = 0; i < n; i++) {
-        p[i] = r->points[i].kept.p_of_fall;
+        p[i] = r->points[i].kept->p_of_fall;
     }
     significance_adjust(p, n, p);
     struct point_list falling = {0};
     struct unsettled late = {0}, never = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const struct warmup *w = &r->points[i].warmup;
+        const struct warmup *w = &r->points[i].kept->warmup;
         if (w->state == WARMUP_SHORT) {
             unsettled_add(&late, i, w->steps, w->change);
         } else if (p[i] <= FALL_ALPHA) {
@@ -569,7 +569,7 @@ static void lint_counted_warmup(struct result *r)
     result_each_swept (p, r) {
         const struct system *system = &spec->systems.items[p->point->system];
         if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) &&
-            p->kept.has_step_lines) {
+            p->kept->has_step_lines) {
             warn(r, WARNING_WARMUP_COUNTED,
                  "the figures of %s include the warm-up: its lines have no step number, so "
                  "measure.warmupSteps %lld has no effect; benchctl try FILE --write finds the "
@@ -601,12 +601,12 @@ static const char *split_node(const struct point_result *p)
 static void lint_split_nodes(struct result *r)
 {
     result_each_swept (p, r) {
-        if (p->kept.split_node != NULL) {
+        if (p->kept->split_node != NULL) {
             warn(r, WARNING_SPLIT_NODE,
                  "node '%s' had several pods of one device each at point %u: between pods NCCL "
                  "cannot use NVLink, so the figures are lower than the node's; run one pod a node, "
                  "with all of its devices",
-                 p->kept.split_node, p->point->index);
+                 p->kept->split_node, p->point->index);
             return;
         }
     }
@@ -638,9 +638,9 @@ void result_lint_point(struct result *r, struct point_result *p)
     point_each_replica (it, p) {
         see_replica(&r->seen, it);
     }
-    p->kept.p_of_fall = warmup_p_of_fall(p);
+    p->kept->p_of_fall = warmup_p_of_fall(p);
     /* In pods. Processes of one machine reach each other's GPUs. */
-    p->kept.split_node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
+    p->kept->split_node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
 }
 
 /* What changes most what the figures mean comes first: a short output has the first ones. */

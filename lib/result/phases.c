@@ -44,7 +44,7 @@ void phases_collect(struct point_result *p)
         m.phase_ns[k] /= n;
     }
     m.step_ns /= n;
-    p->kept.steps = m;
+    p->kept->steps = m;
 }
 
 bool phase_is_own(enum phase phase)

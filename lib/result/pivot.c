@@ -23,9 +23,9 @@ const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
     [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", .offset = POINT_FIGURE(efficiency),
                           .is_percent = true},
     [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod",
-                                  .offset = POINT_FIGURE(efficiency_per_pod), .is_percent = true},
+                                  .offset = KEPT_FIGURE(efficiency_per_pod), .is_percent = true},
     [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU",
-                                  .offset = POINT_FIGURE(efficiency_per_cpu), .is_percent = true},
+                                  .offset = KEPT_FIGURE(efficiency_per_cpu), .is_percent = true},
     [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2"},
     [PIVOT_COST] = {"cost", "Cost", .unit = "a million", .is_cost = true},
     [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step",
@@ -276,7 +276,7 @@ int pivot_set_price(struct result *r, const char *text)
 
 static struct estimate exchange_of(const struct point_result *p)
 {
-    const struct step_means m = p->kept.steps;
+    const struct step_means m = p->kept->steps;
     return (struct estimate){
         .known = m.n_replicas > 0 && m.step_ns > 0,
         .value = m.step_ns > 0 ? phases_exchange_ns(&m) / m.step_ns : 0,

@@ -21,22 +21,22 @@ void transport_of_replica(const struct replica_result *r, struct machines *m)
 void transports_of_machines(struct point_result *p, const struct machines *m)
 {
     for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
-        p->kept.transports[i] = vec_any(&m->values[MACHINE_TRANSPORT].list, name,
-                                        str_eq(*name, exchange_transport_names[i]));
+        p->transports[i] = vec_any(&m->values[MACHINE_TRANSPORT].list, name,
+                                   str_eq(*name, exchange_transport_names[i]));
     }
 }
 
 void transports_collect(struct point_result *p)
 {
     point_each_replica (r, p) {
-        p->kept.transports[r->summary.transport] |= has_transport(r);
+        p->transports[r->summary.transport] |= has_transport(r);
     }
 }
 
 void transports_add(struct transports *t, const struct point_result *p)
 {
     for (int i = 0; i < EXCHANGE_TRANSPORT_COUNT; i++) {
-        t->used[i] = t->used[i] || p->kept.transports[i];
+        t->used[i] = t->used[i] || p->transports[i];
     }
 }
 

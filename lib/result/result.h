@@ -116,14 +116,15 @@ struct warmup {
     double change; /* as settle.change */
 };
 
-/* What follows from the replicas of a point (result_collect_point), because they are in memory of
- * one point at a time. Comparisons have its transports alone. */
+/* What comparisons do not need of a point. Most of it follows from its replicas
+ * (result_collect_point), because they are in memory of one point at a time. */
 struct point_kept {
+    struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
+    struct warmup warmup;
     struct step_means steps;
-    bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
-    bool has_step_lines, has_log;              /* figures by a log rule of kind Step, or of any */
-    bool has_staleness, has_late;              /* a server counted slices for these */
-    double p_of_fall;                          /* of "its steps do not fall" (warmup.h) */
+    bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
+    bool has_staleness, has_late; /* a server counted slices for these */
+    double p_of_fall;             /* of "its steps do not fall" (warmup.h) */
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };
 
@@ -141,8 +142,8 @@ struct point_result {
     const struct result *of;   /* borrowed */
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
-    struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
     struct point_goal *goal;   /* in the result; the same of all points where none is asked for */
+    struct point_kept *kept;   /* in the result; NULL: it is for comparisons */
     size_t n_reached, n_after; /* succeeded trials that have these figures */
     double cpus;               /* of all replicas (result_build.c); NaN: not known */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
@@ -152,18 +153,21 @@ struct point_result {
      * rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
+    bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
     const struct machines *machines; /* of the replicas of succeeded trials; in the result */
-    struct warmup warmup;            /* of result_end only */
-    struct point_kept kept;
 };
 
-/* Where a point has a figure: throughput, speedup, ...; or one of its goal. */
+/* Where a point has a figure: throughput, speedup, ...; or one of its goal, or of what is kept. */
 #define POINT_FIGURE(name) offsetof(struct point_result, name)
 #define GOAL_FIGURE(name) (sizeof(struct point_result) + offsetof(struct point_goal, name))
+#define KEPT_FIGURE(name)                                                                          \
+    (sizeof(struct point_result) + sizeof(struct point_goal) + offsetof(struct point_kept, name))
 static inline const struct figure *point_figure(const struct point_result *p, size_t at)
 {
-    return (const struct figure *)(at < sizeof(*p) ? (const char *)p + at
-                                                   : (const char *)p->goal + (at - sizeof(*p)));
+    const size_t of_goal = sizeof(*p), of_kept = of_goal + sizeof(*p->goal);
+    return (const struct figure *)(at >= of_kept   ? (const char *)p->kept + (at - of_kept)
+                                   : at >= of_goal ? (const char *)p->goal + (at - of_goal)
+                                                   : (const char *)p + at);
 }
 
 struct threshold_result {
@@ -330,6 +334,7 @@ struct result {
     const char *price; /* of time_cost: "0.2/pod-hour"; borrowed; NULL: none (pivot_set_price) */
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     struct point_goal *goals;    /* of the points */
+    struct point_kept *kept;     /* of the points; NULL: it is for comparisons */
     VEC(struct machines *) machines;
     VEC(struct threshold_result) thresholds;
     /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor

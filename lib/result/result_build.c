@@ -201,7 +201,7 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
-    p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
+    p->efficiency = p->kept->efficiency_per_pod = p->kept->efficiency_per_cpu = p->speedup;
     p->goal->time_speedup = p->goal->time_efficiency = p->speedup;
     const uint32_t n = point_size(p->point);
     const uint32_t n_base = point_size(base->point);
@@ -220,9 +220,9 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     p->speedup.estimate = stats_ratio(x, x_base, 1);
     p->efficiency.estimate = stats_ratio(x, x_base, share);
     const double pods = point_pods(p->point), pods_base = point_pods(base->point);
-    p->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
+    p->kept->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
     if (!isnan(p->cpus) && !isnan(base->cpus)) {
-        p->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
+        p->kept->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
     }
 }
 
@@ -293,10 +293,12 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     r->points = xnew_array(struct point_result, m->n_points);
     const bool has_goals = def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0;
     r->goals = xnew_array(struct point_goal, has_goals ? m->n_points : 1);
+    r->kept = xnew_array(struct point_kept, m->n_points);
     for (uint32_t i = 0; i < m->n_points; i++) {
         struct point_result *p = &r->points[i];
         p->point = &m->points[i];
         p->goal = &r->goals[has_goals ? i : 0];
+        p->kept = &r->kept[i];
         p->of = r;
         p->n_trials = run_def_trials(def, i);
         p->trials = xnew_array(struct trial_result, p->n_trials);
@@ -316,12 +318,12 @@ void result_collect_point(struct result *r, uint32_t point)
     phases_collect(p);
     transports_collect(p);
     point_each_replica (it, p) {
-        p->kept.has_staleness |= it->summary.staleness.slices > 0;
-        p->kept.has_late |= it->summary.late.slices > 0;
+        p->kept->has_staleness |= it->summary.staleness.slices > 0;
+        p->kept->has_late |= it->summary.late.slices > 0;
         const struct summary_source *source = &it->summary.source;
-        p->kept.has_log |= replica_is_rated(it) && source->rule != NULL;
-        p->kept.has_step_lines |= it->has_summary && source->method != NULL &&
-                                  strstr(source->method, " step line") != NULL;
+        p->kept->has_log |= replica_is_rated(it) && source->rule != NULL;
+        p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
+                                   strstr(source->method, " step line") != NULL;
     }
     result_lint_point(r, p);
     for (size_t i = 0; i < p->n_trials; i++) {
@@ -440,9 +442,19 @@ void result_forget_replicas(struct result *r)
             free(p->trials[k].noise);
             p->trials[k].noise = NULL;
         }
-        struct point_kept left = {0};
-        memcpy(left.transports, p->kept.transports, sizeof(left.transports));
-        p->kept = left;
+        p->kept = NULL;
+    }
+    free(r->kept);
+    r->kept = NULL;
+}
+
+void result_forget_trials(struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        struct point_result *p = &r->points[i];
+        free_each(p->trials, p->n_trials, trial_done);
+        vec_done(&p->metrics);
+        p->n_trials = 0;
     }
 }
 
@@ -454,12 +466,10 @@ void result_free(struct result *r)
     if (r->source != NULL) {
         r->source->free(r->source);
     }
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        free_each(r->points[i].trials, r->points[i].n_trials, trial_done);
-        vec_done(&r->points[i].metrics);
-    }
+    result_forget_trials(r);
     free(r->points);
     free(r->goals);
+    free(r->kept);
     vec_each (struct machines *, m, &r->machines) {
         machines_done(*m);
         free(*m);

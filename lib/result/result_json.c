@@ -204,7 +204,7 @@ static json_t *baseline_to_json(const struct result *r, const struct point_resul
 static json_t *warmup_to_json(const struct result *r, const struct point_result *p)
 {
     const int64_t found = warmup_found(r, p);
-    return JSON_OBJECT_OF({"state", json_string(warmup_state_names[p->warmup.state])},
+    return JSON_OBJECT_OF({"state", json_string(warmup_state_names[p->kept->warmup.state])},
                           {"found", found < 0 ? json_null() : json_integer((json_int_t)found)});
 }
 
@@ -258,8 +258,8 @@ static json_t *point_to_json(const struct result *r, uint32_t i)
              {"warmup", warmup_to_json(r, p)}, {"trialsSucceeded", json_count(p->n_succeeded)},
              {"trials", JSON_ARRAY_OF(point_each_trial (t, p), trial_to_json(t, r->def->spec))},
              {"pods", json_count(point_pods(point))}, {"cpus", json_number_or_null(p->cpus)},
-             {"efficiencyPerPod", figure_to_json(&p->efficiency_per_pod)},
-             {"efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu)},
+             {"efficiencyPerPod", figure_to_json(&p->kept->efficiency_per_pod)},
+             {"efficiencyPerCpu", figure_to_json(&p->kept->efficiency_per_cpu)},
              {"devices", point->devices > 0 ? json_count(point->devices) : NULL},
              {"metrics", metrics_of(p)});
     put_point_accuracy(o, p, r->def->spec);

@@ -59,19 +59,19 @@ static struct warmup find(const struct point_result *p, uint32_t n_points)
 
 void warmup_find(const struct result *r, struct point_result *p)
 {
-    p->warmup = find(p, r->def->matrix.n_points);
+    p->kept->warmup = find(p, r->def->matrix.n_points);
 }
 
 int64_t warmup_found(const struct result *r, const struct point_result *p)
 {
-    return p->warmup.state == WARMUP_ENOUGH || p->warmup.state == WARMUP_SHORT
-               ? r->def->spec->warmup_steps + (int64_t)p->warmup.steps
+    return p->kept->warmup.state == WARMUP_ENOUGH || p->kept->warmup.state == WARMUP_SHORT
+               ? r->def->spec->warmup_steps + (int64_t)p->kept->warmup.steps
                : -1;
 }
 
 void warmup_format(const struct result *r, const struct point_result *p, struct buf *out)
 {
-    const enum warmup_state state = p->warmup.state;
+    const enum warmup_state state = p->kept->warmup.state;
     buf_printf(out, "%lld", (long long)r->def->spec->warmup_steps);
     if (state == WARMUP_NEVER) {
         buf_puts(out, " (found: none)");

@@ -6,7 +6,7 @@
 #include "result/result.h"
 
 extern const char *const warmup_state_names[]; /* "Unknown", "Enough", ... */
-/* Fills p->warmup, by warmup_test.h: a change is chance in at most 1% of all
+/* Fills p->kept->warmup, by warmup_test.h: a change is chance in at most 1% of all
  * runs, and 2% or more. */
 void warmup_find(const struct result *r, struct point_result *p);
 /* Steps until the times settle, those of the fixed warm-up among them: of Enough at most so many,

@@ -151,15 +151,12 @@ static void make_manifest(const struct archive *a, struct buf *out)
     buf_printf(out, "%s\n", text);
 }
 
-/* -E2BIG: the member of that name may not have so many bytes. */
-static int check_size(const char *name, size_t len, struct err *err)
+static int check_manifest_size(size_t len, struct err *err)
 {
-    const size_t most = str_eq(name, ARCHIVE_MANIFEST)  ? ARCHIVE_MAX_MANIFEST_BYTES
-                        : str_has_suffix(name, ".json") ? ARCHIVE_MAX_JSON_BYTES
-                                                        : ARCHIVE_MAX_BYTES;
-    return len <= most
+    return len <= ARCHIVE_MAX_MANIFEST_BYTES
                ? 0
-               : err_set(err, E2BIG, "member '%s' has %zu bytes, more than %zu", name, len, most);
+               : err_set(err, E2BIG, "member '" ARCHIVE_MANIFEST "' has %zu bytes, more than %zu",
+                         len, ARCHIVE_MAX_MANIFEST_BYTES);
 }
 
 /* Compresses a piece of the tar, which is empty afterwards. */
@@ -240,12 +237,8 @@ int archive_write(struct archive *a, struct buf *out, struct err *err)
                        bytes, a->members.len, ARCHIVE_MAX_BYTES, ARCHIVE_MAX_MEMBERS);
     }
     _cleanup_(buf_done) struct buf manifest = BUF_INIT;
-    int r = 0;
-    vec_each (const struct archive_member, m, &a->members) {
-        r = r < 0 ? r : check_size(m->name, m->len, err);
-    }
     make_manifest(a, &manifest);
-    r = r < 0 ? r : check_size(ARCHIVE_MANIFEST, manifest.len, err);
+    int r = check_manifest_size(manifest.len, err);
     r = r < 0 ? r : archive_sha256(manifest.data, manifest.len, a->digest, err);
     return r < 0 ? r : write_members(a, &manifest, out, err);
 }
@@ -316,7 +309,7 @@ static int take_file(const struct tar_file *file, struct archive *a, struct err 
                        "no member has",
                        file->name);
     }
-    const int r = check_size(file->name, file->len, err);
+    const int r = a->members.len == 0 ? check_manifest_size(file->len, err) : 0;
     if (r < 0) {
         return r;
     }

@@ -19,7 +19,8 @@
 /* Of all members together, unpacked: what reader and writer keep in memory. */
 #define ARCHIVE_MAX_BYTES ((size_t)1 << 30)
 #define ARCHIVE_MAX_MEMBERS 50000
-/* Of the manifest, and of one document: as a tree it takes up to 20 times as much. */
+/* Of the manifest, and for readers of what becomes one tree of JSON: a document, or an item of its
+ * list. As a tree it takes up to 20 times as much. */
 #define ARCHIVE_MAX_MANIFEST_BYTES ((size_t)16 << 20)
 #define ARCHIVE_MAX_JSON_BYTES ((size_t)256 << 20)
 /* Headers, padding and manifest in addition. */

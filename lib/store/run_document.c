@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
+#include "core/json_lists.h"
 #include "core/record_members.h"
 
 static json_t *status_to_json(const struct run_status *st)
@@ -120,17 +121,26 @@ static int row_from_json(const json_t *o, struct run_row *ret, struct err *err)
     return r;
 }
 
+static int add_attempt(void *ctx, const json_t *item, struct err *err)
+{
+    struct run_document *d = ctx;
+    struct attempt_row attempt;
+    const int r = attempt_row_from_json(item, &attempt, err);
+    if (r >= 0) {
+        *vec_push(&d->attempts) = attempt;
+    }
+    return r;
+}
+
 static int attempts_from_json(const json_t *list, struct run_document *d, struct err *err)
 {
     size_t i;
     const json_t *item;
-    d->attempts = xnew_array(struct attempt_row, json_array_size(list));
     json_array_foreach (list, i, item) {
-        int r = attempt_row_from_json(item, &d->attempts[i], err);
+        const int r = add_attempt(d, item, err);
         if (r < 0) {
             return err_wrap(err, r, "attempts[%zu]", i);
         }
-        d->n_attempts = i + 1;
     }
     return 0;
 }
@@ -150,29 +160,38 @@ static int events_from_json(const json_t *list, struct run_document *d, struct e
     return 0;
 }
 
-int run_document_from_json(const json_t *document, struct run_document *ret, struct err *err)
+int run_document_from_json(const json_t *document, struct run_document *d, struct err *err)
 {
-    struct run_document d = {0};
     const char *kind = json_string_value(json_object_get(document, "kind"));
     int r = 0;
     if (kind == NULL || strcmp(kind, RUN_DOCUMENT_KIND) != 0) {
         r = err_set(err, EPROTO, "it is not a %s", RUN_DOCUMENT_KIND);
-    } else if ((r = row_from_json(json_object_get(document, "run"), &d.row, err)) < 0) {
+    } else if ((r = row_from_json(json_object_get(document, "run"), &d->row, err)) < 0) {
         r = err_wrap(err, r, "run");
-    } else if ((r = attempts_from_json(json_object_get(document, "attempts"), &d, err)) >= 0) {
-        r = events_from_json(json_object_get(document, "events"), &d, err);
+    } else if ((r = attempts_from_json(json_object_get(document, "attempts"), d, err)) >= 0) {
+        r = events_from_json(json_object_get(document, "events"), d, err);
     }
     if (r < 0) {
-        run_document_done(&d);
+        run_document_done(d);
+    }
+    return r;
+}
+
+int run_document_read(const struct buf *text, size_t max_bytes, struct run_document *d,
+                      struct err *err)
+{
+    json_auto_t *rest = NULL;
+    const int r = json_lists_read(text, "attempts", max_bytes, add_attempt, d, &rest, err);
+    if (r < 0) {
+        run_document_done(d);
         return r;
     }
-    *ret = d;
-    return 0;
+    return run_document_from_json(rest, d, err);
 }
 
 void run_document_done(struct run_document *d)
 {
-    free_each(d->attempts, d->n_attempts, attempt_row_done);
+    vec_done_each(&d->attempts, attempt_row_done);
     free_each(d->events, d->n_events, event_row_done);
     run_row_done(&d->row);
     *d = (struct run_document){0};

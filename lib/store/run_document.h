@@ -14,8 +14,7 @@
 /* Everything that is known of a run; all owned. */
 struct run_document {
     struct run_row row; /* definition_json NULL: the run was not accepted (yet) */
-    struct attempt_row *attempts;
-    size_t n_attempts;
+    VEC(struct attempt_row) attempts;
     struct event_row *events;
     size_t n_events;
 };
@@ -25,8 +24,12 @@ void run_document_done(struct run_document *d);
  * NULL: the definition is no JSON. */
 json_t *run_document_to_json(const struct run_row *row, const struct attempt_row *attempts,
                              size_t n_attempts, const struct event_row *events, size_t n_events);
-/* -EPROTO says which field is wrong; *ret is written only on success. */
-int run_document_from_json(const json_t *document, struct run_document *ret, struct err *err);
+/* Fills *d, which is all zero, or stays so: -EPROTO says which field is wrong. */
+int run_document_from_json(const json_t *document, struct run_document *d, struct err *err);
+/* The same from a text, of which one attempt at a time is a tree where it is as archives have it.
+ * -E2BIG: a tree would be of more than max_bytes. */
+int run_document_read(const struct buf *text, size_t max_bytes, struct run_document *d,
+                      struct err *err);
 
 /* Phase, reason, message and counts of a status as the API writes it in all its documents; times
  * and the current trial stay zero, each document has its own form of them. -EPROTO as above. */

@@ -144,8 +144,8 @@ TEST(other_transports_do_not_compare)
             a.def->spec->systems.items[0].exchange.transport =
                 kind == ASKED ? EXCHANGE_TRANSPORT_AUTO : EXCHANGE_TRANSPORT_TCP;
         } else {
-            bool *of_a = a.result->points[0].kept.transports;
-            bool *of_b = b.result->points[0].kept.transports;
+            bool *of_a = a.result->points[0].transports;
+            bool *of_b = b.result->points[0].transports;
             of_a[EXCHANGE_TRANSPORT_SHARED_MEMORY] = true;
             of_b[EXCHANGE_TRANSPORT_TCP] = kind == USED;
             of_b[EXCHANGE_TRANSPORT_SHARED_MEMORY] = kind == USED_THE_SAME;

@@ -388,7 +388,7 @@ TEST(test_the_warm_up_that_was_found)
         } else {
             assert_null(strstr(buf_cstr(&out), "WARM-UP"));
         }
-        result->points[0].warmup = (struct warmup){WARMUP_SHORT, 2, 0.1};
+        result->points[0].kept->warmup = (struct warmup){WARMUP_SHORT, 2, 0.1};
     }
 }
 

@@ -288,17 +288,14 @@ STRUCT(step_means, STEP_MEANS)
     }
 
 #define POINT_KEPT(F)                                                                              \
+    F(figure, efficiency_per_pod)                                                                  \
+    F(figure, efficiency_per_cpu)                                                                  \
+    F(warmup, warmup)                                                                              \
     F(step_means, steps)                                                                           \
-    F(INTS, transports)                                                                            \
     F(INT, has_step_lines)                                                                         \
     F(INT, has_log)                                                                                \
     F(INT, has_staleness) F(INT, has_late) F(REAL, p_of_fall) F(TEXT, split_node)
 STRUCT(point_kept, POINT_KEPT)
-#define DUMP_point_kept(name) INNER(point_kept, name)
-#define ZERO_point_kept                                                                            \
-    {                                                                                              \
-        {{0}, 0, 0}, {0}, 0, 0, 0, 0, 0, NULL                                                      \
-    }
 
 #define POINT_GOAL(F)                                                                              \
     F(figure, time_to_accuracy)                                                                    \
@@ -313,9 +310,8 @@ STRUCT(point_goal, POINT_GOAL)
     F(figure, throughput)                                                                          \
     F(figure, speedup)                                                                             \
     F(figure, efficiency)                                                                          \
-    F(figure, efficiency_per_pod)                                                                  \
-    F(figure, efficiency_per_cpu)                                                                  \
     F(POINTER, goal)                                                                               \
+    F(POINTER, kept)                                                                               \
     F(INT, n_reached)                                                                              \
     F(INT, n_after)                                                                                \
     F(REAL, cpus)                                                                                  \
@@ -325,7 +321,7 @@ STRUCT(point_goal, POINT_GOAL)
     F(POINTER, trials)                                                                             \
     F(INT, n_trials)                                                                               \
     F(INT, n_succeeded)                                                                            \
-    F(INT, n_required) F(POINTER, machines) F(warmup, warmup) F(point_kept, kept)
+    F(INT, n_required) F(INTS, transports) F(POINTER, machines)
 STRUCT(point_result, POINT_RESULT)
 
 #define THRESHOLD_RESULT(F)                                                                        \
@@ -374,6 +370,7 @@ STRUCT(company_result, COMPANY_RESULT)
     F(TEXT, price)                                                                                 \
     F(POINTER, points)                                                                             \
     F(POINTER, goals)                                                                              \
+    F(POINTER, kept)                                                                               \
     F(LIST, machines)                                                                              \
     F(LIST, thresholds)                                                                            \
     F(LIST, skipped)                                                                               \
@@ -414,6 +411,7 @@ static void dump_point(struct buf *out, const struct result *r, uint32_t i)
     buf_printf(out, "\npoint %u of %d", i, p->point == &r->def->matrix.points[i]);
     dump_point_result(out, p);
     dump_point_goal(out, p->goal);
+    dump_point_kept(out, p->kept);
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         vec_each (char *const, text, &p->machines->values[k].list) {
             buf_printf(out, " %s=%s", machine_key_name(k), *text);

@@ -352,7 +352,7 @@ TEST(units_that_differ)
     assert_string_equal(r->points[2].throughput.unit, "tokens/s");
     assert_false(r->points[2].speedup.estimate.known);
     assert_false(r->points[2].efficiency.estimate.known);
-    assert_false(r->points[2].efficiency_per_pod.estimate.known);
+    assert_false(r->points[2].kept->efficiency_per_pod.estimate.known);
     assert_true(r->points[3].speedup.estimate.known);
 }
 

@@ -85,14 +85,15 @@ TEST(servers_are_not_free)
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         const struct point_result *p = &r->points[0];
         assert_true(fabs(p->efficiency.estimate.value - 0.9) < 1e-6);
-        assert_true(fabs(p->efficiency_per_pod.estimate.value - 90.0 / 160) < 1e-6);
-        const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
+        assert_true(fabs(p->kept->efficiency_per_pod.estimate.value - 90.0 / 160) < 1e-6);
+        const struct estimate *per_cpu = &p->kept->efficiency_per_cpu.estimate;
         assert_int_equal(per_cpu->known, !isnan(rows[i].per_cpu));
         if (per_cpu->known && fabs(per_cpu->value - rows[i].per_cpu) > 1e-6) {
             fail_msg("expected %.6f, got %.6f", rows[i].per_cpu, per_cpu->value);
         }
-        assert_string_equal(p->efficiency_per_cpu.unit, "ratio");
-        assert_true(r->points[1].efficiency_per_pod.estimate.value == 1); /* its own baseline */
+        assert_string_equal(p->kept->efficiency_per_cpu.unit, "ratio");
+        assert_true(r->points[1].kept->efficiency_per_pod.estimate.value ==
+                    1); /* its own baseline */
     }
 }
 
@@ -222,7 +223,7 @@ TEST(an_excluded_baseline)
     assert_true(r->points[2].throughput.estimate.known);
     assert_false(r->points[2].speedup.estimate.known);
     assert_false(r->points[2].efficiency.estimate.known);
-    assert_false(r->points[2].efficiency_per_pod.estimate.known);
+    assert_false(r->points[2].kept->efficiency_per_pod.estimate.known);
     assert_null(result_baseline(r, &r->points[2]));
     json_auto_t *json = result_to_json(r);
     const json_t *points = json_object_get(json, "points");

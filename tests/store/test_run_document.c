@@ -42,7 +42,7 @@ TEST(test_comes_back_unchanged)
     _cleanup_(json_decrefp) json_t *document = make_document();
     _cleanup_(freep) char *text = json_dumps(document, JSON_INDENT(2));
     _cleanup_(json_decrefp) json_t *again = json_loads(text, 0, NULL); /* as it travels */
-    struct run_document d;
+    struct run_document d = {0};
     struct err err = {0};
     if (run_document_from_json(again, &d, &err) < 0) {
         fail_msg("%s", err.msg);
@@ -62,20 +62,41 @@ TEST(test_comes_back_unchanged)
     assert_int_equal(d.row.status.current.number, 3);
     assert_true(d.row.status.started_unix_ms == INT64_C(1763631000123));
     assert_true(d.row.status.ended_unix_ms == INT64_C(1763632000456));
-    assert_int_equal(d.n_attempts, 2);
+    assert_int_equal(d.attempts.len, 2);
     _cleanup_(attempt_row_done) struct attempt_row first = make_attempt(0, 1, 2);
-    assert_attempt_equal(&d.attempts[0], &first);
-    assert_int_equal(d.attempts[1].outcome, ATTEMPT_SUCCEEDED);
-    assert_true(d.attempts[1].id.point == UINT32_MAX && d.attempts[1].simulated);
-    assert_null(d.attempts[1].error);
+    assert_attempt_equal(&d.attempts.items[0], &first);
+    assert_int_equal(d.attempts.items[1].outcome, ATTEMPT_SUCCEEDED);
+    assert_true(d.attempts.items[1].id.point == UINT32_MAX && d.attempts.items[1].simulated);
+    assert_null(d.attempts.items[1].error);
     assert_int_equal(d.n_events, 1);
     assert_int_equal(d.events[0].type, EVENT_WARNING);
     assert_string_equal(d.events[0].note, "\xc3\xa4 \"quoted\"\n?"); /* what is no UTF-8 */
 
-    json_t *third = run_document_to_json(&d.row, d.attempts, d.n_attempts, d.events, d.n_events);
+    json_t *third =
+        run_document_to_json(&d.row, d.attempts.items, d.attempts.len, d.events, d.n_events);
     assert_true(json_equal(third, document));
     run_document_done(&d);
     json_decref(third);
+}
+
+/* In the form of archives an attempt at a time becomes a tree, in others the whole. */
+TEST(test_read_from_text)
+{
+    json_auto_t *document = make_document();
+    for (unsigned indent = 1; indent <= 2; indent++) {
+        _cleanup_(freep) char *text = json_dumps(document, JSON_INDENT(indent));
+        const size_t len = strlen(text);
+        const struct buf all = {.data = text, .len = len};
+        struct run_document d = {0};
+        assert_int_equal(run_document_read(&all, len - 1, &d, NULL), indent == 1 ? 0 : -E2BIG);
+        assert_int_equal(d.attempts.len, indent == 1 ? 2 : 0);
+        run_document_done(&d);
+        assert_int_equal(run_document_read(&all, len, &d, NULL), 0);
+        json_auto_t *again =
+            run_document_to_json(&d.row, d.attempts.items, d.attempts.len, d.events, d.n_events);
+        assert_true(json_equal(again, document));
+        run_document_done(&d);
+    }
 }
 
 TEST(test_a_run_without_definition)
@@ -84,10 +105,10 @@ TEST(test_a_run_without_definition)
     free(row.definition_json);
     row.definition_json = NULL;
     _cleanup_(json_decrefp) json_t *document = run_document_to_json(&row, NULL, 0, NULL, 0);
-    struct run_document d;
+    struct run_document d = {0};
     assert_int_equal(run_document_from_json(document, &d, NULL), 0);
     assert_null(d.row.definition_json);
-    assert_int_equal(d.n_attempts, 0);
+    assert_int_equal(d.attempts.len, 0);
     assert_false(d.row.status.has_current);
     run_document_done(&d);
 
@@ -134,7 +155,7 @@ TEST(test_wrong_documents_are_refused_by_field)
         _cleanup_(json_decrefp) json_t *document = make_document();
         json_t *value = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
         assert_int_equal(json_object_set_new(at(document, rows[i].path), rows[i].key, value), 0);
-        struct run_document d;
+        struct run_document d = {0};
         struct err err = {0};
         int r = run_document_from_json(document, &d, &err);
         if (r != -EPROTO || strstr(err.msg, rows[i].text) == NULL) {

@@ -322,11 +322,11 @@ TEST(test_attempts)
         if (rows[i].code == 200 && run_document_from_json(document, &d, &err) < 0) {
             fail_msg("%s: %s", url, err.msg);
         }
-        if (d.n_attempts != rows[i].n) {
-            fail_msg("%s: expected %zu attempts, got %zu", url, rows[i].n, d.n_attempts);
+        if (d.attempts.len != rows[i].n) {
+            fail_msg("%s: expected %zu attempts, got %zu", url, rows[i].n, d.attempts.len);
         }
         if (i == 2) {
-            assert_string_equal(d.attempts[0].error, "trainer/1: <script>alert(1)</script>?");
+            assert_string_equal(d.attempts.items[0].error, "trainer/1: <script>alert(1)</script>?");
         }
         assert_int_equal(d.n_events, rows[i].code == 200 ? 1 : 0);
     }
