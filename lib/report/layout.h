@@ -81,7 +81,7 @@ const struct figure *metric_of_point(const struct point_result *p, const char *n
  * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". `l`: to say which point that is;
  * NULL: its index alone. */
 struct table *layout_nodes(const struct result *r);
-extern const char layout_nodes_method[];
+extern const char layout_nodes_method[], layout_pairs_method[]; /* pairs: nodes_have_pairs */
 void layout_describe_slow(const struct layout *l, const struct slow_replica *s, struct buf *out);
 
 /* Do the points differ only in their systems? */

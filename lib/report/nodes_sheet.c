@@ -9,6 +9,10 @@ const char layout_nodes_method[] =
     "update of a pserver), or its median step time if it does not report that. It is compared with "
     "replicas of the same role on other nodes in the same trial: median of a point, geometric mean "
     "over points. Slower at: by 5% or more.";
+const char layout_pairs_method[] =
+    "Pairs: throughput of the pairs of nodes that have this one, over that with the median of the "
+    "others, with its 95% interval. Least squares of the logs; p is that of a node that is not "
+    "slower than the others, adjusted for the number of nodes (Holm). Slow: p of 0.05 or less.";
 
 struct table *layout_nodes(const struct result *r)
 {
@@ -16,6 +20,7 @@ struct table *layout_nodes(const struct result *r)
         return NULL;
     }
     struct table *t = table_new();
+    const bool has_pairs = nodes_have_pairs(r);
     vec_each (struct node_result, n, &r->nodes) {
         table_text(t, "NODE", "%s", n->name);
         table_number(t, "REPLICAS", "%zu", n->n_replicas);
@@ -23,6 +28,13 @@ struct table *layout_nodes(const struct result *r)
         table_percent(t, "TIME A STEP", n->excess, true);
         table_part_of(t, "SLOWER AT", n->n_slower, n->n_compared);
         table_percent(t, "THROTTLED", node_result_throttled_ratio(n), false);
+        if (has_pairs) {
+            const struct estimate *e = &n->pairs.ratio;
+            table_number(t, "PAIRS", "%zu", n->pairs.n_pairs);
+            table_percent(t, "OF OTHERS", e->value, false);
+            table_number(t, "95% INTERVAL", "%.1f..%.1f%%", 100 * e->low, 100 * e->high);
+            table_number(t, "P", "%.2g", n->pairs.p);
+        }
         table_text(t, "CPU", "%s", n->cpu_model == NULL ? "-" : n->cpu_model);
         table_end_row(t);
     }
@@ -61,6 +73,9 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_table(s, NULL, t, 1);
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", layout_nodes_method);
+    if (nodes_have_pairs(r)) {
+        sheet_line(s, NULL, "%s", layout_pairs_method);
+    }
     vec_each (struct warning, w, &r->warnings) {
         if (w->code == WARNING_SLOW_NODE || w->code == WARNING_THROTTLED ||
             w->code == WARNING_MIXED_HARDWARE) {
@@ -81,6 +96,14 @@ static void put_row(struct sheet *s, const struct result *r, const struct node_r
     sheet_number(s, "excess", n->excess);
     sheet_bool(s, "slow", node_result_is_slow(n));
     sheet_number(s, "throttled", node_result_throttled_ratio(n));
+    if (nodes_have_pairs(r)) {
+        const struct estimate *e = &n->pairs.ratio;
+        sheet_count(s, "pairs", n->pairs.n_pairs);
+        sheet_number(s, "pair_ratio", e->value);
+        sheet_number(s, "pair_ratio_low", e->low);
+        sheet_number(s, "pair_ratio_high", e->high);
+        sheet_number(s, "pair_p", n->pairs.p);
+    }
     sheet_end_row(s);
 }
 

@@ -21,6 +21,9 @@ void run_page_put_nodes(struct sheet *s, const struct result *r)
         sheet_open(s, SHEET_PLAIN, "Nodes");
         sheet_table(s, NULL, layout_nodes(r), 1);
         sheet_line(s, &sheet_soft, "%s", layout_nodes_method);
+        if (nodes_have_pairs(r)) {
+            sheet_line(s, &sheet_soft, "%s", layout_pairs_method);
+        }
         sheet_close(s);
     }
 }

@@ -416,7 +416,14 @@ static void lint_time(struct result *r)
 static void lint_slow_nodes(struct result *r)
 {
     vec_each (struct node_result, n, &r->nodes) {
-        if (node_result_is_slow(n)) {
+        if (node_result_is_slow(n) && n->pairs.p < n->p) {
+            const struct estimate *e = &n->pairs.ratio;
+            warn(r, WARNING_SLOW_NODE,
+                 "node '%s' is slow: its %zu pairs have %.1f%% of the throughput of the others "
+                 "(95%%: %.1f..%.1f%%; p = %.2g, of all nodes together)",
+                 n->name, n->pairs.n_pairs, 100 * e->value, 100 * e->low, 100 * e->high,
+                 n->pairs.p);
+        } else if (node_result_is_slow(n)) {
             warn(r, WARNING_SLOW_NODE,
                  "node '%s' is %.0f%% slower than the others, in %u of %u points by %d%% or more: "
                  "its replicas need that much more time a step",

@@ -16,8 +16,7 @@
 
 /* ---- which nodes there are ---- */
 
-/* Is the node listed? *ret is its place, or the one where it belongs. */
-static bool find(const struct result *r, const char *name, size_t *ret)
+bool nodes_find(const struct result *r, const char *name, size_t *ret)
 {
     return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
 }
@@ -28,9 +27,9 @@ const char *nodes_add(struct result *r, const char *name)
     if (name == NULL) {
         return NULL;
     }
-    if (!find(r, name, &at)) {
+    if (!nodes_find(r, name, &at)) {
         *vec_insert(&r->nodes, at) =
-            (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
+            (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1, .pairs.p = 1};
     }
     return r->nodes.items[at].name;
 }
@@ -38,7 +37,7 @@ const char *nodes_add(struct result *r, const char *name)
 static void count(struct result *r, uint32_t point, const struct replica_result *replica)
 {
     size_t at;
-    (void)find(r, replica->node, &at); /* it is listed */
+    (void)nodes_find(r, replica->node, &at); /* it is listed */
     struct node_result *node = &r->nodes.items[at];
     node->n_replicas++;
     node->n_points += node->walk.last_point != point + 1;
@@ -76,7 +75,7 @@ static void compare_gang(struct result *r, const struct speed_gang *gang)
     for (size_t i = 0; i < gang->n; i++) {
         const char *node = gang->members[i].replica->node;
         size_t at;
-        if (node == NULL || !find(r, node, &at) || is_done[at]) {
+        if (node == NULL || !nodes_find(r, node, &at) || is_done[at]) {
             continue;
         }
         is_done[at] = true;
@@ -102,6 +101,7 @@ static void end_point(struct node_result *node)
 
 void nodes_collect(struct result *r, const struct point_result *p)
 {
+    node_pairs_collect(r, p);
     point_each_trial (t, p) {
         trial_each_replica (replica, t) {
             if (replica->node != NULL) {
@@ -151,6 +151,7 @@ void nodes_end(struct result *r)
     for (size_t i = 0; i < r->nodes.len; i++) {
         r->nodes.items[i].p = p[i];
     }
+    node_pairs_end(r);
 }
 
 void node_result_done(struct node_result *node)
@@ -166,5 +167,10 @@ double node_result_throttled_ratio(const struct node_result *node)
 
 bool node_result_is_slow(const struct node_result *node)
 {
-    return node->p <= SLOW_ALPHA;
+    return node->p <= SLOW_ALPHA || node->pairs.p <= SLOW_ALPHA;
+}
+
+bool nodes_have_pairs(const struct result *r)
+{
+    return r->nodes.len > 0 && r->nodes.items[0].pairs.ratio.known;
 }

@@ -16,6 +16,7 @@
 #include "result/phases.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
+#include "stats/pairs.h"
 #include "stats/scaling.h"
 #include "stats/stats.h"
 
@@ -210,6 +211,7 @@ struct node_result {
     double p; /* of "it is as fast as the others": Student's t over the points, adjusted for the
                  number of nodes; 1: under 3 points, or not slower by 5% */
     double throttled_s, measured_s; /* sums over its replicas */
+    struct pair_effect pairs;       /* ratio not known: it cannot be compared by its pairs */
     /* While points are collected: ln of its time over that of others, by trial and role of the
      * point; the medians of these, by point; the last point that was counted, + 1. */
     struct node_walk {
@@ -217,6 +219,12 @@ struct node_result {
         VEC(double) of_points;
         uint32_t last_point;
     } walk;
+};
+/* A trial of two replicas. */
+struct node_pair {
+    const struct point *point; /* borrowed */
+    const char *nodes[2];      /* borrowed from the result's nodes; NULL: not said */
+    double log;                /* of its throughput */
 };
 /* A replica that is slower than the others of its role at a point, beyond their spread. */
 struct slow_replica {
@@ -343,6 +351,7 @@ struct result {
     VEC(struct hardware) hardware;
     struct hardware silent; /* of replicas that say none of it */
     VEC(struct node_result) nodes;
+    VEC(struct node_pair) pairs;
     VEC(struct slow_replica) slow;
     struct curves curves;
     struct company_result company;

@@ -428,6 +428,7 @@ void result_recall_point(struct result *r, uint32_t point)
 void result_forget_replicas(struct result *r)
 {
     vec_done_each(&r->nodes, node_result_done); /* they are made of replicas */
+    vec_done(&r->pairs);
     vec_done(&r->slow);
     vec_done_each(&r->hardware, hardware_done);
     hardware_done(&r->silent);
@@ -480,6 +481,7 @@ void result_free(struct result *r)
     vec_done_each(&r->hardware, hardware_done);
     hardware_done(&r->silent);
     vec_done_each(&r->nodes, node_result_done);
+    vec_done(&r->pairs);
     vec_done(&r->slow);
     curves_done(&r->curves);
     vec_done(&r->invalid);

@@ -277,6 +277,16 @@ static json_t *hardware_to_json(const struct result *r)
                                         {"replicas", json_count(h->n_replicas)}));
 }
 
+/* NULL: it cannot be compared by them. */
+static json_t *pairs_to_json(const struct pair_effect *e)
+{
+    const struct figure ratio = {.estimate = e->ratio, .unit = "ratio", .scope = "job"};
+    return e->ratio.known
+               ? JSON_OBJECT_OF({"pairs", json_count(e->n_pairs)},
+                                {"throughput", figure_to_json(&ratio)}, {"p", json_real(e->p)})
+               : NULL;
+}
+
 static json_t *nodes_to_json(const struct result *r)
 {
     return JSON_ARRAY_OF(
@@ -287,7 +297,8 @@ static json_t *nodes_to_json(const struct result *r)
             {"pointsCompared", json_count(n->n_compared)},
             {"pointsSlower", json_count(n->n_slower)}, {"excess", json_number_or_null(n->excess)},
             {"slow", json_boolean(node_result_is_slow(n))},
-            {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
+            {"throttled", json_number_or_null(node_result_throttled_ratio(n))},
+            {"pairs", pairs_to_json(&n->pairs)}));
 }
 
 static json_t *slow_to_json(const struct slow_replica *s)

@@ -334,6 +334,14 @@ STRUCT(threshold_result, THRESHOLD_RESULT)
     F(TEXT, kernel) F(TEXT, build) F(TEXT, source) F(INT, n_replicas) F(LIST, of_system)
 STRUCT(hardware, HARDWARE)
 
+#define PAIR_EFFECT(F) F(INT, n_pairs) F(estimate, ratio) F(REAL, p)
+STRUCT(pair_effect, PAIR_EFFECT)
+#define DUMP_pair_effect(name) INNER(pair_effect, name)
+#define ZERO_pair_effect                                                                           \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
 #define NODE_RESULT(F)                                                                             \
     F(TEXT, name)                                                                                  \
     F(TEXT, cpu_model)                                                                             \
@@ -341,7 +349,8 @@ STRUCT(hardware, HARDWARE)
     F(INT, n_points)                                                                               \
     F(INT, n_compared)                                                                             \
     F(INT, n_slower)                                                                               \
-    F(REAL, excess) F(REAL, p) F(REAL, throttled_s) F(REAL, measured_s) F(LIST, walk)
+    F(REAL, excess)                                                                                \
+    F(REAL, p) F(REAL, throttled_s) F(REAL, measured_s) F(pair_effect, pairs) F(LIST, walk)
 STRUCT(node_result, NODE_RESULT)
 
 #define SLOW_REPLICA(F)                                                                            \
@@ -377,6 +386,7 @@ STRUCT(company_result, COMPANY_RESULT)
     F(LIST, hardware)                                                                              \
     F(LIST, silent)                                                                                \
     F(LIST, nodes)                                                                                 \
+    F(LIST, pairs)                                                                                 \
     F(LIST, slow)                                                                                  \
     F(LIST, curves) F(company_result, company) F(LIST, invalid) F(LIST, seen) F(LIST, warnings)
 STRUCT(result, RESULT)
