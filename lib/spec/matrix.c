@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "spec/builtin.h"
@@ -22,6 +23,7 @@ struct expansion {
     uint64_t excluding;                                         /* as in struct matrix */
     bool bad_count[ROLE_COUNT], has_bad_devices, has_bad_batch; /* noted already */
     bool has_bad_require;
+    const struct point *judged; /* by the requirements */
 };
 
 #define complain(e, path, ...) diags_add((e)->diags, ((struct mark){0}), path, __VA_ARGS__)
@@ -330,22 +332,45 @@ static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
              s->name, fewest, mode->backups);
 }
 
+/* A text counts as its first place in the lists of the sweep, one after the other by name: in equal
+ * lists it has equal places. One that reads as a number does not count:
+ * it may be a number that was quoted. */
+static bool place_of(const struct sweep *sweep, const struct value *v, int64_t *ret)
+{
+    int64_t number, place = 0;
+    vec_each (const struct axis, axis, &sweep->axes) {
+        vec_each (const struct value, it, &axis->values) {
+            if (value_eq(it, v)) {
+                *ret = place;
+                return parse_i64(v->s, &number) < 0;
+            }
+            place++;
+        }
+    }
+    return false; /* of a point that is written out */
+}
+
 static bool value_of(const void *ctx, const char *name, int64_t *ret)
 {
-    const struct point *p = ctx;
+    const struct expansion *e = ctx;
+    const struct point *p = e->judged;
     const struct value *v = params_get(&p->params, name);
-    const bool is_devices = v == NULL && str_eq(name, "devices") && p->devices > 0;
-    *ret = is_devices ? (int64_t)p->devices : v != NULL && v->is_int ? v->i : 0;
-    return is_devices || (v != NULL && v->is_int);
+    if (v == NULL) {
+        *ret = p->devices;
+        return str_eq(name, "devices") && p->devices > 0;
+    }
+    *ret = v->i;
+    return v->is_int || place_of(&e->spec->sweep, v, ret);
 }
 
 /* Does the point satisfy all of sweep.require? */
 static bool is_allowed(struct expansion *e, const struct point *p)
 {
+    e->judged = p;
     for (size_t i = 0; i < e->spec->sweep.require.len && !e->has_bad_devices; i++) {
         int64_t is_true = 0;
         struct err err;
-        if (expression_eval(e->spec->sweep.require.items[i], value_of, p, &is_true, &err) < 0) {
+        if (expression_eval(e->spec->sweep.require.items[i], value_of, e, &is_true, &err) < 0) {
             _cleanup_(freep) char *path = xasprintf("spec.sweep.require[%zu]", i);
             if (!e->has_bad_require) {
                 complain(e, path,

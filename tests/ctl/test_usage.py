@@ -411,6 +411,14 @@ class Plan(cli.CliCase):
                         "--set", "memory=3Gi").stdout
         self.assertIn("Largest point: 3 replicas, 1800m CPU, 9Gi memory.\n", plan)
 
+    def test_pairs_of_nodes(self):
+        """Each pair once; or the next ones of the list only; or those of some."""
+        for node, peer, more, pairs in (("a,c,b,d", "a,c,b,d", [], "ac ab ad cb cd bd"), ("a,c,b,d", "a,c,b,d", ["--set", "partners=2"], "ac ab cb cd bd"),
+                                        ("d,a", "a,b,c,d", [], "db dc da ab ac"), ("b", "a", [], "ba")):
+            plan = json.loads(self.ctl("plan", "node-pairs", "--set", f"node={node}", "--set", f"peer={peer}", *more, "-o", "json").stdout)
+            self.assertEqual(sorted(pairs.split()), sorted(p["parameters"]["node"] + p["parameters"]["peer"] for p in plan["points"]))
+        self.assertIn("no point", self.ctl("plan", "node-pairs", "--set", "node=a", "--set", "peer=a", code=2).stderr)
+
     def test_every_pod_can_be_made_smaller(self):
         """Of each shipped definition, of all roles. mlbench-resnet has no name left for the memory."""
         for name in SHIPPED:

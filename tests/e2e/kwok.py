@@ -22,6 +22,7 @@ from rest import MERGE, Api
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"   # summary and log of one trainer and one pserver, batch 64, 100 steps, on one machine
 ROLES = ("trainer", "pserver")
+ENDS = ("trainer", "worker", "pserver")   # the order in which a gang ends
 
 
 def summary(role):
@@ -75,6 +76,9 @@ class GangEnds:
         self._pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.is_held = threading.Event()   # set: no pod ends
         self._summaries = {role: json.loads(summary(role)) for role in ROLES} if summaries else {}
+        if summaries:
+            self._summaries["worker"] = {**self._summaries["trainer"], "role": "worker"}
+        self.stretch = lambda pod: 1       # how much longer than recorded its steps took
         self._api, self._whole, self._is_over = Api(cluster), {}, threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
@@ -100,7 +104,7 @@ class GangEnds:
                        if len(gang) == size_of(gang[0]) and not any(pod["status"]["phase"] == "Pending" for pod in gang)}
         for key, since in self._whole.items():
             if now - since >= self.run_s:
-                for pod in sorted(gangs[key], key=lambda pod: ROLES.index(pod["metadata"]["labels"]["benchd.io/role"])):
+                for pod in sorted(gangs[key], key=lambda pod: ENDS.index(pod["metadata"]["labels"]["benchd.io/role"])):
                     if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"] and not self.is_held.is_set():
                         self._end(pod)
 
@@ -109,8 +113,8 @@ class GangEnds:
         labels = {name.partition("/")[2]: value for name, value in meta["labels"].items()}
         message = self._summaries.get(labels["role"])
         if message:
-            message = json.dumps({**message, "index": int(labels["replica-index"]), "attempt": int(labels["attempt"])},
-                                 separators=(",", ":"))
+            message = json.dumps({**message, "index": int(labels["replica-index"]), "attempt": int(labels["attempt"]),
+                                  "duration_ns": int(message["duration_ns"] * self.stretch(pod))}, separators=(",", ":"))
         ended = {"exitCode": 0, "reason": "Completed", "message": message or "",
                  "startedAt": container["state"]["running"]["startedAt"],
                  "finishedAt": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}

@@ -14,7 +14,7 @@ from rest import BENCHMARKS, Api
 
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
-NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "vgg16-allreduce-sweep",
+NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "node-pairs", "vgg16-allreduce-sweep",
          "vgg16-pserver-sweep", "vgg16-rehearsal-2018", "vgg16-single-node", "vgg16-systems", "vgg16-systems-plan", "vgg16-wire-sweep"}
 
 

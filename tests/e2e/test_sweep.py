@@ -215,6 +215,36 @@ def check_lanes(t, cluster, daemon, ends, ctl):
     t.match("company check of 3 pairs; (shown independent: in company|in company|the company check)", " ".join(ctl("describe", checked["run"]).stdout.split()), "describe")
 
 
+def check_node_pairs(t, cluster, ends, ctl):
+    """The shipped node-pairs, but of a program that writes summaries: each pair runs on the nodes that it names, two at a time, and the
+    node of which all pairs are 15% slower is named."""
+    path, nodes, slow = cluster.dir / "pairs.yaml", [f"fake-{i}" for i in range(10, 15)], "fake-13"
+    text = tap.whole(tap.ROOT / "benchmarks" / "node-pairs.yaml").replace("fp32-sum", "vgg16-fluid-fc512")
+    text, count = re.subn(r"profile: none .*\n.*\n.*\n", "profile: benchworker\n", text)
+    t.equal(1, count, "the system is found")
+    path.write_text(text)
+
+    def stretch(pod):
+        chosen = [term["matchFields"][0]["values"][0] for term in pod["spec"]["affinity"]["nodeAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]]
+        numbers = [int(node.rpartition("-")[2]) for node in chosen]
+        return (1 / 0.85 if slow in chosen else 1) * (1 + 0.01 * (numbers[0] * numbers[1] % 7))   # a pair has something of its own
+    ends.stretch = stretch
+    names = ",".join(nodes)
+    result = json.loads(ctl("run", "-f", str(path), "--set", f"node={names}", "--set", f"peer={names}", "--repeats", "1", "--parallel", "2",
+                            "-o", "json").stdout)
+    ends.stretch = lambda pod: 1
+    t.equal(("Succeeded", 10), (result["phase"], len(result["points"])), "all pairs of 5 nodes are measured")
+    ran = [{replica["placement"]["node"] for replica in point["trials"][0]["replicas"]["items"]} for point in result["points"]]
+    t.equal([{point["parameters"]["node"], point["parameters"]["peer"]} for point in result["points"]], ran, "each on its two nodes")
+    t.equal([slow], [node["node"] for node in result["nodes"] if node["slow"]], "the slow node is named, and no other")
+    pairs = {node["node"]: node["pairs"] for node in result["nodes"]}
+    t.equal([4] * 5, [of["pairs"] for of in pairs.values()], "each node has 4 pairs")
+    t.ok(0.8 < pairs[slow]["throughput"]["value"] < 0.9 and pairs[slow]["p"] < 0.05, "its figure and its p", pairs[slow])
+    t.match(rf"node '{slow}' is slow: its 4 pairs have 8\d\.\d% of the throughput", " ".join(ctl("results", result["run"], "--by", "node").stdout.split()),
+            "results --by node: the warning")
+
+
 def check_no_summaries(t):
     """Replicas that end well and say nothing: no number is made up, and everything says so."""
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster, summaries=False), Benchd(cluster):
@@ -254,6 +284,7 @@ def main():
             check_marked(t, ctl, "full")
             check_gpus(t, cluster, ctl)
             check_lanes(t, cluster, daemon, ends, ctl)
+            check_node_pairs(t, cluster, ends, ctl)
     check_no_summaries(t)
     return t.done()
 

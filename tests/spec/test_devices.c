@@ -112,6 +112,18 @@ TEST(devices_of_points)
          "{kind: SingleNode}\n" LIMITS("cpu: 1"),
          "spec.sweep.require[1]: no number, and no swept name with one, at character 1 of 'pp == "
          "1'"},
+        {"a quoted number does not",
+         "  parameters: [{name: left, targets: [{roles: [worker], env: [T]}]}]\n"
+         "  sweep: {grid: {workers: [1], left: ['4', '8']}, require: [left < 8]}\n  baseline: "
+         "{kind: Point, where: {workers: 1}}\n" LIMITS("nvidia.com/gpu: 8"),
+         "spec.sweep.require[0]: no number, and no swept name with one, at character 1 of 'left < "
+         "8'"},
+        {"a text of a point does not",
+         "  parameters: [{name: left, targets: [{roles: [worker], env: [T]}]}]\n"
+         "  sweep: {points: [{workers: 1, left: a}], require: [left < 8]}\n  baseline: "
+         "{kind: Point, where: {workers: 1}}\n" LIMITS("nvidia.com/gpu: 8"),
+         "spec.sweep.require[0]: no number, and no swept name with one, at character 1 of 'left < "
+         "8'"},
         {"devices that are not known",
          "  sweep: {grid: {workers: [1]}, require: [devices == 1]}\n  baseline: {kind: "
          "SingleNode}\n" LIMITS("cpu: 1"),
@@ -147,6 +159,39 @@ TEST(devices_of_points)
         if (strstr(buf_cstr(&got), rows[i].expected) == NULL) {
             fail_msg("%s\nexpected %s\ngot %s", rows[i].name, rows[i].expected, buf_cstr(&got));
         }
+    }
+}
+
+/* A text counts as its first place in the lists, one after the other. */
+TEST(places_of_texts)
+{
+    static const struct {
+        const char *left, *right, *require, *points;
+    } rows[] = {
+        {"[b, a, c]", "[b, a, c]", "left < right", "b-a b-c a-c "},
+        {"[b, a, c, d]", "[b, a, c, d]", "left < right, right - left <= 1", "b-a a-c c-d "},
+        {"[b]", "[a]", "left < right", "b-a "},
+        {"[b, a]", "[a, d, b]", "left < right", "b-a b-d a-d "},
+        {"[b, a]", "[a, b]", "left == right", "b-b a-a "},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf(
+            "%s  parameters: [{name: left, targets: [{roles: [worker], env: [T]}]}, {name: right, "
+            "targets: [{roles: [worker], env: [U]}]}]\n"
+            "  sweep: {grid: {workers: [1], left: %s, right: %s}, require: [%s]}\n"
+            "  baseline: {kind: Point, where: {workers: 1}}\n" LIMITS("cpu: 8"),
+            head, rows[i].left, rows[i].right, rows[i].require);
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+        _cleanup_(matrix_done) struct matrix m;
+        _cleanup_(buf_done) struct buf got = BUF_INIT;
+        struct diags diags = {0};
+        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        for (uint32_t k = 0; k < m.n_points; k++) {
+            const struct params *params = &m.points[k].params;
+            buf_printf(&got, "%s-%s ", params_get(params, "left")->s,
+                       params_get(params, "right")->s);
+        }
+        assert_string_equal(buf_cstr(&got), rows[i].points);
     }
 }
 
