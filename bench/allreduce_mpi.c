@@ -1,7 +1,7 @@
 /* MPI_Allreduce as `benchworker allreduce` measures it, for script/bench allreduce: allreduce_mpi
- * BYTES WARMUP ITERS [add]. With "add" two ranks do in its place what no all-reduce of theirs can do
- * without: each adds half of the other's numbers to its own, where they lie, and copies the sums of
- * the other half. Compiled by mpicc there with lib/base/parse.c, and no part of the build. Rank 0
+ * BYTES WARMUP ITERS [add]. With "add" two ranks do in its place what no all-reduce can do without:
+ * each adds half of the other's numbers to its own, where they lie, and copies the sums of the
+ * other half. Compiled by mpicc there with lib/base/parse.c, and no part of the build. Rank 0
  * prints one JSON line. */
 #include <mpi.h>
 #include <stdbool.h>

@@ -75,8 +75,8 @@ static int read_plain(struct unpacking *u, char *data, ssize_t len)
 
 #define GZIP_ONLY (15 + 16) /* the largest window, and no other header */
 
-/* Unpacks a part of `in` into `out`. *is_open: the file must not end after it. NULL, or what is wrong
- * (static). */
+/* Unpacks a part of `in` into `out`. *is_open: the file must not end after it. NULL, or what is
+ * wrong (static). */
 typedef const char *(*unpack_fn)(void *stream, ZSTD_inBuffer *in, ZSTD_outBuffer *out,
                                  bool *is_open);
 

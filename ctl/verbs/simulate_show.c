@@ -1,4 +1,5 @@
 /* Prints a prediction: a table, or docs/contracts/prediction.md. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -110,16 +111,17 @@ static void put_notes(struct sheet *s, const struct prediction *p, const struct 
                    "with the batch.",
                    (long long)in->params.batch_size);
     }
-    uint32_t n_short = 0, fewest = UINT32_MAX;
+    uint32_t n_short = 0;
+    uint64_t fewest = UINT64_MAX;
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
-        const uint32_t n = p->points[i].mean.n_steps;
-        n_short += n < p->def->spec->steps;
+        const uint64_t n = p->points[i].mean.n_steps;
+        n_short += n < (uint64_t)p->def->spec->steps;
         fewest = n < fewest ? n : fewest;
     }
     if (n_short > 0) {
         sheet_line(s, NULL,
-                   "%u point%s too large for all %lld steps: at least %u were simulated, the "
-                   "others count as their mean.",
+                   "%u point%s too large for all %lld steps: at least %" PRIu64
+                   " were simulated, the others count as their mean.",
                    n_short, n_short == 1 ? " is" : "s are", (long long)p->def->spec->steps, fewest);
     }
     const char *line = buf_cstr(&in->from);

@@ -26,9 +26,9 @@ void json_lists_add(struct json_lists *w, json_t *item_take);
 void json_lists_end(struct json_lists *w);
 
 /* Reads a document of indent 1 as it was written: calls `each` for the items of the list, which are
- * trees one at a time, and gives the document with the list empty. Of JSON in another form *ret_rest
- * has the list, and there is no call. It is the caller's, or NULL. -E2BIG: an item, or what is
- * around them, has more than max_bytes. Other errors: -EPROTO, and those of `each`. */
+ * trees one at a time, and gives the document with the list empty. Of JSON in another form
+ * *ret_rest has the list, and there is no call. It is the caller's, or NULL. -E2BIG: an item, or
+ * what is around them, has more than max_bytes. Other errors: -EPROTO, and those of `each`. */
 typedef int json_lists_fn(void *ctx, const json_t *item, struct err *err);
 int json_lists_read(const struct buf *text, const char *name, size_t max_bytes, json_lists_fn *each,
                     void *ctx, json_t **ret_rest, struct err *err);

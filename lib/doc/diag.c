@@ -29,8 +29,8 @@ void diags_done(struct diags *d)
     d->n_dropped = 0;
 }
 
-/* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log. Owned;
- * NULL stays NULL. */
+/* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log.
+ * Owned; NULL stays NULL. */
 static char *clean_copy(const char *text)
 {
     return text == NULL ? NULL : text_without_control(text, "", '?');

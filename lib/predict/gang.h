@@ -74,7 +74,7 @@ struct gang_result {
     double worker_share;  /* of time, the busiest worker's communication thread works */
     double cores_share;   /* of the shared cores; 0: none are shared */
     uint64_t n_transfers; /* slices that crossed a simulated link */
-    uint32_t n_steps;     /* that were simulated */
+    uint64_t n_steps;     /* that were simulated */
 };
 
 /* Of a trainer's link, each way. In gang_base.c. */

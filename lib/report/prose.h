@@ -27,9 +27,9 @@ void prose_verdict_done(struct prose_verdict *lines);
 #define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
 
 /* Adds one line a curve: "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its
- * widest point reaches, the peak or why there is no model, and between which numbers of trainers each
- * loses most, and by what. `is_full`: of all curves, and of too few numbers of trainers, too, why no
- * model exists; else the last line counts the other curves. */
+ * widest point reaches, the peak or why there is no model, and between which numbers of trainers
+ * each loses most, and by what. `is_full`: of all curves, and of too few numbers of trainers, too,
+ * why no model exists; else the last line counts the other curves. */
 void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, const char *label,
                        bool is_full);
 

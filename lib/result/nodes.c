@@ -101,7 +101,6 @@ static void end_point(struct node_result *node)
 
 void nodes_collect(struct result *r, const struct point_result *p)
 {
-    node_pairs_collect(r, p);
     point_each_trial (t, p) {
         trial_each_replica (replica, t) {
             if (replica->node != NULL) {
@@ -151,7 +150,6 @@ void nodes_end(struct result *r)
     for (size_t i = 0; i < r->nodes.len; i++) {
         r->nodes.items[i].p = p[i];
     }
-    node_pairs_end(r);
 }
 
 void node_result_done(struct node_result *node)

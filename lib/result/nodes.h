@@ -12,7 +12,7 @@ bool nodes_find(const struct result *r, const char *name, size_t *ret);
 /* Counts the replicas of a point; and evaluates them when all points are. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);
-/* The same by pairs of nodes, called by these two; in node_pairs.c. */
+/* The same by pairs of nodes, after these; in node_pairs.c. */
 void node_pairs_collect(struct result *r, const struct point_result *p);
 void node_pairs_end(struct result *r);
 /* Are all nodes compared by their pairs? */

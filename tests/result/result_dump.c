@@ -421,7 +421,9 @@ static void dump_point(struct buf *out, const struct result *r, uint32_t i)
     buf_printf(out, "\npoint %u of %d", i, p->point == &r->def->matrix.points[i]);
     dump_point_result(out, p);
     dump_point_goal(out, p->goal);
-    dump_point_kept(out, p->kept);
+    if (p->kept != NULL) {
+        dump_point_kept(out, p->kept);
+    }
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         vec_each (char *const, text, &p->machines->values[k].list) {
             buf_printf(out, " %s=%s", machine_key_name(k), *text);
