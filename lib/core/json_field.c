@@ -38,7 +38,7 @@ json_t *json_text_or_null(const char *text)
         return json_null();
     }
     json_t *value = json_string(text);
-    if (value == NULL) { /* it is no UTF-8 */
+    if (value == NULL) { /* the text is not valid UTF-8 */
         _cleanup_(freep) char *clean = xstrdup(text);
         utf8_mend(clean);
         value = json_string(clean);

@@ -246,8 +246,6 @@ static json_t *check_to_json(const struct gate_words *w, const struct gate_check
 static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
 {
     const struct gate *g = w->gate;
-    const char *key;
-    json_t *text;
     sheet_heading(s, g->candidate->def->spec->name);
     sheet_term(s, SHEET_PLAIN, "run", "%s", g->candidate->def->name);
     if (g->comparison != NULL) {
@@ -256,10 +254,13 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
     sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_names[g->verdict]);
     sheet_put_line(s, NULL, sentence_take);
     vec_each (const struct gate_check, check, &g->checks) {
-        json_auto_t *row = check_to_json(w, check);
-        json_object_foreach (row, key, text) {
-            sheet_word(s, key, json_string_value(text));
-        }
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
+        put_name(w, check, &name);
+        put_message(w, check, &text);
+        sheet_word(s, "kind", kind_names[check->kind]);
+        sheet_word(s, "name", buf_cstr(&name));
+        sheet_word(s, "outcome", gate_outcome_names[check->outcome]);
+        sheet_word(s, "message", buf_cstr(&text));
         sheet_end_row(s);
     }
 }

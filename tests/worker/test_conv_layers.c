@@ -63,7 +63,7 @@ static void run(struct arrays *a, struct thread_pool *threads)
 {
     struct work work = {.threads = threads, .scratch = a->scratch};
     kernels.conv3x3_forward(&a->s, a->x, a->w, a->b, a->y, NULL, NULL, &work);
-    if (a->s.c != 3) { /* of the input of a network nobody needs it */
+    if (a->s.c != 3) { /* 3 are those of an image, which needs no gradient */
         kernels.conv3x3_backward_data(&a->s, a->dy, a->w, a->dx, &work);
     }
     kernels.conv3x3_backward_weight(&a->s, a->x, a->dy, a->dw, a->db, &work);

@@ -74,7 +74,7 @@ static void conv_row(const char *row, const struct conv_shape *s, struct thread_
     best.conv3x3_forward(s, x, w, b, y.got, mean.got, var.got, &work);
     memset(y.got, 0x7f, ny * sizeof(float)); /* without statistics: the same y */
     best.conv3x3_forward(s, x, w, b, y.got, NULL, NULL, &work);
-    if (s->c != 3) { /* of the input of a network nobody needs it */
+    if (s->c != 3) { /* 3 are those of an image, which needs no gradient */
         ref.conv3x3_backward_data(s, g, w, dx.want, NULL);
         memset(scratch, 0xff, n_scratch * sizeof(float));
         best.conv3x3_backward_data(s, g, w, dx.got, &work);
