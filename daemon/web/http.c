@@ -64,7 +64,7 @@ struct web {
 /* --- A request ------------------------------------------------------------------------------- */
 
 struct request {
-    enum { REQUEST_NEW, REQUEST_WAITING, REQUEST_REFUSED } state;
+    enum { REQUEST_NEW, REQUEST_WAITING, REQUEST_REFUSED, REQUEST_ANSWERED } state;
     struct MHD_Connection *connection;
     struct web_arg args[MAX_ARGS]; /* MHD's texts: they live as long as the request */
     size_t n_args;
@@ -303,11 +303,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     case REQUEST_NEW:
         break;
     case REQUEST_WAITING: /* until now */
+        request->state = REQUEST_ANSWERED;
         return send_body(source_of(w, request), connection, job->code, take_ptr(job->body),
                          job->must_retry_later);
     case REQUEST_REFUSED:
         web_fail_busy(&res, "too many requests; try again later");
         return send_response(w, connection, &res);
+    case REQUEST_ANSWERED: /* MHD is being stopped: it took no response, and asks again */
+        return MHD_NO;
     }
     return begin_answer(w, request, url);
 }

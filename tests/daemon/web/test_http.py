@@ -344,6 +344,15 @@ class Http(serve.ServedCase):
             self.assertIn(b"200", idle.recv(100))
             self.assertEqual(self.server.end(), (0, ""))
 
+    def test_ends_while_documents_are_made(self):
+        """The end comes at any moment of an answer: one in twenty servers meets the one where MHD takes none."""
+        request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        for _ in range(100):
+            server = self.serve()
+            with self.connect_to(server) as client:
+                client.sendall(request * 100)
+                self.assertEqual(server.end(), (0, ""))
+
 
 if __name__ == "__main__":
     serve.cli.main()
