@@ -6,6 +6,7 @@
 #include "worker/comm/ps/lend.h"
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
+#include "worker/comm/link/conn_set.h"
 
 struct link {              /* to one thread of a parameter server */
     struct meet_peer peer; /* first: its connection is the link's; never MEET_GONE */
@@ -25,8 +26,9 @@ struct client {
     struct exchange_ps_params params; /* `servers` is not kept */
 
     /* Used by the communication thread only. */
-    struct link *links; /* (slices.n_servers) those to one process are neighbours */
-    bool *is_received;  /* (slices.n) */
+    struct link *links;    /* (slices.n_servers) those to one process are neighbours */
+    struct conn_set conns; /* of links */
+    bool *is_received;     /* (slices.n) */
     uint32_t n_received;
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;

@@ -165,28 +165,31 @@ static int check_rendezvous(struct client *c, struct err *err)
 }
 
 /* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask
- * for memory, and the servers that are asked. */
-static void wait_turn(struct client *c, struct pollfd *fds)
+ * for memory and the servers that are asked, and what dials. */
+static int wait_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
     int timeout_ms = TICK_MS;
-    uint32_t n = n_links(c);
-    for (uint32_t i = 0; i < n; i++) {
-        struct link *l = &c->links[i];
-        if (l->peer.state == MEET_DIAL) {
-            fds[i] = (struct pollfd){.fd = l->peer.dial.fd, .events = POLLOUT};
+    const uint32_t n_wake = n_links(c);
+    size_t n = n_wake;
+    fds[n++] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
+    n += shm_peers_poll(&c->shm, c->meet.now_ns, fds + n, &timeout_ms);
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        const struct meet_peer *p = &c->links[i].peer;
+        if (p->state == MEET_DIAL) {
+            fds[i] = (struct pollfd){.fd = -1};
+            fds[n++] = (struct pollfd){.fd = p->dial.fd, .events = POLLOUT};
             timeout_ms = DIAL_TICK_MS;
         } else {
-            fds[i] = conn_watch(&l->peer.conn);
+            fds[i] = conn_watch(&p->conn);
         }
     }
-    fds[n] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
-    const size_t n_shm = shm_peers_poll(&c->shm, c->meet.now_ns, fds + n + 1, &timeout_ms);
-    (void)poll(fds, n + 1 + n_shm, timeout_ms); /* on an error the turn finds nothing to do */
+    const int r = conn_set_wait(&c->conns, fds, n, timeout_ms);
     shm_peers_answer(&c->shm, c->meet.now_ns);
     uint64_t count;
-    if (fds[n].revents != 0 && read(c->box.wake_fd, &count, sizeof(count)) < 0) {
-        return; /* fails only with EAGAIN: another turn has read the wake-up */
+    if (fds[n_wake].revents != 0) {
+        (void)!read(c->box.wake_fd, &count, sizeof(count)); /* another turn may have read it */
     }
+    return r < 0 ? err_set_errno(err, -r, "watch connections") : 0;
 }
 
 static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, struct err *err)
@@ -205,9 +208,9 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
 /* 0: continue; 1: done; -Exxx: failed. */
 static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
-    wait_turn(c, fds);
+    int r = wait_turn(c, fds, err);
     c->meet.now_ns = clock_monotonic_ns();
-    int r = meet_check_self(&c->meet, err);
+    r = r < 0 ? r : meet_check_self(&c->meet, err);
     for (uint32_t i = 0; r >= 0 && i < n_links(c); i++) {
         r = link_turn(c, &c->links[i], &fds[i], err);
     }
@@ -277,7 +280,10 @@ static void tell_late_comers(struct client *c, struct pollfd *fds)
         if (!array_any(c->links, n_links(c), l, is_late(l) && !is_culprit(c, l))) {
             return;
         }
-        wait_turn(c, fds);
+        struct err ignored;
+        if (wait_turn(c, fds, &ignored) < 0) {
+            return;
+        }
         c->meet.now_ns = clock_monotonic_ns();
         for (uint32_t i = 0; i < n_links(c); i++) {
             struct link *l = &c->links[i];
@@ -303,7 +309,8 @@ void *client_main(void *client)
 {
     struct client *c = client;
     struct err err = {0};
-    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 3 * n_links(c) + 3);
+    conn_set_init(&c->conns, n_links(c));
     meet_begin(&c->meet);
     int r;
     do {
@@ -315,6 +322,7 @@ void *client_main(void *client)
     for (uint32_t i = 0; i < n_links(c); i++) {
         meet_peer_done(&c->links[i].peer);
     }
+    conn_set_done(&c->conns);
     mailbox_end(&c->box, &c->meet.fault);
     return NULL;
 }

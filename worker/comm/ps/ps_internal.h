@@ -9,6 +9,7 @@
 #include "exchange/flow.h"
 #include "worker/comm/ps/lend.h"
 #include "worker/comm/link/meet.h"
+#include "worker/comm/link/conn_set.h"
 #include "worker/comm/ps/ps_server.h"
 #include "worker/comm/ps/ps_single.h"
 #include "worker/comm/ps/reduce.h"
@@ -49,6 +50,7 @@ struct ps_server { /* one thread */
     struct meet meet;
     char late[64];             /* of meet */
     struct ps_peer **trainers; /* (n_trainers) owned; NULL: not connected yet */
+    struct conn_set conns;     /* of all trainers that are connected */
     uint32_t n_joined, n_ready, n_gone;
 
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */

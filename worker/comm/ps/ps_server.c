@@ -209,8 +209,8 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
 }
 
 /* Sleeps until there is something to do. fds gets the trainers in order, then those of meet_poll,
- * then what is shared, then other threads. True: those have news. */
-static bool wait_turn(struct ps_server *s, struct pollfd *fds)
+ * then what is shared, then other threads. 1: those have news. */
+static int wait_turn(struct ps_server *s, struct pollfd *fds, struct err *err)
 {
     size_t n = s->params.n_trainers;
     for (uint32_t t = 0; t < n; t++) {
@@ -221,18 +221,18 @@ static bool wait_turn(struct ps_server *s, struct pollfd *fds)
     int timeout_ms = TICK_MS;
     n += shm_peers_poll(&s->shm, s->meet.now_ns, fds + n, &timeout_ms);
     fds[n] = (struct pollfd){.fd = s->wake_fd, .events = POLLIN};
-    (void)poll(fds, n + 1, timeout_ms); /* on an error the turn finds nothing to do */
-    return fds[n].revents != 0;
+    const int r = conn_set_wait(&s->conns, fds, n + 1, timeout_ms);
+    return r < 0 ? err_set_errno(err, -r, "watch connections") : fds[n].revents != 0;
 }
 
 static int one_turn(struct ps_server *s, struct err *err)
 {
     _cleanup_(freep) struct pollfd *fds =
-        xnew_array(struct pollfd, 2 * s->params.n_trainers + s->meet.guests.len + 3);
-    const bool has_news = wait_turn(s, fds);
+        xnew_array(struct pollfd, 2 * s->params.n_trainers + s->meet.guests.len + 4);
+    const int has_news = wait_turn(s, fds, err);
     ps_round_lap(s, &s->stats.wait);
     s->meet.now_ns = s->lap_ns;
-    int r = meet_check_self(&s->meet, err);
+    int r = has_news < 0 ? has_news : meet_check_self(&s->meet, err);
     r = r < 0 || !has_news ? r : take_news(s, err);
     r = r < 0 ? r : read_all(s, fds, err);
     ps_round_share(s);
@@ -318,6 +318,7 @@ static void init(struct ps_server *s, const struct ps_server_params *params, uin
     (void)snprintf(s->late, sizeof(s->late), "the handshake took longer than %g s",
                    (double)params->handshake_ns / 1e9); /* fits */
     s->trainers = xnew_array(struct ps_peer *, params->n_trainers);
+    conn_set_init(&s->conns, params->n_trainers);
     ps_round_init(s);
     ps_share_init(s);
 }
@@ -332,6 +333,7 @@ static void done(struct ps_server *s)
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         free_trainer(s->trainers[t]);
     }
+    conn_set_done(&s->conns);
     meet_done(&s->meet);
     shm_peers_done(&s->shm);
     vec_done(&s->round_ns);
