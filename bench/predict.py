@@ -10,8 +10,9 @@ validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s 
 (batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
 32); both emulated over shaped links (needs root), fitted without links; 100 emulated trainers and 20 servers (fit: 32 and 7). Runs and
 predictions share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
-and measured in --rounds, one trial a point: a difference is the median of those of the rounds. Other work on the machine makes all
-worse: the load is printed, and with more than --quiet of it the bars of validate are not decided.
+and measured in --rounds, one trial a point, and the gang of 100 in three: a difference is the median of those of the rounds.
+Other work on the machine makes all worse: the load is printed, and with more than --quiet of it the bars of validate are not
+decided.
 
 Ends with "reached N of M"; exit 1 where a bar is missed."""
 import argparse
@@ -229,7 +230,7 @@ def validate(bench, args):
     lines = [[f"{kind} {name}", f"{p:.2f}", f"{m:.2f}", f"{statistics.median(d):+.1f}%", f"{min(d):+.1f} to {max(d):+.1f}" if len(d) > 1 else "", limit]
              for kind, name, p, m, d, limit in rows]
     print(table(["VALIDATION (trainers x servers; workers)", "PREDICTED", "MEASURED", "DIFFERENCE", "LEAST TO MOST", "LIMIT"], lines))
-    print(f"samples/s; emulated: median of {args.repeats} trials of {args.steps} steps; real: {args.rounds} rounds of one trial; "
+    print(f"samples/s; emulated: median of {args.repeats} trials of {args.steps} steps; real: {args.rounds} rounds of one trial; scale: {SCALE_ROUNDS}; "
           f"load of the machine {load:.1f}, cores {os.cpu_count()}")
     decided = load <= args.quiet + CORES
     if not decided:
