@@ -230,8 +230,8 @@ def validate(bench, args):
     lines = [[f"{kind} {name}", f"{p:.2f}", f"{m:.2f}", f"{statistics.median(d):+.1f}%", f"{min(d):+.1f} to {max(d):+.1f}" if len(d) > 1 else "", limit]
              for kind, name, p, m, d, limit in rows]
     print(table(["VALIDATION (trainers x servers; workers)", "PREDICTED", "MEASURED", "DIFFERENCE", "LEAST TO MOST", "LIMIT"], lines))
-    print(f"samples/s; emulated: median of {args.repeats} trials of {args.steps} steps; real: {args.rounds} rounds of one trial; scale: {SCALE_ROUNDS}; "
-          f"load of the machine {load:.1f}, cores {os.cpu_count()}")
+    print(f"samples/s; emulated: median of {args.repeats} trials of {args.steps} steps; real: {args.rounds} rounds of one trial; "
+          f"scale: {SCALE_ROUNDS}; load of the machine {load:.1f}, cores {os.cpu_count()}")
     decided = load <= args.quiet + CORES
     if not decided:
         print("the machine is too busy to decide")
