@@ -365,13 +365,9 @@ TEST(a_new_launcher_takes_over)
     assert_int_equal(fake_kube_n_open(), 0);
 }
 
-static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call **ret)
+static size_t n_asked_for_node(struct kube_call **ret)
 {
     size_t n = 0;
-    for (size_t i = 0; i < 3; i++) {
-        json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string("n1"));
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
-    }
     for (size_t i = 0; fake_kube_open(i) != NULL; i++) {
         if (strcmp(fake_kube_open(i)->req.path, "/api/v1/nodes/n1") == 0) {
             *ret = fake_kube_open(i);
@@ -379,6 +375,36 @@ static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call *
         }
     }
     return n;
+}
+
+static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call **ret)
+{
+    for (size_t i = 0; i < 3; i++) {
+        json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string("n1"));
+        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+        assert_true(i == 2 || n_asked_for_node(ret) == 0); /* the others still start */
+    }
+    return n_asked_for_node(ret);
+}
+
+TEST(a_node_is_read_before_all_pods_run_for_who_collects)
+{
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    struct node_labels labels = {.more = {NULL}};
+    struct kube_call *call = NULL;
+    world_open_pods(&w, pods);
+    struct pods *l = (struct pods *)w.launcher;
+    l->params.node_labels = &labels;
+    assert_false(pod_nodes_ask(l, l->members.items[1])); /* it has no node yet */
+    json_object_set_new(json_object_get(pods[1], "spec"), "nodeName", json_string("n1"));
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    assert_int_equal(n_asked_for_node(&call), 0);
+    assert_true(pod_nodes_ask(l, l->members.items[1]));
+    assert_int_equal(n_asked_for_node(&call), 1);
+    answer(&w, call, 0, "{\"kind\":\"Node\",\"metadata\":{}}");
+    assert_false(pod_nodes_ask(l, l->members.items[1]));
+    assert_int_equal(n_asked_for_node(&call), 0);
 }
 
 TEST(labels_of_a_node_are_read_once)
@@ -415,7 +441,7 @@ TEST(labels_of_a_node_are_read_once)
         l->params.node_labels = &labels;
         w.def->matrix.points[0].devices = rows[i].devices;
         assert_int_equal(ask_for_nodes(&w, pods, &call), 1);
-        assert_true(pod_nodes_is_asking(l, l->members.items[1]));
+        assert_true(pod_nodes_ask(l, l->members.items[1]));
         if (rows[i].labels == NULL) {
             fake_kube.http_code = 403;
             answer(
@@ -429,7 +455,7 @@ TEST(labels_of_a_node_are_read_once)
         }
         assert_int_equal(ask_for_nodes(&w, pods, &call), 0); /* not again */
         assert_int_equal(labels.is_denied, rows[i].labels == NULL);
-        assert_false(pod_nodes_is_asking(l, l->members.items[1]));
+        assert_false(pod_nodes_ask(l, l->members.items[1]));
         char *environment = xstrdup("{\"accelerator\":\"own\",\"gpu_driver\":null}");
         pod_nodes_add(l, l->members.items[1], &environment);
         if (strcmp(environment, rows[i].expected) != 0) {

@@ -59,7 +59,7 @@ static void on_node(void *ctx, int r, const struct kube_response *res, const str
     struct node_labels *wanted = n->owner->params.node_labels;
     json_t *node = NULL;
     n->call = NULL;
-    if (r == 0 && kube_json_load(res->body, res->body_len, &node, NULL) == 0) {
+    if (r == 0 && kube_json_load_lean(res->body, res->body_len, &node, NULL) == 0) {
         n->facts =
             read_labels(json_object_get(json_object_get(node, "metadata"), "labels"), wanted);
         json_decref(node);
@@ -90,31 +90,43 @@ static void drop_unused(struct pods *l)
     }
 }
 
-void pod_nodes_tick(struct pods *l)
+bool pod_nodes_ask(struct pods *l, struct pod_member *m)
 {
     static const struct kube_resource nodes = {"", "v1", "nodes", "node"};
     static const struct kube_call_options options = {.max_tries = 2,
                                                      .timeout_ns = 5 * INT64_C(1000000000)};
-    drop_unused(l);
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_member *m = *it;
-        if (m->life < MEMBER_DYING_POSTING && m->state.node != NULL && find(l, m) == NULL &&
-            l->params.node_labels != NULL && !l->params.node_labels->is_denied) {
-            struct pod_node *n = xnew(struct pod_node);
-            struct kube_request req;
-            kube_request_get(&nodes, NULL, m->state.node, &req);
-            *n = (struct pod_node){.owner = l, .attempt = m->id.attempt};
-            n->name = xstrdup(m->state.node);
-            n->call = kube_call(l->params.client, &req, &options, on_node, n);
-            *vec_push(&l->nodes.list) = n;
-        }
+    struct pod_node *n = find(l, m);
+    if (n == NULL && m->life < MEMBER_DYING_POSTING && m->state.node != NULL &&
+        l->params.node_labels != NULL && !l->params.node_labels->is_denied) {
+        struct kube_request req;
+        kube_request_get(&nodes, NULL, m->state.node, &req);
+        n = xnew(struct pod_node);
+        *n = (struct pod_node){.owner = l, .attempt = m->id.attempt};
+        n->name = xstrdup(m->state.node);
+        n->call = kube_call(l->params.client, &req, &options, on_node, n);
+        *vec_push(&l->nodes.list) = n;
     }
+    m->has_asked_node = true;
+    return n != NULL && n->call != NULL;
 }
 
-bool pod_nodes_is_asking(const struct pods *l, const struct pod_member *m)
+static bool is_starting(const struct pod_gang *g)
 {
-    const struct pod_node *n = find(l, m);
-    return n != NULL && n->call != NULL;
+    return vec_any(&g->owner->members, it,
+                   pod_gang_has(g, *it) && pod_member_started_unix_ms(*it) == 0);
+}
+
+void pod_nodes_tick(struct pods *l)
+{
+    drop_unused(l);
+    vec_each (struct pod_gang *, gang, &l->gangs) {
+        const bool is_time = !is_starting(*gang);
+        vec_each (struct pod_member *, it, &l->members) {
+            if (is_time && pod_gang_has(*gang, *it) && !(*it)->has_asked_node) {
+                (void)pod_nodes_ask(l, *it);
+            }
+        }
+    }
 }
 
 /* Does the replica have whole GPUs of its node? */

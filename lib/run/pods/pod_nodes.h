@@ -30,10 +30,12 @@ struct pod_nodes {
     VEC(struct pod_node *) list;
 };
 
-/* Asks for the nodes of new pods, and drops what no attempt needs any more. */
+/* Asks for the nodes of a gang once all of its pods run, so that it does not delay them, and drops
+ * what no attempt needs any more. */
 void pod_nodes_tick(struct pods *l);
-/* Its node is being read: the driver is notified when it was. */
-bool pod_nodes_is_asking(const struct pods *l, const struct pod_member *m);
+/* Asks for the node of the member, unless it was. True: it is being read, and the driver is
+ * notified when it was. */
+bool pod_nodes_ask(struct pods *l, struct pod_member *m);
 /* The environment with the facts that it does not say itself; owned, replaces the text. */
 void pod_nodes_add(const struct pods *l, const struct pod_member *m, char **environment_json);
 void pod_nodes_done(struct pod_nodes *n);

@@ -83,7 +83,7 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
     struct pod_member *m = ctx;
     json_auto_t *pod = NULL;
     struct err parsed = *err;
-    r = r < 0 ? r : kube_json_load(res->body, res->body_len, &pod, &parsed);
+    r = r < 0 ? r : kube_json_load_lean(res->body, res->body_len, &pod, &parsed);
     if (r == -ENOENT) {
         pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
     } else if (r < 0) {
@@ -184,7 +184,7 @@ static void note_made(struct pod_member *m, const struct kube_response *res)
 {
     struct pods *l = m->owner;
     json_auto_t *pod = NULL;
-    if (kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
+    if (kube_json_load_lean(res->body, res->body_len, &pod, NULL) < 0) {
         return;
     }
     const char *uid = kube_json_metadata(pod, "uid");

@@ -518,7 +518,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
                        id->index);
     }
     int r = pod_logs_collect(m);
-    if (r < 0 || pod_nodes_is_asking(l, m)) {
+    if (r < 0 || pod_nodes_ask(l, m)) {
         return r < 0 ? r : -EAGAIN;
     }
     pod_logs_explain(m);
