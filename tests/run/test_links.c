@@ -109,6 +109,57 @@ TEST(carries_no_more_than_its_rate)
     links_free(l);
 }
 
+/* In namespace i, at its address. */
+static int open_datagram_socket(const struct links *l, uint32_t i, int own_ns)
+{
+    _cleanup_(freep) char *address = links_address(i);
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(LINKS_PORT)};
+    *strchr(address, ':') = '\0';
+    assert_int_equal(inet_pton(AF_INET, address, &sa.sin_addr), 1);
+    assert_int_equal(setns(links_fd(l, i), CLONE_NEWNET), 0);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(setns(own_ns, CLONE_NEWNET), 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+    return fd;
+}
+
+/* All namespaces of a machine share one table of neighbours that were asked for: 1,024 is the
+ * default, and 34 replicas have 1,122 pairs. */
+TEST(each_of_34_reaches_all_others)
+{
+    enum { N = 34 };
+    const struct link link = {.bits_per_s = 1000000000};
+    struct links *l = NULL;
+    struct err err = {0};
+    int fds[N];
+    if (!is_root()) {
+        return;
+    }
+    const int own_ns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(links_new(&link, N, &l, &err), 0);
+    for (uint32_t i = 0; i < N; i++) {
+        fds[i] = open_datagram_socket(l, i, own_ns);
+    }
+    for (uint32_t pair = 0; pair < N * N; pair++) {
+        const uint32_t from = pair / N, to = pair % N;
+        struct sockaddr_in sa = {0};
+        socklen_t len = sizeof(sa);
+        char byte;
+        struct pollfd p = {.fd = fds[to], .events = POLLIN};
+        assert_int_equal(getsockname(fds[to], (struct sockaddr *)&sa, &len), 0);
+        assert_int_equal(sendto(fds[from], "x", 1, 0, (struct sockaddr *)&sa, len), 1);
+        if (poll(&p, 1, PATIENCE_MS) != 1 || recv(fds[to], &byte, 1, 0) != 1) {
+            fail_msg("%u does not reach %u", from, to);
+        }
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        (void)close(fds[i]);
+    }
+    (void)close(own_ns);
+    links_free(l);
+}
+
 /* The namespaces live as long as somebody holds them: this process alone. */
 TEST(this_namespace_stays)
 {

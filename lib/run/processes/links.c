@@ -123,20 +123,34 @@ static int run_batch(int namespace_fd, const char *name, const struct buf *comma
     return r;
 }
 
+static void add_hardware_address(uint32_t i, struct buf *ip)
+{
+    buf_printf(ip, "02:4d:00:00:%02x:%02x", (i + 1) >> 8, (i + 1) & 255);
+}
+
 /* One replica's link, as commands of ip in the bridge's namespace. */
 static void connect_replica(const struct links *l, uint32_t i, struct buf *ip)
 {
-    buf_printf(ip, "link add l%u type veth peer name eth0 netns /proc/%ld/fd/%d\n", i,
-               (long)getpid(), l->fds[i]);
+    buf_printf(ip, "link add l%u type veth peer name eth0 address ", i);
+    add_hardware_address(i, ip);
+    buf_printf(ip, " netns /proc/%ld/fd/%d\n", (long)getpid(), l->fds[i]);
     buf_printf(ip, "link set l%u master bridge up\n", i);
 }
 
-/* A replica's end, in its namespace. */
-static void address_replica(uint32_t i, struct buf *ip)
+/* A replica's end, in its namespace. It has the hardware addresses of all others: those that the
+ * kernel asks for are in one table of the machine, which has room for 1,024 pairs. */
+static void address_replica(uint32_t i, uint32_t n, struct buf *ip)
 {
-    const uint32_t host = i + 1;
     buf_printf(ip, "link set lo up\naddr add 10.77.%u.%u/16 dev eth0\nlink set eth0 up\n",
-               host >> 8, host & 255);
+               (i + 1) >> 8, (i + 1) & 255);
+    for (uint32_t other = 0; other < n; other++) {
+        if (other != i) {
+            buf_printf(ip, "neigh add 10.77.%u.%u dev eth0 nud permanent lladdr ", (other + 1) >> 8,
+                       (other + 1) & 255);
+            add_hardware_address(other, ip);
+            buf_puts(ip, "\n");
+        }
+    }
 }
 
 static void shape(const struct link *link, const char *device, struct buf *tc)
@@ -178,7 +192,7 @@ static int set_up_replica(const struct links *l, const struct link *link, uint32
                           struct err *err)
 {
     _cleanup_(buf_done) struct buf ip = BUF_INIT, tc = BUF_INIT, said = BUF_INIT;
-    address_replica(i, &ip);
+    address_replica(i, l->n, &ip);
     shape(link, "eth0", &tc);
     delay(link, &tc);
     int r = run_batch(l->fds[i], "ip", &ip, &said, err);
