@@ -7,10 +7,11 @@ Parts (--part NAME, several are possible; default: all):
   validate  a small run gives times and costs; other runs on this machine are predicted from it, then run
 
 validate runs benchworker --local with 2 cores: emulated trainers (sleeping 1 s a step; fit: 1 trainer, 1 server) and real ones
-(batch 16; fit the same, so two points); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1 and 2 at batch 16, 1 at batch
-32); both emulated over shaped links (needs root), fitted without links; 100 emulated trainers and 20 servers (fit: 32 and 7). Runs and
-predictions share no trial. How fast a machine computes changes from minute to minute, so real gangs are fitted, predicted
-and measured in --rounds, one trial a point, and the gang of 100 in three: a difference is the median of those of the rounds.
+(batch 16; fit: 2 and 1, which fill the cores as the others do); emulated workers of a ring (fit: 1 and 2) and real ones (fit: 1
+and 2 at batch 16, 1 at batch 32); both emulated over shaped links (needs root), fitted without links; 100 emulated trainers and 20
+servers (fit: 32 and 7). Runs and predictions share no trial. How fast a machine computes changes from minute to minute, so real
+gangs are fitted, predicted and measured in --rounds, one trial a point, and the gang of 100 in three: a difference is the median
+of those of the rounds.
 Other work on the machine makes all worse: the load is printed, and with more than --quiet of it the bars of validate are not
 decided.
 
@@ -39,7 +40,8 @@ MEDIAN_BAR, WORST_BAR = 3.0, 8.0
 SPEED = [("100 trainers, 20 servers", (100, 20), 7650, 100, 3.0), ("1,000 trainers, 200 servers", (1000, 200), 343, 30, 10.0),
          ("a ring of 10,000 workers", 10000, 343, 100, 5.0)]
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
-REAL = [(2, 1), (2, 2)]
+REAL_FIT = [(2, 1)]                           # a byte costs more than with one trainer, which leaves a core half idle
+REAL = [(2, 2), (3, 1), (4, 2)]
 RING_FIT = [(1, 128), (2, 128)]               # workers, batch
 RING_EMULATED = [(3, 128), (4, 128), (8, 128)]
 RING_REAL_FIT = [(1, 16), (2, 16), (1, 32)]
@@ -195,7 +197,7 @@ def validate_all(bench, args):
         return lambda points: make(points, batch=16, warmup=2, steps=args.steps)
 
     kinds = {"emulated": lambda: compare(bench, emulated(definition), [(1, 1)], EMULATED, 1),
-             "real": lambda: compare(bench, real(definition), [(1, 1)], REAL, args.rounds, *layers_of),
+             "real": lambda: compare(bench, real(definition), REAL_FIT, REAL, args.rounds, *layers_of),
              "emulated ring": lambda: compare(bench, emulated(ring), RING_FIT, RING_EMULATED, 1),
              "real ring": lambda: compare(bench, real(ring), RING_REAL_FIT, RING_REAL, args.rounds, *layers_of),
              "behind links": lambda: compare(bench, emulated(definition), [(1, 1)], LINKED, 1,
@@ -245,7 +247,7 @@ def main(argv):
     parser.add_argument("--kind", action="append", choices=KINDS, help="of validate: " + ", ".join(KINDS) + "; default: all")
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a trial of validate (10)")
     parser.add_argument("--repeats", type=int, default=3, help="trials a point of validate's emulated gangs (3)")
-    parser.add_argument("--rounds", type=int, default=7, help="of its real ones (7)")
+    parser.add_argument("--rounds", type=int, default=12, help="of its real ones (12)")
     parser.add_argument("--quiet", type=float, default=1.0, help="load of others that validate bears (1.0)")
     parser.add_argument("--json", metavar="FILE", help="validate keeps what it has measured, emulated and real, and goes on after that")
     args = parser.parse_args(argv)
