@@ -365,11 +365,12 @@ TEST(a_new_launcher_takes_over)
     assert_int_equal(fake_kube_n_open(), 0);
 }
 
-static size_t n_asked_for_node(struct kube_call **ret)
+static size_t n_asked_for_nodes(struct kube_call **ret)
 {
+    static const char path[] = "/api/v1/nodes/";
     size_t n = 0;
     for (size_t i = 0; fake_kube_open(i) != NULL; i++) {
-        if (strcmp(fake_kube_open(i)->req.path, "/api/v1/nodes/n1") == 0) {
+        if (strncmp(fake_kube_open(i)->req.path, path, strlen(path)) == 0) {
             *ret = fake_kube_open(i);
             n++;
         }
@@ -377,14 +378,19 @@ static size_t n_asked_for_node(struct kube_call **ret)
     return n;
 }
 
+static void run_on(struct world *w, json_t *pod, const char *node)
+{
+    json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string(node));
+    notify(w, KUBE_CHANGE_UPDATED, pod, RUNNING);
+}
+
 static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call **ret)
 {
     for (size_t i = 0; i < 3; i++) {
-        json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string("n1"));
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
-        assert_true(i == 2 || n_asked_for_node(ret) == 0); /* the others still start */
+        run_on(w, pods[i], "n1");
+        assert_true(i == 2 || n_asked_for_nodes(ret) == 0); /* the others still start */
     }
-    return n_asked_for_node(ret);
+    return n_asked_for_nodes(ret);
 }
 
 TEST(a_node_is_read_before_all_pods_run_for_who_collects)
@@ -393,18 +399,38 @@ TEST(a_node_is_read_before_all_pods_run_for_who_collects)
     _cleanup_(drop_pods) json_t *pods[3] = {0};
     struct node_labels labels = {.more = {NULL}};
     struct kube_call *call = NULL;
+    struct replica_output output;
     world_open_pods(&w, pods);
     struct pods *l = (struct pods *)w.launcher;
     l->params.node_labels = &labels;
-    assert_false(pod_nodes_ask(l, l->members.items[1])); /* it has no node yet */
-    json_object_set_new(json_object_get(pods[1], "spec"), "nodeName", json_string("n1"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
-    assert_int_equal(n_asked_for_node(&call), 0);
-    assert_true(pod_nodes_ask(l, l->members.items[1]));
-    assert_int_equal(n_asked_for_node(&call), 1);
+    run_on(&w, pods[1], "n1");
+    assert_int_equal(n_asked_for_nodes(&call), 0);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
+    assert_int_equal(n_asked_for_nodes(&call), 1);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
+    assert_int_equal(n_asked_for_nodes(&call), 1);
     answer(&w, call, 0, "{\"kind\":\"Node\",\"metadata\":{}}");
     assert_false(pod_nodes_ask(l, l->members.items[1]));
-    assert_int_equal(n_asked_for_node(&call), 0);
+    assert_int_equal(n_asked_for_nodes(&call), 0);
+}
+
+TEST(without_the_right_one_answer_is_enough)
+{
+    _cleanup_(world_close) struct world w;
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    struct node_labels labels = {.more = {NULL}};
+    struct kube_call *call = NULL;
+    world_open_pods(&w, pods);
+    ((struct pods *)w.launcher)->params.node_labels = &labels;
+    run_on(&w, pods[0], "n1");
+    run_on(&w, pods[1], "n2");
+    run_on(&w, pods[2], "n3");
+    assert_int_equal(n_asked_for_nodes(&call), 3);
+    fake_kube.http_code = 403;
+    answer(&w, call, -EACCES,
+           "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"nodes is forbidden: "
+           "User \\\"u\\\" cannot get resource \\\"nodes\\\"\"}");
+    assert_int_equal(n_asked_for_nodes(&call), 0);
 }
 
 TEST(labels_of_a_node_are_read_once)

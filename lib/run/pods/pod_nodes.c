@@ -65,8 +65,14 @@ static void on_node(void *ctx, int r, const struct kube_response *res, const str
         json_decref(node);
     }
     wanted->is_denied |= kube_lacks_right(res);
+    vec_each (struct pod_node *, it, &n->owner->nodes.list) {
+        if (wanted->is_denied) { /* the others would be, too */
+            kube_call_cancel((*it)->call);
+            (*it)->call = NULL;
+        }
+    }
     vec_each (struct pod_member *, it, &n->owner->members) {
-        (*it)->has_news |= attempt_id_eq(&(*it)->id.attempt, &n->attempt);
+        (*it)->has_news |= wanted->is_denied || attempt_id_eq(&(*it)->id.attempt, &n->attempt);
     }
     pods_tick_soon(n->owner);
 }

@@ -517,8 +517,9 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
                        id->index);
     }
+    const bool is_asking = pod_nodes_ask(l, m); /* before it is removed */
     int r = pod_logs_collect(m);
-    if (r < 0 || pod_nodes_ask(l, m)) {
+    if (r < 0 || is_asking) {
         return r < 0 ? r : -EAGAIN;
     }
     pod_logs_explain(m);

@@ -20,7 +20,7 @@
 struct links;
 
 #define LINKS_PORT 7164 /* free in every namespace */
-#define LINKS_MAX 16384
+#define LINKS_MAX 1000  /* a bridge has 1,023 ports; each replica has an entry for each other */
 
 /* `n` replicas with such a link. -EPERM: not root; -ENOENT: ip or tc is missing; -EOPNOTSUPP: this
  * kernel cannot delay (no netem) or shape (no tbf). */
