@@ -40,7 +40,7 @@ MEDIAN_BAR, WORST_BAR = 3.0, 8.0
 SPEED = [("100 trainers, 20 servers", (100, 20), 7650, 100, 3.0), ("1,000 trainers, 200 servers", (1000, 200), 343, 30, 10.0),
          ("a ring of 10,000 workers", 10000, 343, 100, 5.0)]
 EMULATED = [(2, 1), (4, 1), (4, 2), (8, 2)]   # trainers, servers
-REAL_FIT = [(2, 1)]                           # a byte costs more than with one trainer, which leaves a core half idle
+REAL_FIT = [(2, 1)]                           # fills the cores, as those that are predicted do
 REAL = [(2, 2), (3, 1), (4, 2)]
 RING_FIT = [(1, 128), (2, 128)]               # workers, batch
 RING_EMULATED = [(3, 128), (4, 128), (8, 128)]

@@ -170,7 +170,7 @@ struct pod_member {
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
     bool may_exist;         /* a POST was sent whose effect is not known */
-    bool has_asked_node;    /* see pod_nodes.h */
+    bool has_asked_node;    /* pod_nodes_ask was called */
     bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
     struct pod_trouble trouble; /* with the request that is made again */
 

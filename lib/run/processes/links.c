@@ -123,6 +123,11 @@ static int run_batch(int namespace_fd, const char *name, const struct buf *comma
     return r;
 }
 
+static void add_address(uint32_t i, struct buf *ip)
+{
+    buf_printf(ip, "10.77.%u.%u", (i + 1) >> 8, (i + 1) & 255);
+}
+
 static void add_hardware_address(uint32_t i, struct buf *ip)
 {
     buf_printf(ip, "02:4d:00:00:%02x:%02x", (i + 1) >> 8, (i + 1) & 255);
@@ -141,12 +146,14 @@ static void connect_replica(const struct links *l, uint32_t i, struct buf *ip)
  * kernel asks for are in one table of the machine, which has room for 1,024 pairs. */
 static void address_replica(uint32_t i, uint32_t n, struct buf *ip)
 {
-    buf_printf(ip, "link set lo up\naddr add 10.77.%u.%u/16 dev eth0\nlink set eth0 up\n",
-               (i + 1) >> 8, (i + 1) & 255);
+    buf_puts(ip, "link set lo up\naddr add ");
+    add_address(i, ip);
+    buf_puts(ip, "/16 dev eth0\nlink set eth0 up\n");
     for (uint32_t other = 0; other < n; other++) {
         if (other != i) {
-            buf_printf(ip, "neigh add 10.77.%u.%u dev eth0 nud permanent lladdr ", (other + 1) >> 8,
-                       (other + 1) & 255);
+            buf_puts(ip, "neigh add ");
+            add_address(other, ip);
+            buf_puts(ip, " dev eth0 nud permanent lladdr ");
             add_hardware_address(other, ip);
             buf_puts(ip, "\n");
         }
@@ -268,6 +275,7 @@ int links_fd(const struct links *l, uint32_t i)
 
 char *links_address(uint32_t i)
 {
-    const uint32_t host = i + 1;
-    return xasprintf("10.77.%u.%u:%d", host >> 8, host & 255, LINKS_PORT);
+    _cleanup_(buf_done) struct buf address = BUF_INIT;
+    add_address(i, &address);
+    return xasprintf("%s:%d", buf_cstr(&address), LINKS_PORT);
 }

@@ -22,8 +22,8 @@ struct links;
 #define LINKS_PORT 7164 /* free in every namespace */
 #define LINKS_MAX 1000  /* a bridge has 1,023 ports; each replica has an entry for each other */
 
-/* `n` replicas with such a link. -EPERM: not root; -ENOENT: ip or tc is missing; -EOPNOTSUPP: this
- * kernel cannot delay (no netem) or shape (no tbf). */
+/* `n` replicas with such a link. -EINVAL: more than LINKS_MAX; -EPERM: not root; -ENOENT: ip or tc
+ * is missing; -EOPNOTSUPP: this kernel cannot delay (no netem) or shape (no tbf). */
 int links_new(const struct link *link, uint32_t n, struct links **ret, struct err *err);
 void links_free(struct links *l);
 /* Can this process make such links? As links_new, of one replica. */
