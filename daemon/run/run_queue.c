@@ -248,13 +248,23 @@ int run_queue_advance(struct run_queue *q, struct err *err)
     return 0;
 }
 
+/* While the store is full, none is looked at that is new, but what it waits for is known. One that
+ * was accepted before keeps the status that it has. */
+static bool may_publish(const struct run *run)
+{
+    const struct kube_object *object = kube_cache_get(run->env->runs, run->name);
+    const struct bmr_facts *facts = object == NULL ? NULL : object->facts;
+    return run->is_seen ||
+           (run->env->is_store_full && facts != NULL && facts->phase == RUN_PENDING);
+}
+
 bool run_queue_publish(struct run_queue *q)
 {
     const int64_t began_ns = clock_thread_cpu_ns();
     unsigned n_sent = 0;
     bool is_over = false;
     vec_each (struct run *, it, &q->runs) {
-        if ((*it)->is_seen && !is_over) {
+        if (!is_over && may_publish(*it)) {
             const bool is_sent = run_publish(*it);
             n_sent += is_sent;
             is_over = is_sent && (n_sent == RUN_QUEUE_SLICE || is_turn_over(q, began_ns));

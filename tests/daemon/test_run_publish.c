@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "daemon/run/run_drive.h"
 #include "daemon/run/run_publish.h"
+#include "daemon/run/run_queue.h"
 #include "result_fixture.h"
 
 /* The live view shows a step of the attempt that runs, and when the run may end. */
@@ -48,6 +49,29 @@ static void expect_wait(struct run *run, int64_t now_unix_ms, const char *reason
     run_refresh_shown(run, now_unix_ms);
     assert_string_equal(run->shown->wait.reason, reason);
     assert_int_equal(run->shown->wait.since_unix_ms, since_unix_ms);
+}
+
+/* Also to one that was made after the disk had become full. What the store knows of one that was
+ * accepted before is not known. */
+TEST(a_full_disk_is_told_to_new_runs)
+{
+    static const char *const statuses[] = {"{}", "{\"phase\":\"Running\"}"};
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(world_freep) struct world *w = open_world();
+        _cleanup_(run_queue_done) struct run_queue q = {0};
+        _cleanup_(json_decrefp) json_t *bmr = make_bmr("u1", "{}", statuses[i]);
+        assert_true(kube_cache_put(&w->runs, bmr));
+        run_queue_add(&q, new_run(w, bmr));
+        w->env.is_store_full = true;
+        assert_int_equal(run_queue_accept(&q, NULL), 0);
+        assert_false(run_queue_publish(&q));
+        const struct kube_call *call = open_call(0);
+        assert_true((call != NULL) == (i == 0));
+        if (i == 0) {
+            assert_non_null(strstr(call->req.path, "/r1/status"));
+            assert_non_null(strstr(call->req.body, "the disk of benchd's store is full"));
+        }
+    }
 }
 
 /* The alert for a run that waits for long needs the reason, and since when. */

@@ -386,6 +386,7 @@ struct sim_run {
     bool has_check;   /* SIM_CHECK_TRIALS of SIM_CHECK_POINT, half of them alone */
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
     bool has_budget;  /* SIM_CPU_HOURS */
+    int64_t made_ns;  /* its object */
     int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
 };
 /* Of the worlds above 40 one in eight, where a training does not take minutes: those below are what

@@ -120,14 +120,14 @@ void soon_accepted(void)
     memset(soon.n_refused, 0, sizeof(soon.n_refused));
 }
 
-/* Somebody waits for what is refused, and it can be told to them. */
+/* Somebody has waited for a while for what is refused, and it can be told to them. */
 static bool has_open_run(void)
 {
     for (size_t i = 0; i < server_count(KIND_RUNS); i++) {
         const struct sim_object *o = server_get(KIND_RUNS, i);
         const struct sim_run *r = user_find(o->uid);
         int64_t ended_ns;
-        if (r != NULL && r->wishes == 0 && !r->is_hostile &&
+        if (r != NULL && r->wishes == 0 && !r->is_hostile && sim.now_ns - r->made_ns > TOLD_NS &&
             promise_end_of(o->uid, &ended_ns) == NULL) {
             return true;
         }

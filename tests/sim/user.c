@@ -124,6 +124,7 @@ static void create(void *ctx)
         KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                              "BenchmarkRun", "metadata", "name", r->name, "spec", asked));
     r->uid = xstrdup(o->uid);
+    r->made_ns = sim.now_ns;
     user.n_created++;
     if (r->is_brief) {
         sim_after(SIM_S, use_name_again, r);
