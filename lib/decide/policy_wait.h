@@ -13,7 +13,7 @@ struct run_wait {
     char text[256];
     bool is_partial;    /* another lane of the run does not wait: the run goes on */
     bool is_unanswered; /* nothing was refused: a request is on its way */
-    int64_t before_ms;  /* for so long it had lasted when it was first reported */
+    int64_t before_ms;  /* for so long nothing had gone on when it was first reported */
 };
 
 /* Puts the wait into the status of a run that is not over. In a queue its phase is Queued. */

@@ -66,6 +66,22 @@ TEST(a_terminating_pod_of_a_deleted_run_is_waited_for)
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
 }
 
+/* What the status says first is one reason of two: all of the time was a wait. */
+TEST(a_wait_for_two_reasons_is_one_wait)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_lanes(&w, 1);
+    json_t *pod = put_pod(&w, "old", OF_A_RUN GOING, RUNNING);
+    create_server(&w, 0, 0);
+    pass_ms(&w, 3000);
+    remove_pod(&w, pod);
+    answer(&w, fake_kube_open(0), -EDQUOT, "exceeded quota");
+    assert_string_equal(wait_of(&w).reason, "");
+    pass_ms(&w, 5500);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
+    assert_in_range(wait_of(&w).before_ms, 8000, 9000);
+}
+
 static json_t *accept_server(struct world *w, const char *name)
 {
     struct kube_call *call = fake_kube_open(0);
@@ -114,6 +130,38 @@ TEST(a_lane_begins_while_another_is_measured)
         remove_pod(&w, foreign);
         json_decref(accept_server(&w, "test-abcde-p1t0a1-pserver-0"));
     }
+}
+
+/* Also before the status says so: its deadline waits from the start. */
+TEST(a_run_whose_lanes_all_wait_does_not_go_on)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_lanes(&w, 2);
+    json_t *pod = put_pod(&w, "old", OF_A_RUN GOING, RUNNING);
+    create_server(&w, 0, 0);
+    create_server(&w, 1, 0);
+    pass_ms(&w, 5100);
+    assert_string_equal(wait_of(&w).reason, "PodsRemain");
+    assert_false(wait_of(&w).is_partial);
+    assert_in_range(wait_of(&w).before_ms, 5000, 5100);
+    remove_pod(&w, pod);
+}
+
+/* A pause that is over has been given back: the next one begins after it. */
+TEST(no_time_of_a_wait_is_given_back_twice)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_lanes(&w, 1);
+    json_t *pod = put_pod(&w, "old", OF_A_RUN GOING, RUNNING);
+    create_server(&w, 0, 0);
+    pass_ms(&w, 20000);
+    assert_string_equal(wait_of(&w).reason, "PodsRemain");
+    remove_pod(&w, pod);
+    assert_string_equal(wait_of(&w).reason, ""); /* the creation has no answer yet */
+    answer(&w, fake_kube_open(0), -EDQUOT, "exceeded quota");
+    pass_ms(&w, 5500);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
+    assert_in_range(wait_of(&w).before_ms, 5000, 5600);
 }
 
 /* What one lane waits for needs help, and what another waits for ends by itself. When the one ends,

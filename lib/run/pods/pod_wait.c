@@ -23,11 +23,9 @@ void pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
         w->since_ns = now_ns;
     }
     w->now = *now;
-    const bool is_told = is_alike(&w->told, now);
-    if (now->reason[0] == '\0' || is_told || now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
-        const int64_t before_ms = is_told ? w->told.before_ms : (now_ns - w->since_ns) / 1000000;
+    if (now->reason[0] == '\0' || is_alike(&w->told, now) ||
+        now_ns - w->since_ns >= POD_WAIT_TOLD_NS) {
         w->told = *now;
-        w->told.before_ms = before_ms;
     } else if (strcmp(now->reason, pod_answer_reason(0)) == 0 &&
                strcmp(w->told.reason, pod_answer_reason(-EDQUOT)) != 0) {
         w->told = (struct run_wait){0}; /* so far it waits for answers only */

@@ -358,10 +358,33 @@ static int rank_of(const struct pods *l, const struct run_wait *wait)
     return wait->reason[0] == '\0' ? 0 : rank + (strcmp(wait->reason, l->told.reason) == 0);
 }
 
+/* The run as a whole waits, and its deadline does too. */
+static bool is_pause(const struct run_wait *told)
+{
+    return !told->is_partial && wait_stops_clock(told->reason);
+}
+
+/* Whether some lane goes on, and if none does, for how long: for whatever reasons, of which the
+ * status says one, and without what an earlier pause has given back. */
+static void measure_wait(struct pods *l, bool goes_on, struct run_wait *told, int64_t now_ns)
+{
+    if (goes_on || l->goes_on) { /* in between there may have been no tick */
+        l->went_on_ns = now_ns;
+    }
+    l->goes_on = goes_on;
+    const bool is_between_trials = now_ns - l->went_on_ns < POD_WAIT_TOLD_NS;
+    told->is_partial = l->n_lanes > 1 && is_between_trials && told->reason[0] != '\0';
+    told->before_ms = is_pause(&l->told) ? l->told.before_ms : (now_ns - l->went_on_ns) / 1000000;
+    if (is_pause(&l->told) && !is_pause(told)) {
+        l->went_on_ns = now_ns;
+    }
+}
+
 /* Creates what is due. True: what the status says has changed. */
 static bool create(struct pods *l, int64_t now_ns)
 {
     struct run_wait told = {0}, removal = {0};
+    bool goes_on = false, is_waiting = false;
     vec_each (struct pod_gang *, gang, &l->gangs) {
         struct pod_gang *g = *gang;
         struct run_wait wait = {0};
@@ -372,14 +395,16 @@ static bool create(struct pods *l, int64_t now_ns)
         if (rank_of(l, &g->wait.told) > rank_of(l, &told)) {
             told = g->wait.told;
         }
-        if (g->wait.told.reason[0] == '\0' && vec_any(&l->members, it, pod_gang_has(g, *it))) {
-            l->goes_on_until_ns = now_ns + POD_WAIT_TOLD_NS; /* also between two trials */
+        if (wait_stops_clock(wait.reason)) {
+            is_waiting = true;
+        } else {
+            goes_on = goes_on || vec_any(&l->members, it, pod_gang_has(g, *it));
         }
     }
     pod_words_removal(l, &removal);
     pod_wait_look(&l->removal, &removal, now_ns);
     told = l->removal.told.reason[0] != '\0' ? l->removal.told : told;
-    told.is_partial = l->n_lanes > 1 && now_ns < l->goes_on_until_ns && told.reason[0] != '\0';
+    measure_wait(l, goes_on || !is_waiting, &told, now_ns);
     const bool is_news = !pod_wait_is_same(&told, &l->told);
     l->told = told;
     return is_news;
@@ -636,6 +661,8 @@ struct launcher *pods_new(const struct pods_params *params)
     l->denial.wait_ms = l->params.denied_wait_ms;
     pods_limit_wait(&l->base, 0);
     l->told = params->wait;
+    l->goes_on = !is_pause(&l->told);
+    l->went_on_ns = l->params.now_ns() - POD_WAIT_TOLD_NS;
     pod_gates_init(&l->gates, l);
     l->n_lanes = scheduling_lanes(&params->def->scheduling);
     l->params.ssh = NULL;

@@ -47,7 +47,8 @@ struct pods {
     struct pod_denial denial;
     struct pod_wait_told removal; /* of what is not needed; of the lanes: pod_gang.h */
     struct run_wait told;         /* what the status says */
-    int64_t goes_on_until_ns;     /* some lane does not wait */
+    bool goes_on;                 /* some lane does not wait, */
+    int64_t went_on_ns;           /* and when that was so last */
     int64_t wait_ms;              /* pods_limit_wait() */
     struct pod_setup setup;
     struct pod_nodes nodes;
