@@ -321,6 +321,30 @@ TEST(what_an_earlier_process_has_made)
     }
 }
 
+/* A run was deleted and one of its name was made at once: the garbage collector has yet to come. */
+TEST(an_object_of_a_deleted_run_is_waited_for)
+{
+    struct jobs_world j = {0};
+    open_world(&j);
+    j.job = json_pack("{s:{s:s, s:s, s:[{s:s, s:s}]}}", "metadata", "name", NAME, "uid", "old",
+                      "ownerReferences", "kind", "BenchmarkRun", "uid", "of-the-deleted-run");
+    create(&j);
+    pass(&j, 10000);
+    assert_int_equal(worker(&j, 0)->state, REPLICA_PENDING);
+    assert_string_equal(wait_of(&j.w).reason, "CreationFails");
+    assert_string_equal(wait_of(&j.w).text,
+                        "an object of that name, of a deleted run, is not removed yet");
+    json_decref(j.job);
+    j.job = NULL;
+    pass(&j, 30000);
+    assert_non_null(j.job);
+    assert_int_equal(worker(&j, 0)->failure, FAILURE_NONE);
+    assert_int_equal(j.n_deletes, 0); /* of the earlier one */
+    remove_workers(&j);
+    finish_deletion(&j);
+    close_world(&j);
+}
+
 TEST(a_refused_object_fails_with_advice)
 {
     static const struct {

@@ -309,6 +309,31 @@ TEST(a_terminating_pod_is_not_taken_over)
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST); /* asked for anew */
 }
 
+/* A run was deleted and one of its name was made at once: the garbage collector has yet to come. */
+TEST(a_pod_of_a_deleted_run_of_its_name_is_waited_for)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_gang(&w);
+    _cleanup_(json_decrefp) json_t *pod = pod_of(fake_kube_open(0));
+    json_t *owner =
+        json_array_get(json_object_get(json_object_get(pod, "metadata"), "ownerReferences"), 0);
+    json_object_set_new(owner, "uid", json_string("of-the-deleted-run"));
+    json_object_set_new(pod, "status", json_pack("{s:s}", "phase", "Succeeded"));
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        answer(&w, fake_kube_open(0), -EEXIST, "already exists");
+        answer(&w, fake_kube_open(0), 0, text);
+        assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+        assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
+        pass_ms(&w, 10000);
+    }
+    assert_string_equal(wait_of(&w).reason, "CreationFails");
+    assert_string_equal(wait_of(&w).text,
+                        "a pod of that name, of a deleted run, is not removed yet");
+    answer(&w, fake_kube_open(0), 0, text);
+    assert_string_equal(wait_of(&w).reason, "");
+}
+
 /* Whatever is heard in one turn of the loop is one change. */
 TEST(a_tick_reports_once)
 {

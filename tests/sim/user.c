@@ -75,15 +75,9 @@ static char *definition(struct sim_run *r)
 
 static void use_name_again(void *ctx);
 
-/* By a run whose object came back from a backup. */
+/* By a run whose object came back from a backup. Pods of an earlier run may be there. */
 static bool is_name_taken(const struct sim_run *r)
 {
-    _cleanup_(freep) char *of_pods = xasprintf("%s-p", r->name);
-    for (size_t i = 0; i < node_count(); i++) {
-        if (node_get(i)->object != NULL && str_has_prefix(node_get(i)->name, of_pods)) {
-            return true;
-        }
-    }
     return server_find(KIND_RUNS, r->name) != NULL;
 }
 
@@ -131,16 +125,6 @@ static void create(void *ctx)
     }
 }
 
-static bool has_pods(const struct sim_run *r)
-{
-    for (size_t i = 0; i < node_count(); i++) {
-        if (node_get(i)->object != NULL && str_eq(node_get(i)->run_uid, r->uid)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct sim_run *new_run(char *name_take)
 {
     struct sim_run *r = &user.runs[user.n++];
@@ -153,8 +137,7 @@ static struct sim_run *new_run(char *name_take)
 static void use_name_again(void *ctx)
 {
     struct sim_run *r = ctx;
-    if (server_find(KIND_RUNS, r->name) != NULL || has_pods(r) ||
-        fault_is_on(FAULT_DROP_KINDS, NULL)) {
+    if (is_name_taken(r) || fault_is_on(FAULT_DROP_KINDS, NULL)) {
         sim_after(SIM_S, use_name_again, r);
     } else if ((r->wishes & WISH_DELETE) == 0) {
         if (sim_one_in(DRAW_USER, 2)) {

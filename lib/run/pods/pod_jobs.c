@@ -132,12 +132,15 @@ static void read_job(struct pod_job *job, const json_t *object)
     }
 }
 
-/* A list has it, or not (NULL). */
-static void look(struct pod_job *job, const json_t *object)
+/* A list has it, or not (NULL), or one of its name of a deleted run, which this run's label names. */
+static void look(struct pod_job *job, const json_t *object, bool is_taken)
 {
     const bool is_going = *kube_json_metadata(object, "deletionTimestamp") != '\0';
     if (object == NULL && job->is_removed) {
         enter(job, JOB_LOST, 0);
+    } else if (is_taken && job->step == JOB_UNKNOWN) {
+        try_again(job, JOB_WANTED, -EEXIST, NULL,
+                  "an object of that name, of a deleted run, is not removed yet");
     } else if (object == NULL && job->step == JOB_UNKNOWN && job->trouble.code == -EEXIST) {
         fail(job, NULL, FAILURE_PERMANENT,
              "exists already and does not belong to this run; delete it or give the run another "
@@ -171,12 +174,13 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
         return;
     }
     const json_t *items = json_object_get(list, "items");
-    json_auto_t *by_name = json_object();
+    json_auto_t *by_name = json_object(), *taken = json_object();
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
+        const bool is_own = pod_is_owned(def_of(j), item);
         struct attempt_id attempt;
-        if (pod_is_owned(def_of(j), item) && job_identify(def_of(j), item, &attempt)) {
-            (void)json_object_set(by_name, kube_json_metadata(item, "name"), item);
+        (void)json_object_set(is_own ? by_name : taken, kube_json_metadata(item, "name"), item);
+        if (is_own && job_identify(def_of(j), item, &attempt)) {
             pod_jobs_want(j, &attempt, true);
         }
     }
@@ -185,7 +189,8 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
     pod_trouble_clear(&kind->trouble);
     vec_each (struct pod_job *, it, &j->list) {
         if (kind_of(*it) == kind && (*it)->since_ns <= kind->sent_ns && (*it)->call == NULL) {
-            look(*it, json_object_get(by_name, (*it)->name));
+            const char *name = (*it)->name;
+            look(*it, json_object_get(by_name, name), json_object_get(taken, name) != NULL);
         }
     }
 }

@@ -62,10 +62,13 @@ static bool is_ours(const struct pod_member *m, const char *pod_uid, const struc
 
 static void found(struct pod_member *m, const char *uid, const struct pod_facts *pod)
 {
-    const bool is_own = is_ours(m, uid, pod);
-    if (is_own && pod->is_going && !member_life_is_dying(m->life)) {
+    const bool is_own = is_ours(m, uid, pod), is_dying = member_life_is_dying(m->life);
+    if (is_own && pod->is_going && !is_dying) {
         /* look again later */
         pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
+    } else if (!is_own && pod->is_of_a_run && !is_dying) {
+        pod_member_try_again(m, -EEXIST, NULL,
+                             "a pod of that name, of a deleted run, is not removed yet", now(m));
     } else if (is_own) {
         pod_member_found(m, uid, pod, now(m));
     } else {
