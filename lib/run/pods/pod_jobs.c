@@ -132,7 +132,7 @@ static void read_job(struct pod_job *job, const json_t *object)
     }
 }
 
-/* A list has it, or not (NULL), or one of its name of a deleted run, which this run's label names. */
+/* A list has it, or not (NULL); is_taken: it has one of that name, of a deleted run. */
 static void look(struct pod_job *job, const json_t *object, bool is_taken)
 {
     const bool is_going = *kube_json_metadata(object, "deletionTimestamp") != '\0';
