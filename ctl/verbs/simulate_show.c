@@ -111,18 +111,26 @@ static void put_notes(struct sheet *s, const struct prediction *p, const struct 
                    "with the batch.",
                    (long long)in->params.batch_size);
     }
-    uint32_t n_short = 0;
+    uint32_t n_short = 0, n_losing = 0;
     uint64_t fewest = UINT64_MAX;
     for (uint32_t i = 0; i < p->def->matrix.n_points; i++) {
         const uint64_t n = p->points[i].mean.n_steps;
         n_short += n < (uint64_t)p->def->spec->steps;
         fewest = n < fewest ? n : fewest;
+        n_losing += p->points[i].has_losses;
     }
     if (n_short > 0) {
         sheet_line(s, NULL,
                    "%u point%s too large for all %lld steps: at least %" PRIu64
                    " were simulated, the others count as their mean.",
                    n_short, n_short == 1 ? " is" : "s are", (long long)p->def->spec->steps, fewest);
+    }
+    if (n_losing > 0) {
+        sheet_line(
+            s, NULL,
+            "At %u point%s a server's link may drop packets, because more is on its way than "
+            "waits for it. The simulation has no losses: these points may be slower.",
+            n_losing, plural(n_losing));
     }
     const char *line = buf_cstr(&in->from);
     for (size_t len; *line != '\0'; line += len + 1) {

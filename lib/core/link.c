@@ -93,3 +93,8 @@ bool link_eq(const struct link *a, const struct link *b)
 {
     return a->bits_per_s == b->bits_per_s && a->delay_ns == b->delay_ns;
 }
+
+double link_queue_bytes(const struct link *link)
+{
+    return (double)link->bits_per_s / 8 * 0.05 + 2 * LINK_SEGMENT_BYTES;
+}

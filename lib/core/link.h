@@ -12,7 +12,8 @@ struct link {
 #define LINK_BITS_PER_S_MIN 1000000u      /* slower links would not carry signs of life */
 #define LINK_BITS_PER_S_MAX 100000000000u /* 100 Gbit/s */
 #define LINK_DELAY_NS_MAX 1000000000
-#define LINK_TEXT_MAX 48 /* of link_text, with the terminator */
+#define LINK_SEGMENT_BYTES 65536.0 /* the largest that the kernel has not cut into packets yet */
+#define LINK_TEXT_MAX 48           /* of link_text, with the terminator */
 
 /* "1gbit", "2.5gbit", "100mbit", "500000kbit". -EINVAL: it is not a rate, or out of bounds. */
 int link_parse_rate(const char *text, uint64_t *ret);
@@ -22,3 +23,6 @@ int link_parse_delay(const char *text, int64_t *ret);
 int link_parse(const char *text, struct link *ret);
 void link_text(const struct link *link, char ret[static LINK_TEXT_MAX]); /* the same form */
 bool link_eq(const struct link *a, const struct link *b);
+/* What waits for a shaped link at most: as much as it carries in 50 ms, and two segments. More is
+ * dropped, as a switch does. */
+double link_queue_bytes(const struct link *link);

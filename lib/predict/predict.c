@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "exchange/flow.h"
+#include "exchange/slices.h"
 #include "network/layer_def.h"
 #include "spec/profile.h"
 
@@ -258,6 +260,16 @@ static void simulate(void *ctx, uint32_t i)
     it->result = gang_run(&it->params);
 }
 
+static bool has_losses(const struct gang_params *g, const struct link *link)
+{
+    if (link->bits_per_s == 0 || g->n_servers == 0) {
+        return false;
+    }
+    const struct slices s = slices_of_gang(g->n_params, g->n_servers, g->n_trainers);
+    const double of_all = (double)(slices_longest(&s) * sizeof(float)) * g->n_trainers;
+    return fmin(of_all, (double)FLOW_BYTES) > link_queue_bytes(link);
+}
+
 /* The simulations of a point's seeds; `layers` holds the trace's times. */
 static int prepare(const struct prediction *p, struct predicted_point *ret,
                    const struct model_def *model, struct gang_layer *layers,
@@ -268,6 +280,7 @@ static int prepare(const struct prediction *p, struct predicted_point *ret,
         items[i].params = params_of(p, ret->point, layers, model);
         items[i].params.seed += i;
     }
+    ret->has_losses = has_losses(&items[0].params, &ret->point->link);
     const int r = gang_check(&items[0].params, err);
     return r < 0 ? err_wrap(err, r, "point %" PRIu32, ret->point->index) : 0;
 }

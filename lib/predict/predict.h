@@ -72,6 +72,9 @@ struct predicted_point {
     struct gang_result mean; /* over the seeds */
     enum predict_limit limit;
     bool is_scaled; /* times of its batch were not measured: they are taken to grow with it */
+    /* More may be on its way to a server than waits for its shaped link, which drops the rest. The
+     * simulation has no losses, so it may be too fast. */
+    bool has_losses;
 };
 
 /* Points that differ in servers alone. */

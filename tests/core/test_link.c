@@ -37,6 +37,12 @@ TEST(texts)
     }
 }
 
+TEST(what_waits_for_a_link)
+{
+    const struct link link = {.bits_per_s = 80000000}; /* 10 MB/s */
+    assert_true(link_queue_bytes(&link) == 500000 + 2 * 65536);
+}
+
 TEST(no_links)
 {
     static const char *const rows[] = {

@@ -117,6 +117,17 @@ class Simulate(cli.CliCase):
             text = self.linked({"link": {"rate": "1mbit"}}, f"--{option}", value, code=2).stderr
             self.assertIn(f"--{option}: the definition shapes the links of all points\nfix: leave --{option} out", text)
 
+    def test_a_link_that_drops_packets(self):
+        """One slice of each trainer, of 1 MiB at most and 8 MiB together, is more than waits for a link of 100 Mbit/s, not of 1 Gbit/s."""
+        def note(link, trainers):
+            done = self.simulate("--layers", self.layers, extra={"workload": {
+                "model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2, "threads": 1, "seed": 1, "compute": "Real",
+                "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}, "link": {"rate": link}}}, pservers=(2,), trainers=trainers)
+            return [line for line in done.stdout.splitlines() if "drop packets" in line]
+
+        self.assertEqual([], note("1gbit", (1, 4)))
+        self.assertRegex(note("100mbit", (1, 4))[0], r"^At 2 points a server's link may drop packets")
+
     def test_a_link_where_nothing_exchanges(self):
         """It is neither needed nor a contradiction."""
         path = str(cli.ROOT / "benchmarks" / "vgg16-single-node.yaml")

@@ -21,10 +21,6 @@
 /* tbf sends this much at full speed before it shapes: what the link carries in 2 ms, and one
  * segment that the kernel has not cut yet at least. */
 #define BURST_S 0.002
-#define BURST_MIN_BYTES 65536
-/* What waits for the link: as much as it carries in this time; more is
- * dropped, as a switch does. */
-#define QUEUE_S 0.05
 #define OUTPUT_MAX 400 /* kept of what ip or tc says */
 
 struct links {
@@ -162,12 +158,10 @@ static void address_replica(uint32_t i, uint32_t n, struct buf *ip)
 
 static void shape(const struct link *link, const char *device, struct buf *tc)
 {
-    const double bytes_per_s = (double)link->bits_per_s / 8;
-    const double burst = bytes_per_s * BURST_S;
+    const double burst = (double)link->bits_per_s / 8 * BURST_S;
     buf_printf(tc, "qdisc add dev %s root handle 1: tbf rate %llubit burst %.0f limit %.0f\n",
                device, (unsigned long long)link->bits_per_s,
-               burst < BURST_MIN_BYTES ? BURST_MIN_BYTES : burst,
-               bytes_per_s * QUEUE_S + 2 * BURST_MIN_BYTES);
+               burst < LINK_SEGMENT_BYTES ? LINK_SEGMENT_BYTES : burst, link_queue_bytes(link));
 }
 
 /* Before the shaper of the replica's end, so that a packet is late once in each direction. */
