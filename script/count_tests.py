@@ -16,7 +16,7 @@ import re
 import sys
 
 SLOWEST = 20
-SAID_LINES = 12   # of what a case says of its failure
+SAID_LINES = 16   # the last of what a case says of its failure: the message comes after where it was
 TAP = re.compile(r"^(not )?ok\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.I)
 
 
@@ -29,7 +29,7 @@ def cases_of(test):
         if m and (directive or "").lower() == "skip":
             yield "skipped", name, reason
         elif bad:
-            said = list(itertools.takewhile(lambda line: line.startswith("#"), lines[i + 1:]))[:SAID_LINES]
+            said = list(itertools.takewhile(lambda line: line.startswith("#"), lines[i + 1:]))[-SAID_LINES:]
             yield "failed", "\n".join([name, *said]), ""
         elif m:
             yield "passed", name, ""

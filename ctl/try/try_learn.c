@@ -12,8 +12,8 @@
 #include "logparse/suggest.h"
 #include "spec/log_rule.h"
 
-#define WARMUP_PART 5   /* one line of so many is of the warm-up, of an output that is whole */
-#define PACE_SLACK 1.35 /* by which two paces differ by chance */
+#define WARMUP_PART 5    /* one line of so many is of the warm-up, of an output that is whole */
+#define NEAR_MIDDLE 0.95 /* a size so far between those of one worker and of all may be either */
 
 bool try_learn_rule(const struct try_trial *t, bool must_be_made, struct buf *out)
 {
@@ -44,17 +44,18 @@ bool try_learn_rule(const struct try_trial *t, bool must_be_made, struct buf *ou
     return out->len > 0;
 }
 
-/* By the size of a step: with several workers it is that of one, or that of all. NULL: unknown. */
+/* By the size of a step: with several workers it is that of one, or that of all, whichever is
+ * nearer, since a machine that stalls changes the pace. NULL: unknown. */
 static const char *scope_of_rate(const struct try_seen *one, const struct try_seen *several,
                                  uint32_t rank)
 {
     const double before = try_seen_rate(one, 0) / try_seen_steps_per_s(one);
     const double times = try_seen_rate(several, rank) / try_seen_steps_per_s(several) / before;
-    const double n = several->n;
-    return isnan(times)                                       ? NULL
-           : times < PACE_SLACK && times > 1 / PACE_SLACK     ? "Each"
-           : times / n < PACE_SLACK && n / times < PACE_SLACK ? "Job"
-                                                              : NULL;
+    const double n = several->n, slack = sqrt(n) * NEAR_MIDDLE;
+    return isnan(times)                             ? NULL
+           : times < slack && times > 1 / slack     ? "Each"
+           : times / n < slack && n / times < slack ? "Job"
+                                                    : NULL;
 }
 
 const char *try_learn_scope(const struct try_trial *one, const struct try_trial *several,

@@ -150,13 +150,13 @@ class Try(cli.CliCase):
 
     def test_the_rule_is_learned_and_written(self):
         """Rank 0 alone prints what is a step time, a rate of its own, or one of the job; a line may lack its number."""
-        # The pace of the steps says which rate it is: a step is long beside the time that a busy machine takes to start `sleep`.
+        # The pace of the steps says which rate it is, though one of them stalls; a step is long beside the start of `sleep`.
         ddp = ('for i in 1 2 3 4 5 6 7 8; do sleep 0.3; test "$BENCHD_INDEX" = 0 && '
                'echo "[12:23:56] E00 | it 00$((i * 10))/0080 | loss=2.3 | {}"; done; echo done $BENCHD_INDEX')
         rows = [
             ("took 20.0ms/it", "{workers: [1, 2]}", "1 of 2 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
-            ("1600 img/s", "{workers: [1, 2]}", "1 of 2 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
-            ("$((1600 * BENCHD_WORKERS)) img/s", "{workers: [4, 1]}", "1 of 4 workers prints figures, of all together: Job",
+            ("1600 img/s", "{workers: [1, 4]}", "1 of 4 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
+            ("$(test $i$BENCHD_WORKERS = 54 && sleep 1.2)$((1600 * BENCHD_WORKERS)) img/s", "{workers: [4, 1]}", "1 of 4 workers prints figures, of all together: Job",
              "scope: Job, ", "it +(?<step>)"),
         ]
         for words, grid, why, scope, step in rows:

@@ -57,7 +57,7 @@ TEST(a_full_disk_is_told_to_new_runs)
 {
     static const char *const statuses[] = {"{}", "{\"phase\":\"Running\"}"};
     for (size_t i = 0; i < 2; i++) {
-        _cleanup_(world_freep) struct world *w = open_world();
+        _cleanup_(world_freep) struct world *w = world_new();
         _cleanup_(run_queue_done) struct run_queue q = {0};
         _cleanup_(json_decrefp) json_t *bmr = make_bmr("u1", "{}", statuses[i]);
         assert_true(kube_cache_put(&w->runs, bmr));
