@@ -32,7 +32,7 @@ const json_t *pod_main_container(const json_t *pod)
 
 /* ---- metadata ---- */
 
-static bool is_of_a_run(const json_t *owners)
+bool pod_is_of_a_run(const json_t *owners)
 {
     for (size_t i = 0; i < json_array_size(owners); i++) {
         const json_t *owner = json_array_get(owners, i);
@@ -96,7 +96,7 @@ static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fa
 {
     const json_t *owners = json_object_get(metadata, "ownerReferences");
     const json_t *labels = json_object_get(metadata, "labels");
-    f->is_of_a_run = is_of_a_run(owners);
+    f->is_of_a_run = pod_is_of_a_run(owners);
     f->is_of_a_job = !f->is_of_a_run && *fact_text(labels, POD_LABEL_RUN_UID) != '\0';
     f->owner_uid = f->is_of_a_job ? fact_put_text(t, labels, POD_LABEL_RUN_UID)
                                   : fact_put_text(t, json_array_get(owners, 0), "uid");

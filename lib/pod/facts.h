@@ -77,6 +77,8 @@ struct pod_facts {
  * the cache of kube/ takes it, for which both are void * and not const. */
 void *pod_facts_decode(json_t *pod);
 
+/* One of metadata.ownerReferences is a BenchmarkRun that controls the object. */
+bool pod_is_of_a_run(const json_t *owners);
 /* Which attempt its labels name; false: none. */
 bool pod_read_attempt(const json_t *labels, struct attempt_id *ret);
 

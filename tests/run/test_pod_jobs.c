@@ -326,8 +326,9 @@ TEST(an_object_of_a_deleted_run_is_waited_for)
 {
     struct jobs_world j = {0};
     open_world(&j);
-    j.job = json_pack("{s:{s:s, s:s, s:[{s:s, s:s}]}}", "metadata", "name", NAME, "uid", "old",
-                      "ownerReferences", "kind", "BenchmarkRun", "uid", "of-the-deleted-run");
+    j.job = json_pack("{s:{s:s, s:s, s:[{s:s, s:s, s:b}]}}", "metadata", "name", NAME, "uid", "old",
+                      "ownerReferences", "kind", "BenchmarkRun", "uid", "of-the-deleted-run",
+                      "controller", 1);
     create(&j);
     pass(&j, 10000);
     assert_int_equal(worker(&j, 0)->state, REPLICA_PENDING);
@@ -342,6 +343,24 @@ TEST(an_object_of_a_deleted_run_is_waited_for)
     assert_int_equal(j.n_deletes, 0); /* of the earlier one */
     remove_workers(&j);
     finish_deletion(&j);
+    close_world(&j);
+}
+
+/* The run was deleted with --cascade=orphan, say: nobody would ever remove it. */
+TEST(an_object_of_no_run_fails_with_advice)
+{
+    struct jobs_world j = {0};
+    open_world(&j);
+    j.job = json_pack("{s:{s:s, s:s}}", "metadata", "name", NAME, "uid", "orphan");
+    create(&j);
+    pass(&j, 10000);
+    assert_int_equal(worker(&j, 0)->failure, FAILURE_PERMANENT);
+    assert_string_equal(worker(&j, 0)->message,
+                        "Job '" NAME "' exists already and does not belong to this run; delete it "
+                        "or give the run another name");
+    remove_workers(&j);
+    pass(&j, 3000);
+    assert_int_equal(j.n_deletes, 0);
     close_world(&j);
 }
 

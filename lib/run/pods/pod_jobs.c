@@ -177,11 +177,15 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
     json_auto_t *by_name = json_object(), *taken = json_object();
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
+        const json_t *metadata = json_object_get(item, "metadata");
+        const char *name = kube_json_metadata(item, "name");
         const bool is_own = pod_is_owned(def_of(j), item);
         struct attempt_id attempt;
-        (void)json_object_set(is_own ? by_name : taken, kube_json_metadata(item, "name"), item);
         if (is_own && job_identify(def_of(j), item, &attempt)) {
+            (void)json_object_set(by_name, name, item);
             pod_jobs_want(j, &attempt, true);
+        } else if (!is_own && pod_is_of_a_run(json_object_get(metadata, "ownerReferences"))) {
+            (void)json_object_set(taken, name, item);
         }
     }
     kind->is_known = true;

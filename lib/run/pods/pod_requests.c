@@ -66,7 +66,8 @@ static void found(struct pod_member *m, const char *uid, const struct pod_facts 
     if (is_own && pod->is_going && !is_dying) {
         /* look again later */
         pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
-    } else if (!is_own && pod->is_of_a_run && !is_dying) {
+    } else if (pod->is_of_a_run && !str_eq(pod->owner_uid, m->owner->params.def->uid) &&
+               !is_dying) {
         pod_member_try_again(m, -EEXIST, NULL,
                              "a pod of that name, of a deleted run, is not removed yet", now(m));
     } else if (is_own) {
