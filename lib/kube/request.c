@@ -48,23 +48,30 @@ static void put_escaped(struct buf *b, const char *s)
     buf_put_percent(b, s, BUF_ALNUM "-._~");
 }
 
+/* An empty part would ask for something else, such as a whole collection: a space is the name of
+ * nothing. */
+static void put_part(struct buf *b, const char *part)
+{
+    buf_putc(b, '/');
+    put_escaped(b, part[0] == '\0' ? " " : part);
+}
+
 /* name NULL: the collection; ns NULL: of all namespaces. */
 static void put_path(struct buf *b, const struct kube_resource *res, const char *ns,
                      const char *name)
 {
-    buf_puts(b, res->group[0] == '\0' ? "/api/" : "/apis/");
+    buf_puts(b, res->group[0] == '\0' ? "/api" : "/apis");
     if (res->group[0] != '\0') {
-        buf_printf(b, "%s/", res->group);
+        put_part(b, res->group);
     }
-    buf_puts(b, res->version);
+    put_part(b, res->version);
     if (ns != NULL) {
-        buf_puts(b, "/namespaces/");
-        put_escaped(b, ns);
+        buf_puts(b, "/namespaces");
+        put_part(b, ns);
     }
-    buf_printf(b, "/%s", res->plural);
+    put_part(b, res->plural);
     if (name != NULL) {
-        buf_putc(b, '/');
-        put_escaped(b, name);
+        put_part(b, name);
     }
 }
 

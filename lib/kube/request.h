@@ -2,7 +2,8 @@
  * requests. Called by reflector.c, lease.c, and by whoever creates or deletes objects.
  *
  * A builder fills *ret, which the caller hands to kube_call() or kube_stream_open() (they take it)
- * or frees with kube_request_done(). Names and selectors are escaped; bodies are copied as text. */
+ * or frees with kube_request_done(). Every part of a path and each selector is escaped; bodies are
+ * copied as text. */
 #pragma once
 
 #include <stdbool.h>

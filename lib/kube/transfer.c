@@ -210,7 +210,8 @@ static CURLcode set_connection(struct kube_transfer *t)
     } else if (t->params.endpoint->is_here) {
         SET(CURLOPT_NOPROXY, "*");
     }
-    SET(CURLOPT_PIPEWAIT, 1L); /* wait for a connection being opened rather than open another */
+    SET(CURLOPT_PATH_AS_IS, 1L); /* a name ".." is refused by the server, and is not another path */
+    SET(CURLOPT_PIPEWAIT, 1L);   /* wait for a connection being opened rather than open another */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     SET(CURLOPT_TIMEOUT_MS, t->params.is_stream ? 0L : (long)(t->params.timeout_ns / NS_PER_MS));

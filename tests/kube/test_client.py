@@ -118,6 +118,15 @@ def retries(t):
         s.equal((-5, 3), (got.get("r"), len(s.fake.seen("GET", "/down"))), "gives up after three")
 
 
+def paths(t):
+    """The server gets the path as it is, so a name of dots is not the collection that its pods are in."""
+    with Scene(t, "paths") as s:
+        for name in (".", ".."):
+            s.fake.on("DELETE", f"{PODS}/{name}", status(400, "BadRequest", f"{name} is no name"))
+            got = s.probe.ask("delete", resource="pods", ns="n", name=name)
+            s.equal((-22, 1), (got.get("r"), len(s.fake.seen("DELETE", f"{PODS}/{name}"))), f"{name}: as it is")
+
+
 def pieces(t):
     """A body that the answer need not hold has no limit, and begins anew with the request."""
     big = stream("x" * 4000, "y" * 4000)
@@ -656,7 +665,7 @@ def client_certificates(t):
 
 def main():
     t = tap.Tap()
-    for test in (answers, warnings, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
+    for test in (answers, warnings, retries, paths, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
                  server_restart, server_ends_politely, follow, counting, cancelling, priorities, tls, client_certificates, proxies, proxy_url,
                  acting_as):
         test(t)

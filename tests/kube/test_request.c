@@ -162,3 +162,30 @@ TEST(kinds)
         json_decref(object);
     }
 }
+
+/* A definition may have written any part: none of them may become another path, or a URL that no
+ * client sends. */
+TEST(every_part_of_a_path_is_escaped)
+{
+    static const struct {
+        const char *version, *kind, *name, *path;
+    } rows[] = {
+        {"a b/v1", "Job", "a", "GET /apis/a%20b/v1/namespaces/n/jobs/a"},
+        {"../x/v1/y", "Job", "a", "GET /apis/../x%2Fv1%2Fy/namespaces/n/jobs/a"},
+        {"v1?x=1", "Pod", "a", "GET /api/v1%3Fx%3D1/namespaces/n/pods/a"},
+        {"v1", "Pod/log#", "a", "GET /api/v1/namespaces/n/pod%2Flog%23s/a"},
+        {"v1", "Pod", "", "GET /api/v1/namespaces/n/pods/%20"}, /* not the collection */
+        {"", "Pod", "a", "GET /api/%20/namespaces/n/pods/a"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct kube_resource resource;
+        struct kube_request req;
+        json_auto_t *object =
+            json_pack("{s:s, s:s}", "apiVersion", rows[i].version, "kind", rows[i].kind);
+        kube_resource_of(object, &resource);
+        kube_request_get(&resource, "n", rows[i].name, &req);
+        _cleanup_(freep) char *what = xasprintf("get %s '%s'", rows[i].kind, rows[i].name);
+        assert_request(&req, rows[i].path, "", "", what);
+        kube_resource_done(&resource);
+    }
+}
