@@ -1,7 +1,6 @@
 /* The frame around every verb, see cli.h. Edge file: reads the environment and the terminal. */
 #include "ctl/cli/cli.h"
 
-#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -231,7 +231,7 @@ static char *fix_by_set(const struct verb *verb, int argc, char **argv, const ch
             for (char *dash; (dash = strchr(name, '-')) != NULL;) {
                 *dash = '_';
             }
-            return !isdigit((unsigned char)value[0])
+            return !ascii_is_digit(value[0])
                        ? NULL
                        : xasprintf("a value of the sweep is --set %s=%s; --help lists the options",
                                    name, value);

@@ -1,10 +1,10 @@
 /* See crd_schema.h. */
 #include "ctl/definition/crd_schema.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
@@ -145,7 +145,7 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
     const size_t first_len = strcspn(path, ".");
     _cleanup_(freep) char *first = xstrndup(path, first_len);
     for (char *c = first; *c != '\0'; c++) { /* a kind may be written as in a manifest */
-        *c = (char)tolower((unsigned char)*c);
+        *c = ascii_lower(*c);
     }
     if (cli_is_benchmark_kind(first) || cli_is_run_kind(first)) {
         at.kind = cli_is_run_kind(first) ? "BenchmarkRun" : "Benchmark";

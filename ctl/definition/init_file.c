@@ -1,11 +1,11 @@
 /* See init_file.h. */
 #include "ctl/definition/init_file.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -125,16 +125,16 @@ void init_put_scalar(struct buf *out, const char *text)
 {
     static const char *const keywords[] = {"y",    "n",     "yes",  "no",  "on", "off",
                                            "true", "false", "null", "nan", "inf"};
-    bool is_plain = isalpha((unsigned char)text[0]) || text[0] == '/' || text[0] == '.';
+    bool is_plain = ascii_is_letter(text[0]) || text[0] == '/' || text[0] == '.';
     bool has_letter = false;
     for (const char *c = text; *c != '\0'; c++) {
-        is_plain = is_plain && (isalnum((unsigned char)*c) || strchr("_./=@%+-", *c) != NULL ||
+        is_plain = is_plain && (ascii_is_alnum(*c) || strchr("_./=@%+-", *c) != NULL ||
                                 (*c == ':' && c[1] != '\0' && c[1] != ' '));
-        has_letter = has_letter || isalpha((unsigned char)*c);
+        has_letter = has_letter || ascii_is_letter(*c);
     }
     for (size_t i = 0; i < COUNT_OF(keywords); i++) {
-        is_plain = is_plain && strcasecmp(text, keywords[i]) != 0 &&
-                   strcasecmp(text + 1, keywords[i]) != 0;
+        is_plain =
+            is_plain && !str_eq_nocase(text, keywords[i]) && !str_eq_nocase(text + 1, keywords[i]);
     }
     if (is_plain && has_letter) {
         buf_puts(out, text);

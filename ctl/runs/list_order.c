@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/str.h"
 #include "base/vec.h"
@@ -36,7 +35,7 @@ int order_column_find(const char *word, const char *const *columns)
         name = str_eq(plain, kubectl_columns[i][0]) ? kubectl_columns[i][1] : name;
     }
     for (int i = 0; columns[i] != NULL; i++) {
-        if (strcasecmp(name, columns[i]) == 0) {
+        if (str_eq_nocase(name, columns[i])) {
             return i;
         }
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "daemon/web/page.h"
+#include "base/str.h"
 #include "daemon/web/site.h"
 #include "report/table.h"
 
@@ -15,8 +16,8 @@ struct wanted {
 static bool is_wanted(const struct site_item *item, const struct wanted *w)
 {
     return (w->phase < 0 || w->phase == (int)item->row.status.phase) &&
-           (strcasestr(item->row.name, w->text) != NULL ||
-            strcasestr(item->row.benchmark, w->text) != NULL);
+           (str_find_nocase(item->row.name, w->text) != NULL ||
+            str_find_nocase(item->row.benchmark, w->text) != NULL);
 }
 
 /* False: it was answered. */

@@ -1,12 +1,12 @@
 /* See log.h. */
 #include "base/log.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/clock.h"
 
@@ -28,7 +28,7 @@ void log_set_format(enum log_format format)
 static bool needs_quotes(const char *s)
 {
     for (const char *p = s; *p != '\0'; p++) {
-        if (isspace((unsigned char)*p) || *p == '"' || *p == '=' || iscntrl((unsigned char)*p)) {
+        if (strchr(" \"=", *p) != NULL || ascii_is_control(*p)) {
             return true;
         }
     }
@@ -46,7 +46,7 @@ static void put_value(struct buf *b, const char *s)
         if (*p == '"' || *p == '\\') {
             buf_putc(b, '\\');
             buf_putc(b, *p);
-        } else if (iscntrl((unsigned char)*p)) {
+        } else if (ascii_is_control(*p)) {
             buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*p);
         } else {
             buf_putc(b, *p);
@@ -65,7 +65,7 @@ static void put_json_string(struct buf *b, const char *s)
         if (*p == '"' || *p == '\\') {
             buf_putc(b, '\\');
             buf_putc(b, *p);
-        } else if (iscntrl((unsigned char)*p)) {
+        } else if (ascii_is_control(*p)) {
             buf_printf(b, "\\u%04x", (unsigned)(unsigned char)*p);
         } else {
             buf_putc(b, *p);

@@ -1,19 +1,19 @@
 /* Strict number parsing, see parse.h. The only file that calls strto*. */
 #include "base/parse.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 
 int parse_i64(const char *s, int64_t *ret)
 {
     const char *digits = *s == '-' ? s + 1 : s;
-    if (!isdigit((unsigned char)*digits)) {
+    if (!ascii_is_digit(*digits)) {
         return -EINVAL;
     }
     char *end;
@@ -31,7 +31,7 @@ int parse_i64(const char *s, int64_t *ret)
 
 int parse_u64(const char *s, uint64_t *ret)
 {
-    if (!isdigit((unsigned char)*s)) {
+    if (!ascii_is_digit(*s)) {
         return -EINVAL;
     }
     char *end;
@@ -65,7 +65,7 @@ int parse_i64_in(const char *s, int64_t min, int64_t max, int64_t *ret)
 static int parse_number(const char *s, double *ret, const char **ret_rest)
 {
     const char *p = *s == '-' ? s + 1 : s;
-    if (!isdigit((unsigned char)*p) && !(*p == '.' && isdigit((unsigned char)p[1]))) {
+    if (!ascii_is_digit(*p) && !(*p == '.' && ascii_is_digit(p[1]))) {
         return -EINVAL;
     }
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -19,7 +20,7 @@ static int number(struct cursor *c, int digits)
 {
     int value = 0;
     for (; digits > 0; digits--) {
-        if (c->s == c->end || *c->s < '0' || *c->s > '9') {
+        if (c->s == c->end || !ascii_is_digit(*c->s)) {
             c->is_bad = true;
             return 0;
         }
@@ -42,7 +43,7 @@ static char one_of(struct cursor *c, const char *set)
 static int64_t fraction_ns(struct cursor *c)
 {
     int64_t value = 0, scale = NS_PER_S / 10;
-    for (; c->s < c->end && *c->s >= '0' && *c->s <= '9'; c->s++, scale /= 10) {
+    for (; c->s < c->end && ascii_is_digit(*c->s); c->s++, scale /= 10) {
         value += (*c->s - '0') * scale; /* digits beyond the ninth are ignored */
     }
     return value;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 #define DISTANCE_LEN_MAX 64
 
 bool str_eq(const char *a, const char *b)
@@ -26,6 +28,29 @@ bool str_has_suffix(const char *s, const char *suffix)
     size_t len = strlen(s);
     size_t suffix_len = strlen(suffix);
     return len >= suffix_len && memcmp(s + len - suffix_len, suffix, suffix_len) == 0;
+}
+
+bool str_eq_nocase(const char *a, const char *b)
+{
+    return str_eq_nocase_n(a, b, SIZE_MAX);
+}
+
+bool str_eq_nocase_n(const char *a, const char *b, size_t n)
+{
+    for (; n > 0 && *a != '\0' && ascii_lower(*a) == ascii_lower(*b); n--) {
+        a++;
+        b++;
+    }
+    return n == 0 || *a == *b; /* the first byte that differs is not the end of both */
+}
+
+const char *str_find_nocase(const char *text, const char *wanted)
+{
+    const size_t len = strlen(wanted);
+    while (*text != '\0' && !str_eq_nocase_n(text, wanted, len)) {
+        text++;
+    }
+    return *text != '\0' || len == 0 ? text : NULL;
 }
 
 bool str_is_one_of(const char *s, const char *const *list)

@@ -9,6 +9,10 @@ bool str_eq(const char *a, const char *b);
 bool str_eq_or_null(const char *a, const char *b); /* also if both are NULL */
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
+/* The letters of ASCII are equal to their capitals, in every locale. */
+bool str_eq_nocase(const char *a, const char *b);
+bool str_eq_nocase_n(const char *a, const char *b, size_t n);      /* at most their first n bytes */
+const char *str_find_nocase(const char *text, const char *wanted); /* NULL if it is not there */
 /* `list` ends with NULL. */
 bool str_is_one_of(const char *s, const char *const *list);
 /* Which of n texts it is; -EINVAL: none. */

@@ -1,11 +1,11 @@
 /* See text.h. */
 #include "base/text.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -26,7 +26,7 @@ char *text_capitals(const char *text)
 {
     char *capitals = xstrdup(text);
     for (char *c = capitals; *c != '\0'; c++) {
-        *c = (char)toupper((unsigned char)*c);
+        *c = ascii_upper(*c);
     }
     return capitals;
 }

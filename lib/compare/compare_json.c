@@ -1,9 +1,9 @@
 /* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
 #include "compare/comparison.h"
 
-#include <ctype.h>
 #include <math.h>
 
+#include "base/ascii.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "compare/compare_axis.h"
@@ -150,7 +150,7 @@ static json_t *counts_of_changes(const struct comparison *c)
     json_t *o = json_object();
     for (int i = 0; i < CHANGE_COUNT; i++) {
         _cleanup_(freep) char *key = xstrdup(change_names[i]); /* "NoneShown": noneShown */
-        key[0] = (char)tolower(key[0]);
+        key[0] = ascii_lower(key[0]);
         json_object_set_new(o, key, json_count(c->counts[i]));
     }
     return o;

@@ -6,15 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 
 /* ---- writing ---- */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 void address_list_write(char *const *addresses, uint32_t n, struct buf *out)
 {
@@ -46,10 +42,10 @@ static struct ends ends_of(char *const *addresses, uint32_t n)
         }
         f.suffix = k;
     }
-    while (f.prefix > 0 && is_digit(first[f.prefix - 1])) {
+    while (f.prefix > 0 && ascii_is_digit(first[f.prefix - 1])) {
         f.prefix--;
     }
-    while (f.suffix > 0 && is_digit(first[first_len - f.suffix])) {
+    while (f.suffix > 0 && ascii_is_digit(first[first_len - f.suffix])) {
         f.suffix--;
     }
     return f;
@@ -71,7 +67,7 @@ static bool number_in(const char *address, const struct ends *f, uint32_t *ret)
     memcpy(text, begin, n_digits);
     text[n_digits] = '\0';
     int64_t number;
-    if (!is_digit(text[0]) || parse_i64_in(text, 0, UINT32_MAX, &number) < 0) {
+    if (!ascii_is_digit(text[0]) || parse_i64_in(text, 0, UINT32_MAX, &number) < 0) {
         return false;
     }
     *ret = (uint32_t)number;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 
@@ -155,7 +156,7 @@ static const char *find_name(const char *text, const struct replica_id *id)
     const size_t len =
         (size_t)snprintf(name, sizeof(name), "%s/%u", role_to_string(id->role), id->index);
     const char *at = strstr(text, name);
-    while (at != NULL && at[len] >= '0' && at[len] <= '9') {
+    while (at != NULL && ascii_is_digit(at[len])) {
         at = strstr(at + len, name);
     }
     return at;

@@ -1,10 +1,9 @@
 /* Places and checked values, see reader.h. */
 #include "doc/reader.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -101,7 +100,7 @@ bool reader_complain_key(struct diags *d, const struct place *place, const char 
 
 const char *suggest_name(const char *word, const char *const *candidates, size_t n)
 {
-    const char *same = array_find_item(candidates, n, it, strcasecmp(word, it) == 0);
+    const char *same = array_find_item(candidates, n, it, str_eq_nocase(word, it));
     return same != NULL ? same : str_suggest(word, candidates, n);
 }
 
@@ -218,7 +217,7 @@ char *guess_digits(const char *text)
     char *guess = xstrdup(text);
     bool changed = false, has_digit = false;
     for (char *c = guess; *c != '\0'; c++) {
-        has_digit |= isdigit((unsigned char)*c) != 0;
+        has_digit |= ascii_is_digit(*c);
         for (size_t i = 0; i < COUNT_OF(look_alikes); i++) {
             if (*c == look_alikes[i][0]) {
                 *c = look_alikes[i][1];

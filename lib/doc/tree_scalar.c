@@ -2,10 +2,10 @@
  * YAML 1.1 surprises its writer. Called by tree_yaml.c. See tree.h. */
 #include "doc/tree.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -39,8 +39,7 @@ static bool is_other_base(const char *s)
 
 static bool has_underscores(const char *s)
 {
-    return isdigit((unsigned char)s[0]) && strchr(s, '_') != NULL &&
-           s[strspn(s, "0123456789_.")] == '\0';
+    return ascii_is_digit(s[0]) && strchr(s, '_') != NULL && s[strspn(s, "0123456789_.")] == '\0';
 }
 
 /* 12:30:00 is a number in base 60. */
@@ -119,7 +118,7 @@ static const char *find_trap(const char *text, const char **ret_fix)
         why = "has '_' between digits, which only some YAML parsers accept";
     } else if (is_bare_exponent(digits)) {
         why = "is a number to some YAML parsers and a string to others";
-    } else if (text[0] == '+' && (isdigit((unsigned char)digits[0]) || digits[0] == '.')) {
+    } else if (text[0] == '+' && (ascii_is_digit(digits[0]) || digits[0] == '.')) {
         why = "starts with '+', which only some YAML parsers accept in a number";
     }
     return why;

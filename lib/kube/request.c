@@ -2,10 +2,10 @@
 #include "kube/request.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -290,7 +290,7 @@ void kube_resource_of(const json_t *object, struct kube_resource *ret)
     const char *slash = strchr(version, '/');
     char *plural = plural_of(kind);
     for (char *c = plural; *c != '\0'; c++) {
-        *c = (char)tolower((unsigned char)*c);
+        *c = ascii_lower(*c);
     }
     *ret = (struct kube_resource){
         .group = xstrndup(version, slash == NULL ? 0 : (size_t)(slash - version)),

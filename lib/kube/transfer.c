@@ -4,12 +4,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/str.h"
 #include "kube/transport_internal.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
@@ -48,7 +48,7 @@ static bool is_success(const struct kube_transfer *t)
 static bool take_header(const char *line, size_t len, const char *name, char ret[HEADER_MAX])
 {
     const size_t n = strlen(name);
-    if (len <= n || strncasecmp(line, name, n) != 0 || line[n] != ':') {
+    if (len <= n || !str_eq_nocase_n(line, name, n) || line[n] != ':') {
         return false;
     }
     const char *value = line + n + 1;

@@ -1,12 +1,12 @@
 /* See lines.h. */
 #include "logparse/lines.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 
 #define ESC '\033'
@@ -145,7 +145,7 @@ void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx
 static int64_t number_before(const char *line, size_t end)
 {
     size_t start = end;
-    while (start > 0 && end - start < 9 && isdigit((unsigned char)line[start - 1])) {
+    while (start > 0 && end - start < 9 && ascii_is_digit(line[start - 1])) {
         start--;
     }
     if (start == end) {
@@ -164,7 +164,7 @@ static bool is_torch_name(const char *name, size_t len)
     static const char *const words[] = {"default", "rank"};
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         const size_t n = strlen(words[i]);
-        if (len > n && strncasecmp(name, words[i], n) == 0) {
+        if (len > n && str_eq_nocase_n(name, words[i], n)) {
             const size_t digits = n + (name[n] == ' ');
             return digits < len && strspn(name + digits, "0123456789") == len - digits;
         }

@@ -1,9 +1,9 @@
 /* See log_profile.h. */
 #include "logparse/log_profile.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/rule.h"
@@ -64,8 +64,8 @@ static const char *put_regex(struct reading *r, const char *regex)
 {
     for (const char *c = regex; *c != '\0'; c += *c == '\\' && c[1] != '\0' ? 2 : 1) {
         const bool is_known =
-            *c != '\\' || ispunct((unsigned char)c[1]) || strchr("ABDSWabdfnrstwz", c[1]) != NULL;
-        if (!is_known || !isprint((unsigned char)*c) || str_has_prefix(c, "{,")) {
+            *c != '\\' || ascii_is_punct(c[1]) || strchr("ABDSWabdfnrstwz", c[1]) != NULL;
+        if (!is_known || !ascii_is_print(*c) || str_has_prefix(c, "{,")) {
             return c; /* in a class, too */
         }
     }

@@ -1,10 +1,9 @@
 /* See number_role.h. */
 #include "logparse/number_role.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/number_text.h"
@@ -15,12 +14,12 @@
 
 static bool is_digit(const char *line, size_t len, size_t at)
 {
-    return at < len && isdigit((unsigned char)line[at]);
+    return at < len && ascii_is_digit(line[at]);
 }
 
 static bool is_letter(const char *line, size_t len, size_t at)
 {
-    return at < len && (isalpha((unsigned char)line[at]) || line[at] == '_');
+    return at < len && (ascii_is_letter(line[at]) || line[at] == '_');
 }
 
 static size_t skip_digits(const char *line, size_t len, size_t at)
@@ -66,9 +65,9 @@ static bool is_part(const char *line, size_t len, size_t begin, size_t end)
 {
     const char before = begin > 0 ? line[begin - 1] : ' ';
     const char earlier = begin > 1 ? line[begin - 2] : ' ';
-    if (isalnum((unsigned char)before) || strchr("_.,", before) != NULL ||
-        ((before == '-' || before == '/') && isalnum((unsigned char)earlier)) ||
-        (before == ':' && isdigit((unsigned char)earlier))) {
+    if (ascii_is_alnum(before) || strchr("_.,", before) != NULL ||
+        ((before == '-' || before == '/') && ascii_is_alnum(earlier)) ||
+        (before == ':' && ascii_is_digit(earlier))) {
         return true;
     }
     return (end < len && (line[end] == ':' || line[end] == '-' || line[end] == '.')) &&
@@ -106,7 +105,7 @@ static struct word word_of(const char *line, size_t begin, size_t end)
 {
     struct word w = {.begin = begin, .end = end};
     for (size_t i = 0; i < end - begin && i < WORD_SIZE - 1; i++) {
-        w.text[i] = (char)tolower((unsigned char)line[begin + i]);
+        w.text[i] = ascii_lower(line[begin + i]);
     }
     return w;
 }
@@ -184,7 +183,7 @@ static size_t divider_len(const char *line, size_t len, size_t at)
     static const char *const dividers[] = {"/", " per ", " a ", " each "};
     for (size_t i = 0; i < COUNT_OF(dividers); i++) {
         const size_t n = strlen(dividers[i]);
-        if (len - at > n && strncasecmp(line + at, dividers[i], n) == 0) {
+        if (len - at > n && str_eq_nocase_n(line + at, dividers[i], n)) {
             return n;
         }
     }
@@ -242,7 +241,7 @@ static bool read_unit(const struct behind *b, struct number_role *p)
 
 static bool is_label_char(char c)
 {
-    return isalnum((unsigned char)c) || strchr("_/().", c) != NULL;
+    return ascii_is_alnum(c) || strchr("_/().", c) != NULL;
 }
 
 /* "" where the number has no name. */
@@ -256,7 +255,7 @@ static struct word read_label(const char *line, const struct number_role *p)
     while (begin > 0 && end - begin < WORD_SIZE - 1 && is_label_char(line[begin - 1])) {
         begin--;
     }
-    while (begin < end && !isalpha((unsigned char)line[begin])) {
+    while (begin < end && !ascii_is_letter(line[begin])) {
         begin++; /* "(loss" */
     }
     return end == p->number || begin == end ? (struct word){0} : word_of(line, begin, end);
@@ -271,7 +270,7 @@ static const char *rate_noun(struct word *w)
         if (str_has_suffix(w->text, ends[i])) {
             w->text[strlen(w->text) - strlen(ends[i])] = '\0';
             char *begin = w->text + strlen(w->text);
-            while (begin > w->text && isalpha((unsigned char)begin[-1])) {
+            while (begin > w->text && ascii_is_letter(begin[-1])) {
                 begin--;
             }
             return begin;
@@ -370,8 +369,7 @@ static bool is_step_of_all(const char *line, size_t len, const struct word *labe
 static bool is_source_line(const char *line, const struct word *label, size_t number)
 {
     const char *dot = strrchr(label->text, '.');
-    return dot != NULL && isalpha((unsigned char)dot[1]) && strlen(dot) <= 5 &&
-           line[number - 1] == ':';
+    return dot != NULL && ascii_is_letter(dot[1]) && strlen(dot) <= 5 && line[number - 1] == ':';
 }
 
 /* The speed of a link is in many a product's name, as 400Gb/s. */

@@ -1,13 +1,13 @@
 /* See number_text.h. */
 #include "logparse/number_text.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/parse.h"
 #include "base/rfc3339.h"
+#include "base/str.h"
 
 #define NUMBER_MAX_CHARS 48
 #define EXACT_DIGITS 15 /* so many decimal digits are a whole number in a double, exactly */
@@ -28,7 +28,7 @@ static bool read_plain(const char *text, size_t len, double *ret)
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '.' && !has_point) {
             has_point = true;
-        } else if (isdigit((unsigned char)text[i]) && n < EXACT_DIGITS) {
+        } else if (ascii_is_digit(text[i]) && n < EXACT_DIGITS) {
             digits = digits * 10 + (uint64_t)(text[i] - '0');
             n++;
             n_behind += has_point ? 1 : 0;
@@ -58,7 +58,7 @@ static bool drop_commas(const char *text, size_t len, char copy[static NUMBER_MA
             since_comma = 0;
             continue;
         }
-        if (is_whole && !isdigit((unsigned char)text[i])) {
+        if (is_whole && !ascii_is_digit(text[i])) {
             is_whole = false;
             if (has_comma && since_comma != 3) {
                 return false;
@@ -84,8 +84,8 @@ static bool read_unscaled(const char *text, size_t len, double *ret)
     if (len == 0 || len >= sizeof(copy) || text[0] == '-') {
         return false;
     }
-    if (len == 3 && (strncasecmp(text, "nan", len) == 0 || strncasecmp(text, "inf", len) == 0)) {
-        *ret = tolower((unsigned char)text[0]) == 'n' ? NAN : sign * INFINITY;
+    if (len == 3 && (str_eq_nocase_n(text, "nan", len) || str_eq_nocase_n(text, "inf", len))) {
+        *ret = ascii_lower(text[0]) == 'n' ? NAN : sign * INFINITY;
         return true;
     }
     double v;
@@ -119,7 +119,7 @@ static int64_t read_digits(const char *text, size_t len, size_t *at, size_t max)
 {
     const size_t start = *at;
     int64_t v = 0;
-    while (*at < len && *at - start < max && isdigit((unsigned char)text[*at])) {
+    while (*at < len && *at - start < max && ascii_is_digit(text[*at])) {
         v = v * 10 + (text[(*at)++] - '0');
     }
     return *at == start ? -1 : v;
@@ -133,7 +133,7 @@ static int64_t read_fraction_ns(const char *text, size_t len, size_t *at)
     }
     (*at)++;
     int64_t ns = 0, unit_ns = NS_PER_S;
-    for (; *at < len && isdigit((unsigned char)text[*at]); (*at)++) {
+    for (; *at < len && ascii_is_digit(text[*at]); (*at)++) {
         unit_ns /= 10;
         ns += (text[*at] - '0') * unit_ns;
     }

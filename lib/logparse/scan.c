@@ -1,9 +1,9 @@
 /* See scan.h. */
 #include "logparse/scan.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/groups.h"
@@ -151,7 +151,7 @@ static char literal_at(const char *text, size_t at)
 {
     if (text[at] == '\\') {
         const unsigned char next = (unsigned char)text[at + 1];
-        return isalnum(next) || next == '\0' || next >= 0x80 ? 0 : (char)next;
+        return ascii_is_alnum(next) || next == '\0' || next >= 0x80 ? 0 : (char)next;
     }
     return strchr(".^$[(){}*+?|", text[at]) != NULL ? 0 : text[at];
 }
@@ -161,8 +161,7 @@ static char literal_at(const char *text, size_t at)
 static bool has_argument(const char *text, size_t at)
 {
     const char next = text[at + 1];
-    return text[at] == '\\' && strchr("bBdDsSwWhHvVRtnrAzZ", next) == NULL &&
-           isalnum((unsigned char)next);
+    return text[at] == '\\' && strchr("bBdDsSwWhHvVRtnrAzZ", next) == NULL && ascii_is_alnum(next);
 }
 
 void scan_literals(const char *text, struct texts *ret)

@@ -5,10 +5,10 @@
  * taken along. The pattern is made of these pieces, with anything between them. */
 #include "logparse/suggest.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "logparse/lines.h"
 #include "logparse/number_role.h"
@@ -98,8 +98,8 @@ static void put_earlier(struct buf *out, const char *line, size_t from, const st
 {
     unsigned n = 0;
     for (size_t i = from + 1; line[p->end - 1] == '/' && i + 1 < p->number; i++) {
-        const bool is_one = line[i] == '/' && isdigit((unsigned char)line[i - 1]) &&
-                            isdigit((unsigned char)line[i + 1]);
+        const bool is_one =
+            line[i] == '/' && ascii_is_digit(line[i - 1]) && ascii_is_digit(line[i + 1]);
         n += is_one;
         i += is_one;
     }
@@ -123,7 +123,7 @@ static void put_pattern(struct buf *out, const char *line, const struct candidat
         buf_printf(out, "(?<%s>)", log_group_names[p->group]);
         const size_t unit = p->number + p->number_len;
         put_literal(out, line + unit, p->end - unit);
-        buf_puts(out, p->end > unit && isalpha((unsigned char)line[p->end - 1]) ? "\\b" : "");
+        buf_puts(out, p->end > unit && ascii_is_letter(line[p->end - 1]) ? "\\b" : "");
     }
 }
 

@@ -3,9 +3,9 @@
  * the repeats and makes its own statistics. What differs from run to run is a comment:
  * benchstat makes a table of its own for each combination of configuration lines, and two runs
  * would not meet in one. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
@@ -31,7 +31,7 @@ static void put_value(struct buf *out, const char *text)
 static void put_name(struct buf *out, const struct run_def *def, const struct point *point)
 {
     const char *name = def->spec->name;
-    buf_printf(out, "Benchmark%c", toupper((unsigned char)name[0]));
+    buf_printf(out, "Benchmark%c", ascii_upper(name[0]));
     put_value(out, name + 1);
     if (def->spec->systems.len > 1) {
         buf_puts(out, "/system=");

@@ -2,7 +2,6 @@
 #include "report/reference_pairs.h"
 
 #include <math.h>
-#include <strings.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
@@ -80,7 +79,7 @@ static const struct system *system_of(const struct reference_beside *b, const st
 static bool is_of(const struct node *families, const struct system *system)
 {
     return array_any(families->children, families->n_children, it,
-                     strcasecmp((*it)->s, system->name) == 0 ||
+                     str_eq_nocase((*it)->s, system->name) ||
                          profile_has_family(system->profile, (*it)->s));
 }
 

@@ -1,7 +1,7 @@
 /* A sheet on a terminal, see sheet_formats.h. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/run_labels.h"
 #include "report/notes.h"
 #include "report/sheet_formats.h"
@@ -21,11 +21,8 @@ static void put_marks(const struct terminal *term, const struct result *r, size_
 {
     for (int i = 0; i < MARK_COUNT; i++) {
         const char *mark = mark_of(r, i);
-        char word[16] = "";
-        for (size_t k = 0; mark != NULL && mark[k] != '\0'; k++) {
-            word[k] = (char)toupper((unsigned char)mark[k]);
-        }
         if (mark != NULL) {
+            _cleanup_(freep) char *word = text_capitals(mark);
             used = put_word(term, "   ", TERMINAL_YELLOW, word, used, out);
         }
     }

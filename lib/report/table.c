@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
@@ -345,23 +346,13 @@ void table_format_markdown(const struct table *t, struct buf *out)
     }
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-static bool is_word(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 static bool is_markup(char before, char c, char after)
 {
     if (c == '_') { /* within a word it is not */
-        return !is_word(before) || !is_word(after);
+        return !ascii_is_alnum(before) || !ascii_is_alnum(after);
     }
     if (c == '<') { /* a tag, a comment, or an address */
-        return is_letter(after) || after == '/' || after == '!' || after == '?';
+        return ascii_is_letter(after) || after == '/' || after == '!' || after == '?';
     }
     return strchr("\\`*[]>|", c) != NULL;
 }

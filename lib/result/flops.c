@@ -1,10 +1,10 @@
 /* See flops.h. */
 #include "result/flops.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -66,10 +66,10 @@ static const struct {
 static bool has_word(const char *name, const char *word)
 {
     const size_t len = strlen(word);
-    for (const char *at = name; (at = strcasestr(at, word)) != NULL; at++) {
-        const bool begins = at == name || !isalnum((unsigned char)at[-1]);
+    for (const char *at = name; (at = str_find_nocase(at, word)) != NULL; at++) {
+        const bool begins = at == name || !ascii_is_alnum(at[-1]);
         const bool is_form = str_eq(word, "sxm");
-        if (begins && (is_form || !isalnum((unsigned char)at[len]))) {
+        if (begins && (is_form || !ascii_is_alnum(at[len]))) {
             return true;
         }
     }

@@ -2,10 +2,10 @@
  * the values are. */
 #include "spec/expression.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -53,8 +53,7 @@ static int read_word(struct reader *r, int64_t *ret)
         return refuse(r, EINVAL, *r->at == '\0' ? "a value is missing" : "no number and no name");
     }
     memcpy(word, r->at, len);
-    if (isdigit((unsigned char)word[0]) ? parse_i64(word, ret) < 0
-                                        : !r->value_of(r->ctx, word, ret)) {
+    if (ascii_is_digit(word[0]) ? parse_i64(word, ret) < 0 : !r->value_of(r->ctx, word, ret)) {
         return refuse(r, EINVAL, "no number, and no swept name with one,");
     }
     r->at += len;

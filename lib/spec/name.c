@@ -1,9 +1,9 @@
 /* See name.h. */
 #include "spec/name.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 
 #define LONGER_THAN_ANY_NAME 4096
@@ -18,11 +18,11 @@ bool object_name_is_valid(const char *text)
 
 char *object_name_make(const char *text, size_t max, const char *other)
 {
-    char *name = xstrdup(isalpha((unsigned char)text[0]) ? text : other);
+    char *name = xstrdup(ascii_is_letter(text[0]) ? text : other);
     size_t len = 0;
     for (const char *c = name; *c != '\0' && len < max; c++) {
-        if (isalnum((unsigned char)*c)) {
-            name[len++] = (char)tolower((unsigned char)*c);
+        if (ascii_is_alnum(*c)) {
+            name[len++] = ascii_lower(*c);
         } else if (name[len - 1] != '-') {
             name[len++] = '-';
         }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -284,7 +283,7 @@ bool profile_has_family(const char *name, const char *family)
     const struct embedded *found =
         embedded_find(profile_families, profile_descriptions_count, name);
     _cleanup_(freep) char *wanted = xasprintf(",%s,", family);
-    return strcasecmp(name, family) == 0 || (found != NULL && strstr(found->text, wanted) != NULL);
+    return str_eq_nocase(name, family) || (found != NULL && strstr(found->text, wanted) != NULL);
 }
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)

@@ -1,6 +1,5 @@
 /* Reading how gradients are exchanged, and other names that foreign systems may choose freely. See
  * spec_internal.h. */
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -43,7 +42,7 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
             free(name);
             return true;
         }
-        if (r->is_new && strcasecmp(name, names[i]) == 0) {
+        if (r->is_new && str_eq_nocase(name, names[i])) {
             _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", names[i]);
             reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, names[i]);
             free(name);

@@ -4,10 +4,10 @@
  * Maps merge and lists replace. Another kind of sweep, dataset or exchange replaces; a grid merges
  * by name. --set keeps some of a list of points, or replaces the list if it gives every name of it.
  * Values from the command line have their option as origin, for messages. */
-#include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/ascii.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/texts.h"
@@ -105,7 +105,7 @@ void spec_merge_local(struct node *root, struct diags *diags)
 static bool looks_like_int(const char *s)
 {
     const char *digits = s + (*s == '-');
-    return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0') &&
+    return ascii_is_digit(digits[0]) && (digits[0] != '0' || digits[1] == '\0') &&
            digits[strspn(digits, "0123456789")] == '\0';
 }
 

@@ -1,7 +1,6 @@
 /* See template_rules.h. One table: a path, and what may be there. */
 #include "spec/template_rules.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -132,9 +131,9 @@ static int is_foreign_secret(const struct spot *s)
 {
     const char *name = text_of(s);
     const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS + 1;
-    const bool is_key =
-        len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) && name[len - tail] == '-' &&
-        array_all(name + len - tail + 1, RUN_ID_CHARS, c, isxdigit((unsigned char)*c) != 0);
+    const bool is_key = len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) &&
+                        name[len - tail] == '-' &&
+                        strspn(name + len - tail + 1, "0123456789abcdefABCDEF") == RUN_ID_CHARS;
     return is_key ? refuse(s, "use another one", "'%s' has the name of a run's key", name)
                   : is_foreign(s);
 }

@@ -11,6 +11,7 @@
 #include <openssl/evp.h>
 #include <zstd.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
@@ -51,8 +52,7 @@ const struct buf *archive_find(const struct archive *a, const char *name)
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+    return ascii_is_alnum(c) || c == '_' || c == '-';
 }
 
 bool archive_name_is_good(const char *name)

@@ -72,6 +72,40 @@ TEST(affixes_and_dates)
     assert_string_equal(date, "2026-11-20T07:52:51Z");
 }
 
+TEST(capitals_do_not_count)
+{
+    static const struct {
+        const char *text, *wanted;
+        bool is_equal;
+        int found_at; /* -1 if it is not there */
+    } rows[] = {
+        {"", "", true, 0},
+        {"Limit", "LIMIT", true, 0},
+        {"limit", "limits", false, -1},
+        {"a limit", "LIMIT", false, 2},
+        {"lilimit", "Limit", false, 2},
+        {"limi", "limit", false, -1},
+        {"limit", "", false, 0},
+        {"", "a", false, -1},
+        {"\xc4\xb0", "i", false, -1},
+        {"caf\xc3\xa9", "CAF\xc3\xa9", true, 0},
+        {"[@`{", "{`@[", false, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const char *text = rows[i].text, *wanted = rows[i].wanted;
+        print_message("# row '%s' '%s'\n", text, wanted);
+        assert_int_equal(str_eq_nocase(text, wanted), rows[i].is_equal);
+        assert_int_equal(str_eq_nocase(wanted, text), rows[i].is_equal);
+        const char *found = str_find_nocase(text, wanted);
+        assert_int_equal(found == NULL ? -1 : found - text, rows[i].found_at);
+    }
+    assert_true(str_eq_nocase_n("ITERxx", "iteryy", 4));
+    assert_false(str_eq_nocase_n("ITERxx", "iteryy", 5));
+    assert_true(str_eq_nocase_n("abc", "ABC", 9));
+    assert_false(str_eq_nocase_n("ab", "abc", 3));
+    assert_true(str_eq_nocase_n("a", "b", 0));
+}
+
 TEST(a_text_is_found_in_a_list)
 {
     static const char *const words[] = {"get", "describe", "get"};

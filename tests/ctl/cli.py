@@ -106,8 +106,8 @@ class CliCase(unittest.TestCase):
         self.store = f"sqlite:{self.folder}/results.db"
         self.pids = self.folder / "pids"
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-        self.env.update(BENCHWORKER=FAKE_REPLICA, BENCHCTL_PATH=str(ROOT / "benchmarks"), LC_ALL="C.UTF-8",
-                        HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"),
+        self.env.update(BENCHWORKER=FAKE_REPLICA, BENCHCTL_PATH=str(ROOT / "benchmarks"),
+                        LC_ALL=os.environ.get("CLI_LOCALE", "C.UTF-8"), HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"),
                         BENCHD_PEER_TIMEOUT_S="60")  # a machine that stalls loses no peers
 
     def define(self, name="tiny.json", env=None, **keys):

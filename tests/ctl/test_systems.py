@@ -3,6 +3,7 @@
 find each other by the variables of a profile. No framework is needed."""
 import json
 import re
+import subprocess
 import sys
 
 import cli
@@ -193,6 +194,32 @@ spec:
         port = logs["trainer"].split("PORT=")[1].split("\n")[0]
         self.assertEqual(same % (port, "worker"), logs["trainer"])
         self.assertEqual(same % (port, "server"), logs["pserver"])
+
+    def test_the_locale_changes_no_name(self):
+        """The tests of benchctl run in Turkish: the names of swept variables, and headings, are the same everywhere."""
+        number = subprocess.run(["locale", "-k", "decimal_point"], env=self.env, capture_output=True, text=True, check=True)
+        self.assertEqual('decimal_point=","\n', number.stdout, "this is not the Turkish locale")
+        show = self.file("show.sh", "#!/bin/sh\nenv | grep BENCHD_PARAM\necho limit is $1\necho 7 samples in 2 s\n")
+        path = self.file("limits.yaml", f"""\
+apiVersion: benchd.io/v1alpha1
+kind: Benchmark
+metadata: {{name: limits}}
+spec:
+  systems:
+  - name: own
+    profile: none
+    command: [{show}, $(BENCHD_PARAM_LIMIT_SIZE)]
+    log: {{lines: [{{kind: Summary, pattern: '(?<samples>) samples in (?<time_s>) s'}}]}}
+  workload: {{model: m, batchSize: 1, exchange: {{kind: AllReduce}}}}
+  parameters: [{{name: limit_size, targets: [{{roles: [worker], env: [LIMIT]}}]}}]
+  sweep: {{grid: {{workers: [1], limit_size: [3, 4]}}}}
+  roles: {{worker: {{replicas: {{from: workers}}}}}}
+""")
+        done = self.ctl("run", path, "--store", self.store, "--repeats", "1")
+        self.assertRegex(done.stdout, "\n *LIMIT_SIZE ")
+        log = self.ctl("logs", self.run_name(), "--store", self.store, "--point", "0").stdout
+        self.assertIn("BENCHD_PARAM_LIMIT_SIZE=3\n", log)
+        self.assertIn("limit is 3\n", log)
 
     def test_variables_of_a_command(self):
         """Each of the contract is known, and is what is meant without its prefix."""

@@ -5,8 +5,7 @@
  * the key is answered. */
 #include "fuzz.h"
 
-#include <ctype.h>
-
+#include "base/ascii.h"
 #include "worker/comm/shm/share_token.h"
 #include "worker/comm/shm/shm_pass.h"
 
@@ -17,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (share_token_read(data, len, &t, &err) >= 0) {
         uint8_t payload[4 + SHARE_WHY_MAX];
         for (const char *c = t.why; *c != '\0'; c++) {
-            must(isprint((unsigned char)*c) != 0, "a text that cannot be printed");
+            must(ascii_is_print(*c), "a text that cannot be printed");
         }
         must(t.can == (t.why[0] == '\0'), "no reason, or one too many");
         must(share_token_encode(&t, payload) == len, "another length");

@@ -3,10 +3,9 @@
  * same lines, fields and tags. */
 #include "fuzz.h"
 
-#include <ctype.h>
-
 #include <jansson.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "report/export.h"
@@ -83,7 +82,7 @@ static void check_terminal(const char *text, const char *tame)
     _cleanup_(buf_done) struct buf shown = BUF_INIT;
     text_put_shown(&shown, text, strlen(text));
     for (const char *at = buf_cstr(&shown); *at != '\0'; at++) {
-        must(strchr("\n\r\t", *at) != NULL || !iscntrl((unsigned char)*at) ||
+        must(strchr("\n\r\t", *at) != NULL || !ascii_is_control(*at) ||
                  (at[0] == '\033' && at[1] == '['),
              "a control character");
     }
@@ -104,7 +103,7 @@ static size_t read_csv(const char *text, size_t *ret_fields)
     while (*text != '\0') {
         const bool is_quoted = *text == '"';
         const char first = text[is_quoted];
-        const bool is_number = first == '-' && isdigit((unsigned char)text[is_quoted + 1]);
+        const bool is_number = first == '-' && ascii_is_digit(text[is_quoted + 1]);
         must(first == '\0' || strchr("=+-@\t\r", first) == NULL || is_number, "a formula");
         text += is_quoted;
         while (is_quoted ? *text != '"' || text[1] == '"' : strchr(",\n", *text) == NULL) {
@@ -145,7 +144,7 @@ static size_t count_cells(const char *text)
         is_code = *at == '\n' ? false : (*at == '`' && is_bare) ? !is_code : is_code;
         n += *at == '|' && is_bare;
         const bool begins_tag =
-            *at == '<' && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]) != NULL);
+            *at == '<' && (ascii_is_letter(at[1]) || strchr("/!?", at[1]) != NULL);
         must(is_code || !is_bare || !(begins_tag && at[1] != '\0'), "a tag");
         must(is_code || !is_bare || *at != ']' || at[1] != '(', "a link");
     }

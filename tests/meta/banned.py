@@ -19,6 +19,14 @@ CALLS = {
             "lib/base/parse.c": "base/parse.h is made of them",
             "tests/*": "tests read formats of their own, and compare with libc's answer",
         }),
+    "the user's locale": (
+        r"\b(is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper)"
+        r"|strn?casecmp|strcasestr|str(coll|xfrm)|(is|to)w[a-z]+)(_l)?\s*\(",
+        "it follows LC_CTYPE or LC_COLLATE; use base/ascii.h, str_eq_nocase or str_find_nocase of base/str.h",
+        {}),
+    "another locale": (
+        r"\bsetlocale\s*\(", "numbers and words must not change with the user's locale",
+        {"ctl/cli/cli.c": "LC_CTYPE alone, for what the terminal can show"}),
     "stack by size": (r"\b(alloca|__builtin_alloca)\s*\(", "use xmalloc and _cleanup_", {}),
     "a shell": (r"\b(system|popen)\s*\(", "fork and exec the program itself", {}),
     "leaving below main": (

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
+
 static void write_report(int fd, int stage)
 {
     struct child_report report = {.code = errno, .stage = stage};
@@ -110,7 +112,7 @@ static int kill_listed_children(void)
     (void)close(fd); /* read only */
     pid_t pid = 0;
     for (ssize_t i = 0; i < n; i++) {
-        if (text[i] >= '0' && text[i] <= '9') {
+        if (ascii_is_digit(text[i])) {
             pid = pid * 10 + (text[i] - '0');
         } else {
             if (pid > 0) {

@@ -1,9 +1,9 @@
 /* Agreeing on shared memory, see mesh_share.h. */
 #include "worker/comm/collective/mesh_share.h"
 
-#include <ctype.h>
 #include <poll.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -63,7 +63,7 @@ static int who_cannot(struct mesh *m, uint32_t *ret, struct err *err)
     const int sent = mesh_all_reduce(m, text, text, SHARE_WHY_MAX, err);
     for (size_t i = 0; sent >= 0 && i < SHARE_WHY_MAX; i++) {
         const int c = text[i] >= 0 && text[i] < 128 ? (int)text[i] : '?';
-        why[i] = c == 0 || isprint(c) ? (char)c : '?';
+        why[i] = c == 0 || ascii_is_print(c) ? (char)c : '?';
     }
     return sent;
 }

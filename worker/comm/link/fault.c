@@ -1,10 +1,10 @@
 /* Faults, see fault.h. ABORT payload: exit code, role, index (u32 each), then text. */
 #include "worker/comm/link/fault.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/exit_code.h"
 #include "worker/comm/link/little_endian.h"
 
@@ -90,7 +90,7 @@ int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *
     for (size_t i = 0; i < len; i++) {
         uint8_t c = payload[ABORT_FIXED + i];
         f->message[n++] =
-            (char)(isprint(c) || c >= 0x80 ? c : '?'); /* no control codes on a terminal */
+            (char)(ascii_is_print(c) || c >= 0x80 ? c : '?'); /* no control codes on a terminal */
     }
     f->message[n] = '\0';
     return 0;

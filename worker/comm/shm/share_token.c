@@ -1,8 +1,9 @@
 /* The payload of SHARE, see share_token.h. */
 #include "worker/comm/shm/share_token.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 size_t share_token_encode(const struct share_token *t, uint8_t ret[static 4 + SHARE_WHY_MAX])
 {
@@ -22,7 +23,7 @@ int share_token_read(const uint8_t *payload, size_t n, struct share_token *ret, 
     }
     struct share_token t = {.round = (enum share_round)payload[0], .can = payload[1] == 1};
     for (size_t i = 4; i < n; i++) {
-        t.why[i - 4] = isprint(payload[i]) ? (char)payload[i] : '?';
+        t.why[i - 4] = ascii_is_print(payload[i]) ? (char)payload[i] : '?';
     }
     *ret = t;
     return 0;
