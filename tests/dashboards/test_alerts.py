@@ -1,5 +1,6 @@
 """The alert rules: promtool takes them, their tests pass, and those tests notice an alert that never fires, and one that always
-does. Each alert says what is wrong and names a section of docs/alerts.md; each metric is documented."""
+does. All tests pass again next to a second benchd that works, in another namespace of the cluster: it hides nothing. Each alert says
+what is wrong and names a section of docs/alerts.md; each metric is documented."""
 import os
 import pathlib
 import re
@@ -17,7 +18,10 @@ TESTS = shared.ROOT / "tests" / "dashboards" / "alerts_test.yaml"
 PAGE = shared.ROOT / "docs" / "alerts.md"
 # An alert, up to the next one: its name, its text.
 ALERT = re.compile(r"(?ms)^  - alert: (\w+)\n(.*?)(?=^  - |^- |\Z)")
-EXPR = re.compile(r"(?m)^    expr: .*$")
+EXPR = re.compile(r"(?m)^    expr: .*\n(      .*\n)*")
+# The alerts that do not say which instance they are about, and why.
+WITHOUT_INSTANCE = {"BenchdDown": "the pod that has gone is replaced by one with another address",
+                    "BenchdNotLeader": "one of the benchds of a namespace holds the Lease, and the others wait for it"}
 
 
 def promtool(*args):
@@ -25,24 +29,52 @@ def promtool(*args):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_rules(text):
-    """promtool's answer to the tests, over these rules."""
+def test_rules(text, stories):
+    """promtool's answer to the tests of these stories, over these rules."""
     with tempfile.TemporaryDirectory(prefix="benchd-alerts-") as folder:
         rules, tests = pathlib.Path(folder, "alerts.yaml"), pathlib.Path(folder, "test.yaml")
         rules.write_text(text, encoding="utf-8")
-        tests.write_text(TESTS.read_text(encoding="utf-8").replace("../../dashboards/alerts.yaml", str(rules)), encoding="utf-8")
+        tests.write_text(stories.replace("../../dashboards/alerts.yaml", str(rules)), encoding="utf-8")
         return promtool("test", "rules", str(tests))
 
 
 def with_expr(text, expr):
     """The rules with this expression in all alerts."""
-    return ALERT.sub(lambda match: EXPR.sub(f"    expr: {expr}", match.group(0)), text)
+    return ALERT.sub(lambda match: EXPR.sub(f"    expr: {expr}\n", match.group(0)), text)
 
 
-def check_tests(t, text, names):
+def in_namespace(name, text):
+    """Series, labels and words of the one benchd of a story, which has no namespace so far."""
+    text = text.replace('{job="benchd", instance=', f'{{job="benchd", namespace="{name}", instance=')
+    text = text.replace("job: benchd", f"job: benchd, namespace: {name}")
+    return re.sub(r"(summary: No benchd .*)\.", rf"\1 in namespace {name}.", text)
+
+
+def with_neighbour(stories):
+    """The stories of one benchd, now in namespace b, with the healthy one of the first story in namespace a."""
+    head, healthy, *others = re.split(r"(?m)^(?=- name: )", stories)
+    series = in_namespace("a", "".join(re.findall(r"(?m)^  - {series: 'benchd_.*\n|^  - {series: '(?:up|rest).*\n", healthy)))
+    own = [story for story in others if '{job="benchd", instance=' in story]
+    own = [re.sub(r"(?ms)^  promql_expr_test:.*?(?=^  \w)", "", in_namespace("b", story)) for story in own]
+    return head + "".join(story.replace("  input_series:\n", f"  input_series:\n{series}") for story in own)
+
+
+def check_neighbour(t, text, stories, names):
+    """Each alert that fires in a story fires next to a benchd that works, too, and says where."""
+    stories = with_neighbour(stories)
+    code, out = test_rules(text, stories)
+    t.ok(code == 0, "promtool test rules, with a second benchd in another namespace", out)
+    fired = re.findall(r"alertname: (\w+)\n    exp_alerts:\n    - exp_labels: {(.*)}", stories)
+    t.equal(sorted(names), sorted({name for name, _ in fired}), "every alert fires in a story with two benchds")
+    for name, labels in fired:
+        t.ok("namespace: b" in labels, f"{name} keeps the namespace", labels)
+        t.equal(name not in WITHOUT_INSTANCE, "instance: " in labels, f"{name} keeps the instance, or a reason is known")
+
+
+def check_tests(t, text, stories, names):
     """Each alert has a test in which it fires, and one in which it does not."""
     for expr, what, found in (("vector(1) > 2", "never fires", r"exp:\[\s*0:"), ("vector(1)", "always fires", r"exp:\[\s*\]")):
-        _, out = test_rules(with_expr(text, expr))
+        _, out = test_rules(with_expr(text, expr), stories)
         for name in names:
             t.match(rf"alertname: {name}, time: \S+,\s+{found}", out, f"the tests see that {name} {what}")
 
@@ -70,9 +102,11 @@ def main():
     t.equal([], sorted(names - set(shared.documented_metrics())), "each metric is in docs/metrics.md")
     code, out = promtool("check", "rules", str(RULES))
     t.ok(code == 0, "promtool check rules", out)
-    code, out = test_rules(text)
+    stories = TESTS.read_text(encoding="utf-8")
+    code, out = test_rules(text, stories)
     t.ok(code == 0, "promtool test rules", out)
-    check_tests(t, text, alerts)
+    check_tests(t, text, stories, alerts)
+    check_neighbour(t, text, stories, alerts)
     return t.done()
 
 
