@@ -3,7 +3,11 @@
 
 Classic JSON, schemaVersion 39, written for Grafana 10 to 13. A sweep value is not a time: the curves are trend panels
 over tables that Prometheus answers at one instant, pivoted by Grafana into one frame (x ascending, a column a line).
-Lines never merge two points: a line is named by everything that is not on the x axis."""
+Lines never merge two points: a line is named by everything that is not on the x axis.
+
+Every query selects the benchds of the variables namespace and instance. A dashboard of runs has one namespace, because two may
+have runs of the same name; the others may have all, and keep benchds apart or add up what can be added. Outside a cluster no series has
+a namespace: the variable is empty or .*, and both match."""
 import json
 import sys
 
@@ -13,11 +17,23 @@ RATE = "suffix:samples/s"  # a custom unit: Grafana has none of its own for it
 NOTHING = "Nothing is known of this run in the time shown. Of one that has ended, choose a time that contains its end."
 NOT_LIVE = "No trial is under way in the time shown."
 ROW_FIELD = "x\\series"  # what groupingToMatrix calls its first column
+SCOPE = 'namespace=~"$namespace",instance=~"$instance"'
+BENCHD = "{{namespace}} {{instance}}"  # the legend of what each benchd has
+TARGET = ("namespace", "instance", "job", "pod", "container", "service", "endpoint")  # labels of what is scraped
 
 
-def last(metric):
+def of(metric, *matchers):
+    """The series of the benchds that the variables choose."""
+    return f'{metric}{{{",".join([*matchers, SCOPE])}}}'
+
+
+def of_run(metric, variable="run"):
+    return of(metric, f'run="${variable}"')
+
+
+def last(metric, variable="run"):
     """The last value in the time shown: a run that has ended is no longer scraped."""
-    return f'last_over_time({metric}{{run="$run"}}[$__range])'
+    return f"last_over_time({of_run(metric, variable)}[$__range])"
 
 
 def line(expression, kind):
@@ -62,10 +78,10 @@ def override(pattern, **properties):
 
 
 def stat(title, description, unit, grid, expr, legend=None):
-    mode = {"textMode": "name"} if legend else {"textMode": "value"}
-    keys = {"legendFormat": legend} if legend else {}
-    return panel("stat", title, description, unit, grid, [instant(expr, **keys)],
-                 options={"colorMode": "none", "graphMode": "none", **mode, "reduceOptions": {"calcs": ["lastNotNull"]}})
+    """The value, with the name of its benchd if there are several; or with a legend that alone."""
+    return panel("stat", title, description, unit, grid, [instant(expr, legendFormat=legend or BENCHD)],
+                 options={"colorMode": "none", "graphMode": "none", "textMode": "name" if legend else "auto",
+                          "reduceOptions": {"calcs": ["lastNotNull"]}})
 
 
 def trend(title, description, unit, grid, expr):
@@ -111,7 +127,7 @@ def points_table(grid):
         transformations=[
             {"id": "merge", "options": {}},
             {"id": "organize", "options": {
-                "excludeByName": {name: True for name in ("Time", "run", "benchmark", "instance", "job")},
+                "excludeByName": dict.fromkeys(("Time", "run", "benchmark", *TARGET), True),
                 "indexByName": {name: i for i, name in enumerate(order)}, "renameByName": renames}}],
         options={"showHeader": True, "cellHeight": "sm"})
 
@@ -127,17 +143,13 @@ def row(title, y):
     return {"type": "row", "title": title, "collapsed": False, "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}, "panels": []}
 
 
-def of_run(metric):
-    return f'{metric}{{run="$run"}}'
-
-
 THROUGHPUT, SPEEDUP, EFFICIENCY = (last(f"benchd_point_{name}") for name in (
     "throughput_samples_per_second", "speedup_ratio", "efficiency_ratio"))
 
 def link(title, uid, variable="run"):
     """Opens another dashboard of the same time and data source for the run of the row."""
-    return {"title": title, "targetBlank": False,
-            "url": f"/d/{uid}?var-{variable}=${{__data.fields.run}}&var-prom=${{prom}}&${{__url_time_range}}"}
+    row_of = f"var-{variable}=${{__data.fields.run}}&var-namespace=${{__data.fields.namespace}}"
+    return {"title": title, "targetBlank": False, "url": f"/d/{uid}?{row_of}&var-prom=${{prom}}&${{__url_time_range}}"}
 
 
 def matrix(title, description, unit, grid, expr):
@@ -203,77 +215,78 @@ PANELS = [
                 (16, 24, 8, 8), [over_time(of_run("benchd_trainer_step_samples_per_second"), "A", "trainer 0")], NOT_LIVE),
     row("benchd", 32),
     time_series("Requests to the API server", "Sent, sent again and given up, a second.", "reqps", (0, 33, 12, 7),
-                [over_time(f"rate(benchd_api_{name}_total[$__rate_interval])", ref, name)
+                [over_time(f'rate({of(f"benchd_api_{name}_total")}[$__rate_interval])', ref, name)
                  for ref, name in (("A", "requests"), ("B", "retries"), ("C", "failures"))], "benchd was not scraped in the time shown."),
     time_series("Attempts by outcome", "Attempts saved by benchd since it started.", "none", (12, 33, 12, 7),
-                [over_time("benchd_attempts_total", "A", "{{outcome}}")], "benchd was not scraped in the time shown."),
+                [over_time(of("benchd_attempts_total"), "A", "{{outcome}}")], "benchd was not scraped in the time shown."),
 ]
 
 
 NOT_SCRAPED = "benchd was not scraped in the time shown."
-JOB = '{job="benchd"}'  # client-go's names are those of other controllers too
+QUEUED, RUNNING = 'phase="Queued"', 'phase="Running"'
+JOB = 'job="benchd"'  # client-go's names, and those of processes, are those of other programs too
 
 
 def quantile(metric, by="", ref="A", legend="99%"):
     """What one in a hundred took at least."""
-    labels = f"le, {by}" if by else "le"
-    return over_time(f"histogram_quantile(0.99, sum by ({labels}) (rate({metric}_bucket{JOB}[$__rate_interval])))", ref, legend)
+    rate = f'rate({of(f"{metric}_bucket", JOB)}[$__rate_interval])'
+    return over_time(f"histogram_quantile(0.99, sum by (namespace, instance, le{by}) ({rate}))", ref, f"{BENCHD} {legend}")
 
 
 HEALTH = [
-    stat("Leader", "1 if a benchd holds the Lease: only then is anything driven.", "none", (0, 0, 6, 4), "max(benchd_leader)"),
-    stat("Ready", "1 if /readyz answers 200.", "none", (6, 0, 6, 4), "max(benchd_ready)"),
-    stat("Runs that wait for their turn", "One run is driven at a time.", "none", (12, 0, 6, 4), 'sum(benchd_runs{phase="Queued"})'),
+    stat("Leader", "1 if this benchd holds the Lease: only then is anything driven.", "none", (0, 0, 6, 4), of("benchd_leader")),
+    stat("Ready", "1 if /readyz answers 200.", "none", (6, 0, 6, 4), of("benchd_ready")),
+    stat("Runs that wait for their turn", "One run is driven at a time.", "none", (12, 0, 6, 4), f'sum({of("benchd_runs", QUEUED)})'),
     stat("Free disk of the store", "Share of the file system that has the store. When it is full, runs wait.", "percentunit", (18, 0, 6, 4),
-         "min(benchd_store_disk_free_bytes / benchd_store_disk_bytes)"),
+         f'{of("benchd_store_disk_free_bytes")} / {of("benchd_store_disk_bytes")}'),
     row("Runs", 4),
     time_series("Runs by phase", "Runs that have not ended.", "none", (0, 5, 8, 8),
-                [over_time("sum by (phase) (benchd_runs)", "A", "{{phase}}")], NOT_SCRAPED),
+                [over_time(f'sum by (phase) ({of("benchd_runs")})', "A", "{{phase}}")], NOT_SCRAPED),
     time_series("Runs that wait", "For how long, and why; a run that waits for its turn is not here.", "s", (8, 5, 8, 8),
-                [over_time("time() - benchd_run_wait_start_timestamp_seconds", "A", "{{run}}: {{reason}}")], "No run waits."),
+                [over_time(f'time() - {of("benchd_run_wait_start_timestamp_seconds")}', "A", "{{namespace}} {{run}}: {{reason}}")], "No run waits."),
     time_series("Since a run got further", "Time since a trial ended or a step of trainer 0 was seen.", "s", (16, 5, 8, 8),
-                [over_time("time() - benchd_run_advanced_timestamp_seconds", "A", "{{run}}")], "No run is driven."),
+                [over_time(f'time() - {of("benchd_run_advanced_timestamp_seconds")}', "A", "{{namespace}} {{run}}")], "No run is driven."),
     row("API server", 13),
     time_series("Answers by code", "A second; <error>: none came.", "reqps", (0, 14, 8, 8),
-                [over_time(f"sum by (code) (rate(rest_client_requests_total{JOB}[$__rate_interval])) > 0", "A", "{{code}}")],
+                [over_time(f'sum by (code) (rate({of("rest_client_requests_total", JOB)}[$__rate_interval])) > 0', "A", "{{code}}")],
                 NOT_SCRAPED),
     time_series("Time of a request", "One in a hundred took at least so long, by verb and resource.", "s", (8, 14, 8, 8),
-                [quantile("rest_client_request_duration_seconds", "verb, resource", legend="{{verb}} {{resource}}")], NOT_SCRAPED),
+                [quantile("rest_client_request_duration_seconds", ", verb, resource", legend="{{verb}} {{resource}}")], NOT_SCRAPED),
     time_series("Restarts of watches", "Watches opened again, an hour. A watch lives 5 to 10 minutes.", "none", (16, 14, 8, 8),
-                [over_time("sum by (resource) (rate(benchd_watch_restarts_total[$__rate_interval])) * 3600", "A", "{{resource}}")],
+                [over_time(f'rate({of("benchd_watch_restarts_total")}[$__rate_interval]) * 3600', "A", f"{BENCHD} {{{{resource}}}}")],
                 NOT_SCRAPED),
     row("Loop and store", 22),
     time_series("Time of a turn of the loop", "One turn in a hundred kept everything else waiting at least so long; the Lease is lost at 10 s.",
                 "s", (0, 23, 8, 8), [quantile("benchd_loop_turn_duration_seconds"),
-                                     over_time("max(benchd_loop_longest_turn_seconds)", "B", "longest since the start")], NOT_SCRAPED),
+                                     over_time(of("benchd_loop_longest_turn_seconds"), "B", f"{BENCHD} longest since the start")], NOT_SCRAPED),
     time_series("Time of a statement of the store", "One in a hundred took at least so long, waits for the disk and for other writers included.", "s",
                 (8, 23, 8, 8), [quantile("benchd_store_statement_duration_seconds")], NOT_SCRAPED),
-    time_series("Size of the store", "Its files.", "bytes", (16, 23, 8, 8), [over_time("max(benchd_store_bytes)", "A", "store")], NOT_SCRAPED),
+    time_series("Size of the store", "Its files.", "bytes", (16, 23, 8, 8), [over_time(of("benchd_store_bytes"), "A", BENCHD)], NOT_SCRAPED),
 ]
 
 
 def of_any(metric):
     """The last value of every run in the time shown."""
-    return f"last_over_time({metric}[$__range])"
+    return f"last_over_time({of(metric)}[$__range])"
 
 
 OVERVIEW = [
-    stat("Runs that run", "One run is driven at a time.", "none", (0, 0, 6, 4), 'sum(benchd_runs{phase="Running"})'),
-    stat("Runs that wait for their turn", "Runs in the queue.", "none", (6, 0, 6, 4), 'sum(benchd_runs{phase="Queued"})'),
+    stat("Runs that run", "One run is driven at a time.", "none", (0, 0, 6, 4), f'sum({of("benchd_runs", RUNNING)})'),
+    stat("Runs that wait for their turn", "Runs in the queue.", "none", (6, 0, 6, 4), f'sum({of("benchd_runs", QUEUED)})'),
     stat("Runs that wait for something else", "A quota, nodes, an image: the dashboard of benchd's health says for what.", "none",
-         (12, 0, 6, 4), "count(benchd_run_wait_start_timestamp_seconds) or vector(0)"),
-    stat("Runs shown of all", "A scrape shows 16 runs at most: those that are driven, then the newest.", "percentunit", (18, 0, 6, 4),
-         "count(benchd_run_info) / (count(benchd_run_info) + max(benchd_runs_hidden))"),
+         (12, 0, 6, 4), f'count({of("benchd_run_wait_start_timestamp_seconds")}) or vector(0)'),
+    stat("Runs shown of all", "A scrape of a benchd shows 16 runs at most: those that are driven, then the newest.", "percentunit", (18, 0, 6, 4),
+         f'count({of("benchd_run_info")}) / (count({of("benchd_run_info")}) + sum({of("benchd_runs_hidden")}))'),
     table("Runs", "The runs seen in the time shown, with their fastest point; samples/s of the whole job, the median over its trials.",
           (0, 4, 24, 10),
-          [("A", f'max by (run, benchmark, rehearsal, simulated) ({of_any("benchd_run_info")})', "Seen", "none"),
-           ("B", f'max by (run) ({of_any("benchd_run_trials_done")})', "Trials done", "none"),
-           ("C", f'max by (run) ({of_any("benchd_run_trials")})', "Trials", "none"),
-           ("D", f'max by (run) ({of_any("benchd_run_trials_failed")})', "Failed", "none"),
-           ("E", f'max by (run) ({of_any("benchd_point_throughput_samples_per_second")})', "Fastest point", RATE),
-           ("F", f'max by (run) ({of_any("benchd_point_speedup_ratio")})', "Largest speedup", "none"),
-           ("G", f'max by (run) ({of_any("benchd_run_created_timestamp_seconds")}) * 1000', "Created", "dateTimeAsIso")],
-          ("Value #A",), ("run", "benchmark", "rehearsal", "simulated"),
+          [("A", f'max by (namespace, run, benchmark, rehearsal, simulated) ({of_any("benchd_run_info")})', "Seen", "none"),
+           ("B", f'max by (namespace, run) ({of_any("benchd_run_trials_done")})', "Trials done", "none"),
+           ("C", f'max by (namespace, run) ({of_any("benchd_run_trials")})', "Trials", "none"),
+           ("D", f'max by (namespace, run) ({of_any("benchd_run_trials_failed")})', "Failed", "none"),
+           ("E", f'max by (namespace, run) ({of_any("benchd_point_throughput_samples_per_second")})', "Fastest point", RATE),
+           ("F", f'max by (namespace, run) ({of_any("benchd_point_speedup_ratio")})', "Largest speedup", "none"),
+           ("G", f'max by (namespace, run) ({of_any("benchd_run_created_timestamp_seconds")}) * 1000', "Created", "dateTimeAsIso")],
+          ("Value #A",), ("namespace", "run", "benchmark", "rehearsal", "simulated"),
           [{"matcher": {"id": "byName", "options": "run"}, "properties": [{"id": "links", "value": [
               link("This run", "benchd-run"), link("Its scaling", "benchd-scaling"), link("Its nodes", "benchd-nodes")]}]},
            {"matcher": {"id": "byName", "options": "Failed"}, "properties": [
@@ -282,9 +295,9 @@ OVERVIEW = [
                    {"color": "text", "value": None}, {"color": "red", "value": 1}]}}]}]),
     row("Over time", 14),
     time_series("Runs by phase", "Runs that have not ended.", "none", (0, 15, 12, 8),
-                [over_time("sum by (phase) (benchd_runs)", "A", "{{phase}}")], "benchd was not scraped in the time shown."),
+                [over_time(f'sum by (phase) ({of("benchd_runs")})', "A", "{{phase}}")], "benchd was not scraped in the time shown."),
     time_series("Attempts by outcome", "Attempts saved by benchd since it started.", "none", (12, 15, 12, 8),
-                [over_time("sum by (outcome) (benchd_attempts_total)", "A", "{{outcome}}")],
+                [over_time(f'sum by (outcome) ({of("benchd_attempts_total")})', "A", "{{outcome}}")],
                 "benchd was not scraped in the time shown."),
 ]
 
@@ -310,7 +323,7 @@ POINT = "on (system, pservers, trainers, batch_size, threads, other)"
 def of_side(metric, variable):
     """By what a point is, without what names the run: the points of two runs meet."""
     return ("max by (system, pservers, trainers, batch_size, threads, other) "
-            f'(last_over_time({metric}{{run="${variable}"}}[$__range]))')
+            f'({last(metric, variable)})')
 
 
 def ratio(metric):
@@ -348,7 +361,7 @@ NODES = [
          (16, 0, 8, 4), f'max({last("benchd_node_excess_ratio")})'),
     table("By node", "As benchctl results --by node prints it.", (0, 4, 24, 12),
           [(ref, last(metric), name, unit) for ref, metric, name, unit in NODE_COLUMNS],
-          ("run", "benchmark", "instance", "job"), ("node",),
+          ("run", "benchmark", *TARGET), ("node",),
           [{"matcher": {"id": "byName", "options": "Time a step, more than others"}, "properties": [
               {"id": "custom.cellOptions", "value": {"type": "color-text"}},
               {"id": "thresholds", "value": {"mode": "absolute", "steps": [
@@ -356,9 +369,20 @@ NODES = [
 ]
 
 
-def run_variable(name="run", label="Run"):
+def query_variable(name, label, query, has_all=False):
+    every = {"includeAll": True, "allValue": ".*"} if has_all else {}
     return {"name": name, "type": "query", "label": label, "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
-            "query": {"query": "label_values(benchd_run_info, run)", "refId": name}, "definition": "label_values(benchd_run_info, run)"}
+            "query": {"query": query, "refId": name}, "definition": query, **every}
+
+
+def run_variable(name="run", label="Run"):
+    return query_variable(name, label, f'label_values({of("benchd_run_info")}, run)')
+
+
+def scope_variables(has_all):
+    """Which benchds: of all namespaces, or of one alone."""
+    return [query_variable("namespace", "Namespace", "label_values(benchd_build_info, namespace)", has_all),
+            query_variable("instance", "Instance", 'label_values(benchd_build_info{namespace=~"$namespace"}, instance)', True)]
 
 
 def x_variable(chosen=1):
@@ -369,8 +393,8 @@ def x_variable(chosen=1):
 
 def annotation(name, metric, color):
     """A mark on every graph at the time that is the metric's value; a switch of the dashboard hides it."""
-    return {"name": name, "datasource": PROM, "enable": True, "iconColor": color, "expr": f"{metric} * 1000", "useValueForTime": "on",
-            "titleFormat": f"{{{{run}}}} {name.split()[-1]}", "step": "30s"}
+    return {"name": name, "datasource": PROM, "enable": True, "iconColor": color, "expr": f"{of(metric)} * 1000", "useValueForTime": "on",
+            "titleFormat": f"{{{{namespace}}}} {{{{run}}}} {name.split()[-1]}", "step": "30s"}
 
 
 ANNOTATIONS = [annotation("Runs started", "benchd_run_started_timestamp_seconds", "green"),
@@ -378,7 +402,7 @@ ANNOTATIONS = [annotation("Runs started", "benchd_run_started_timestamp_seconds"
 
 
 def board(title, name, description, panels, variables, refresh="30s"):
-    """A dashboard of the set: it links to the others, which keep time and variables."""
+    """A dashboard of the set: it links to the others, which keep time and variables. Its own variables are about runs."""
     for number, item in enumerate(panels, 1):
         item["id"] = number
     return {
@@ -387,7 +411,8 @@ def board(title, name, description, panels, variables, refresh="30s"):
         "links": [{"type": "dashboards", "title": "benchd", "tags": ["benchd"], "asDropdown": True, "includeVars": True, "keepTime": True,
                    "targetBlank": False, "icon": "", "tooltip": "", "url": ""}],
         "templating": {"list": [
-            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1}, *variables]},
+            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1},
+            *scope_variables(has_all=not variables), *variables]},
         "panels": panels,
     }
 
@@ -401,7 +426,7 @@ def scaling():
 
 
 def compare():
-    return board("benchd: two runs", "benchd-compare", "The points that two runs share, next to each other.", COMPARE,
+    return board("benchd: two runs", "benchd-compare", "The points that two runs of a namespace share, next to each other.", COMPARE,
                  [run_variable("base", "Base"), run_variable("candidate", "Candidate")])
 
 

@@ -9,6 +9,8 @@ NAME = re.compile(r"\b(?:benchd|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 # Of Grafana's units; "suffix:" makes one of its own.
 UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")
+SCOPE = 'namespace=~"$namespace",instance=~"$instance"'
+PICKS = re.compile(r"\b(max|min|avg|topk|bottomk|quantile)(?!\w)(?! by \(namespace\b)(?! without)")  # one value of several benchds
 NEVER_OVER_TIME = re.compile(r"\bbenchd_point_")  # a result has no time
 
 
@@ -30,9 +32,19 @@ def lint_datasource(where, datasource, variables):
         yield f"{where}: its datasource is no variable: {uid!r}"
 
 
-def lint_target(where, panel, target, variables, metrics):
+def lint_scope(where, expr):
+    """Each selector takes the benchds that the variables choose."""
+    for name, selector in re.findall(rf"({NAME.pattern})((?:{{[^}}]*}})?)", expr):
+        if SCOPE not in selector:
+            yield f"{where}: {name} is not of the benchds that are chosen"
+
+
+def lint_target(where, panel, target, variables, metrics, has_all):
     yield from lint_datasource(f"{where}, query {target.get('refId')}", target.get("datasource"), variables)
     expr = target.get("expr", "")
+    yield from lint_scope(f"{where}, query {target.get('refId')}", expr)
+    if has_all and PICKS.search(expr):
+        yield f"{where}, query {target.get('refId')}: {PICKS.search(expr).group(1)} shows one benchd and hides the others"
     names = set(NAME.findall(expr))
     if not names:
         yield f"{where}, query {target.get('refId')}: names no metric"
@@ -70,7 +82,7 @@ def lint_look(where, panel):
                 for name in named if titles and name not in titles and name not in ("run", "node"))
 
 
-def lint_panel(panel, variables, metrics):
+def lint_panel(panel, variables, metrics, has_all):
     where = f"panel {panel.get('title') or panel.get('id')!r}"
     for key in ("title", "description") if panel["type"] != "row" else ("title",):
         if not panel.get(key):
@@ -92,7 +104,7 @@ def lint_panel(panel, variables, metrics):
     if len(set(refs)) != len(refs):
         yield f"{where}: two queries of one name"
     for target in panel.get("targets", []):
-        yield from lint_target(where, panel, target, variables, metrics)
+        yield from lint_target(where, panel, target, variables, metrics, has_all)
 
 
 RESOLVED = re.compile(r"\$\{?([A-Za-z_]\w*)")
@@ -101,7 +113,8 @@ RESOLVED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 def lint_variables(dashboard, variables):
     """Each that a text names is there, and each that is there is named."""
     panels = [{**panel, "transformations": []} for panel in expand(dashboard["panels"])]
-    named = {name for name in RESOLVED.findall(json.dumps(panels)) if not name.startswith("__")}
+    variable_queries = [variables[name].get("definition") for name in variables]
+    named = {name for name in RESOLVED.findall(json.dumps([panels, variable_queries])) if not name.startswith("__")}
     yield from (f"there is no variable {name}" for name in sorted(named - set(variables)))
     yield from (f"variable {name} is used nowhere" for name in sorted(set(variables) - named))
 
@@ -116,12 +129,16 @@ def lint(dashboard, metrics):
             findings += lint_datasource(f"variable {name}", variable.get("datasource"), sources)
             findings += [f"variable {name}: there is no metric {m}"
                          for m in NAME.findall(variable["definition"]) if m not in metrics]
+            if name not in ("namespace", "instance"):
+                findings += lint_scope(f"variable {name}", variable["definition"])
     for note in dashboard["annotations"]["list"]:
         findings += lint_datasource(f"annotation {note['name']}", note["datasource"], sources)
         findings += [f"annotation {note['name']}: there is no metric {m}" for m in NAME.findall(note["expr"]) if m not in metrics]
+        findings += lint_scope(f"annotation {note['name']}", note["expr"])
+    has_all = variables.get("namespace", {}).get("includeAll", False)
     taken, ids = {}, set()
     for panel in expand(dashboard["panels"]):
-        findings += lint_panel(panel, sources, metrics)
+        findings += lint_panel(panel, sources, metrics, has_all)
         if panel.get("id") in ids:
             findings.append(f"panel {panel.get('title')!r}: its id is taken")
         ids.add(panel.get("id"))

@@ -62,11 +62,21 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("no legend", lambda d: panels(d, "timeseries")[0]["targets"][0].update(legendFormat=""), "query A: no legend"),
     ("an override for nothing", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["matcher"].update(options="Throughputs"),
      "'Throughputs', which is no column"),
-    ("a variable that no query has", lambda d: d["templating"]["list"][2].update(name="y"), "variable y is used nowhere"),
-    ("a query's variable that is not there", lambda d: d["templating"]["list"][2].update(name="y"), "there is no variable x"),
+    ("a variable that no query has", lambda d: d["templating"]["list"][4].update(name="y"), "variable y is used nowhere"),
+    ("a query's variable that is not there", lambda d: d["templating"]["list"][4].update(name="y"), "there is no variable x"),
     ("an annotation of nothing", lambda d: d["annotations"]["list"][0].update(expr="benchd_x"), "annotation Runs started: there is no metric benchd_x"),
-    ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(benchd_x, run)"),
+    ("a variable over nothing", lambda d: d["templating"]["list"][3].update(definition="label_values(benchd_x, run)"),
      "variable run: there is no metric benchd_x"),
+    ("a query of every benchd", set_expr("benchd_leader"), "query A: benchd_leader is not of the benchds that are chosen"),
+    ("a query of every instance", set_expr('benchd_leader{namespace=~"$namespace"}'), "benchd_leader is not of the benchds"),
+    ("one selector of two", set_expr(f"benchd_run_trials_done{{{lint.SCOPE}}} / benchd_run_trials"), "benchd_run_trials is not of the benchds"),
+    ("an annotation of every benchd", lambda d: d["annotations"]["list"][0].update(expr="benchd_leader"), "Runs started: benchd_leader is not of"),
+    ("runs of every benchd", lambda d: d["templating"]["list"][3].update(definition="label_values(benchd_run_info, run)"),
+     "variable run: benchd_run_info is not of"),
+]
+OF_ALL = [  # the same, of a dashboard that may show all namespaces
+    ("the largest of all", set_expr(f"max(benchd_leader{{{lint.SCOPE}}})"), "query A: max shows one benchd and hides the others"),
+    ("the least by something else", set_expr(f"min by (run) (benchd_run_trials{{{lint.SCOPE}}})"), "query A: min shows one benchd"),
 ]
 
 
@@ -110,8 +120,8 @@ def main():
         for target in re.findall(r"/d/([\w-]+)\?", json.dumps(dashboard)):
             t.ok((shared.FOLDER / f"{target}.json").exists(), f"{path.name}: its link to {target} leads somewhere")
         t.ok(path.stat().st_size < 100_000, f"{path.name}: fits a ConfigMap with others", path.stat().st_size)
-    for name, break_it, expected in BROKEN:
-        dashboard = copy.deepcopy(shared.load())
+    for name, break_it, expected, of in [*((*row, "benchd-run.json") for row in BROKEN), *((*row, "benchd-health.json") for row in OF_ALL)]:
+        dashboard = copy.deepcopy(shared.load(of))
         break_it(dashboard)
         t.match(expected, "\n".join(lint.lint(dashboard, METRICS)), f"the linter sees: {name}")
     check_provisioning(t)

@@ -1,9 +1,11 @@
 """Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over finished runs, gives the
 numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake replica, which is still shown
-live, and a small one that the real benchworker trained."""
+live, and a small one that the real benchworker trained. Prometheus scrapes the server as three benchds with the same runs: in two
+namespaces, and outside a cluster, where no label namespace is."""
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,11 +25,17 @@ from cluster import free_port  # noqa: E402  (its folder is known only now)
 
 X_AXES = ["pservers", "trainers", "batch_size", "threads"]
 CONFIG = """\
-global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
+global: {{scrape_interval: 500ms, scrape_timeout: 500ms}}
 scrape_configs:
 - job_name: benchd
-  static_configs: [{{targets: ["{target}"]}}]
+  static_configs:
+  - {{targets: ["{target}"], labels: {{namespace: lab-a, instance: "10.0.0.1:8080"}}}}
+  - {{targets: ["{target}"], labels: {{namespace: lab-b, instance: "10.0.0.2:8080"}}}}
+  - {{targets: ["{target}"], labels: {{instance: here}}}}
 """
+N_BENCHDS = 3
+# What the variables namespace and instance are, so that one benchd is chosen.
+SCOPES = (("lab-a", ".*"), ("", ".*"), (".*", "here"))
 
 
 class Prometheus:
@@ -65,18 +73,19 @@ class Prometheus:
             raise AssertionError(f"{args.get('query')}: {error.read().decode()}") from error
 
     def has_scraped(self, times):
-        """So often a second ago, the last time with success: a scrape that a busy machine holds up for 250 ms leaves no series at all."""
+        """So often a second ago, the last time with success: a scrape that a busy machine holds up for 500 ms leaves no series at all."""
         try:
             urllib.request.urlopen(f"{self.url}/-/ready", timeout=90).close()
         except urllib.error.URLError:  # not listening yet, or 503
             return False
         self.at = time.time() - 1
         counts, up = self.query("count_over_time(benchd_series[1m])"), self.query('up{job="benchd"}')
-        return bool(counts and up) and counts[0][1] >= times and up[0][1] == 1
+        return len(counts) == N_BENCHDS and all(n >= times for _, n in counts) and all(is_up for _, is_up in up)
 
 
-def substitute(expr, run, x, base="", candidate=""):
-    for name, value in (("$__rate_interval", "1m"), ("$__range", "1h"), ("$run", run), ("$base", base), ("$candidate", candidate)):
+def substitute(expr, scope, run="", x="", base="", candidate=""):
+    for name, value in (("$__rate_interval", "1m"), ("$__range", "1h"), ("$run", run), ("$base", base), ("$candidate", candidate),
+                        ("$namespace", scope[0]), ("$instance", scope[1])):
         expr = expr.replace(name, value)
     return expr.replace("$x", x)
 
@@ -179,6 +188,7 @@ class Queries(unittest.TestCase):
 
     def setUp(self):
         self.sides = ("", "")  # $base, $candidate
+        self.scope = SCOPES[0]
         self.choose(self.documents[0])
 
     def choose(self, document):
@@ -186,7 +196,7 @@ class Queries(unittest.TestCase):
         self.document, self.name, self.expected = document, document["run"], Expected(document)
 
     def ask(self, target, x="trainers"):
-        expr = substitute(target["expr"], self.name, x, *self.sides)
+        expr = substitute(target["expr"], self.scope, self.name, x, *self.sides)
         self.assertNotRegex(expr, r"\$[a-z_{]", "a variable was not resolved")
         return (self.prometheus.query if target.get("instant") else self.prometheus.query_range)(expr)
 
@@ -305,9 +315,10 @@ class Queries(unittest.TestCase):
     def check_panels(self, checks, dashboard="benchd-run.json"):
         panels = [p for p in shared.load(dashboard)["panels"] if p["type"] != "row"]
         self.assertEqual([p["title"] for p in panels], list(checks))
-        for panel in panels:
-            with self.subTest(f"{panel['title']}, {self.name}"):
-                checks[panel["title"]](panel)
+        for self.scope in SCOPES:
+            for panel in panels:
+                with self.subTest(f"{panel['title']}, {self.name}, {self.scope}"):
+                    checks[panel["title"]](panel)
 
     def test_every_panel_of_the_overview(self):
         def one(value):
@@ -411,20 +422,38 @@ class Queries(unittest.TestCase):
         self.check_panels({**self.checks(), **dict.fromkeys(live, self.check_nothing)})
 
     def test_the_runs_can_be_chosen(self):
-        """What label_values(benchd_run_info, run) asks for."""
-        self.assertEqual(sorted(labels["run"] for labels, _ in self.prometheus.query("benchd_run_info")),
-                         sorted(document["run"] for document in self.documents))
+        """What label_values() of each variable asks for, and the label that it lists."""
+        expected = {"namespace": {"lab-a", "lab-b"}, "instance": {"10.0.0.1:8080"}, "run": {document["run"] for document in self.documents}}
+        variables = [v for v in shared.load()["templating"]["list"] if v["type"] == "query"]
+        self.assertEqual(list(expected), [variable["name"] for variable in variables])
+        for variable in variables:
+            query, label = variable["definition"].removeprefix("label_values(").removesuffix(")").rsplit(", ", 1)
+            answers = self.prometheus.query(substitute(query, ("lab-a", ".*")))
+            self.assertEqual(expected[variable["name"]], {labels[label] for labels, _ in answers if label in labels}, variable["name"])
+
+    def test_no_benchd_hides_another(self):
+        """Where all namespaces are chosen, each benchd has series of its own, or what all have is added up."""
+        for name in ("benchd-health.json", "benchd-overview.json"):
+            for target in [target for panel in shared.load(name)["panels"] for target in panel.get("targets", [])]:
+                self.scope = SCOPES[0]
+                one = self.ask(target)
+                self.scope = (".*", ".*")
+                every = self.ask(target)
+                is_sum = re.match(r"(sum|count)\b", target["expr"])
+                self.assertEqual(len(every), len(one) * (1 if is_sum else N_BENCHDS), target["expr"])
+                if is_sum and not re.search(r"rate\(| / ", target["expr"]):  # their times and their ratio differ from those of one
+                    self.assertEqual(sum(n for _, n in every), N_BENCHDS * sum(n for _, n in one), target["expr"])
 
     def test_runs_are_marked_where_they_began_and_ended(self):
         for note in shared.load()["annotations"]["list"]:
-            marks = {labels["run"]: at for labels, at in self.prometheus.query(note["expr"])}
+            marks = {labels["run"]: at for labels, at in self.prometheus.query(substitute(note["expr"], SCOPES[0]))}
             self.assertEqual(sorted(marks), sorted(document["run"] for document in self.documents), note["name"])
             self.assertTrue(all(abs(at / 1000 - self.prometheus.at) < 86400 for at in marks.values()), (note["name"], marks))
 
     def test_a_scrape_is_whole(self):
         """Prometheus found as many series as the page says that it has."""
-        (_, series), = self.prometheus.query("benchd_series")
-        (_, scraped), = self.prometheus.query('scrape_samples_scraped{job="benchd"}')
+        (_, series), = self.prometheus.query('benchd_series{namespace="lab-a"}')
+        (_, scraped), = self.prometheus.query('scrape_samples_scraped{job="benchd",namespace="lab-a"}')
         self.assertEqual(scraped, series)
 
     def test_wrong_numbers_are_seen(self):
