@@ -1,6 +1,7 @@
 /* See watches.h. */
 #include "daemon/cluster/watches.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
@@ -19,6 +20,13 @@ static const struct {
     [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, pod_facts_decode},
 };
 
+void watch_log_silence(void *ctx, const struct kube_resource *resource)
+{
+    (void)ctx;
+    log_event(LOG_LEVEL_INFO, "a watch was silent for 90 s and is opened again", "resource",
+              resource->plural, NULL);
+}
+
 void watches_start(struct watches *w, const struct watches_params *params)
 {
     _cleanup_(freep) char *open_runs = bmr_open_selector();
@@ -31,6 +39,7 @@ void watches_start(struct watches *w, const struct watches_params *params)
             .decode = kinds[i].decode,
             .on_change = params->on_change[i],
             .on_synced = params->on_synced,
+            .on_silence = watch_log_silence,
             .ctx = params->ctx,
             .seed = params->seed + i,
         };

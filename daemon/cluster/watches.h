@@ -23,6 +23,8 @@ struct watches_params {
 };
 void watches_start(struct watches *w, const struct watches_params *params);
 void watches_stop(struct watches *w);
+/* The on_silence of all watches of benchd. */
+void watch_log_silence(void *ctx, const struct kube_resource *resource);
 
 /* Each has had its first complete list. False before watches_start. */
 bool watches_are_synced(const struct watches *w);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "daemon/cluster/watches.h"
 #include "pod/body.h"
 #include "pod/workload.h"
 
@@ -24,6 +25,7 @@ void workload_watch_start(struct workload_watch *w, struct kube_client *client, 
         .decode = workload_facts_decode,
         .on_change = on_change,
         .on_synced = on_synced,
+        .on_silence = watch_log_silence,
         .ctx = ctx,
     };
     w->informer = kube_informer_new(client, &params);

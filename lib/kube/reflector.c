@@ -121,8 +121,9 @@ static enum kube_reflector_need end_watch_ourselves(struct kube_reflector *r, in
         become(r, LIST_DUE, now_ns);
         return KUBE_REFLECTOR_STOP;
     }
-    (void)err_set(&r->error, ETIMEDOUT, "watch %s in '%s': no byte for %d s",
-                  r->params.resource->plural, r->ns, (int)(KUBE_SILENCE_NS / S_NS));
+    if (r->params.on_silence != NULL) {
+        r->params.on_silence(r->params.ctx, r->params.resource);
+    }
     r->silent_watches++;
     const bool is_list_due = r->silent_watches >= BAD_IN_A_ROW || now_ns >= r->relist_ns;
     become(r, is_list_due ? LIST_DUE : WATCH_DUE, now_ns);
@@ -352,9 +353,7 @@ void kube_reflector_watch_opened(struct kube_reflector *r, int64_t now_ns)
 {
     assert(r->state == WATCHING);
     r->heard_ns = now_ns;
-    if (r->silent_watches == 0) {
-        r->error = (struct err){0};
-    }
+    r->error = (struct err){0};
 }
 
 int kube_reflector_watch_data(struct kube_reflector *r, int64_t now_ns, const char *data,

@@ -41,6 +41,8 @@ struct kube_reflector_params {
     kube_decode_fn decode;            /* NULL: see cache.h */
     kube_change_fn on_change;         /* may be NULL */
     void (*on_synced)(void *ctx);     /* after each complete list; may be NULL */
+    /* A watch was silent for KUBE_SILENCE_NS and is opened again; may be NULL. */
+    void (*on_silence)(void *ctx, const struct kube_resource *resource);
     void *ctx;
     uint64_t seed;   /* of jitter */
     size_t line_max; /* 0: KUBE_LINE_MAX */
@@ -50,7 +52,10 @@ struct kube_reflector_params {
  * which a tree takes more. */
 #define KUBE_LIST_LIMIT 100
 #define KUBE_LIST_MAX ((size_t)16 * 1024 * 1024)
-#define KUBE_SILENCE_NS (90 * INT64_C(1000000000)) /* a bookmark comes every minute */
+/* An API server usually sends a bookmark every minute, but need not. So silence is not a failure:
+ * the watch is opened again, over another connection, and the list that two silences lead to shows
+ * whether the server answers. */
+#define KUBE_SILENCE_NS (90 * INT64_C(1000000000))
 
 enum kube_reflector_need {
     KUBE_REFLECTOR_WAIT,    /* nothing before *ret_deadline_ns or the next result */

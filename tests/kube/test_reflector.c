@@ -52,6 +52,12 @@ static void on_synced(void *ctx)
     buf_printf(&s->told, "%ssynced", s->told.len > 0 ? " " : "");
 }
 
+static void on_silence(void *ctx, const struct kube_resource *resource)
+{
+    struct story *s = ctx;
+    buf_printf(&s->told, "%ssilent %s", s->told.len > 0 ? " " : "", resource->plural);
+}
+
 #define FAIL(s, ...)                                                                               \
     do {                                                                                           \
         _cleanup_(freep) char *why_ = xasprintf(__VA_ARGS__);                                      \
@@ -293,16 +299,20 @@ static const struct {
      SYNCED_AT_5 "sleep 5000\nend 200\nwait 50 100\nwatch 5\nopen\nsleep 5000\nend 200\n"
      "wait 50 100\nwatch 5\nopen\nsleep 1000\nend 200\nwait 50 100\nwatch 5\nopen\nsleep 999\n"
      "end 200\nwait 250 500\n"},
-    {"silence, and silence again",
-     SYNCED_AT_5 "wait 90000 90000\nabandon\nwatch 5\nerror no byte for 90 s\nopen\n"
-     "error no byte for 90 s\nwait 90000 90000\nabandon\nlist\n" PAGE("2", "", ITEM("a", "u1", "3"))
+    {"silence is no failure, and silence again makes a list",
+     SYNCED_AT_5 "wait 90000 90000\nabandon\ntold silent pods\nerror none\nwatch 5\nerror none\nopen\n"
+     "wait 90000 90000\nabandon\ntold silent pods\nerror none\nlist\n" PAGE("2", "", ITEM("a", "u1", "3"))
      "told synced\nerror none\nwatch 2\n"},
+    {"a server that has gone fails the request after the silence", SYNCED_AT_5 "wait 90000 90000\nabandon\nwatch 5\n"
+     "end 0\nerror cannot reach the API server\nwait 250 500\nwatch 5\nopen\nerror none\n"},
+    {"silence after a failure does not hide it", SYNCED_AT_5 "end -1\nerror connection lost\nwait 250 500\nwatch 5\n"
+     "wait 90000 90000\nabandon\nerror connection lost\nwatch 5\nopen\nerror none\n"},
     {"any byte breaks the silence",
      SYNCED_AT_5 "sleep 89000\n" BOOKMARK("6") "wait 90000 90000\nabandon\nwatch 6\nopen\nsleep 1000\n"
      BOOKMARK("7") "wait 90000 90000\nabandon\nwatch 7\n"},
     {"a fresh list after half an hour or more",
      SYNCED_AT_5 "sleep 3600000\n" BOOKMARK("6") "stop\nlist\n" PAGE("9", "", ITEM("a", "u1", "3"))
-     "told synced\nwatch 9\nopen\nwait 90000 90000\nabandon\nwatch 9\n"},
+     "told synced\nwatch 9\nopen\nwait 90000 90000\nabandon\ntold silent pods\nwatch 9\n"},
     {"time for a fresh list, and silence: one request less", SYNCED_AT_5
      "sleep 3600000\nabandon\nlist\n"},
     {"no server at first", "list\n> 0\nerror cannot reach the API server\nwait 250 500\nlist\n> 0\n"
@@ -328,7 +338,7 @@ static const struct {
      EV("MODIFIED", ITEM("a", "u1", "9")) "told ~a@9\n"},
     {"half a line, then silence", SYNCED_AT_5 HALF("MODIFIED", ITEM("a", "u1", "7"))
      "wait 90000 90000\nabandon\nwatch 5\nopen\n"
-     EV("MODIFIED", ITEM("a", "u1", "9")) "told ~a@9\n"},
+     EV("MODIFIED", ITEM("a", "u1", "9")) "told silent pods ~a@9\n"},
     {"lines that are no events", SYNCED_AT_5 "bad <html>\nerror watch pods in 'n': a watch line\n"
      "wait 250 500\nwatch 5\nopen\nbad {\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n"
      "error an event without resourceVersion\nwait 500 1000\nwatch 5\n"},
@@ -375,6 +385,7 @@ TEST(tells_its_stories)
                                             .first_field_selector = has_first ? FIRST : NULL,
                                             .on_change = on_change,
                                             .on_synced = on_synced,
+                                            .on_silence = on_silence,
                                             .ctx = &s,
                                             .seed = 42});
         for (const char *at = s.text; *at != '\0';) {
