@@ -39,9 +39,10 @@ def file_component(path, kind, contained=()):
 
 
 def image_component(path, name, programs):
-    contained = sorted({package for program in mkimage.PROGRAMS[name]
-                        for package in linked.packages_of(programs[program.rpartition("/")[2]])})
-    component = file_component(path, "container", contained)
+    inside = [programs[program.rpartition("/")[2]] for program in mkimage.PROGRAMS[name]]
+    contained = {package for program in inside for package in linked.packages_of(program)}
+    contained |= {"ca-certificates" for program in inside if mkimage.authorities(program)}
+    component = file_component(path, "container", sorted(contained))
     component["properties"] = [{"name": "oci:manifest:digest", "value": mkimage.manifest_digest(path)},
                                {"name": "oci:image:name", "value": mkimage.image_name(name)}]
     return component

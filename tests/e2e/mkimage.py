@@ -2,7 +2,7 @@
 """mkimage.py BUILD_DIR OUT_DIR [NAME...]   Makes the images of the Dockerfile without Docker, from a build tree.
 
 The images hold the same programs at the same places, started the same way, with this machine's own libraries: those that
-they are linked with. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
+they are linked with, and the authorities that libcurl trusts. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
 NAME is benchd or benchworker (default: both).
 """
 import argparse
@@ -24,6 +24,7 @@ VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).g
 PROGRAMS = {"benchd": ["daemon/benchd", "ctl/benchctl"], "benchworker": ["worker/benchworker"]}   # in the build tree
 USER = 65532
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"   # where Debian's libcurl looks for them
 PASSWD = f"root:x:0:0:root:/root:/usr/sbin/nologin\nbenchd:x:{USER}:{USER}::/nonexistent:/usr/sbin/nologin\n"
 
 
@@ -39,9 +40,18 @@ def libraries(program):
         return []   # a static program
 
 
+def authorities(program):
+    """{path in the image: contents} of the authorities that libcurl trusts; empty for a program without libcurl. They are those of Debian's
+    package ca-certificates, without what this machine trusts in addition."""
+    if not any("/libcurl" in path for path in libraries(program)):
+        return {}
+    bundle = sorted(pathlib.Path("/usr/share/ca-certificates/mozilla").glob("*.crt"))
+    return {AUTHORITIES: b"".join(path.read_bytes() for path in bundle)}
+
+
 def files_of(program):
     """{path in the image: contents} for one program in /usr/bin."""
-    files = {f"/usr/bin/{program.name}": program.read_bytes(), "/etc/passwd": PASSWD.encode()}
+    files = {f"/usr/bin/{program.name}": program.read_bytes(), "/etc/passwd": PASSWD.encode(), **authorities(program)}
     files.update((path, pathlib.Path(path).read_bytes()) for path in libraries(program))
     return files
 

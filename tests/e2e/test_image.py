@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""The Dockerfile and mkimage.py make the same images. No Docker is needed: the archives and the Dockerfile are read.
+"""The Dockerfile and mkimage.py make the same images, and benchctl in the one of benchd speaks https. No Docker is needed: the archives and the
+Dockerfile are read.
 
 BENCHD_BUILD_DIR names the build tree. A program that is not there yet is skipped.
 """
+import contextlib
+import http.server
 import json
 import os
 import pathlib
 import re
+import ssl
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 
 import mkimage
 import tap
@@ -54,18 +59,20 @@ def base_packages():
     return {"libc6", "libgcc-s1"}
 
 
-def archive(path):
-    """(config, {name: TarInfo} of the layer) of an OCI archive."""
+@contextlib.contextmanager
+def opened(path):
+    """(config, layer as a tar) of an OCI archive."""
     with tarfile.open(path) as tar:
         def blob(digest):
             return tar.extractfile("blobs/sha256/" + digest.removeprefix("sha256:"))
         manifest = json.load(blob(json.load(tar.extractfile("index.json"))["manifests"][0]["digest"]))
         with tarfile.open(fileobj=blob(manifest["layers"][0]["digest"])) as layer:
-            return json.load(blob(manifest["config"]["digest"])), {info.name: info for info in layer}
+            yield json.load(blob(manifest["config"]["digest"])), layer
 
 
 def check_image(t, name, build_dir, folder):
-    config, files = archive(mkimage.make(name, build_dir, folder))
+    with opened(mkimage.make(name, build_dir, folder)) as (config, layer):
+        files = {info.name: info for info in layer}
     started = config["config"]
     t.equal(json.loads(instruction(name, "ENTRYPOINT")), started["Entrypoint"], f"{name}: entry point")
     t.equal(instruction(name, "USER"), started["User"], f"{name}: user")
@@ -78,11 +85,13 @@ def check_image(t, name, build_dir, folder):
 
     regular = {file for file, info in files.items() if info.isreg()}
     others = {file for file in regular if not re.search(r"\.so(\.\d+)*$", file)}
-    t.equal({path.lstrip("/") for path in programs} | {"etc/passwd"}, others, f"{name}: nothing but the programs and their libraries")
+    authorities = {mkimage.AUTHORITIES.lstrip("/")} if name == "benchd" else set()
+    t.equal({path.lstrip("/") for path in programs} | {"etc/passwd"} | authorities, others,
+            f"{name}: nothing but the programs, their libraries, and the authorities that libcurl trusts")
     t.ok(all(info.uid == info.gid == 0 and not info.mode & 0o6022 for info in files.values() if info.name != "tmp"),
          f"{name}: nothing that the user may change, no setuid")
 
-    packages = set()
+    packages = {"ca-certificates"} if authorities else set()
     for path in mkimage.PROGRAMS[name]:
         built = pathlib.Path(build_dir) / path
         paths = {os.path.basename(path): path for path in mkimage.libraries(built)}
@@ -95,6 +104,63 @@ def check_same_bytes(t, name, build_dir, folder):
     t.ok(first == mkimage.make(name, build_dir, folder).read_bytes(), f"{name}: the same bytes again")
 
 
+class Bucket(http.server.BaseHTTPRequestHandler):
+    """A server of S3 without objects."""
+
+    def do_GET(self):
+        body = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def serve_https(folder):
+    """(its port, the file of its certificate, which is its own authority)"""
+    certificate, key = folder / "server.pem", folder / "server.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                    "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket)
+    server.handle_error = lambda *_: None   # a client that does not trust it
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port, certificate
+
+
+def check_https(t, build_dir, folder):
+    """benchctl inside the unpacked image asks a bucket by https."""
+    if os.geteuid() != 0:
+        t.count += 1
+        print(f"ok {t.count} - benchd: https # SKIP chroot needs root")
+        return
+    root = folder / "root"
+    with opened(mkimage.make("benchd", build_dir, folder)) as (_, layer):
+        layer.extractall(root, filter="tar")
+    port, certificate = serve_https(folder)
+    (root / "tmp/own.pem").write_bytes(certificate.read_bytes())
+
+    def ask(**env):
+        env = {"PATH": mkimage.PATH, "AWS_ENDPOINT_URL": f"https://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "id",
+               "AWS_SECRET_ACCESS_KEY": "secret", **env}
+        done = subprocess.run(["chroot", f"--userspec={mkimage.USER}", root, "/usr/bin/benchctl", "import", "s3://runs/a.benchd.tar.zst",
+                               "--store", "sqlite:/tmp/store.db"], capture_output=True, text=True, env=env, check=False, timeout=60)
+        return done.stderr
+    bundle = root / mkimage.AUTHORITIES.lstrip("/")
+    authorities = bundle.read_bytes() if bundle.exists() else b""
+    t.ok(authorities.count(b"BEGIN CERTIFICATE") > 50, "benchd: the image has authorities")
+    t.match("SSL certificate problem: self-signed certificate", ask(), "https: a server that none of them has signed is refused")
+    t.match("404: NoSuchKey", ask(AWS_CA_BUNDLE="/tmp/own.pem"), "https: AWS_CA_BUNDLE names another authority")
+    bundle.parent.mkdir(parents=True, exist_ok=True)
+    bundle.write_bytes(authorities + certificate.read_bytes())
+    t.match("404: NoSuchKey", ask(), "https: the authorities of the image are those that are trusted")
+
+
 def main():
     t = tap.Tap()
     build_dir = os.environ["BENCHD_BUILD_DIR"]
@@ -104,6 +170,8 @@ def main():
             if not missing:
                 check_image(t, name, build_dir, folder)
                 check_same_bytes(t, name, build_dir, folder)
+                if name == "benchd":
+                    check_https(t, build_dir, pathlib.Path(folder))
             else:
                 t.count += 1
                 print(f"ok {t.count} - {name} # SKIP there is no {missing[0]} in the build tree")
