@@ -280,17 +280,37 @@ def check_kueue(t, k):
     k("delete", "-n", "benchd", "-f", MANIFESTS / "kueue.yaml")
 
 
-def check_uninstall(t, k):
-    def named_benchd():
-        kinds = ("namespaces,customresourcedefinitions,clusterroles,clusterrolebindings,persistentvolumes,"
-                 "validatingadmissionpolicies,validatingadmissionpolicybindings")
-        return {name for name in k("get", kinds, "-o", "name").stdout.split() if "benchd" in name}
+def block(page, heading):
+    """The first block below a heading of a page in docs/."""
+    text = (tap.ROOT / "docs" / page).read_text(encoding="utf-8").partition(f"# {heading}\n")[2]
+    return re.search(r"(?ms)^```\w*\n(.*?)^```", text)[1]
 
-    t.ok(len(named_benchd()) == 5, "before: a namespace, two kinds, a policy and its binding", named_benchd())
-    for what in (("-k", MANIFESTS), ("-f", CRD)):
-        done = k("delete", *what, "--timeout=200s", check=False)
-        t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
-    t.equal(set(), named_benchd(), "nothing is left")
+
+def check_bucket(t, k, template):
+    """The policy of docs/store.md is valid, and is about benchd's pod."""
+    done = k("create", "--dry-run=server", "-o", "json", "-f", "-", stdin=block("store.md", "A bucket on another port"), check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "docs/store.md: the NetworkPolicy for a bucket on another port")
+    selector = json.loads(done.stdout)["spec"]["podSelector"]["matchLabels"]
+    t.ok(selector.items() <= template["metadata"]["labels"].items(), "it selects the pod of benchd", selector)
+
+
+def check_uninstall(t, k):
+    """With all that is optional, and by the commands of docs/install.md."""
+    def left():
+        kinds = k("api-resources", "--verbs=list", "-o", "name").stdout.split()
+        named = k("get", ",".join(kinds), "--all-namespaces", "-l", "app.kubernetes.io/name=benchd", "-o", "name").stdout.split()
+        return {name for name in [*named, *k("get", "namespaces,customresourcedefinitions", "-o", "name").stdout.split()] if "benchd" in name}
+
+    for file in (MANIFESTS / "kueue.yaml", MANIFESTS / "node-reader.yaml", *sorted((MANIFESTS / "jobs").glob("*.yaml"))):
+        k("apply", "-n", "benchd", "-f", file)
+    t.ok({f"{kind}.rbac.authorization.k8s.io/benchd-{name}" for kind in ("clusterrole", "clusterrolebinding")
+          for name in ("kueue", "node-reader")} < left(), "before: what is optional, in the whole cluster", left())
+    commands = [line for line in block("install.md", "Uninstall").splitlines() if line.startswith("kubectl delete")]
+    for command in commands:
+        words = [str(tap.ROOT / word) if word.startswith("manifests") else word for word in command.split()[1:]]
+        done = k(*words, "--timeout=200s", check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), command)
+    t.equal(set(), left(), "nothing is left")
 
 
 def main():
@@ -305,6 +325,7 @@ def main():
         check_no_other_right(t, k)
         check_kueue(t, k)
         check_node_reader(t, Api(cluster), k)
+        check_bucket(t, k, template)
         check_uninstall(t, k)
     return t.done()
 
