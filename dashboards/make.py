@@ -262,6 +262,12 @@ HEALTH = [
     time_series("Time of a statement of the store", "One in a hundred took at least so long, waits for the disk and for other writers included.", "s",
                 (8, 23, 8, 8), [quantile("benchd_store_statement_duration_seconds")], NOT_SCRAPED),
     time_series("Size of the store", "Its files.", "bytes", (16, 23, 8, 8), [over_time(of("benchd_store_bytes"), "A", BENCHD)], NOT_SCRAPED),
+    row("Process", 31),
+    time_series("Memory", "Resident.", "bytes", (0, 32, 8, 8), [over_time(of("process_resident_memory_bytes", JOB), "A", BENCHD)], NOT_SCRAPED),
+    time_series("CPUs used", "CPU time a second, user and system.", "none", (8, 32, 8, 8),
+                [over_time(f'rate({of("process_cpu_seconds_total", JOB)}[$__rate_interval])', "A", BENCHD)], NOT_SCRAPED),
+    time_series("File descriptors", "Share of the limit.", "percentunit", (16, 32, 8, 8),
+                [over_time(f'{of("process_open_fds", JOB)} / {of("process_max_fds", JOB)}', "A", BENCHD)], NOT_SCRAPED),
 ]
 
 
@@ -435,7 +441,7 @@ def nodes():
 
 
 def health():
-    return board("benchd: health", "benchd-health", "Whether benchd itself is well: its queue, the API server as it sees it, its loop and its store.",
+    return board("benchd: health", "benchd-health", "Whether benchd itself is well: its queue, the API server as it sees it, its loop, its store and its process.",
                  HEALTH, [])
 
 

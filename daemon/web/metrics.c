@@ -41,13 +41,27 @@ static void put_program(struct expo *e, const struct metrics_input *in)
 {
     BEGIN(e, EXPO_GAUGE, "benchd_build_info", "Always 1; the label has the version.");
     sample_of(e, "version", in->version, 1);
-    PUT(e, EXPO_GAUGE, "benchd_start_time_seconds",
-        "Start time of benchd, in seconds since the epoch.",
-        (double)in->facts->counters.started_unix_ms / 1000);
     PUT(e, EXPO_GAUGE, "benchd_ready", "1 if /readyz answers 200.", in->is_ready);
     PUT(e, EXPO_GAUGE, "benchd_healthy", "1 if /healthz answers 200.", in->is_healthy);
     PUT(e, EXPO_GAUGE, "benchd_leader", "1 while this benchd holds the Lease.",
         in->facts->is_leader);
+}
+
+/* As the client libraries of Prometheus name them. */
+static void put_process(struct expo *e, const struct metrics_input *in)
+{
+    const struct process_use *use = &in->process;
+    PUT(e, EXPO_COUNTER, "process_cpu_seconds_total", "CPU time of benchd, user and system.",
+        use->cpu_s);
+    PUT(e, EXPO_GAUGE, "process_resident_memory_bytes", "Memory that is resident.",
+        use->resident_bytes);
+    PUT(e, EXPO_GAUGE, "process_virtual_memory_bytes", "Size of the address space.",
+        use->virtual_bytes);
+    PUT(e, EXPO_GAUGE, "process_open_fds", "Open file descriptors.", use->open_fds);
+    PUT(e, EXPO_GAUGE, "process_max_fds", "Limit of open file descriptors.", use->max_fds);
+    PUT(e, EXPO_GAUGE, "process_start_time_seconds",
+        "Start time of benchd, in seconds since the epoch.",
+        (double)in->facts->counters.started_unix_ms / 1000);
 }
 
 static void sample_of_phase(struct expo *e, int phase, double value)
@@ -462,6 +476,7 @@ void metrics_write(const struct metrics_input *in, struct buf *out)
     struct writing w = {.e = {.out = out}};
     take_runs(&w, in);
     put_program(&w.e, in);
+    put_process(&w.e, in);
     put_runs(&w.e, in);
     put_objects(&w.e, &in->facts->counters);
     put_api(&w.e, &in->facts->kube);

@@ -10,6 +10,7 @@
 #include "daemon/web/daemon_view.h"
 #include "daemon/web/expo.h"
 #include "daemon/web/figures.h"
+#include "daemon/web/process_use.h"
 
 #define METRICS_MAX_RUNS 16
 #define METRICS_MAX_POINTS 120
@@ -32,7 +33,8 @@ struct metrics_input {
     const char *version;
     bool is_ready, is_healthy;
     const struct daemon_facts *facts;
-    double look_age_s;              /* since the loop looked last; NaN: it has not yet */
+    double look_age_s; /* since the loop looked last; NaN: it has not yet */
+    struct process_use process;
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;
 };

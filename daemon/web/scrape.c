@@ -160,6 +160,7 @@ void scrape_metrics(struct site *site, const struct web_request *req, struct web
         .is_healthy = daemon_facts_are_healthy(facts, now_ns, NULL),
         .facts = facts,
         .look_age_s = facts->look_ns == 0 ? NAN : (double)(now_ns - facts->look_ns) / 1e9,
+        .process = process_use_read(),
         .runs = runs,
         .n_runs = n_runs,
     };

@@ -5,7 +5,7 @@ import json
 import re
 
 GRID_WIDTH = 24
-NAME = re.compile(r"\b(?:benchd|rest_client)_[a-z0-9_]+\b")
+NAME = re.compile(r"\b(?:benchd|process|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 # Of Grafana's units; "suffix:" makes one of its own.
 UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")

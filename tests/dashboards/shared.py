@@ -17,7 +17,7 @@ def load(name="benchd-run.json"):
 def documented_metrics():
     """The names of series in docs/metrics.md, which cli/metrics-doc holds against /metrics."""
     names = []
-    for name, kind in re.findall(r"^\| ((?:bench|rest_client)\w+) \| (\w+) \| ", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"),
+    for name, kind in re.findall(r"^\| ((?:bench|process|rest_client)\w+) \| (\w+) \| ", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"),
                                  re.M):
         names += [f"{name}{suffix}" for suffix in ("_bucket", "_sum", "_count")] if kind == "histogram" else [name]
     return names

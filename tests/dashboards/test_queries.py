@@ -307,6 +307,9 @@ class Queries(unittest.TestCase):
             "Time of a turn of the loop": self.check_series("", [{"": 0.25 + 0.25 * 0.9}, {"": 0.3}]),
             "Time of a statement of the store": self.check_series("", [{"": 0.025 + 0.075 * 0.9}]),
             "Size of the store": self.check_series("", [{"": 5000000}]),
+            "Memory": self.check_series("", [{"": None}]),
+            "CPUs used": self.check_series("", [{"": None}]),
+            "File descriptors": self.check_series("", [{"": None}]),
         }
 
     def test_every_panel_of_the_health_dashboard(self):

@@ -57,6 +57,7 @@ EDGES = {
             "daemon/web/render.c": "how long a request may take",
             "daemon/web/tls.c": "files are looked at once in a while",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
+            "daemon/web/process_use.c": "the CPU time of the process, for /metrics",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
             "daemon/[cr]*/*.c": "the Lease, time-outs, dates of statuses and events",
             "worker/comm/*.c": "what a step waits for is timed",

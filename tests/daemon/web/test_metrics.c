@@ -105,7 +105,8 @@ TEST(test_heads_of_the_page)
         char name[100], help[200], kind[20], head[120];
         assert_int_equal(sscanf(at, "# HELP %99s %199[^\n]\n# TYPE %*s %19s", name, help, kind), 3);
         if (strspn(name, "abcdefghijklmnopqrstuvwxyz_") != strlen(name) ||
-            !(str_has_prefix(name, "benchd_") || str_has_prefix(name, "rest_client_")) ||
+            !(str_has_prefix(name, "benchd_") || str_has_prefix(name, "rest_client_") ||
+              str_has_prefix(name, "process_")) ||
             str_has_suffix(name, "_total") != str_eq(kind, "counter") ||
             strpbrk(help, "\\\"") != NULL || !str_has_suffix(help, ".")) {
             fail_msg("family %zu: '%s' '%s'", n, name, help);
@@ -342,11 +343,25 @@ TEST(test_the_daemon)
     histogram_add(&f.kube.traffic.times[7][KUBE_VERB_POST], 3000000);
     histogram_add(&f.statements, 3000000);
     histogram_add(&f.turns, 500000000);
-    const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
+    f.counters.started_unix_ms = 1500;
+    const struct metrics_input in = {.version = "1",
+                                     .facts = &f,
+                                     .look_age_s = 0.5,
+                                     .process = {.cpu_s = 1.25,
+                                                 .virtual_bytes = 4096,
+                                                 .resident_bytes = 2048,
+                                                 .open_fds = 13,
+                                                 .max_fds = 1024}};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, &out);
     static const char *const lines[] = {
         "benchd_leader 1",
+        "process_cpu_seconds_total 1.25",
+        "process_virtual_memory_bytes 4096",
+        "process_resident_memory_bytes 2048",
+        "process_open_fds 13",
+        "process_max_fds 1024",
+        "process_start_time_seconds 1.5",
         "benchd_runs{phase=\"Queued\"} 3",
         "benchd_runs{phase=\"Suspended\"} 0",
         "benchd_runs_finished_total{phase=\"Failed\"} 4",

@@ -16,7 +16,7 @@ def families(page):
 
 
 def documented(text):
-    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| ((?:bench|rest_client)\w+) \| (\w+) \| (.*) \|$", text, re.M)}
+    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| ((?:bench|process|rest_client)\w+) \| (\w+) \| (.*) \|$", text, re.M)}
 
 
 def promtool(page):
@@ -27,6 +27,13 @@ class MetricsDoc(serve.ServedCase):
     def test_the_page_is_documented(self):
         page = self.server.get("/metrics")[2]
         self.assertEqual(documented(DOC.read_text(encoding="utf-8")), families(page))
+
+    def test_the_process_is_measured(self):
+        page = self.server.get("/metrics")[2]
+        names = [name for name in families(page) if name.startswith("process_")]
+        self.assertEqual(6, len(names))
+        for name in names:
+            self.assertRegex(page, rf"(?m)^{name} [0-9.e+]*[1-9]")
 
     def test_promtool(self):
         for active in (None, self.name):
