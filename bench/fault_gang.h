@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/err.h"
 #include "worker/comm/collective/collective.h"
 #include "worker/comm/ps/exchange_ps.h"
 #include "worker/comm/ring/exchange_ring.h"
@@ -28,8 +29,8 @@ struct fault_process { /* in shared memory */
     atomic_int order;  /* enum fault_order */
     atomic_uint steps; /* that it has ended, with the expected parameters */
     atomic_bool has_said;
-    char peer[32];     /* the replica that it names; "": none */
-    char message[512]; /* in words */
+    char peer[32];              /* the replica that it names; "": none */
+    char message[ERR_MSG_SIZE]; /* in words */
 };
 
 struct fault_gang {

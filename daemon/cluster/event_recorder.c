@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rfc3339.h"
+#include "base/text.h"
 
 #define SECONDS_A_TOKEN 2.0
 
@@ -50,7 +51,8 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
     if (!take_token(r)) {
         return;
     }
-    char date[RFC3339_MICRO_SIZE];
+    char date[RFC3339_MICRO_SIZE], text[EVENT_NOTE_SIZE];
+    text_put(text, sizeof(text), "%s", note);
     const int64_t now_ms = clock_steady_unix_ms();
     rfc3339_format_micro(now_ms, date);
     _cleanup_(freep) char *name =
@@ -60,7 +62,7 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         "apiVersion", "events.k8s.io/v1", "kind", "Event", "metadata", "name", name, "namespace",
         r->ns, "eventTime", date, "reportingController", "benchd.io/benchd", "reportingInstance",
         r->instance, "action", "Drive", "reason", reason, "type",
-        type == EVENT_WARNING ? "Warning" : "Normal", "note", note, "regarding", "apiVersion",
+        type == EVENT_WARNING ? "Warning" : "Normal", "note", text, "regarding", "apiVersion",
         "benchd.io/v1alpha1", "kind", "BenchmarkRun", "namespace", r->ns, "name", run, "uid",
         run_uid);
     if (event == NULL) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#define ERR_MSG_SIZE 512
+#define ERR_MSG_SIZE 1024
 
 struct err {
     int code;               /* positive errno value, 0: no error */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "core/replica.h"
 
@@ -113,8 +114,8 @@ struct run_lane {
 /* The run's status: a summary that each reconcile recomputes; written only if it changed. */
 struct run_status {
     enum run_phase phase;
-    char reason[64];   /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
-    char message[256]; /* for a person */
+    char reason[64]; /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
+    char message[ERR_MSG_SIZE]; /* for a person */
     uint32_t trials_done, trials_failed, trials_total;
     union {
         struct run_lane lanes[LANES_MAX];
@@ -141,3 +142,4 @@ const struct run_lane *run_status_find(const struct run_status *status,
 
 /* Of an event for people. */
 enum event_type { EVENT_NORMAL, EVENT_WARNING };
+#define EVENT_NOTE_SIZE 1024 /* the API server refuses an event with a longer note */

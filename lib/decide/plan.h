@@ -30,7 +30,7 @@ struct action {
         struct {
             enum event_type type;
             char reason[64];
-            char note[256];
+            char note[EVENT_NOTE_SIZE];
         } event;
         int64_t requeue_ms;
     };

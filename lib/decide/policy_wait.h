@@ -10,7 +10,7 @@
 /* The text stays the same while nothing changes, so that the status is not written again. */
 struct run_wait {
     char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */
-    char text[256];
+    char text[ERR_MSG_SIZE];
     bool is_partial;    /* another lane of the run does not wait: the run goes on */
     bool is_unanswered; /* nothing was refused: a request is on its way */
     int64_t before_ms;  /* for so long nothing had gone on when it was first reported */

@@ -160,7 +160,7 @@ static void announce_attempt(struct decision *d, const struct lane *l, enum atte
     if (texts[outcome].reason == NULL) {
         return;
     }
-    char note[256];
+    char note[EVENT_NOTE_SIZE];
     text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s: %s", l->current.point,
              l->current.trial, l->current.number, texts[outcome].what, l->error);
     plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
@@ -183,7 +183,7 @@ static void put_logs_command(const struct decision *d, uint32_t point, uint32_t 
 /* The trials of a point that has been given up are not run. */
 static void announce_point(struct decision *d, const struct attempt_id *id, uint32_t n_not_run)
 {
-    char command[192], note[256];
+    char command[192], note[EVENT_NOTE_SIZE];
     put_logs_command(d, id->point, id->trial, command, sizeof(command));
     text_put(note, sizeof(note), "point %u has failed, so %u trial%s of it %s not run; see %s",
              id->point, n_not_run, n_not_run == 1 ? "" : "s", n_not_run == 1 ? "is" : "are",
@@ -225,7 +225,7 @@ static void warn_if_often(struct decision *d, const struct lane *l,
     const int64_t n =
         (int64_t)id->number - decision_view_trial(&d->view, id->point, id->trial)->seen.last_row;
     if (n % PREEMPTED_OFTEN == 0) {
-        char note[256];
+        char note[EVENT_NOTE_SIZE];
         text_put(note, sizeof(note),
                  "point %u, trial %u: %lld attempts in a row had no result, the last one was "
                  "preempted: %s",
@@ -242,7 +242,7 @@ static void give_way(struct decision *d, struct lane *l, const struct attempt_ve
         return; /* the end deletes it */
     }
     const bool is_preempted = verdict->end == ATTEMPT_END_PREEMPTED;
-    char note[256];
+    char note[EVENT_NOTE_SIZE];
     text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s and is tried again: %s",
              l->current.point, l->current.trial, l->current.number,
              is_preempted ? "was preempted" : "found no room", verdict->error);
@@ -415,7 +415,7 @@ static void start_run(struct decision *d)
     d->status.started_unix_ms = before->started_unix_ms;
     if (before->started_unix_ms == 0) {
         const uint32_t n_points = d->def->matrix.n_points, n_trials = d->view.counts.total;
-        char note[256];
+        char note[EVENT_NOTE_SIZE];
         text_put(note, sizeof(note), "%u point%s, %s%u trial%s", n_points, n_points == 1 ? "" : "s",
                  d->def->spec->stop.is_set ? "up to " : "", n_trials, n_trials == 1 ? "" : "s");
         plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
@@ -424,7 +424,7 @@ static void start_run(struct decision *d)
     count_time(d);
     if (before->trials_done > d->view.counts.done) {
         const uint32_t n_lost = before->trials_done - d->view.counts.done;
-        char note[256];
+        char note[EVENT_NOTE_SIZE];
         text_put(note, sizeof(note), "the store has lost %u result%s, so %s will run again", n_lost,
                  n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
         plan_event(d->plan, EVENT_WARNING, "ResultsLost", note);

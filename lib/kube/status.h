@@ -38,9 +38,9 @@ struct kube_response {
 
 /* The parts of a failure, from a Status if the body is one. */
 struct kube_status {
-    char reason[48];   /* "AlreadyExists"; "" if not a Status, or none given */
-    char cause[48];    /* reason of the first cause: "NamespaceTerminating" */
-    char message[400]; /* one line for people, never empty */
+    char reason[48];            /* "AlreadyExists"; "" if not a Status, or none given */
+    char cause[48];             /* reason of the first cause: "NamespaceTerminating" */
+    char message[ERR_MSG_SIZE]; /* one line for people, never empty */
     bool is_status;
 };
 void kube_status_read(const char *content_type, const char *body, size_t len, int http_code,

@@ -25,7 +25,7 @@ const char *pod_state_message(const struct pod_state *state)
 
 void pod_state_say(struct pod_state *state, const char *fmt, ...)
 {
-    char text[512];
+    char text[ERR_MSG_SIZE];
     va_list args;
     va_start(args, fmt);
     _cleanup_(freep) char *whole = xvasprintf(fmt, args);

@@ -42,16 +42,17 @@ TEST(wrap_reads_outside_in)
 
 TEST(wrap_cuts_context_never_the_cause)
 {
-    char cause[501], context[101];
-    memset(cause, 'c', 500);
-    cause[500] = '\0';
+    enum { CAUSE_LEN = ERR_MSG_SIZE - 12 };
+    char cause[CAUSE_LEN + 1], context[101];
+    memset(cause, 'c', CAUSE_LEN);
+    cause[CAUSE_LEN] = '\0';
     memset(context, 'x', 100);
     context[100] = '\0';
     struct err err;
     int r = err_set(&err, EIO, "%s", cause);
     assert_int_equal(err_wrap(&err, r, "%s", context), -EIO);
     assert_int_equal(strlen(err.msg), ERR_MSG_SIZE - 1);
-    assert_string_equal(err.msg + strlen(err.msg) - 500, cause);
+    assert_string_equal(err.msg + strlen(err.msg) - CAUSE_LEN, cause);
     assert_memory_equal(err.msg, "xxxxxxxxx: c", 12);
     const struct err full = err;
     assert_int_equal(err_wrap(&err, r, "more"), -EIO);

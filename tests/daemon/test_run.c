@@ -512,6 +512,25 @@ TEST(a_refused_status_is_tried_again_later)
     assert_null(open_call(0)); /* nothing new */
 }
 
+/* The note of the event that was sent last; owned, NULL: none was. */
+static char *last_note(void)
+{
+    for (size_t i = fake_kube.n; i-- > 0;) {
+        const struct kube_request *req = &fake_kube.calls[i].req;
+        if (strstr(req->path, "/events") != NULL) {
+            _cleanup_(json_decrefp) json_t *event = json_loads(req->body, 0, NULL);
+            return xstrdup(json_string_value(json_object_get(event, "note")));
+        }
+    }
+    return NULL;
+}
+
+#define PART                                                                                       \
+    "allowPrivilegeEscalation != false (container \"main\" must set "                              \
+    "allowPrivilegeEscalation=false in it), "
+#define LONG_WORDS                                                                                 \
+    "violates PodSecurity \"restricted:latest\": " PART PART PART PART PART PART PART PART PART
+
 /* What the API server says of a pod that is not made yet. */
 TEST(templates_are_tried_before_anything_is_made)
 {
@@ -523,7 +542,9 @@ TEST(templates_are_tried_before_anything_is_made)
     } rows[] = {
         {"good", 0, 201, "{}", false, true},
         {"an unknown field", -EINVAL, 400, "strict decoding error: unknown field", true, false},
-        {"Pod Security", -EACCES, 403, "violates PodSecurity", true, false},
+        {"Pod Security", -EACCES, 403, LONG_WORDS "and the last of them", true, false},
+        {"more than an event may say", -EACCES, 403,
+         LONG_WORDS "and more, with which the text is longer than any event's note", true, false},
         {"a name that is there", -EEXIST, 409, "already exists", false, true},
         {"a quota", -EDQUOT, 403, "exceeded quota", false, true},
         {"the server away", -EHOSTUNREACH, 0, "no connection", false, false},
@@ -549,6 +570,12 @@ TEST(templates_are_tried_before_anything_is_made)
             assert_string_equal(run->status.reason, "InvalidTemplate");
             assert_true(str_has_prefix(run->refusal.text, "template of pserver: "));
             assert_non_null(strstr(run->refusal.text, rows[i].text));
+            _cleanup_(freep) char *note = last_note();
+            const size_t len = strlen(run->refusal.text);
+            const size_t shown = len < EVENT_NOTE_SIZE ? len : EVENT_NOTE_SIZE - 1;
+            assert_int_equal(strlen(note), shown);
+            assert_memory_equal(note, run->refusal.text, shown);
+            assert_string_equal(note, run->status.message);
         } else if (!is_accepted) {
             run->at.retry_ns = 0;
             assert_int_equal(take_good(run, bmr, NULL), 1);

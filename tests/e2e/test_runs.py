@@ -119,7 +119,8 @@ def check_template(t, k, node):
     """What only the API server can refuse of a template, before anything is made of the run."""
     enforce(k, "restricted")
     rows = {"field": ({"imagee": "x"}, 'template of pserver: .*unknown field "spec.containers\\[0\\].imagee"'),
-            "security": ({}, "violates PodSecurity \"restricted:latest\"")}
+            "security": ({"securityContext": {"privileged": True}}, "violates PodSecurity \"restricted:latest\": privileged .* runAsNonRoot != true .*"
+                         "securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"\\)$")}
     for name, (change, message) in rows.items():
         template = {"spec": {"containers": [{"name": "main", "image": "x", **change}]}}
         create(k, name, definition=definition(roles={
@@ -127,10 +128,14 @@ def check_template(t, k, node):
         t.equal("Failed", wait_phase(node, name, FINAL), f"{name}: a template that the API server refuses")
         accepted = condition(get(node, name), "Accepted")
         t.equal(("False", "InvalidTemplate"), accepted[:2], f"{name}: its condition")
-        t.match(message, accepted[2], f"{name}: in the server's words")
+        t.match(message, accepted[2], f"{name}: in the server's words, to their end")
+        t.equal(accepted[2], condition(get(node, name), "Failed")[2], f"{name}: and so in the condition Failed")
         made = k("get", "pods,secrets,services", "-l", f"benchd.io/run={name}", "-o", "name").stdout
         t.equal("", made, f"{name}: nothing was made")
         delete(k, name)
+    create(k, "plain", definition=definition())
+    t.equal("Succeeded", wait_phase(node, "plain", FINAL, ends=True), "a template that says nothing of it: benchd adds what the level requires")
+    delete(k, "plain")
     enforce(k, None)
 
 

@@ -156,6 +156,32 @@ TEST(long_messages_leave_room_for_the_advice)
                                     "another context"));
 }
 
+/* Which fields a pod lacks is at the end of a long message. */
+TEST(words_of_pod_security_are_whole)
+{
+    static const char words[] =
+        "pods \\\"train-x7k2p-p0t0a0-worker-0\\\" is forbidden: violates PodSecurity "
+        "\\\"restricted:latest\\\": allowPrivilegeEscalation != false (containers \\\"prepare\\\", "
+        "\\\"main\\\", \\\"sidecar\\\" must set securityContext.allowPrivilegeEscalation=false), "
+        "unrestricted capabilities (containers \\\"prepare\\\", \\\"main\\\", \\\"sidecar\\\" must "
+        "set "
+        "securityContext.capabilities.drop=[\\\"ALL\\\"]), runAsNonRoot != true (pod or containers "
+        "\\\"prepare\\\", \\\"main\\\", \\\"sidecar\\\" must set "
+        "securityContext.runAsNonRoot=true), "
+        "seccompProfile (pod or containers \\\"prepare\\\", \\\"main\\\", \\\"sidecar\\\" must set "
+        "securityContext.seccompProfile.type to \\\"RuntimeDefault\\\" or \\\"Localhost\\\")";
+    _cleanup_(freep) char *body = xasprintf(
+        "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"%s\",\"code\":403}", words);
+    const struct kube_request req = {.what = (char *)"create pod 'train-x7k2p-p0t0a0-worker-0'",
+                                     .path = (char *)"/"};
+    const struct kube_response res = {
+        .http_code = 403, .content_type = JSON, .body = body, .body_len = strlen(body)};
+    struct err err;
+    assert_int_equal(kube_check(&req, &res, &err), -EACCES);
+    assert_non_null(strstr(err.msg, "securityContext.seccompProfile.type to \"RuntimeDefault\" or "
+                                    "\"Localhost\")"));
+}
+
 TEST(verdicts)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
