@@ -290,7 +290,7 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
     if (p->image != NULL) {
         buf_puts(out, "    image: ");
         init_put_scalar(out, p->image);
-        buf_puts(out, "  # for pods; --local starts the command on this machine\n");
+        buf_puts(out, "  # for pods, as user 65532; --local starts the command on this machine\n");
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }

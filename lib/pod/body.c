@@ -15,7 +15,7 @@
 #include "spec/system_template.h"
 
 #define SECRET_MODE 0440
-#define DEFAULT_GROUP 65532
+#define DEFAULT_ID 65532 /* the user and the group of a pod whose template names none */
 /* If benchd does not come back, its pods end by themselves, this long after the run's deadline. */
 #define DEADLINE_SLACK_S 600
 
@@ -231,13 +231,57 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
 }
 
 /* The secret's files belong to the group fsGroup: without one, only root could read them. */
-static void set_group(json_t *spec)
+static void set_group(json_t *context)
 {
-    json_t *context = child(spec, "securityContext", JSON_OBJECT);
     if (json_object_get(context, "fsGroup") == NULL) {
         const json_t *group = json_object_get(context, "runAsGroup");
         set(context, "fsGroup",
-            json_integer(group == NULL ? DEFAULT_GROUP : json_integer_value(group)));
+            json_integer(group == NULL ? DEFAULT_ID : json_integer_value(group)));
+    }
+}
+
+/* Does a security context ask for root or for privileges? */
+static bool asks_for_more(const json_t *context)
+{
+    const json_t *user = json_object_get(context, "runAsUser");
+    const json_t *capabilities = json_object_get(context, "capabilities");
+    return json_is_false(json_object_get(context, "runAsNonRoot")) ||
+           (json_is_integer(user) && json_integer_value(user) == 0) ||
+           json_is_true(json_object_get(context, "privileged")) ||
+           json_is_true(json_object_get(context, "allowPrivilegeEscalation")) ||
+           json_array_size(json_object_get(capabilities, "add")) > 0;
+}
+
+/* Adds what the level `restricted` of Pod Security requires and the template does not mention. A
+ * template that asks for more than the level allows gets nothing: half of it could break its
+ * program, and a namespace of that level refuses the pod in any case. */
+static void set_restricted(json_t *spec, json_t *context)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    json_auto_t *contexts = json_pack("[O]", context); /* the pod's, then those of its containers */
+    json_t *item;
+    size_t i;
+    bool has_user = false;
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        json_array_foreach (json_object_get(spec, lists[k]), i, item) {
+            (void)json_array_append(contexts, child(item, "securityContext", JSON_OBJECT));
+        }
+    }
+    json_array_foreach (contexts, i, item) {
+        if (asks_for_more(item)) {
+            return;
+        }
+        has_user = has_user || json_object_get(item, "runAsNonRoot") != NULL;
+    }
+    /* Most images run as root. With runAsNonRoot a template says that its image has a user. */
+    (void)json_object_update_missing_new(
+        context,
+        json_pack("{s:b, s:{s:s}, s:o*}", "runAsNonRoot", 1, "seccompProfile", "type",
+                  "RuntimeDefault", "runAsUser", has_user ? NULL : json_integer(DEFAULT_ID)));
+    for (i = 1; i < json_array_size(contexts); i++) {
+        (void)json_object_update_missing_new(
+            json_array_get(contexts, i), json_pack("{s:b, s:{s:[s]}}", "allowPrivilegeEscalation",
+                                                   0, "capabilities", "drop", "ALL"));
     }
 }
 
@@ -258,7 +302,9 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
     if (json_object_get(spec, "activeDeadlineSeconds") == NULL && deadline_s > 0) {
         set(spec, "activeDeadlineSeconds", json_integer(deadline_s + DEADLINE_SLACK_S));
     }
-    set_group(spec);
+    json_t *context = child(spec, "securityContext", JSON_OBJECT);
+    set_group(context);
+    set_restricted(spec, context);
     (void)json_array_append_new(child(spec, "volumes", JSON_ARRAY),
                                 json_pack("{s:s, s:{s:s, s:i}}", "name", POD_SECRET_VOLUME,
                                           "secret", "secretName", secret, "defaultMode",

@@ -78,6 +78,72 @@ TEST(the_key_belongs_to_the_templates_group)
     expect(pod, "spec/securityContext/fsGroup", "8");
 }
 
+/* A pod gets what the level `restricted` of Pod Security requires, and keeps what its template says;
+ * one that asks for more than the level allows is left as it is. */
+TEST(pods_are_restricted_unless_the_template_says_otherwise)
+{
+#define PLAIN "{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":[\"ALL\"]}}"
+#define NON_ROOT "\"runAsNonRoot\":true,\"seccompProfile\":{\"type\":\"RuntimeDefault\"}"
+#define GROUP "\"fsGroup\":65532"
+    static const struct {
+        const char *name, *spec, *pod, *main, *second;
+    } rows[] = {
+        {"nothing", "containers: [{name: main}, {name: b}]",
+         "{" GROUP "," NON_ROOT ",\"runAsUser\":65532}", PLAIN, PLAIN},
+        {"an init container", "containers: [{name: main}], initContainers: [{name: b}]",
+         "{" GROUP "," NON_ROOT ",\"runAsUser\":65532}", PLAIN, ""},
+        {"a user", "securityContext: {runAsUser: 7}, containers: [{name: main}]",
+         "{\"runAsUser\":7," GROUP "," NON_ROOT "}", PLAIN, ""},
+        {"the image's user", "securityContext: {runAsNonRoot: true}, containers: [{name: main}]",
+         "{\"runAsNonRoot\":true," GROUP ",\"seccompProfile\":{\"type\":\"RuntimeDefault\"}}",
+         PLAIN, ""},
+        {"the image's user, of a container",
+         "containers: [{name: main, securityContext: {runAsNonRoot: true}}]",
+         "{" GROUP "," NON_ROOT "}",
+         "{\"runAsNonRoot\":true,\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":["
+         "\"ALL\"]}}",
+         ""},
+        {"fields of its own",
+         "securityContext: {seccompProfile: {type: Localhost}}, containers: [{name: main, "
+         "securityContext: {capabilities: {drop: [KILL]}}}]",
+         "{\"seccompProfile\":{\"type\":\"Localhost\"}," GROUP
+         ",\"runAsNonRoot\":true,\"runAsUser\":65532}",
+         "{\"capabilities\":{\"drop\":[\"KILL\"]},\"allowPrivilegeEscalation\":false}", ""},
+        {"root", "securityContext: {runAsUser: 0}, containers: [{name: main}]",
+         "{\"runAsUser\":0," GROUP "}", "{}", ""},
+        {"whatever the image has",
+         "securityContext: {runAsNonRoot: false}, containers: [{name: main}]",
+         "{\"runAsNonRoot\":false," GROUP "}", "{}", ""},
+        {"root in a second container",
+         "containers: [{name: main}, {name: b, securityContext: {runAsUser: 0}}]", "{" GROUP "}",
+         "{}", "{\"runAsUser\":0}"},
+        {"root in an init container",
+         "containers: [{name: main}], initContainers: [{name: b, securityContext: {runAsUser: 0}}]",
+         "{" GROUP "}", "{}", ""},
+        {"privileges", "containers: [{name: main, securityContext: {privileged: true}}]",
+         "{" GROUP "}", "{\"privileged\":true}", ""},
+        {"escalation",
+         "containers: [{name: main, securityContext: {allowPrivilegeEscalation: true}}]",
+         "{" GROUP "}", "{\"allowPrivilegeEscalation\":true}", ""},
+        {"a capability",
+         "containers: [{name: main, securityContext: {capabilities: {add: [IPC_LOCK]}}}]",
+         "{" GROUP "}", "{\"capabilities\":{\"add\":[\"IPC_LOCK\"]}}", ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("%s\n", rows[i].name);
+        _cleanup_(freep) char *to =
+            xasprintf(NEW_TRAINER "      template: {spec: {%s}}\n", rows[i].spec);
+        _cleanup_(run_def_freep) struct run_def *def = make_run(OLD_TRAINER, to);
+        _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_IP);
+        expect(pod, "spec/securityContext", rows[i].pod);
+        expect(pod, "spec/containers/0/securityContext", rows[i].main);
+        expect(pod, "spec/containers/1/securityContext", rows[i].second);
+        if (strstr(rows[i].spec, "initContainers: [{name: b}]") != NULL) {
+            expect(pod, "spec/initContainers/0/securityContext", PLAIN);
+        }
+    }
+}
+
 TEST(account_of_the_template_stays)
 {
     static const struct {
