@@ -222,11 +222,13 @@ static void on_timer_closed(uv_handle_t *handle)
 /* Only when it has no items left. */
 static void pool_close(struct pool *p)
 {
+    /* The sockets leave the loop before curl closes them: it does not report all of them. */
+    (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, NULL); /* cannot fail */
+    for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
+        unwatch(w);
+    }
     (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
     p->multi = NULL;
-    for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
-        unwatch(w); /* of idle connections: curl does not report their end */
-    }
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
 }
 

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -59,6 +60,10 @@ void conn_close(struct conn *c)
     free(c->narrowed);
     c->narrowed = NULL;
     c->begun = false;
+    if (c->watched != 0) { /* while the number is still this connection's */
+        (void)epoll_ctl(c->set_fd, EPOLL_CTL_DEL, c->fd, NULL); /* fails if ADD failed */
+        c->watched = 0;
+    }
     if (c->fd >= 0) {
         (void)close(c->fd); /* nothing is lost: what matters was acknowledged before */
         c->fd = -1;

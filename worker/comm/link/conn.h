@@ -61,6 +61,8 @@ struct conn {
     uint64_t bytes_tx, bytes_rx;
     bool is_near;   /* the peer answers within a millisecond */
     int wake_bytes; /* conn_wake_at; 0: nothing was said */
+    short watched;  /* the events that a conn_set waits for; 0 if no set has the connection */
+    int set_fd;     /* if one has: borrowed */
     /* Private to conn.c: */
     struct frame_parser rx;
     size_t unheard_bytes; /* received since the last sign of life */

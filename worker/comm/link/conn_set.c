@@ -2,60 +2,50 @@
 #include "worker/comm/link/conn_set.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "worker/comm/link/conn.h"
+
+static void note_error(struct conn_set *s, int r)
+{
+    if (r < 0 && s->error == 0) {
+        s->error = errno;
+    }
+}
 
 void conn_set_init(struct conn_set *s, size_t n)
 {
-    const int fd = epoll_create1(EPOLL_CLOEXEC);
-    *s = (struct conn_set){.fd = fd < 0 ? -errno : fd,
-                           .n = n,
-                           .known = xnew_array(struct pollfd, n),
-                           .ready = xnew_array(struct epoll_event, n)};
-    for (size_t i = 0; i < n; i++) {
-        s->known[i].fd = -1;
-    }
+    *s = (struct conn_set){
+        .fd = epoll_create1(EPOLL_CLOEXEC), .n = n, .ready = xnew_array(struct epoll_event, n)};
+    note_error(s, s->fd);
 }
 
 void conn_set_done(struct conn_set *s)
 {
     fd_close(&s->fd);
-    free(s->known);
     free(s->ready);
 }
 
-/* First what has gone, because its number may be another slot's by now. */
-static int update(struct conn_set *s, const struct pollfd *fds)
+struct pollfd conn_set_watch(struct conn_set *s, size_t slot, struct conn *c)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->known[i].fd >= 0 && s->known[i].fd != fds[i].fd) {
-            (void)epoll_ctl(s->fd, EPOLL_CTL_DEL, s->known[i].fd, NULL); /* fails if it is closed */
-            s->known[i].fd = -1;
-        }
+    const struct pollfd wanted = conn_watch(c);
+    struct epoll_event event = {.events = (uint32_t)wanted.events, .data.u64 = slot};
+    if (wanted.fd >= 0 && wanted.events != c->watched) {
+        const int op = c->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+        note_error(s, epoll_ctl(s->fd, op, wanted.fd, &event));
+        c->set_fd = s->fd;
+        c->watched = wanted.events;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        const bool is_known = s->known[i].fd >= 0;
-        struct epoll_event event = {.events = (uint32_t)fds[i].events, .data.u64 = i};
-        if (fds[i].fd < 0 || (is_known && s->known[i].events == fds[i].events)) {
-            continue;
-        }
-        if (epoll_ctl(s->fd, is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fds[i].fd, &event) < 0) {
-            return -errno;
-        }
-        s->known[i] = fds[i];
-    }
-    return 0;
+    return wanted;
 }
 
 int conn_set_wait(struct conn_set *s, struct pollfd *fds, size_t n_fds, int timeout_ms)
 {
-    const int r = s->fd < 0 ? s->fd : update(s, fds);
-    if (r < 0) {
-        return r;
+    if (s->error != 0) {
+        return -s->error;
     }
     fds[n_fds] = (struct pollfd){.fd = s->fd, .events = POLLIN};
     (void)poll(fds + s->n, n_fds + 1 - s->n, timeout_ms); /* an error: it finds nothing to do */

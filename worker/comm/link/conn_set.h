@@ -6,20 +6,24 @@
 #include <poll.h>
 #include <stddef.h>
 
+struct conn;
 struct epoll_event;
 
 struct conn_set {
-    int fd;                    /* owned; -errno: conn_set_init failed */
+    int fd;                    /* owned; -1 if conn_set_init failed */
+    int error;                 /* the first failure; 0: none */
     size_t n;                  /* slots of connections */
-    struct pollfd *known;      /* (n) owned: what the set has; .fd -1: nothing */
     struct epoll_event *ready; /* (n) owned */
 };
 
-/* A failure is reported by conn_set_wait. */
+/* A failure is reported by conn_set_wait, here and in conn_set_watch. */
 void conn_set_init(struct conn_set *s, size_t n);
+/* Its connections have been closed. */
 void conn_set_done(struct conn_set *s);
-/* As poll(). The first s->n of the n_fds are connections, each in a slot of its own (.fd -1: none
- * now); `fds` has room for one more at its end. Between two calls a slot may not close its
- * connection and get another one: the new one could have the same number. 0, or -errno where a
- * connection cannot be watched. */
+/* From now on conn_set_wait reports the connection's events in this slot. conn_close() takes it out
+ * of the set before its number can be another connection's. Call it before each wait, because a
+ * connection that has something to send has more to wait for. Returns what conn_watch returns. */
+struct pollfd conn_set_watch(struct conn_set *s, size_t slot, struct conn *c);
+/* As poll(). The first s->n of the n_fds are what conn_set_watch returned (.fd -1: no connection);
+ * `fds` has room for one more at its end. 0, or -errno where a connection cannot be watched. */
 int conn_set_wait(struct conn_set *s, struct pollfd *fds, size_t n_fds, int timeout_ms);

@@ -174,13 +174,13 @@ static int wait_turn(struct client *c, struct pollfd *fds, struct err *err)
     fds[n++] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
     n += shm_peers_poll(&c->shm, c->meet.now_ns, fds + n, &timeout_ms);
     for (uint32_t i = 0; i < n_links(c); i++) {
-        const struct meet_peer *p = &c->links[i].peer;
+        struct meet_peer *p = &c->links[i].peer;
         if (p->state == MEET_DIAL) {
             fds[i] = (struct pollfd){.fd = -1};
             fds[n++] = (struct pollfd){.fd = p->dial.fd, .events = POLLOUT};
             timeout_ms = DIAL_TICK_MS;
         } else {
-            fds[i] = conn_watch(&p->conn);
+            fds[i] = conn_set_watch(&c->conns, i, &p->conn);
         }
     }
     const int r = conn_set_wait(&c->conns, fds, n, timeout_ms);

@@ -214,8 +214,8 @@ static int wait_turn(struct ps_server *s, struct pollfd *fds, struct err *err)
 {
     size_t n = s->params.n_trainers;
     for (uint32_t t = 0; t < n; t++) {
-        const struct ps_peer *p = s->trainers[t];
-        fds[t] = p != NULL ? conn_watch(&p->conn) : (struct pollfd){.fd = -1};
+        struct ps_peer *p = s->trainers[t];
+        fds[t] = p != NULL ? conn_set_watch(&s->conns, t, &p->conn) : (struct pollfd){.fd = -1};
     }
     n += meet_poll(&s->meet, fds + n);
     int timeout_ms = TICK_MS;
