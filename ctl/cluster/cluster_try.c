@@ -94,7 +94,7 @@ static bool read_log(struct trying *t, uint32_t index, const char *text, size_t 
     r.log = params.rule == NULL ? NULL : log_reader_new(&params, &r.id, on_step, &r);
     kube_log_cursor_init(&r.cursor, 0, on_line, &r);
     kube_log_cursor_feed(&r.cursor, text, len);
-    kube_log_cursor_end(&r.cursor);
+    kube_log_cursor_end(&r.cursor, true);
     const struct replica_output output = {.log = buf_cstr(&r.text), .log_len = r.text.len};
     try_seen_output(&t->trial->seen, &r.id, &output);
     kube_log_cursor_done(&r.cursor);

@@ -1,8 +1,8 @@
 /* One container's log to its end, see follow.h. Edge file: libuv's timer.
  *
- *   OPEN --stream ends--> container ended? --yes--> over
- *     ^                        | no, or a failure
- *     '------ back-off --------' */
+ *   OPEN --stream ends--> container ended? --yes--> must it be whole? --no--> over
+ *     ^                        | no, or a failure         | yes               ^
+ *     '------ back-off --------'                          '--> HEAD is read --' */
 #include "kube/follow.h"
 
 #include <uv.h>
@@ -13,8 +13,12 @@
 #define NS_PER_MS INT64_C(1000000)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define BACKOFF_MAX_NS (3000 * NS_PER_MS)
-#define LATE_MS 10000U    /* how long a stream may outlive its container */
+#define LATE_MS 10000U    /* how long a stream may be silent after its container's end */
 #define TRIES_AFTER_END 5 /* answers: a node that is gone cannot serve its log */
+/* Less than the smallest file that a kubelet replaces was printed before a line of that age. */
+#define YOUNG_NS (5000 * NS_PER_MS)
+#define FAST_BYTES (UINT64_C(4) << 20) /* in KUBE_LOG_EARLY_NS: 10 MiB in YOUNG_NS */
+#define HEAD_BYTES 64                  /* has a time stamp */
 
 struct kube_follow {
     struct kube_client *client;
@@ -24,14 +28,17 @@ struct kube_follow {
     struct kube_backoff backoff;
     uv_timer_t timer;
     struct kube_stream *stream; /* NULL: between two streams */
-    bool has_container_ended, is_over;
-    uint64_t late_ms; /* in the loop's time: when to give up, once the container has ended */
+    struct kube_call *head;     /* NULL: not being read */
+    bool has_container_ended, is_over, has_begun;
+    uint64_t opened_ns; /* the latest stream, of uv_hrtime() */
+    int64_t waited_ns;  /* from then until the first line came */
+    uint64_t late_ms;   /* in the loop's time: when to give up, once the container has ended */
     unsigned tries_after_end;
 };
 
 static void open_stream(struct kube_follow *f);
-
 static void give_up(struct kube_follow *f);
+static void wake_in(struct kube_follow *f, uint64_t wait_ms);
 
 static void on_timer(uv_timer_t *timer)
 {
@@ -40,6 +47,8 @@ static void on_timer(uv_timer_t *timer)
         give_up(f);
     } else if (f->stream == NULL) {
         open_stream(f);
+    } else {
+        wake_in(f, LATE_MS); /* bytes have come since */
     }
 }
 
@@ -59,15 +68,86 @@ static void on_data(void *ctx, const char *data, size_t len)
 {
     struct kube_follow *f = ctx;
     kube_backoff_reset(&f->backoff);
+    if (f->has_container_ended) {
+        f->late_ms = uv_now(kube_client_loop(f->client)) + LATE_MS;
+    }
     kube_log_cursor_feed(&f->cursor, data, len);
+}
+
+/* ---- is it whole? ---- */
+
+/* Nothing was printed before its first line, which may be none. */
+static bool has_its_beginning(const struct kube_follow *f)
+{
+    const bool saw_wait = f->params.saw_wait;
+    const int64_t until_ns = f->params.started_unix_ms * NS_PER_MS + YOUNG_NS;
+    return f->cursor.first_ns == INT64_MIN
+               ? saw_wait
+               : f->cursor.first_ns <= until_ns + (saw_wait ? f->waited_ns : 0);
+}
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct kube_follow *f = ctx;
+    if (!f->has_begun && f->cursor.first_ns != INT64_MIN) {
+        f->has_begun = true;
+        f->waited_ns = (int64_t)(uv_hrtime() - f->opened_ns);
+        if (f->params.must_be_whole && !has_its_beginning(f)) {
+            f->params.on_line(f->params.ctx, KUBE_LOG_GAP, sizeof(KUBE_LOG_GAP) - 1);
+        }
+    }
+    f->params.on_line(f->params.ctx, line, len);
+}
+
+/* `head`: how the newest file begins. */
+static int check_whole(const struct kube_follow *f, const char *head, size_t len, struct err *err)
+{
+    const bool is_replaced =
+        kube_log_line_time(head, len) != f->cursor.first_ns || f->cursor.has_gap;
+    const bool is_fast = f->cursor.early_bytes >= FAST_BYTES;
+    if (!is_replaced && !is_fast) {
+        return has_its_beginning(f)
+                   ? 0
+                   : err_set(err, ENODATA,
+                             "lines may be missing, since it was not read from the start of its "
+                             "container on; the next attempt may be read whole");
+    }
+    return err_set(err, ENODATA,
+                   "lines may be missing, since the kubelet %s its file; print less than "
+                   "containerLogMaxSize of the node (10 MiB by default), or raise it",
+                   is_replaced ? "has replaced" : "may have replaced, at 2 MiB a second,");
 }
 
 static void end(struct kube_follow *f, int r, const struct err *err)
 {
-    kube_log_cursor_end(&f->cursor);
     f->is_over = true;
-    (void)uv_timer_stop(&f->timer); /* cannot fail */
     f->params.on_end(f->params.ctx, r, err);
+}
+
+static void on_head(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct kube_follow *f = ctx;
+    struct err why = {0};
+    f->head = NULL;
+    r = r < 0 ? r : check_whole(f, res->body, res->body_len, &why);
+    end(f, r, why.code != 0 ? &why : err);
+}
+
+/* The log has no more lines, or cannot be read. */
+static void end_lines(struct kube_follow *f, int r, const struct err *err)
+{
+    kube_log_cursor_end(&f->cursor, r == 0);
+    (void)uv_timer_stop(&f->timer); /* cannot fail */
+    if (r < 0 || !f->params.must_be_whole) {
+        end(f, r, err);
+        return;
+    }
+    struct kube_request req;
+    kube_request_log(f->ns, f->pod,
+                     &(struct kube_log_options){
+                         .container = f->container, .timestamps = true, .limit_bytes = HEAD_BYTES},
+                     &req);
+    f->head = kube_call(f->client, &req, NULL, on_head, f);
 }
 
 static void on_end(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -78,7 +158,7 @@ static void on_end(void *ctx, int r, const struct kube_response *res, const stru
     f->tries_after_end += f->has_container_ended && is_answer;
     if (r == -ENOENT || r == -EACCES || (r == 0 && f->has_container_ended) ||
         f->tries_after_end >= TRIES_AFTER_END) {
-        end(f, r, err);
+        end_lines(f, r, err);
         return;
     }
     if (f->params.on_break != NULL) {
@@ -99,9 +179,9 @@ static void give_up(struct kube_follow *f)
         f->stream = NULL;
     }
     struct err err;
-    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': no end within %u s", f->pod,
-                          LATE_MS / 1000);
-    end(f, r, &err);
+    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': nothing came for %u s",
+                          f->pod, LATE_MS / 1000);
+    end_lines(f, r, &err);
 }
 
 static void open_stream(struct kube_follow *f)
@@ -115,6 +195,7 @@ static void open_stream(struct kube_follow *f)
         .since_time = kube_log_cursor_reopen(&f->cursor, since) ? since : NULL};
     struct kube_request req;
     kube_request_log(f->ns, f->pod, &options, &req);
+    f->opened_ns = uv_hrtime();
     f->stream = kube_stream_open(f->client, &req, KUBE_POOL_FOLLOW, &ops, f);
     if (f->has_container_ended) {
         wake_in(f, LATE_MS);
@@ -130,7 +211,7 @@ struct kube_follow *kube_follow_new(struct kube_client *client,
     f->ns = xstrdup(params->ns);
     f->pod = xstrdup(params->pod);
     f->container = xstrdup_or_null(params->container);
-    kube_log_cursor_init(&f->cursor, 0, params->on_line, params->ctx);
+    kube_log_cursor_init(&f->cursor, 0, on_line, f);
     kube_backoff_init(&f->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, params->seed);
     (void)uv_timer_init(kube_client_loop(client), &f->timer); /* cannot fail */
     f->timer.data = f;
@@ -165,6 +246,7 @@ void kube_follow_free(struct kube_follow *f)
         return;
     }
     kube_stream_cancel(f->stream);
+    kube_call_cancel(f->head);
     kube_log_cursor_done(&f->cursor);
     free(f->ns);
     free(f->pod);

@@ -1,5 +1,14 @@
 /* Follows one container's log over as many connections as it takes. A stream may end before its
- * container does, so the owner, which watches pods, reports when the container has ended. */
+ * container does, so the owner, which watches pods, reports when the container has ended.
+ *
+ * Whether a log is whole. A kubelet renames a log file of containerLogMaxSize (10 MiB unless the node
+ * says otherwise) and begins another; it returns the newest file only, and a stream that is open
+ * then may lose lines. No answer says so. A log is known to be whole if
+ * - its first line has a time at most 5 s after the container's start, or the first stream with a
+ *   line was opened by then, by an owner that had seen the container wait;
+ * - the container did not print so fast that it may have filled a file in those 5 s;
+ * - at its end the newest file begins with that line, so that no file was replaced;
+ * - each later stream repeated the last line of the one before it. */
 #pragma once
 
 #include "base/err.h"
@@ -14,11 +23,15 @@ struct kube_follow_params {
      * written in between. May be NULL. */
     void (*on_break)(void *ctx);
     /* Last callback: the log is complete or cannot be read any more. 0: the container and then the
-     * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT the stream was still
-     * open 10 s after the end of its container. Other failures are retried until then. */
+     * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT nothing came for
+     * 10 s after the end of its container. Other failures are retried until then.
+     * must_be_whole: -ENODATA if it is not known to be whole. */
     void (*on_end)(void *ctx, int r, const struct err *err);
     void *ctx;
     uint64_t seed;
+    bool must_be_whole;
+    bool saw_wait;           /* the owner has seen that the container had not started */
+    int64_t started_unix_ms; /* the container, by its node's clock to the second; 0: not known */
 };
 struct kube_follow;
 struct kube_follow *kube_follow_new(struct kube_client *client,

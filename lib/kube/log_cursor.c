@@ -14,7 +14,9 @@ void kube_log_cursor_init(struct kube_log_cursor *c, size_t line_max, kube_line_
                           void *ctx)
 {
     *c = (struct kube_log_cursor){.line_max = line_max == 0 ? KUBE_LOG_LINE_MAX : line_max,
+                                  .first_ns = NO_TIME,
                                   .last_ns = NO_TIME,
+                                  .latest_ns = NO_TIME,
                                   .on_line = on_line,
                                   .ctx = ctx};
 }
@@ -34,30 +36,33 @@ bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUB
     c->is_replay = true;
     c->to_skip = c->at_last;
     _Static_assert(KUBE_LOG_SINCE_SIZE >= CLOCK_RFC3339_SIZE, "a date fits");
-    clock_format_rfc3339(c->last_ns / NS_PER_S * NS_PER_S / NS_PER_MS, ret_since);
+    clock_format_rfc3339((c->last_ns / NS_PER_S - 1) * NS_PER_S / NS_PER_MS, ret_since);
     return true;
 }
 
-/* The first line that is new, and the last one kept did not come before it. */
-static bool is_after_gap(const struct kube_log_cursor *c, int64_t time_ns)
+static void note_gap(struct kube_log_cursor *c)
 {
-    return c->is_replay && time_ns > c->last_ns && c->to_skip == c->at_last;
+    c->has_gap = true;
+    c->is_replay = false;
+    c->on_line(c->ctx, KUBE_LOG_GAP, sizeof(KUBE_LOG_GAP) - 1);
 }
 
-/* Was a line of that time passed on by an earlier stream? Counts it if not. */
+/* Was a line of that time passed on by an earlier stream? Counts it if not. Within one stream the
+ * server's order counts, even if the node's clock steps back. */
 static bool is_duplicate(struct kube_log_cursor *c, int64_t time_ns)
 {
-    if (c->is_replay && time_ns < c->last_ns) {
+    if (c->is_replay && time_ns > c->latest_ns) {
+        note_gap(c);
+    }
+    if (c->is_replay) {
+        c->to_skip -= time_ns == c->last_ns;
+        c->is_replay = c->to_skip > 0;
         return true;
     }
-    if (c->is_replay && time_ns == c->last_ns && c->to_skip > 0) {
-        c->to_skip--;
-        return true;
-    }
-    /* Within one stream the server's order counts, even if the node's clock steps back. */
     c->at_last = time_ns == c->last_ns ? c->at_last + 1 : 1;
-    c->is_replay = c->is_replay && time_ns == c->last_ns;
     c->last_ns = time_ns;
+    c->latest_ns = time_ns > c->latest_ns ? time_ns : c->latest_ns;
+    c->first_ns = c->first_ns == NO_TIME ? time_ns : c->first_ns;
     return false;
 }
 
@@ -81,12 +86,10 @@ static void give(struct kube_log_cursor *c)
     if (!c->is_cut) {
         int64_t time_ns;
         text = skip_time(text, c->line.len, &time_ns);
-        if (time_ns != NO_TIME && is_after_gap(c, time_ns)) {
-            c->on_line(c->ctx, KUBE_LOG_GAP, sizeof(KUBE_LOG_GAP) - 1);
-        }
         c->is_dropping = time_ns != NO_TIME && is_duplicate(c, time_ns);
     }
     if (!c->is_dropping) {
+        c->early_bytes += c->last_ns - c->first_ns < KUBE_LOG_EARLY_NS ? c->line.len : 0;
         c->on_line(c->ctx, text, (size_t)(end - text));
     }
     buf_clear(&c->line);
@@ -117,9 +120,19 @@ void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t le
     }
 }
 
-void kube_log_cursor_end(struct kube_log_cursor *c)
+void kube_log_cursor_end(struct kube_log_cursor *c, bool is_all)
 {
     if (c->line.len > 0) {
         give(c);
     }
+    if (c->is_replay && is_all) {
+        note_gap(c);
+    }
+}
+
+int64_t kube_log_line_time(const char *line, size_t len)
+{
+    int64_t time_ns;
+    (void)skip_time(line, len, &time_ns);
+    return time_ns;
 }

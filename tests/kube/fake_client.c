@@ -90,8 +90,10 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
     (void)c;
     assert_true(fake_client.n_calls < FAKE_CLIENT_MAX);
     struct kube_call *call = &fake_client.calls[fake_client.n_calls++];
-    *call = (struct kube_call){
-        .req = *req, .options = *options, .on_done = on_done, .ctx = ctx, .is_open = true};
+    *call = (struct kube_call){.req = *req, .on_done = on_done, .ctx = ctx, .is_open = true};
+    if (options != NULL) {
+        call->options = *options;
+    }
     *req = (struct kube_request){0};
     return call;
 }

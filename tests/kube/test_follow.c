@@ -42,18 +42,26 @@ static void on_break(void *ctx)
     r->n_breaks++;
 }
 
-static struct reader *start(void)
+/* `whole`: must_be_whole and what belongs to it. */
+static struct reader *start_for(const struct kube_follow_params *whole)
 {
     struct reader *r = xnew(struct reader);
+    struct kube_follow_params params = *whole;
+    params.ns = "n";
+    params.pod = "a";
+    params.on_line = on_line;
+    params.on_break = on_break;
+    params.on_end = on_end;
+    params.ctx = r;
+    params.seed = 1;
     fake_client_init();
-    r->follow = kube_follow_new(NULL, &(struct kube_follow_params){.ns = "n",
-                                                                   .pod = "a",
-                                                                   .on_line = on_line,
-                                                                   .on_break = on_break,
-                                                                   .on_end = on_end,
-                                                                   .ctx = r,
-                                                                   .seed = 1});
+    r->follow = kube_follow_new(NULL, &params);
     return r;
+}
+
+static struct reader *start(void)
+{
+    return start_for(&(const struct kube_follow_params){0});
 }
 
 static void finish(struct reader *r, const char *lines)
@@ -85,7 +93,7 @@ TEST(goes_on_where_a_stream_ended)
     fake_client_data(fake_client_stream(), ONE);
     assert_in_range(pause_after_end(200), 100 * MS_NS, 210 * MS_NS);
     path = fake_client_stream()->req.path;
-    assert_non_null(strstr(path, "&sinceTime=2026-11-20T08%3A52%3A51Z"));
+    assert_non_null(strstr(path, "&sinceTime=2026-11-20T08%3A52%3A50Z"));
     fake_client_data(fake_client_stream(), ONE TWO);
     assert_int_equal(r->n_ends, 0);
     assert_int_equal(r->n_breaks, 1); /* nobody saw what was written meanwhile */
@@ -184,4 +192,124 @@ TEST(waits_longer_until_data_comes)
     assert_in_range(pause_after_end(200), 100 * MS_NS, 210 * MS_NS);
     fake_client_data(fake_client_stream(), ONE TWO);
     finish(r, "one\ntwo\n"); /* in the middle of a stream: finish() sees that it was cancelled */
+}
+
+#define STARTED_MS INT64_C(1795164770000) /* 08:52:50 */
+#define HEAD "2026-11-20T08:52:51.1Z on"
+#define GAP_LINE KUBE_LOG_GAP "\n"
+
+static char *many_lines(unsigned n)
+{
+    struct buf text = BUF_INIT;
+    buf_puts(&text, ONE);
+    for (unsigned i = 0; i < n; i++) {
+        buf_printf(&text, "2026-11-20T08:52:51.2Z %0*u\n", 1000, i);
+    }
+    return buf_take(&text);
+}
+
+/* No figure is taken from a log of which a part may be missing. */
+TEST(only_a_whole_log_is_good_for_figures)
+{
+    static const struct {
+        const char *name;
+        int64_t age_s; /* of the first line, which comes after wait_s of an open stream */
+        bool saw_wait;
+        int64_t wait_s;
+        const char *text, *again; /* again NULL: the first stream goes on to the end */
+        const char *head;
+        bool is_whole, is_marked;
+    } rows[] = {
+        {"a line at once", 1, false, 0, ONE, NULL, HEAD, true, false},
+        {"read late, and its first line is young", 5, false, 0, ONE, NULL, HEAD, true, false},
+        {"read late, and its first line is late", 6, false, 0, ONE, NULL, HEAD, false, true},
+        {"... though the stream was open for long", 30, false, 28, ONE, NULL, HEAD, false, true},
+        {"a silent beginning that was watched", 30, true, 26, ONE, NULL, HEAD, true, false},
+        {"... from too late on", 30, true, 20, ONE, NULL, HEAD, false, true},
+        {"replaced while it was read", 1, true, 0, ONE TWO, NULL, TWO, false, false},
+        {"replaced, and empty since", 1, true, 0, ONE TWO, NULL, "", false, false},
+        {"a second stream of the same file", 1, true, 0, ONE, ONE TWO, HEAD, true, false},
+        {"... of the next file", 1, true, 0, ONE, TWO, TWO, false, true},
+        {"... of a file that begins alike", 1, true, 0, ONE, TWO, HEAD, false, true},
+        {"no line, watched", 1, true, 0, "", NULL, "", true, false},
+        {"no line", 1, false, 0, "", NULL, "", false, false},
+        {"the kubelet's own words", 1, true, 0, "cannot read\n", NULL, "cannot read\n", true,
+         false},
+        {"many lines", 1, true, 0, NULL, NULL, HEAD, false, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct reader *r = start_for(&(const struct kube_follow_params){
+            .must_be_whole = true,
+            .saw_wait = rows[i].saw_wait,
+            .started_unix_ms = STARTED_MS + 1100 - rows[i].age_s * 1000});
+        fake_client_pass(rows[i].wait_s * S_NS);
+        _cleanup_(freep) char *many = many_lines(4200);
+        fake_client_data(fake_client_stream(), rows[i].text == NULL ? many : rows[i].text);
+        if (rows[i].again != NULL) {
+            (void)pause_after_end(200);
+            fake_client_data(fake_client_stream(), rows[i].again);
+        }
+        kube_follow_container_ended(r->follow);
+        fake_client_end(fake_client_stream(), 200);
+        assert_int_equal(r->n_ends, 0);
+        assert_string_equal(fake_client.calls[0].req.path,
+                            "/api/v1/namespaces/n/pods/a/log?timestamps=true&limitBytes=64");
+        fake_client_answer(&fake_client.calls[0], 200, rows[i].head);
+        assert_int_equal(r->n_ends, 1);
+        const bool is_marked = strstr(buf_cstr(&r->lines), KUBE_LOG_GAP) != NULL;
+        if (r->r != (rows[i].is_whole ? 0 : -ENODATA) || is_marked != rows[i].is_marked) {
+            fail_msg("%s: %d, %s", rows[i].name, r->r, is_marked ? "marked" : "not marked");
+        }
+        _cleanup_(freep) char *lines = xstrdup(buf_cstr(&r->lines));
+        finish(r, lines);
+    }
+}
+
+/* Where the beginning is missing the stored text begins with the mark. */
+TEST(a_late_beginning_is_marked_at_its_place)
+{
+    struct reader *r = start_for(
+        &(const struct kube_follow_params){.must_be_whole = true, .started_unix_ms = 1000});
+    fake_client_data(fake_client_stream(), ONE TWO);
+    finish(r, GAP_LINE "one\ntwo\n"); /* before its end */
+}
+
+/* The first bytes of the file cannot be read, or nobody waits for them any more. */
+TEST(a_head_that_cannot_be_read)
+{
+    for (int is_freed = 0; is_freed <= 1; is_freed++) {
+        struct reader *r = start_for(&(const struct kube_follow_params){
+            .must_be_whole = true, .started_unix_ms = STARTED_MS});
+        fake_client_data(fake_client_stream(), ONE);
+        kube_follow_container_ended(r->follow);
+        fake_client_end(fake_client_stream(), 200);
+        fake_client_pass(60 * S_NS); /* the call has limits of its own */
+        if (!is_freed) {
+            fake_client_answer(&fake_client.calls[0], 404, "");
+            assert_int_equal(r->r, -ENOENT);
+        }
+        assert_int_equal(r->n_ends, !is_freed);
+        finish(r, "one\n");
+    }
+}
+
+/* Bytes that still come are waited for, however long they take, but not for ever. */
+TEST(a_slow_log_is_read_to_its_end)
+{
+    for (int has_end = 0; has_end <= 1; has_end++) {
+        struct reader *r = start();
+        fake_client_data(fake_client_stream(), ONE);
+        kube_follow_container_ended(r->follow);
+        for (int i = 0; i < 3; i++) {
+            fake_client_pass(9 * S_NS);
+            fake_client_data(fake_client_stream(), TWO);
+        }
+        if (has_end) {
+            fake_client_end(fake_client_stream(), 200);
+        }
+        fake_client_pass(10 * S_NS);
+        assert_int_equal(r->n_ends, 1);
+        assert_int_equal(r->r, has_end ? 0 : -ETIMEDOUT);
+        finish(r, "one\ntwo\ntwo\ntwo\n");
+    }
 }

@@ -36,14 +36,14 @@ TEST(none_twice_none_lost)
             const bool has_since = kube_log_cursor_reopen(&c, since);
             assert_int_equal(has_since, memchr(log_text, '\n', first) != NULL);
             if (has_since) {
-                assert_string_equal(since, "2026-11-20T08:52:51Z");
+                assert_string_equal(since, "2026-11-20T08:52:50Z");
             }
             kube_log_cursor_feed(&c, log_text, second);
             (void)kube_log_cursor_reopen(&c, since);
             for (size_t i = 0; i < len; i++) {
                 kube_log_cursor_feed(&c, &log_text[i], 1);
             }
-            kube_log_cursor_end(&c);
+            kube_log_cursor_end(&c, true);
             if (strcmp(buf_cstr(&seen), log_lines) != 0) {
                 fail_msg("cut at %zu and %zu: expected '%s', got '%s'", first, second, log_lines,
                          buf_cstr(&seen));
@@ -70,7 +70,9 @@ TEST(odd_streams)
         {"rotated: the last line does not come again", T("1") "a\n", T("2") "b\n" T("3") "c\n",
          "a\n" KUBE_LOG_GAP "\nb\nc\n"},
         {"rotated between lines of one time", T("1") "a\n" T("1") "b\n", T("1") "b\n" T("2") "c\n",
-         "a\nb\nc\n"},
+         "a\nb\n" KUBE_LOG_GAP "\nc\n"},
+        {"written in another order than stamped", T("3") "a\n" T("2") "b\n",
+         T("3") "a\n" T("2") "b\n" T("1") "c\n" T("4") "d\n", "a\nb\nc\nd\n"},
         {"... and the duplicate of it", T("1") "0123456789abcdefghijklmnopqrstuv\n",
          T("1") "0123456789abcdefghijklmnopqrstuv\n" T("2") "x\n",
          "0123456789ab\ncdefghijklmnopqrstuv\nx\n"},
@@ -85,7 +87,8 @@ TEST(odd_streams)
         kube_log_cursor_feed(&c, rows[i].text, strlen(rows[i].text));
         (void)kube_log_cursor_reopen(&c, since);
         kube_log_cursor_feed(&c, rows[i].again, strlen(rows[i].again));
-        kube_log_cursor_end(&c);
+        kube_log_cursor_end(&c, rows[i].again[0] != '\0');
+        assert_int_equal(c.has_gap, strstr(rows[i].lines, KUBE_LOG_GAP) != NULL);
         if (strcmp(buf_cstr(&seen), rows[i].lines) != 0) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].lines, buf_cstr(&seen));
         }
@@ -98,9 +101,43 @@ TEST(unfinished_line_at_the_end)
     _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
     kube_log_cursor_init(&c, 0, note, &seen);
     kube_log_cursor_feed(&c, T("1") "half", strlen(T("1") "half"));
-    kube_log_cursor_end(&c);
-    kube_log_cursor_end(&c);
+    kube_log_cursor_end(&c, true);
+    kube_log_cursor_end(&c, true);
     assert_string_equal(buf_cstr(&seen), "half\n");
+}
+
+/* The last line does not come again and no other follows: the newest file is empty. A stream that
+ * could not be read says nothing of the file. */
+TEST(a_gap_at_the_end)
+{
+    for (int is_all = 0; is_all <= 1; is_all++) {
+        _cleanup_(buf_done) struct buf seen = BUF_INIT;
+        _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
+        char since[KUBE_LOG_SINCE_SIZE];
+        kube_log_cursor_init(&c, 0, note, &seen);
+        kube_log_cursor_feed(&c, T("1") "a\n", strlen(T("1") "a\n"));
+        assert_true(kube_log_cursor_reopen(&c, since));
+        kube_log_cursor_end(&c, is_all);
+        assert_int_equal(c.has_gap, is_all);
+        assert_string_equal(buf_cstr(&seen), is_all ? "a\n" KUBE_LOG_GAP "\n" : "a\n");
+    }
+}
+
+/* What is printed within two seconds of the first line, whose time is known too. */
+TEST(how_it_begins)
+{
+    _cleanup_(buf_done) struct buf seen = BUF_INIT;
+    _cleanup_(kube_log_cursor_done) struct kube_log_cursor c;
+    static const char early[] = T("1") "a\n"
+                                       "2026-11-20T08:52:53.0Z b\n";
+    static const char late[] = "2026-11-20T08:52:53.1Z c\n";
+    kube_log_cursor_init(&c, 0, note, &seen);
+    kube_log_cursor_feed(&c, "of the kubelet\n", strlen("of the kubelet\n"));
+    assert_int_equal(c.first_ns, INT64_MIN);
+    kube_log_cursor_feed(&c, early, sizeof(early) - 1);
+    kube_log_cursor_feed(&c, late, sizeof(late) - 1);
+    assert_int_equal(c.first_ns, INT64_C(1795164771100000000));
+    assert_in_range(c.early_bytes, sizeof(early) - 3, sizeof(early) + 15);
 }
 
 TEST(times)

@@ -156,9 +156,76 @@ TEST(a_log_rule_makes_summaries)
     second.on_line(second.ctx, "99 images/sec", 13);
     second.on_end(second.ctx, -ENOENT, &(struct err){.msg = "the pod is gone"});
     turn(&w);
-    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_SUCCEEDED);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_FAILED);
+    assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
     assert_false(seen(&w, &ids[2])->has_summary);
     assert_string_equal(seen(&w, &ids[2])->message, "the log could not be read: the pod is gone");
+}
+
+/* Another attempt may be able to read its log whole, but for one thing: without the right to read
+ * logs all attempts end alike. And a program that failed has failed. */
+TEST(a_log_that_is_not_whole_costs_the_attempt)
+{
+    static const struct {
+        const char *status;
+        int r;
+        enum replica_state state;
+        enum failure_class failure;
+    } rows[] = {
+        {ENDED, -ENODATA, REPLICA_FAILED, FAILURE_INFRASTRUCTURE},
+        {ENDED, -ETIMEDOUT, REPLICA_FAILED, FAILURE_INFRASTRUCTURE},
+        {ENDED, -EACCES, REPLICA_SUCCEEDED, FAILURE_NONE},
+        {"{\"phase\":\"Failed\"," CONTAINER("{\"terminated\":{\"exitCode\":3}}") "}", -ENODATA,
+         REPLICA_FAILED, FAILURE_PERMANENT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(world_close) struct world w;
+        world_open_with_log(&w, POD_BY_DNS, "torch-ddp");
+        create_gang(&w, 0);
+        open_gates(&w);
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
+        assert_int_equal(accept_pods(&w, pods), 3);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1],
+               "{\"phase\":\"Running\"," CONTAINER(
+                   "{\"running\":{\"startedAt\":\"2026-11-20T08:52:50Z\"}}") "}");
+        const struct kube_follow_params log = fake_kube.follow;
+        assert_true(log.must_be_whole && log.saw_wait);
+        assert_int_equal(log.started_unix_ms, 1795164770000);
+        log.on_line(log.ctx, "99 images/sec", 13);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1], rows[i].status);
+        log.on_end(log.ctx, rows[i].r, &(struct err){.msg = "lines may be missing"});
+        turn(&w);
+        const struct observed_replica *r = seen(&w, &ids[1]);
+        assert_int_equal(r->state, rows[i].state);
+        assert_int_equal(r->failure, rows[i].failure);
+        assert_false(r->has_summary);
+        const bool has_failed_itself = rows[i].failure == FAILURE_PERMANENT;
+        assert_int_equal(strstr(r->message, "lines may be missing") == NULL, has_failed_itself);
+        struct replica_output output;
+        assert_int_equal(collect(&w, &ids[1], &output), 0);
+        assert_string_equal(output.log, "99 images/sec\nbenchd: the log could not be read: lines "
+                                        "may be missing\n");
+    }
+}
+
+/* After a restart the container may have printed for long. */
+TEST(who_takes_over_has_not_seen_the_beginning)
+{
+    _cleanup_(world_close) struct world w;
+    world_open_with_log(&w, POD_BY_DNS, "torch-ddp");
+    create_gang(&w, 0);
+    open_gates(&w);
+    _cleanup_(drop_pods) json_t *pods[3] = {0};
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    assert_true(kube_cache_put(&w.cache, pods[1]));
+    w.launcher->ops->free(w.launcher);
+    make_launcher(&w, POD_BY_DNS);
+    turn(&w);
+    assert_false(fake_kube.follow.saw_wait);
+    notify(&w, KUBE_CHANGE_ADDED, pods[2], NULL);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING); /* this one it has seen */
+    assert_true(fake_kube.follow.saw_wait);
 }
 
 TEST(a_log_without_a_figure_says_so)

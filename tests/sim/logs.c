@@ -126,8 +126,10 @@ static char *print_from(const struct sim_pod *p, size_t first, const char *path)
     _cleanup_(freep) char *limit = argument(path, "limitBytes=");
     const size_t most = limit == NULL ? SIZE_MAX : strtoull(limit, NULL, 10);
     struct buf text = BUF_INIT;
+    const bool has_times = strstr(path, "timestamps=true") != NULL;
     for (size_t i = first; i < p->lines.len && text.len < most; i++) {
-        buf_puts(&text, p->lines.items[i].text);
+        _cleanup_(freep) char *with_time = has_times ? stamped(&p->lines.items[i]) : NULL;
+        buf_puts(&text, has_times ? with_time : p->lines.items[i].text);
     }
     char *whole = text.len == 0 ? xstrdup("") : buf_take(&text);
     if (strlen(whole) > most) {

@@ -86,9 +86,9 @@ static void drop_end(struct pod_log *log)
 static void end_reader(struct pod_member *m, const char *failure)
 {
     drop_end(&m->log);
-    log_reader_end(m->log.reader, line_ns(m), &m->log.end);
-    if (failure != NULL) {
-        drop_end(&m->log);
+    if (failure == NULL) {
+        log_reader_end(m->log.reader, line_ns(m), &m->log.end);
+    } else {
         m->log.end.why = xasprintf("the log could not be read: %s", failure);
     }
 }
@@ -164,6 +164,9 @@ static void on_follow_end(void *ctx, int r, const struct err *err)
     if (m->log.reader != NULL) {
         end_reader(m, r < 0 ? err->msg : NULL);
     }
+    if (m->log.reader != NULL && r < 0 && r != -EACCES && m->state.state == REPLICA_SUCCEEDED) {
+        pod_member_fail(m, FAILURE_INFRASTRUCTURE, m->log.end.why, m->owner->params.now_ns());
+    }
     kube_follow_free(m->log.follow);
     finish(m, r < 0 ? err->msg : NULL);
 }
@@ -195,6 +198,9 @@ static void start_follow(struct pod_member *m)
                                                         .on_end = on_follow_end,
                                                         .ctx = m,
                                                         .seed = params->seed,
+                                                        .must_be_whole = m->log.reader != NULL,
+                                                        .saw_wait = !m->was_running,
+                                                        .started_unix_ms = m->state.started_unix_ms,
                                                     });
 }
 

@@ -235,6 +235,7 @@ struct pod_member *pod_member_adopt(struct pods *owner, const char *name,
         m->made_unix_ms = between(pod->created_unix_ms, 0, m->made_unix_ms);
     }
     pod_member_seen(m, uid, pod, now_ns);
+    m->was_running = m->state.has_started;
     m->has_news = true;
     return m;
 }

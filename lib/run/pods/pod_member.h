@@ -172,6 +172,7 @@ struct pod_member {
     bool may_exist;         /* a POST was sent whose effect is not known */
     bool has_asked_node;    /* pod_nodes_ask was called */
     bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
+    bool was_running;       /* another process made its pod, which had started before it was seen */
     struct pod_trouble trouble; /* with the request that is made again */
 
     struct pod_state state;   /* as observed */
