@@ -35,7 +35,6 @@ struct kube_call {
     struct kube_client *client;
     struct kube_request req;
     struct kube_call_options options;
-    enum kube_pool pool;
     kube_done_fn on_done;
     void *ctx;
     struct kube_retry retry;
@@ -353,7 +352,7 @@ static void call_start(struct kube_call *call)
     struct kube_client *c = call->client;
     call_stops_waiting(call);
     struct kube_transfer_params params = {.req = &call->req,
-                                          .pool = call->pool,
+                                          .pool = call->options.pool,
                                           .max_bytes = call->options.max_bytes,
                                           .timeout_ns = call->options.timeout_ns,
                                           .on_data =
@@ -574,12 +573,12 @@ static void check_health(struct health *h)
         !kube_transport_check(kube_session_transport(c->session), kind, c->silence_ns)) {
         return;
     }
-    const struct kube_call_options once = {.timeout_ns = c->silence_ns / 2, .max_tries = 1};
+    const struct kube_call_options once = {
+        .pool = kind, .timeout_ns = c->silence_ns / 2, .max_tries = 1};
     struct kube_request req;
     kube_request_raw("/version", "ask whether the connection lives", &req);
     req.priority = KUBE_URGENT;
     h->call = kube_call(c, &req, &once, on_health, h);
-    h->call->pool = kind;
 }
 
 static void on_health_timer(uv_timer_t *timer)

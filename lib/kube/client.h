@@ -66,7 +66,12 @@ struct kube_client_stats {
 };
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret);
 
+/* FOLLOW is for logs: connections of its own, on which all of them together are read slowly enough
+ * for requests and watches never to wait for them. */
+enum kube_pool { KUBE_POOL_ORDINARY, KUBE_POOL_FOLLOW };
+
 struct kube_call_options {
+    enum kube_pool pool;
     size_t max_bytes;   /* of the answer; 0: 16 MiB */
     int64_t timeout_ns; /* of each attempt to send it; 0: 30 s */
     unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: no retry, except after a refused token */
@@ -88,10 +93,6 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
                             void *ctx);
 /* The request may have taken effect. NULL is fine. */
 void kube_call_cancel(struct kube_call *call);
-
-/* ORDINARY shares the connection of the requests. FOLLOW has connections of its own, so that a log
- * that is read too slowly cannot block a watch. */
-enum kube_pool { KUBE_POOL_ORDINARY, KUBE_POOL_FOLLOW };
 
 struct kube_stream_ops {
     /* All but on_end may be NULL. on_open: the headers of a 2xx have arrived. */

@@ -120,6 +120,9 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 {
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
+    if (!pool_takes(t->item.pool, len)) {
+        return CURL_WRITEFUNC_PAUSE;
+    }
     pool_heard(t->item.pool, len);
     if (t->params.on_data != NULL && is_success(t)) {
         buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */

@@ -10,6 +10,10 @@
 #include "kube/transport_internal.h"
 
 #define STREAMS_PER_CONNECTION 100L /* the API server's own limit */
+/* A pool of KUBE_POOL_FOLLOW rests after so many bytes: at most 6 MiB a second are taken of all
+ * logs, and no turn of the loop works on more, however busy the machine is. */
+#define PACE_BYTES ((size_t)64 * 1024)
+#define PACE_MS 10U
 
 /* One socket that curl wants to know about. Freed when its handle has closed. */
 struct socket_watch {
@@ -22,7 +26,8 @@ struct socket_watch {
 /* Connections that may share requests. Freed when its handles have closed. */
 struct pool {
     CURLM *multi; /* NULL once it is closing */
-    uv_timer_t timer;
+    uv_timer_t timer, rest;
+    size_t allowance; /* bytes until it rests */
     struct kube_transport *transport;
     enum kube_pool kind;
     TAILQ_HEAD(, pool_item) items; /* all */
@@ -88,6 +93,8 @@ static void collect_finished(struct pool *p)
     }
 }
 
+static void on_rested(uv_timer_t *timer);
+
 static void deliver(struct pool *p)
 {
     collect_finished(p);
@@ -98,6 +105,34 @@ static void deliver(struct pool *p)
         item->is_ready = false;
         item->deliver(item);
     }
+    if (p->allowance == 0 && p->multi != NULL && !uv_is_active((uv_handle_t *)&p->rest)) {
+        uv_update_time(p->transport->loop); /* it rests from its work, which may have been long */
+        (void)uv_timer_start(&p->rest, on_rested, PACE_MS, 0); /* not closing */
+    }
+}
+
+bool pool_takes(struct pool *p, size_t n_bytes)
+{
+    const bool takes = p->allowance > 0;
+    if (p->kind == KUBE_POOL_FOLLOW) {
+        p->allowance -= n_bytes < p->allowance ? n_bytes : p->allowance;
+    }
+    return takes;
+}
+
+static void on_rested(uv_timer_t *timer)
+{
+    struct pool *p = timer->data;
+    p->allowance = PACE_BYTES;
+    struct pool_item *item = TAILQ_FIRST(&p->items);
+    if (item != NULL) { /* another is the first next time */
+        TAILQ_REMOVE(&p->items, item, in_all);
+        TAILQ_INSERT_TAIL(&p->items, item, in_all);
+    }
+    TAILQ_FOREACH (item, &p->items, in_all) {
+        (void)curl_easy_pause(item->easy, CURLPAUSE_CONT); /* a transfer that fails reports it */
+    }
+    deliver(p);
 }
 
 /* --- curl and the loop --- */
@@ -197,13 +232,16 @@ static struct pool *pool_new(struct kube_transport *t, enum kube_pool kind)
         return NULL;
     }
     struct pool *p = xnew(struct pool);
-    *p = (struct pool){.multi = multi, .transport = t, .kind = kind, .n_handles = 1};
+    *p = (struct pool){
+        .multi = multi, .transport = t, .kind = kind, .allowance = PACE_BYTES, .n_handles = 2};
     TAILQ_INIT(&p->items);
     TAILQ_INIT(&p->ready);
     LIST_INIT(&p->sockets);
     LIST_INSERT_HEAD(&t->pools, p, in_transport);
     (void)uv_timer_init(t->loop, &p->timer); /* cannot fail */
     p->timer.data = p;
+    (void)uv_timer_init(t->loop, &p->rest); /* nor can this */
+    p->rest.data = p;
     /* Plain settings of a new handle: none of them can fail. */
     (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
@@ -230,6 +268,7 @@ static void pool_close(struct pool *p)
     (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
     p->multi = NULL;
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&p->rest, on_timer_closed);
 }
 
 static void close_if_left(struct pool *p)

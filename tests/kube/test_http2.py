@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -132,6 +133,25 @@ def silences(t, *where):
         s.equal(1, s.fake.requests[-1][0], "on a new connection")
 
 
+def loud_log(t, *where):
+    """The connection of logs rests between pieces; then each log goes on where it was, and no request waits for them."""
+    with Scene(t, "logs without end", *where) as s:
+        def print_lines(connection, stream):
+            for number in range(90):
+                more(connection, stream, b"2026-11-20T08:52:51.1Z %d %s\n" % (number, b"x" * 16000))
+
+        def loud(connection, stream):
+            connection.send(fake_h2.HEADERS, fake_h2.END_HEADERS, stream, fake_h2.OK)
+            threading.Thread(target=print_lines, args=(connection, stream), daemon=True).start()
+        s.fake.answer(loud, loud, loud, ok)
+        logs = [s.probe.start("follow", ns="n", pod="a") for _ in range(3)]
+        s.fake.wait_for(3)
+        s.equal(0, s.probe.ask("get", path="/x").get("r"), "a request between their lines")
+        for number in logs:
+            s.equal([str(n) for n in range(90)], [s.probe.next(number).get("line", "").split(" ")[0] for _ in range(90)], "all lines")
+        s.equal(1, len({connection for connection, _ in s.fake.requests[:3]}), "over one connection")
+
+
 def silent_log(t, *where):
     with Scene(t, "the same under a log that is followed", *where, silence_ms=SILENCE_MS) as s:
         s.fake.answer(fake_h2.begun)
@@ -176,7 +196,7 @@ def slow_beside_a_watch(t, *where):
         s.equal("an event", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "the watch goes on")
 
 
-TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by_many, silences, silent_log, idle_watch,
+TESTS = (one_connection, goaways, resets, early_answers, forgotten, forgotten_by_many, silences, loud_log, silent_log, idle_watch,
          unanswered_stream, slow_beside_a_watch)
 
 

@@ -250,7 +250,8 @@ static void start_fetch(struct pod_member *m)
         &(struct kube_log_options){.container = container_of(m), .limit_bytes = FETCH_MAX_BYTES},
         &req);
     m->log.call = kube_call(params->client, &req,
-                            &(struct kube_call_options){.timeout_ns = FETCH_TIMEOUT_NS,
+                            &(struct kube_call_options){.pool = KUBE_POOL_FOLLOW,
+                                                        .timeout_ns = FETCH_TIMEOUT_NS,
                                                         .max_tries = 3,
                                                         .on_data = on_piece,
                                                         .on_again = on_again},
