@@ -103,8 +103,8 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     struct daemon *d = ctx;
     const struct bmr_facts *facts = object->facts;
     struct run *run = run_queue_find(&d->queue, facts->uid);
-    if (run == NULL && facts->erase_run != NULL) {
-        if (change == KUBE_CHANGE_REMOVED) {
+    if (run == NULL && facts->is_erase_request) {
+        if (change == KUBE_CHANGE_REMOVED && facts->erase_run != NULL) {
             eraser_take(&d->eraser, facts->erase_run);
             wake(d);
         }

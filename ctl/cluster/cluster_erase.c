@@ -1,6 +1,7 @@
 /* benchctl delete for a run whose object is gone: benchd still has its results. Kubernetes decides
- * which users may delete them: benchctl creates a BenchmarkRun that asks for it and deletes that,
- * and benchd acts when it sees the deletion (docs/benchd.md#deleting-results-without-an-object).
+ * which users may delete them: benchctl creates a BenchmarkRun that asks for it, writes the run's
+ * uid into its status and deletes it, and benchd acts when it sees the deletion
+ * (docs/benchd.md#deleting-results-without-an-object).
  * See cluster_internal.h. */
 #include <errno.h>
 #include <poll.h>
@@ -36,6 +37,27 @@ static json_t *make_request(const char *name, const char *uid)
                      "none", "cancel", 1);
 }
 
+static int delete_request(struct cluster *c, const char *name, struct err *err)
+{
+    struct kube_request req;
+    json_auto_t *deleted = NULL;
+    kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
+    const int r = cluster_get(c, &req, &deleted, err);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* The right that decides: who creates runs need not have it. */
+static int grant(struct cluster *c, const char *name, const char *uid, struct err *err)
+{
+    struct kube_request req;
+    json_auto_t *answer = NULL;
+    json_auto_t *body =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                  "BenchmarkRun", "metadata", "name", name, "status", KUBE_ERASE_RUN, uid);
+    kube_request_apply(&kube_benchmark_runs, c->ns, "status", "benchctl", body, &req);
+    return cluster_get(c, &req, &answer, err);
+}
+
 static int ask(struct cluster *c, const char *uid, struct err *err)
 {
     unsigned char random[5];
@@ -46,15 +68,19 @@ static int ask(struct cluster *c, const char *uid, struct err *err)
     }
     run_name_make("erase", random, name);
     struct kube_request req;
-    json_auto_t *object = make_request(name, uid), *created = NULL, *deleted = NULL;
+    json_auto_t *object = make_request(name, uid), *created = NULL;
     kube_request_create(&kube_benchmark_runs, c->ns, object, KUBE_WRITE, &req);
     r = cluster_get(c, &req, &created, err);
     if (r < 0 && r != -EEXIST) { /* it exists: our first answer was lost */
         return err_wrap(err, r, "create a BenchmarkRun that asks for it");
     }
-    kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
-    r = cluster_get(c, &req, &deleted, err);
-    if (r < 0 && r != -ENOENT) {
+    r = grant(c, name, uid, err);
+    if (r < 0) {
+        (void)delete_request(c, name, NULL); /* without the right to, it stays and does nothing */
+        return err_wrap(err, r, "write the status of bmr/%s, which asks for it", name);
+    }
+    r = delete_request(c, name, err);
+    if (r < 0) {
         return err_wrap(err, r, "delete bmr/%s, which asks for it (it stays, and does nothing)",
                         name);
     }
@@ -82,7 +108,8 @@ enum exit_code cluster_erase_kept(struct cluster *c, const char *name, const cha
     if (r < 0) {
         return cli_error(cluster_exit_code(r),
                          r == -EACCES ? "deleting results without an object needs the rights to "
-                                        "create and to delete benchmarkruns"
+                                        "create and delete benchmarkruns and to patch "
+                                        "benchmarkruns/status"
                                       : NULL,
                          "run/%s: %s", name, err.msg);
     }

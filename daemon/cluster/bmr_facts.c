@@ -73,7 +73,8 @@ static void read_metadata(struct bmr_facts *f, const json_t *metadata, struct fa
     f->created = fact_put_text(t, metadata, "creationTimestamp");
     f->generation = json_integer_value(json_object_get(metadata, "generation"));
     f->is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL;
-    f->erase = str_eq(erase, KUBE_ERASE_NOW);
+    f->erase = str_eq(erase, KUBE_ERASE_NOW) &&
+               json_array_size(json_object_get(metadata, "ownerReferences")) == 0;
 }
 
 /* "5/6": of 6 trials 5 have succeeded. */
@@ -103,12 +104,15 @@ static void read_status(struct bmr_facts *f, const json_t *status)
                     json_integer_value(observed) == f->generation && !f->is_deleting && !f->erase;
 }
 
-static const char *erase_run(const json_t *metadata, const json_t *status)
+static void read_erase_request(struct bmr_facts *f, const json_t *bmr, struct fact_texts *t)
 {
-    const json_t *annotations = json_object_get(metadata, "annotations");
-    return json_object_get(status, "phase") == NULL
-               ? json_string_value(json_object_get(annotations, KUBE_ERASE_RUN_ANNOTATION))
-               : NULL;
+    const json_t *annotations = json_object_get(json_object_get(bmr, "metadata"), "annotations");
+    const json_t *status = json_object_get(bmr, "status");
+    f->is_erase_request = json_object_get(status, "phase") == NULL &&
+                          json_object_get(annotations, KUBE_ERASE_RUN_ANNOTATION) != NULL;
+    if (f->is_erase_request) {
+        f->erase_run = fact_put(t, json_string_value(json_object_get(status, KUBE_ERASE_RUN)));
+    }
 }
 
 static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_texts *t)
@@ -120,7 +124,7 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
         json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
     read_metadata(f, metadata, t);
     read_status(f, status);
-    f->erase_run = fact_put(t, erase_run(metadata, status));
+    read_erase_request(f, bmr, t);
     f->benchmark = fact_put(t, benchmark);
     f->definition_name = fact_put(t, definition_name(metadata, benchmark));
     const json_t *scheduling = json_object_get(spec, "scheduling");

@@ -45,10 +45,12 @@ struct bmr_facts {
     const char *created; /* creationTimestamp: RFC 3339, so texts compare like dates */
     int64_t generation;
     bool is_deleting; /* it has a deletionTimestamp */
-    bool erase;       /* the deletion also asks to erase its results, at once */
-    /* The annotation benchd.io/erase-run of an object without a phase; NULL: the object is a run.
-     * See daemon/run/eraser.h. */
-    const char *erase_run;
+    /* Its deletion also asks to erase its results, at once. Never true of an object with owners:
+     * the garbage collector may delete that, and nobody has shown the right to. */
+    bool erase;
+    /* It is no run: it asks to erase the results of another one. See daemon/run/eraser.h. */
+    bool is_erase_request;
+    const char *erase_run; /* status.eraseRun of a request: the uid; NULL: it was not granted */
 
     /* spec */
     const char *benchmark;       /* benchmarkRef.name; NULL: an inline definition */

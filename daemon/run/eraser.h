@@ -1,8 +1,9 @@
-/* Results of a run whose object is gone, deleted on request. The wish is a BenchmarkRun with the
- * annotation benchd.io/erase-run and the run's uid. It is not a run: nothing is driven for it.
- * benchd acts when that object is deleted, so Kubernetes decides who may: with the verbs create and
- * delete on benchmarkruns, which also delete a run that has its object. An HTTP request could not
- * say who sends it: the API server's service proxy strips the credentials. */
+/* Erases results of a run whose object is gone, on request. The request is a BenchmarkRun with the
+ * annotation benchd.io/erase-run. It is not a run: nothing is driven for it. It takes effect when
+ * the object is deleted and its status names the run's uid. So Kubernetes decides who may: the verb
+ * patch on benchmarkruns/status is no right of those who create runs. Creation and deletion alone
+ * show no right: the garbage collector deletes an object whose owner does not exist. An HTTP
+ * request could not say who sends it: the API server's service proxy strips the credentials. */
 #pragma once
 
 #include "base/vec.h"

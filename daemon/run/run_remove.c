@@ -26,7 +26,7 @@ void run_expire(struct run *run)
 {
     const int64_t ttl_s = run_ttl_s(run);
     if (!run->env->are_objects_known || ttl_s < 0 || !run_is_final(run) || run->asked.is_gone ||
-        run->asked.is_deleting || run->status.ended_unix_ms == 0 ||
+        run->asked.is_deleting || run->asked.erase || run->status.ended_unix_ms == 0 ||
         clock_steady_unix_ms() < run->status.ended_unix_ms + ttl_s * 1000) {
         return;
     }

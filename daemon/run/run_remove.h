@@ -5,7 +5,8 @@
 #include "daemon/run/run.h"
 
 /* Removes the object of a final run whose time to live is over; not before all objects are known,
- * because a list that still has it would bring it back in the store. */
+ * because a list that still has it would bring it back in the store; and never one that asks to
+ * erase the results, which the person who deletes it decides. */
 void run_expire(struct run *run);
 /* The object is gone: what the store has of the run becomes a tombstone, or is erased if who
  * deleted the object asked for that; it stays if only the time to live was over. Its pods go with

@@ -204,7 +204,8 @@ class FakeCluster:
         if name not in there:
             return status(404, "NotFound", f'{plural}.benchd.io "{name}" not found')
         if method == "DELETE":
-            wanted = there[name]["metadata"].get("annotations", {}).get("benchd.io/erase-run")
+            is_request = "benchd.io/erase-run" in there[name]["metadata"].get("annotations", {})
+            wanted = there[name].get("status", {}).get("eraseRun") if is_request else None
             if self.benchd_erases:
                 self.documents = {n: d for n, d in self.documents.items() if d["run"]["uid"] != wanted}
             return 200, self.remove(plural, name)
@@ -212,7 +213,7 @@ class FakeCluster:
             self.before_patch(there[name])
             if body.get("metadata", {}).get("uid", there[name]["metadata"]["uid"]) != there[name]["metadata"]["uid"]:
                 return status(409, "Conflict", f'Operation cannot be fulfilled on {plural}.benchd.io "{name}": Precondition failed: UID')
-            for part in ("spec", "metadata"):
+            for part in ("status",) if parts[7:] == ["status"] else ("spec", "metadata"):
                 there[name].setdefault(part, {}).update(body.get(part, {}))
             self.put(plural, there[name], "MODIFIED")
         return 200, there[name]

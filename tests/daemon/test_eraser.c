@@ -1,38 +1,52 @@
-/* Results without an object go when somebody deletes the BenchmarkRun that asks
- * for it, and no others. */
+/* Results without an object are erased when a BenchmarkRun that asks for it, and was granted that,
+ * is deleted, and no others. */
 #include "run_world.h"
 
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "daemon/run/eraser.h"
 
-static json_t *wish(const char *uid)
-{
-    json_t *bmr = make_bmr("w1", "{\"benchmarkRef\":{\"name\":\"none\"},\"cancel\":true}", "{}");
-    json_object_set_new(json_object_get(bmr, "metadata"), "annotations",
-                        json_pack("{s:s*}", "benchd.io/erase-run", uid));
-    return bmr;
-}
-
-TEST(a_wish_is_no_run)
+/* Whoever may create an object chooses its annotations; only who may patch benchmarkruns/status has
+ * chosen what is in its status. */
+TEST(a_request_is_no_run_and_needs_a_status)
 {
     static const struct {
-        const char *uid, *phase, *asks_for;
+        const char *annotation, *phase, *granted;
+        bool is_request;
+        const char *erases;
     } rows[] = {
-        {NULL, NULL, NULL},
-        {"u1", NULL, "u1"},
-        /* A run on which somebody writes the annotation stays a run: its pods must go with it. */
-        {"u1", "Running", NULL},
+        {NULL, NULL, NULL, false, NULL},
+        {"u1", NULL, NULL, true, NULL},
+        {"u1", NULL, "u1", true, "u1"},
+        {"u2", NULL, "u1", true, "u1"},
+        {NULL, NULL, "u1", false, NULL},
+        /* A run on which somebody writes both stays a run: its pods must go with it. */
+        {"u1", "Running", "u1", false, NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(json_decrefp) json_t *bmr = wish(rows[i].uid);
-        json_object_set_new(bmr, "status", json_pack("{s:s*}", "phase", rows[i].phase));
+        json_auto_t *bmr = json_pack("{s:{s:s, s:{s:s*}}, s:{s:s*, s:s*}}", "metadata", "name",
+                                     "w1", "annotations", "benchd.io/erase-run", rows[i].annotation,
+                                     "status", "phase", rows[i].phase, "eraseRun", rows[i].granted);
         _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
-        assert_int_equal(facts->erase_run != NULL, rows[i].asks_for != NULL);
-        if (facts->erase_run != NULL) {
-            assert_string_equal(facts->erase_run, rows[i].asks_for);
+        if (facts->is_erase_request != rows[i].is_request ||
+            !str_eq(facts->erase_run ?: "", rows[i].erases ?: "")) {
+            fail_msg("row %zu: request %d, erases %s", i, facts->is_erase_request,
+                     facts->erase_run);
         }
+    }
+}
+
+/* The garbage collector deletes an object whose owner does not exist. */
+TEST(an_object_with_owners_takes_no_results_with_it)
+{
+    for (int has_owner = 0; has_owner < 2; has_owner++) {
+        json_auto_t *owners = has_owner ? json_pack("[{s:s}]", "kind", "ConfigMap") : json_array();
+        json_auto_t *bmr = json_pack("{s:{s:{s:s}, s:O}}", "metadata", "annotations",
+                                     "benchd.io/erase", "Now", "ownerReferences", owners);
+        _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+        assert_int_equal(facts->erase, !has_owner);
     }
 }
 

@@ -106,12 +106,12 @@ TEST(only_the_final_end_counts_for_the_time_to_live)
     static const struct {
         enum run_phase phase;
         int64_t ago_ms;
+        bool asks_to_erase; /* then only who may delete the object erases its results */
         bool is_sent;
     } rows[] = {
-        {RUN_SUCCEEDED, 5000, false},
-        {RUN_SUSPENDED, 60000, false},
-        {RUN_RUNNING, 60000, false},
-        {RUN_SUCCEEDED, 11000, true},
+        {RUN_SUCCEEDED, 5000, false, false}, {RUN_SUSPENDED, 60000, false, false},
+        {RUN_RUNNING, 60000, false, false},  {RUN_SUCCEEDED, 11000, true, false},
+        {RUN_SUCCEEDED, 11000, false, true},
     };
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
@@ -120,6 +120,7 @@ TEST(only_the_final_end_counts_for_the_time_to_live)
     run->def->spec->run_policy.ttl_s = 10;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         run->status.phase = rows[i].phase;
+        run->asked.erase = rows[i].asks_to_erase;
         run->status.ended_unix_ms = clock_steady_unix_ms() - rows[i].ago_ms;
         run_expire(run);
         if ((run->expiry.state == EXPIRY_SENT) != rows[i].is_sent) {
