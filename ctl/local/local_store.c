@@ -118,9 +118,8 @@ static enum exit_code find_in_list(const struct cli *cli, struct store *s, const
     const int newest = n == 0 ? -1 : 0; /* they are sorted by age */
     const int found = run_word_find(
         cli, what, &(struct run_names){names, n, newest, not_found->msg, where}, &code);
-    if (found >= 0) {
-        *ret = rows[found];
-        rows[found] = (struct run_row){0};
+    if (found >= 0 && (r = s->ops->get_run(s, rows[found].uid, ret, &err)) < 0) {
+        code = cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     }
     free_each(rows, n, run_row_done);
     return code;

@@ -15,9 +15,9 @@
 #define BUSY_TIMEOUT_MS 10000
 #define BUSY_STEP_MS 50
 
-#define RUN_COLUMNS                                                                                \
-    "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, object_ns, "   \
-    "deleted_unix_ms, " STATUS_COLUMNS ", incarnation"
+#define RUN_COLUMNS(definition)                                                                    \
+    "uid, name, benchmark, " definition ", created_unix_ms, cpus, rehearsal, simulated, "          \
+    "object_ns, deleted_unix_ms, " STATUS_COLUMNS ", incarnation"
 enum { STATUS_AT = 10, INCARNATION_AT = STATUS_AT + STATUS_N_COLUMNS };
 
 static int put_run(struct store *base, const struct run_row *row, struct err *err)
@@ -85,7 +85,8 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err, "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1",
+    int r = sql_prepare(s, &q, err,
+                        "SELECT " RUN_COLUMNS("definition") " FROM run WHERE name = ?1 OR uid = ?1",
                         "s", name_or_uid);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
@@ -102,7 +103,8 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     VEC(struct run_row) rows = {0};
     int r = sql_prepare(s, &q, err,
-                        "SELECT " RUN_COLUMNS " FROM run ORDER BY created_unix_ms DESC, name", "");
+                        "SELECT " RUN_COLUMNS("''") " FROM run ORDER BY created_unix_ms DESC, name",
+                        "");
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct run_row row;
         if ((r = read_run(s, q, &row, err)) >= 0) {

@@ -97,7 +97,8 @@ struct store_ops {
     int (*get_run)(struct store *s, const char *name_or_uid, struct run_row *ret, struct err *err);
     /* By uid; -ENOENT. */
     int (*get_brief)(struct store *s, const char *uid, struct run_brief *ret, struct err *err);
-    /* Newest first; `*ret` and its rows are the caller's. */
+    /* Newest first; `*ret` and its rows are the caller's. Their definitions are "": each may have a
+     * megabyte, and get_run has it. */
     int (*list_runs)(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err);
     int (*put_status)(struct store *s, const char *uid, const struct run_status *status,
                       struct err *err);
