@@ -18,7 +18,10 @@ static bool is_refusal(const struct err *err)
 static bool must_give_up(struct api_health *h, const struct api_facts *facts,
                          const struct err *failure)
 {
-    const bool is_fine = failure == NULL && (facts->is_synced || facts->is_held_by_another);
+    const bool advances = facts->n_pages != h->n_pages;
+    const bool is_fine =
+        failure == NULL && (facts->is_synced || facts->is_held_by_another || advances);
+    h->n_pages = facts->n_pages;
     if (h->has_begun || is_fine) {
         h->fine_ns = facts->now_ns;
         return false;

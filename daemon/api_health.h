@@ -5,7 +5,7 @@
  * until the start is over, which takes the lists of all objects and the Lease: a server may be
  * starting, or kinds may not be installed yet, so benchd waits API_START_TIMEOUT_NS; a refusal
  * (certificate, token, rights) does not go away by waiting, so it waits API_REFUSED_TIMEOUT_NS. To
- * wait for a Lease that another benchd holds is no failure. A run may be driven before the start is
+ * wait for a Lease that another benchd holds is no failure, and neither is a list of many pages. A run may be driven before the start is
  * over. It is fatal all the same: runs are not watched until then, so a cancellation would not be
  * seen, and the next process lists anew. */
 #pragma once
@@ -23,6 +23,7 @@ enum api_source { API_NOTHING, API_WATCH, API_LEASE };
 struct api_health {
     bool has_begun;           /* the lists and the Lease were there at once */
     int64_t fine_ns;          /* when startup last had no reason to end; at first its beginning */
+    uint64_t n_pages;         /* of lists, at the last look */
     enum api_source reported; /* the failure that was reported last; API_NOTHING: it is over */
     int reported_code;
     bool is_waiting_reported;
@@ -33,6 +34,7 @@ struct api_facts {
     int64_t now_ns;                              /* monotonic */
     const struct err *watch_error, *lease_error; /* NULL: none that lasts */
     bool is_synced;                              /* all watches have their first list */
+    uint64_t n_pages;                            /* of lists that were asked for so far */
     bool is_leader;
     bool is_held_by_another; /* the Lease */
 };

@@ -158,6 +158,7 @@ static bool check_health(struct daemon *d)
         .watch_error = watches_error(&d->watches),
         .lease_error = elector_error(d->elector),
         .is_synced = watches_are_synced(&d->watches),
+        .n_pages = watches_count_pages(&d->watches),
         .is_leader = lease == KUBE_LEASE_LEADER,
         .is_held_by_another = lease == KUBE_LEASE_FOLLOWER && holder[0] != '\0' &&
                               !str_eq(holder, d->params.identity),

@@ -97,6 +97,18 @@ bool watches_are_ready(const struct watches *w, struct err *why)
     return true;
 }
 
+uint64_t watches_count_pages(const struct watches *w)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        const char *resource;
+        struct kube_informer_stats stats;
+        watches_get_stats(w, i, &resource, &stats);
+        n += stats.lists;
+    }
+    return n;
+}
+
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind)
 {
     return kube_informer_cache(w->informers[kind]);

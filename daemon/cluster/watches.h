@@ -38,6 +38,8 @@ const struct err *watches_error(const struct watches *w);
 bool watches_are_ready(const struct watches *w, struct err *why);
 /* The facts of its objects: a Benchmark's spec as JSON, a struct bmr_facts, a struct pod_facts. */
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
+/* Pages of lists that were asked for. */
+uint64_t watches_count_pages(const struct watches *w);
 /* For /metrics. `ret_resource` is static: "pods". */
 void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,
                        struct kube_informer_stats *ret);

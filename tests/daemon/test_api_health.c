@@ -11,7 +11,7 @@ static const struct err away = {EHOSTUNREACH, "no connection"}, refused = {EACCE
 struct look {
     int64_t at_s;
     const struct err *watch_error, *lease_error;
-    enum { NO_LISTS, SYNCED = 1, LEADER = 2, FOLLOWER = 4 } flags;
+    enum { NO_LISTS, SYNCED = 1, LEADER = 2, FOLLOWER = 4, PAGE = 8 } flags;
     const char *advice; /* F failure, R recovery, W waiting for the Lease, X give up */
 };
 
@@ -28,6 +28,13 @@ static const struct {
      {{0, NULL, NULL, NO_LISTS, ""},
       {59, NULL, NULL, NO_LISTS, ""},
       {60, NULL, NULL, NO_LISTS, "X"}}},
+    {"lists of many pages: no failure, however long",
+     {{59, NULL, NULL, PAGE, ""},
+      {118, NULL, NULL, PAGE, ""},
+      {177, NULL, NULL, NO_LISTS, ""},
+      {178, NULL, NULL, NO_LISTS, "X"}}},
+    {"pages that are asked for in vain",
+     {{1, &away, NULL, PAGE, "F"}, {59, &away, NULL, PAGE, ""}, {60, &away, NULL, PAGE, "X"}}},
     {"an error that lasts is reported once and is fatal after a minute",
      {{1, &away, NULL, NO_LISTS, "F"},
       {59, &away, NULL, NO_LISTS, ""},
@@ -70,14 +77,17 @@ TEST(each_look)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct api_health h;
+        uint64_t n_pages = 0;
         api_health_init(&h, 1000 * S_NS);
         for (size_t k = 0; k < MAX_LOOKS && rows[i].looks[k].advice != NULL; k++) {
             const struct look *look = &rows[i].looks[k];
+            n_pages += (look->flags & PAGE) != 0;
             const struct api_advice a = api_health_look(
                 &h, &(struct api_facts){.now_ns = (1000 + look->at_s) * S_NS,
                                         .watch_error = look->watch_error,
                                         .lease_error = look->lease_error,
                                         .is_synced = (look->flags & SYNCED) != 0,
+                                        .n_pages = n_pages,
                                         .is_leader = (look->flags & LEADER) != 0,
                                         .is_held_by_another = (look->flags & FOLLOWER) != 0});
             char got[5] = "";
