@@ -11,6 +11,8 @@
 #include "decide/policy_wait.h"
 #include "spec/spec_load.h"
 
+#define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL) /* of a Benchmark: users write anything */
+
 static void set(json_t *object, const char *key, json_t *value_take)
 {
     (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
@@ -37,42 +39,36 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-/* Overrides have the fields of `local` and are merged by the same code. */
-static char *with_local(const char *spec_json, const char *overrides_json)
+int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, struct err *err)
 {
-    const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
-    json_auto_t *spec = json_loads(spec_json, flags, NULL);
-    set(spec, "local", json_loads(overrides_json, flags, NULL));
-    char *text = json_dumps(spec, JSON_COMPACT | JSON_ENCODE_ANY);
-    return text;
-}
-
-/* The text of a Benchmark. */
-static char *document(const char *name, const char *spec_json)
-{
-    json_auto_t *text = json_string(name);
-    _cleanup_(freep) char *name_json = json_dumps(text, JSON_ENCODE_ANY);
-    return xasprintf("{\"apiVersion\":\"benchd.io/v1alpha1\",\"kind\":\"Benchmark\","
-                     "\"metadata\":{\"name\":%s},\"spec\":%s}",
-                     name_json, spec_json);
-}
-
-int bmr_load_spec(const struct bmr_facts *f, const char *benchmark, struct spec **ret,
-                  struct err *err)
-{
-    const char *definition = f->definition != NULL ? f->definition : benchmark;
-    const bool is_overridden = f->definition == NULL && f->overrides != NULL;
-    if (definition == NULL) {
-        return err_set(err, ENOENT, "there is no Benchmark '%s' in this namespace",
-                       f->benchmark == NULL ? "" : f->benchmark);
+    json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
+    json_t *own = bmr_definition_of(bmr);
+    json_auto_t *spec = own != NULL ? json_incref(own) : json_loads(benchmark ?: "", FLAGS, NULL);
+    if (spec == NULL) {
+        return err_set(err, ENOENT, "it has no definition of its own");
     }
-    _cleanup_(freep) char *merged = is_overridden ? with_local(definition, f->overrides) : NULL;
-    _cleanup_(freep) char *text = document(f->definition_name, is_overridden ? merged : definition);
+    const bool is_overridden = own == NULL && overrides != NULL;
+    if (is_overridden) { /* they have the fields of `local` and are merged by the same code */
+        (void)json_object_set(spec, "local", overrides); /* fails if it is no object: refused */
+    }
+    json_auto_t *document =
+        json_pack("{s:s, s:s, s:{s:s}, s:O}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                  "Benchmark", "metadata", "name", bmr_definition_name(bmr), "spec", spec);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     _cleanup_(diags_done) struct diags diags = {0};
-    const struct spec_overrides overrides = {.local = is_overridden, .is_new = !f->is_frozen};
-    int r = spec_load(text, strlen(text), &overrides, ret, &diags);
-    r = r < 0 ? complain(&diags, is_overridden, err) : 0;
-    return r;
+    const bool is_new = json_object_get(json_object_get(bmr, "status"), "definition") == NULL;
+    const struct spec_overrides options = {.local = is_overridden, .is_new = is_new};
+    const int r = spec_load(text, strlen(text), &options, ret, &diags);
+    return r < 0 ? complain(&diags, is_overridden, err) : 0;
+}
+
+char *bmr_scheduling(const json_t *bmr)
+{
+    const json_t *spec = json_object_get(bmr, "spec");
+    json_auto_t *all = json_object();
+    (void)json_object_update(all, json_object_get(spec, "scheduling")); /* they may be absent */
+    (void)json_object_update(all, json_object_get(spec, "parallelism"));
+    return json_object_size(all) == 0 ? NULL : json_dumps(all, JSON_COMPACT);
 }
 
 int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)

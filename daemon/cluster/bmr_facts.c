@@ -55,11 +55,33 @@ static void read_conditions(struct bmr_conditions *ret, const json_t *list)
     }
 }
 
+/* ---- the definition ---- */
+
+json_t *bmr_definition_of(const json_t *bmr)
+{
+    json_t *frozen = json_object_get(json_object_get(bmr, "status"), "definition");
+    return frozen ?: json_object_get(json_object_get(bmr, "spec"), "definition");
+}
+
+static int64_t ttl_of(const json_t *definition)
+{
+    const json_t *ttl =
+        json_object_get(json_object_get(definition, "runPolicy"), "ttlSecondsAfterFinished");
+    return json_is_integer(ttl) ? json_integer_value(ttl) : -1;
+}
+
 /* ---- the object ---- */
 
-static const char *definition_name(const json_t *metadata, const char *benchmark)
+static const char *benchmark_of(const json_t *spec)
 {
+    return json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
+}
+
+const char *bmr_definition_name(const json_t *bmr)
+{
+    const json_t *metadata = json_object_get(bmr, "metadata");
     const char *label = fact_text(json_object_get(metadata, "labels"), "benchd.io/benchmark");
+    const char *benchmark = benchmark_of(json_object_get(bmr, "spec"));
     return benchmark != NULL             ? benchmark
            : object_name_is_valid(label) ? label
                                          : fact_text(metadata, "name");
@@ -120,13 +142,13 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     const json_t *metadata = json_object_get(bmr, "metadata");
     const json_t *spec = json_object_get(bmr, "spec");
     const json_t *status = json_object_get(bmr, "status");
-    const char *benchmark =
-        json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
     read_metadata(f, metadata, t);
     read_status(f, status);
     read_erase_request(f, bmr, t);
-    f->benchmark = fact_put(t, benchmark);
-    f->definition_name = fact_put(t, definition_name(metadata, benchmark));
+    f->benchmark = fact_put(t, benchmark_of(spec));
+    f->definition_name = fact_put(t, bmr_definition_name(bmr));
+    f->is_frozen = json_object_get(status, "definition") != NULL;
+    f->ttl_s = ttl_of(bmr_definition_of(bmr));
     const json_t *scheduling = json_object_get(spec, "scheduling");
     f->wait_s = json_integer_value(json_object_get(scheduling, "waitSeconds"));
     f->has_queue = *fact_text(scheduling, "queueName") != '\0';
@@ -135,36 +157,7 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     f->suspend = json_is_true(json_object_get(spec, "suspend")) && !f->is_settled;
 }
 
-/* ---- the definition ---- */
-
-static const json_t *definition_of(const json_t *bmr, bool *ret_is_frozen)
-{
-    const json_t *frozen = json_object_get(json_object_get(bmr, "status"), "definition");
-    *ret_is_frozen = frozen != NULL;
-    return frozen != NULL ? frozen : json_object_get(json_object_get(bmr, "spec"), "definition");
-}
-
-static int64_t ttl_of(const json_t *definition)
-{
-    const json_t *ttl =
-        json_object_get(json_object_get(definition, "runPolicy"), "ttlSecondsAfterFinished");
-    return json_is_integer(ttl) ? json_integer_value(ttl) : -1;
-}
-
 /* ---- the whole ---- */
-
-static char *json_of(const json_t *value)
-{
-    return value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-}
-
-static char *scheduling_of(const json_t *spec)
-{
-    json_auto_t *all = json_object();
-    (void)json_object_update(all, json_object_get(spec, "scheduling")); /* they may be absent */
-    (void)json_object_update(all, json_object_get(spec, "parallelism"));
-    return json_object_size(all) == 0 ? NULL : json_of(all);
-}
 
 void *bmr_facts_decode(json_t *bmr)
 {
@@ -172,18 +165,8 @@ void *bmr_facts_decode(json_t *bmr)
     struct fact_texts texts = {0};
     struct bmr_conditions conditions;
     read_object(&f, bmr, &texts); /* to count them */
-    const json_t *definition = definition_of(bmr, &f.is_frozen);
-    const json_t *spec = json_object_get(bmr, "spec");
     const json_t *list = json_object_get(json_object_get(bmr, "status"), "conditions");
-    _cleanup_(freep) char *definition_json = f.is_settled ? NULL : json_of(definition);
-    _cleanup_(freep) char *overrides_json =
-        f.is_settled ? NULL : json_of(json_object_get(spec, "overrides"));
-    _cleanup_(freep) char *scheduling_json = f.is_settled ? NULL : scheduling_of(spec);
     const bool has_conditions = !f.is_settled && list != NULL;
-    (void)fact_put(&texts, definition_json);
-    (void)fact_put(&texts, overrides_json);
-    (void)fact_put(&texts, scheduling_json);
-    f.ttl_s = ttl_of(definition);
 
     char *block = xmalloc(sizeof(f) + has_conditions * sizeof(conditions) + texts.len);
     texts.at = block + sizeof(f);
@@ -193,15 +176,7 @@ void *bmr_facts_decode(json_t *bmr)
         texts.at += sizeof(conditions);
     }
     read_object(&f, bmr, &texts);
-    f.definition = fact_put(&texts, definition_json);
-    f.overrides = fact_put(&texts, overrides_json);
-    f.scheduling = fact_put(&texts, scheduling_json);
     return memcpy(block, &f, sizeof(f));
-}
-
-void *benchmark_spec_decode(json_t *benchmark)
-{
-    return json_of(json_object_get(benchmark, "spec"));
 }
 
 struct run_status bmr_run_status(const struct bmr_facts *f)

@@ -1,5 +1,6 @@
-/* What benchd reads of a BenchmarkRun: all of it, decoded once, when the object comes in. The cache
- * keeps these, of ten thousand runs that have ended too. Pure: JSON of an object in.
+/* What benchd retains of a BenchmarkRun, decoded once, when the object arrives. The cache has these
+ * of ten thousand runs, so they have no text of which a creator chooses the size: the definition is
+ * read again when the run is accepted (run_accept.h). Pure: JSON of an object in.
  *
  * A field is named as in the API where nothing else is said. A text that the object lacks is "", a
  * date 0. Dates are in milliseconds since 1970. */
@@ -68,22 +69,21 @@ struct bmr_facts {
      * more attention. */
     bool is_settled;
 
-    /* of the definition: status.definition, else spec.definition */
-    bool is_frozen; /* it is that of the status */
-    int64_t ttl_s;  /* runPolicy.ttlSecondsAfterFinished; -1: the object stays for ever */
+    bool is_frozen; /* it has a status.definition */
+    int64_t ttl_s; /* of its definition: runPolicy.ttlSecondsAfterFinished; -1: it stays for ever */
 
-    /* NULL if absent, and of a settled object: nothing reads them then, and they are most of it */
-    const char *definition, *overrides;      /* JSON; overrides: spec.overrides */
-    const char *scheduling;                  /* JSON: spec.scheduling and spec.parallelism */
-    const struct bmr_conditions *conditions; /* status.conditions */
+    /* status.conditions; NULL if absent, and of a settled object: nothing reads them then */
+    const struct bmr_conditions *conditions;
 };
 
 /* A struct bmr_facts, whatever JSON it gets: one block with all its texts, owned, for free(). As
  * the cache of kube/ takes it. */
 void *bmr_facts_decode(json_t *bmr);
 
-/* What is read of a Benchmark: its spec as JSON, owned; NULL: it has none. */
-void *benchmark_spec_decode(json_t *benchmark);
+/* status.definition, else spec.definition, else NULL. Borrowed. */
+json_t *bmr_definition_of(const json_t *bmr);
+/* The name of the Benchmark that defines it. Borrowed. */
+const char *bmr_definition_name(const json_t *bmr);
 
 /* What the facts say of the run's status. */
 struct run_status bmr_run_status(const struct bmr_facts *f);

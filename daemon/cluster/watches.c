@@ -8,13 +8,20 @@
 #include "pod/body.h"
 #include "pod/facts.h"
 
+/* Of a Benchmark only its name is retained: its spec is read when a run needs it. */
+static void *retain_nothing(json_t *object)
+{
+    (void)object;
+    return NULL;
+}
+
 static const struct {
     const struct kube_resource *resource;
     const char *name; /* for people */
     const char *label_selector;
     kube_decode_fn decode;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, benchmark_spec_decode},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, retain_nothing},
     /* Thousands of runs that have ended may be there. */
     [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, bmr_facts_decode},
     [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, pod_facts_decode},

@@ -36,7 +36,7 @@ const struct err *watches_error(const struct watches *w);
 /* Synced and without a failure; `why` (may be NULL) names the first that is not. Not before
  * watches_start. */
 bool watches_are_ready(const struct watches *w, struct err *why);
-/* The facts of its objects: a Benchmark's spec as JSON, a struct bmr_facts, a struct pod_facts. */
+/* The facts of its objects: none of a Benchmark, a struct bmr_facts, a struct pod_facts. */
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
 /* Pages of lists that were asked for. */
 uint64_t watches_count_pages(const struct watches *w);

@@ -105,11 +105,16 @@ void run_wake(const struct run *run)
 static void leave(struct run *run)
 {
     switch (run->life) {
+    case LIFE_READING:
+        kube_call_cancel(run->at.reading.call);
+        free(run->at.reading.benchmark);
+        break;
     case LIFE_FREEZING:
         kube_call_cancel(run->at.freezing);
         break;
     case LIFE_CHECKING:
-        template_check_free(run->at.checking);
+        template_check_free(run->at.checking.check);
+        run_def_free(run->at.checking.def);
         break;
     case LIFE_DRIVEN:
     case LIFE_DONE:
@@ -119,7 +124,6 @@ static void leave(struct run *run)
         run->progress.is_known = false;
         break;
     case LIFE_WAITING:
-    case LIFE_FROZEN:
     case LIFE_ACCEPTED:
     case LIFE_ENDED:
     case LIFE_REFUSED:
@@ -315,17 +319,30 @@ void run_refresh_shown(struct run *run, int64_t now_unix_ms)
     shown->progress = run->progress;
     shown->wait = run->wait;
     shown->advanced_unix_ms = advanced_unix_ms(run);
-    if (run->def != NULL && !shown->is_stored) {
-        shown->definition_json = store_definition_text(run->def);
-    }
     run->shown = shown;
     daemon_run_unref(before);
+}
+
+int run_load_def(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    _cleanup_(run_row_done) struct run_row row = {0};
+    struct run_def *def;
+    int r = store->ops->get_run(store, run->uid, &row, err);
+    r = r < 0 ? r : store_load_run_def(&row, &def, err);
+    if (r >= 0) {
+        run_def_free(run->def);
+        run->def = def;
+    }
+    return r;
 }
 
 void run_drop_def(struct run *run)
 {
     const bool is_shown = run->shown != NULL && run->shown->frozen.is_known;
-    if (run->life == LIFE_ENDED && run->verdict.is_judged && is_shown) {
+    const bool is_judged = run->life == LIFE_ENDED && run->verdict.is_judged;
+    if (run->def != NULL && is_shown && (is_judged || run->life == LIFE_ACCEPTED)) {
+        run->verdict.ttl_s = run->def->spec->run_policy.ttl_s;
         run_def_free(run->def);
         run->def = NULL;
     }

@@ -34,10 +34,17 @@ struct run_asked {
 
 /* What a run has in one state only; valid as `life` says. */
 union run_at {
-    int64_t retry_ns;                /* WAITING: not tried before that; 0: at once */
-    struct kube_call *freezing;      /* FREEZING; NULL: answered */
-    struct template_check *checking; /* CHECKING; NULL: not sent yet */
-    struct {                         /* DRIVEN, DONE */
+    int64_t retry_ns; /* WAITING: not tried before that; 0: at once */
+    struct {
+        struct kube_call *call;
+        char *benchmark;        /* the spec of the run's Benchmark, JSON, owned; NULL: not read */
+    } reading;                  /* READING */
+    struct kube_call *freezing; /* FREEZING; NULL: answered */
+    struct {
+        struct template_check *check; /* NULL: not sent yet */
+        struct run_def *def;          /* owned */
+    } checking;                       /* CHECKING */
+    struct {                          /* DRIVEN, DONE */
         struct launcher *launcher;
         struct driver *driver;
         struct prometheus *prometheus; /* NULL: none */
@@ -92,7 +99,7 @@ struct run {
     enum run_life life; /* changed by run_enter alone */
     union run_at at;
     struct run_refusal refusal;
-    struct run_def *def; /* owned; NULL before it is accepted, and after run_drop_def */
+    struct run_def *def; /* owned; NULL if it is not accepted, or after run_drop_def */
     bool is_seen;        /* run_accept has looked at it */
     unsigned n_round;    /* of the queue, in which it did so last */
     struct run_status status;
@@ -135,7 +142,10 @@ enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note);
 void run_wake(const struct run *run);
-/* Of a run that has ended: its verdict and `shown` have all that is asked of its definition. */
+/* Reads `def` from the store, where the definition of every accepted run is. */
+int run_load_def(struct run *run, struct err *err);
+/* Frees `def` of a run that is not driven: hundreds may be queued. Its verdict and `shown` have all
+ * that is asked of it until it is driven. */
 void run_drop_def(struct run *run);
 /* Replaces `shown` if something in it has changed; NULL for a run that ended long ago. */
 void run_refresh_shown(struct run *run, int64_t now_unix_ms);

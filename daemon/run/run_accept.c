@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"
+#include "kube/json.h"
 
 #define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is reported */
 
@@ -45,24 +47,6 @@ static void retry_later(struct run *run, enum run_life_event event)
 
 /* ---- the store ---- */
 
-/* Reads the definition of a stored run. */
-static int load_def(struct run *run, struct err *err)
-{
-    struct store *store = run->env->store;
-    _cleanup_(run_row_done) struct run_row row = {0};
-    struct run_def *def;
-    int r = store->ops->get_run(store, run->uid, &row, err);
-    if (r < 0) {
-        return r;
-    }
-    r = store_load_run_def(&row, &def, err);
-    if (r >= 0) {
-        run_def_free(run->def);
-        run->def = def;
-    }
-    return r;
-}
-
 /* Its row says all that is asked of it, but the metrics of one that has just ended. */
 static void find_ended(struct run *run, const struct run_brief *brief)
 {
@@ -71,7 +55,7 @@ static void find_ended(struct run *run, const struct run_brief *brief)
         run->verdict = brief->verdict;
     }
     struct err why;
-    if (run_ended_lately(run) && load_def(run, &why) < 0) {
+    if (run_ended_lately(run) && run_load_def(run, &why) < 0) {
         log_event(LOG_LEVEL_WARN, "the definition of a finished run cannot be read", "run",
                   run->name, "err", why.msg, NULL);
     }
@@ -108,7 +92,7 @@ static int load_stored(struct run *run, struct err *err)
         find_ended(run, &brief);
         return 0;
     }
-    r = load_def(run, &why);
+    r = run_load_def(run, &why);
     run->status = brief.status;
     if (r < 0) {
         run_refuse(run, "StoredRunUnreadable", why.msg);
@@ -141,10 +125,9 @@ static int free_name(struct run *run, struct err *err)
     return r;
 }
 
-static int put(struct run *run, struct err *err)
+static int put(struct run *run, const struct run_def *def, struct err *err)
 {
     struct store *store = run->env->store;
-    const struct run_def *def = run->def;
     _cleanup_(freep) char *definition = store_definition_text(def);
     struct run_row row = {
         .uid = def->uid,
@@ -170,11 +153,11 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
     struct run *run = ctx;
     run->at.freezing = NULL;
     if (r == 0) {
-        run_enter(run, LIFE_ON_FREEZE_DONE);
+        run_enter(run, LIFE_ON_FREEZE_ANSWERED);
     } else if (r == -EINVAL) {
         run_refuse(run, "DefinitionRefused", err->msg);
     } else {
-        retry_later(run, LIFE_ON_FREEZE_FAILED);
+        retry_later(run, LIFE_ON_FREEZE_ANSWERED);
         log_event(LOG_LEVEL_WARN,
                   "the definition could not be written to the run's status, retrying", "run",
                   run->name, "err", err->msg, NULL);
@@ -223,7 +206,8 @@ static int freeze(const struct run *run, struct spec *spec_take, struct run_def 
 
 /* ---- templates ---- */
 
-static void begin_check(struct run *run, const struct run_def *def)
+/* Takes `def`. */
+static void begin_check(struct run *run, struct run_def *def)
 {
     const struct template_check_params params = {.client = run->env->client,
                                                  .ns = run->env->ns,
@@ -236,10 +220,12 @@ static void begin_check(struct run *run, const struct run_def *def)
     struct err err;
     if (template_check_new(&params, &check, &err) < 0) {
         run_refuse(run, "InvalidTemplate", err.msg);
+        run_def_free(def);
         return;
     }
     run_enter(run, LIFE_ON_CHECK_SENT);
-    run->at.checking = check;
+    run->at.checking.check = check;
+    run->at.checking.def = def;
 }
 
 static const char check_fails[] = "TemplateCheckFails";
@@ -259,9 +245,10 @@ static void hold_off_unchecked(struct run *run, const char *text)
 /* True: nothing was found against the templates. */
 static bool read_verdict(struct run *run)
 {
-    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
+    const int64_t waited_ns =
+        clock_monotonic_ns() - template_check_began_ns(run->at.checking.check);
     const char *text;
-    switch (template_check_verdict(run->at.checking, &text)) {
+    switch (template_check_verdict(run->at.checking.check, &text)) {
     case TEMPLATES_GOOD:
         return true;
     case TEMPLATES_CHECKING:
@@ -322,10 +309,11 @@ static void cancel_unaccepted(struct run *run)
 
 /* A queue gives the place of a whole attempt, and by Ip its trainers are made only when its servers
  * run: they would hold the place of all. */
-static int set_scheduling(const struct run *run, const struct bmr_facts *facts, struct run_def *def,
+static int set_scheduling(const struct run *run, const json_t *bmr, struct run_def *def,
                           struct err *err)
 {
-    int r = scheduling_read(facts->scheduling, run->env->options.queue, &def->scheduling, err);
+    _cleanup_(freep) char *scheduling = bmr_scheduling(bmr);
+    int r = scheduling_read(scheduling, run->env->options.queue, &def->scheduling, err);
     run_def_schedule(def);
     if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,
@@ -344,44 +332,118 @@ static int set_scheduling(const struct run *run, const struct bmr_facts *facts, 
     return r;
 }
 
-/* What the object and its Benchmark define, once the object holds what runs. NULL: not yet. */
-static struct run_def *define(struct run *run, const struct bmr_facts *facts, const char *benchmark)
+static void wait_for_benchmark(struct run *run)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("there is no Benchmark '%s' in this namespace", run->benchmark);
+    run_hold_off(run, "BenchmarkNotFound", text);
+}
+
+/* What the object and its Benchmark define is checked, once the object holds what runs. */
+static void define(struct run *run, const json_t *bmr)
 {
     struct spec *spec;
     struct err why;
-    int r = bmr_load_spec(facts, benchmark, &spec, &why);
-    if (r == -ENOENT) {
-        run_hold_off(run, "BenchmarkNotFound", why.msg);
-        return NULL;
+    int r = bmr_load_spec(bmr, run->at.reading.benchmark, &spec, &why);
+    if (r == -ENOENT) { /* the object has lost its copy: etcd was restored */
+        retry_later(run, LIFE_ON_READ_FAILED);
+        return;
     }
     if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
-        return NULL;
+        return;
     }
-    if (facts->benchmark != NULL && !facts->is_frozen) {
-        if (run->life == LIFE_WAITING) { /* else the watch has yet to show it */
-            freeze_definition(run, spec);
-        }
+    if (bmr_definition_of(bmr) == NULL) {
+        freeze_definition(run, spec);
         spec_free(spec);
-        return NULL;
+        return;
     }
     struct run_def *def = NULL;
     r = freeze(run, spec, &def, &why);
-    r = r < 0 ? r : set_scheduling(run, facts, def, &why);
+    r = r < 0 ? r : set_scheduling(run, bmr, def, &why);
     if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
         run_def_free(def);
-        return NULL;
+        return;
     }
-    return def;
+    begin_check(run, def);
 }
+
+/* ---- reading ---- */
+
+/* NULL: the request failed, and the run is tried again later. Owned. */
+static json_t *take_answer(struct run *run, int r, const struct kube_response *res,
+                           const struct err *why)
+{
+    json_t *object = NULL;
+    struct err err = *why;
+    run->at.reading.call = NULL;
+    r = r < 0 ? r : kube_json_load_lean(res->body, res->body_len, &object, &err);
+    if (r < 0) {
+        retry_later(run, LIFE_ON_READ_FAILED);
+        run_hold_off(run, "DefinitionNotRead", err.msg);
+        log_event(LOG_LEVEL_WARN, "the definition of a run could not be read, retrying", "run",
+                  run->name, "err", err.msg, NULL);
+    }
+    run_wake(run);
+    return object;
+}
+
+static void on_object(void *ctx, int r, const struct kube_response *res, const struct err *why)
+{
+    struct run *run = ctx;
+    json_auto_t *bmr = take_answer(run, r, res, why);
+    if (bmr != NULL && str_eq(kube_json_metadata(bmr, "uid"), run->uid)) {
+        define(run, bmr);
+    } else if (bmr != NULL) { /* it was replaced: the watch will show that */
+        retry_later(run, LIFE_ON_READ_FAILED);
+    }
+}
+
+static void read_object(struct run *run, const struct kube_resource *kind, const char *name,
+                        kube_done_fn on_done)
+{
+    struct kube_request req;
+    kube_request_get(kind, run->env->ns, name, &req);
+    run->at.reading.call = kube_call(run->env->client, &req, NULL, on_done, run);
+}
+
+static void on_benchmark(void *ctx, int r, const struct kube_response *res, const struct err *why)
+{
+    struct run *run = ctx;
+    json_auto_t *benchmark = take_answer(run, r, res, why);
+    if (benchmark != NULL) {
+        run->at.reading.benchmark =
+            json_dumps(json_object_get(benchmark, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+        read_object(run, &kube_benchmark_runs, run->name, on_object);
+    }
+}
+
+/* Neither watch retains definitions: each may have a megabyte, and hundreds may be queued. */
+static void begin_reading(struct run *run, const struct bmr_facts *facts)
+{
+    const bool needs_benchmark = facts->benchmark != NULL && !facts->is_frozen;
+    if (needs_benchmark && kube_cache_get(run->env->benchmarks, facts->benchmark) == NULL) {
+        wait_for_benchmark(run);
+        return;
+    }
+    run_enter(run, LIFE_ON_READ_SENT);
+    if (needs_benchmark) {
+        read_object(run, &kube_benchmarks, facts->benchmark, on_benchmark);
+    } else {
+        read_object(run, &kube_benchmark_runs, run->name, on_object);
+    }
+}
+
+/* ---- acceptance ---- */
 
 /* No answer to the dry runs yet, and nothing new to say about that. */
 static bool is_awaited(const struct run *run)
 {
     const char *text;
-    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
-    return template_check_verdict(run->at.checking, &text) == TEMPLATES_CHECKING &&
+    const int64_t waited_ns =
+        clock_monotonic_ns() - template_check_began_ns(run->at.checking.check);
+    return template_check_verdict(run->at.checking.check, &text) == TEMPLATES_CHECKING &&
            (waited_ns <= CHECK_TOLD_NS || run->refusal.reason == check_fails);
 }
 
@@ -390,10 +452,9 @@ bool run_may_accept(const struct run *run)
     switch (run->life) {
     case LIFE_WAITING:
         return !run->asked.is_deleting && clock_monotonic_ns() >= run->at.retry_ns;
-    case LIFE_FROZEN:
-        return !run->asked.is_deleting;
     case LIFE_CHECKING:
         return !run->asked.is_deleting && (run->asked.cancel || !is_awaited(run));
+    case LIFE_READING:
     case LIFE_FREEZING:
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
@@ -406,8 +467,20 @@ bool run_may_accept(const struct run *run)
     return false;
 }
 
-int run_accept(struct run *run, const struct bmr_facts *facts, const char *benchmark,
-               struct err *err)
+/* Its templates are good: stores what was checked. */
+static int accept_checked(struct run *run, struct err *err)
+{
+    _cleanup_(run_def_freep) struct run_def *def = take_ptr(run->at.checking.def);
+    const int r = put(run, def, err);
+    if (r < 0) {
+        run_enter(run, LIFE_ON_CHECK_FAILED);
+        return r;
+    }
+    run->def = take_ptr(def);
+    return claim(run, err);
+}
+
+int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, struct err *err)
 {
     if (!run_may_accept(run)) {
         return run_life_is_stored(run->life);
@@ -428,22 +501,12 @@ int run_accept(struct run *run, const struct bmr_facts *facts, const char *bench
     take_status_over(run, facts);
     if (run_is_final(run)) {
         run_enter(run, LIFE_ON_FOUND_PAST);
-        return 0;
-    }
-    if (run->asked.cancel) {
+    } else if (run->asked.cancel) {
         cancel_unaccepted(run);
-        return 0;
+    } else if (was_checking) {
+        return accept_checked(run, err);
+    } else if (may_read) {
+        begin_reading(run, facts);
     }
-    struct run_def *def = define(run, facts, benchmark);
-    if (def == NULL) {
-        return 0;
-    }
-    if (!was_checking) {
-        begin_check(run, def);
-        run_def_free(def);
-        return 0;
-    }
-    run->def = def;
-    r = put(run, err);
-    return r < 0 ? r : claim(run, err);
+    return 0;
 }

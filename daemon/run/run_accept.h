@@ -4,12 +4,11 @@
 #include "base/err.h"
 #include "daemon/run/run.h"
 
-/* Its object and its definition are needed now: run_accept would read them. */
+/* Its object is needed now: run_accept would do something. */
 bool run_may_accept(const struct run *run);
-/* Reads, freezes and stores the definition; some steps take a request's time, so it is called again
- * at each look. 1: accepted and stored; 0: not yet, or refused; an error: the store is broken.
- * `benchmark`: the spec of the Benchmark that it names, as JSON; NULL if none exists. */
-int run_accept(struct run *run, const struct bmr_facts *facts, const char *benchmark,
-               struct err *err);
+/* Reads, freezes, checks and stores the definition; each step takes a request's time, so it is
+ * called again at each look. 1: accepted and stored; 0: not yet, or refused; an error: the store is
+ * broken. may_read: there is room in memory for a definition (run_life_is_read). */
+int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, struct err *err);
 /* Ends a run that is not accepted as Failed. `reason` is static. */
 void run_refuse(struct run *run, const char *reason, const char *text);

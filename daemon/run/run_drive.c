@@ -136,7 +136,8 @@ static struct launcher *make_launcher(const struct run *run,
 int run_start(struct run *run, struct err *err)
 {
     unsigned char secret[KEY_SIZE];
-    int r = key_derive(run->env->key, run->uid, secret, err);
+    int r = run->def != NULL ? 0 : run_load_def(run, err);
+    r = r < 0 ? r : key_derive(run->env->key, run->uid, secret, err);
     if (r < 0) {
         return r;
     }

@@ -2,18 +2,18 @@
  * run.h moves a run; the arrows below name the function that raises the event. What the object asks
  * for (cancel, suspend, deletion) is an input of those functions and not a state.
  *
- *              .------ on_definition_frozen: an error ------.
- *              v                                            |
- *   run_new  WAITING --freeze_definition--> FREEZING -------'
- *             |  ^                           '--on_definition_frozen--> FROZEN
- *             |  '--read_verdict: no answer--.                           |
- *             '--begin_check------------> CHECKING <-----begin_check-----'
+ *   run_new  WAITING --begin_reading--> READING --begin_check--> CHECKING
+ *             ^  ^ ^                     |   |                    |
+ *             |  | '--retry_later--------'   |                    |
+ *             |  '----read_verdict: no answer, put: an error------'
+ *             |                              '--freeze_definition--> FREEZING
+ *             '-----on_definition_frozen-----------------------------'
  *
- *   WAITING, FROZEN, CHECKING --claim--> ACCEPTED
- *                             --claim--> WAITING if another process drives it
- *                             --find_ended--> ENDED
- *                             --find_past--> PAST
- *   these and FREEZING        --end_unaccepted--> REFUSED
+ *   WAITING, CHECKING      --claim--> ACCEPTED
+ *                          --claim--> WAITING if another process drives it
+ *                          --find_ended--> ENDED
+ *                          --run_accept--> PAST
+ *   these, READING, FREEZING  --end_unaccepted--> REFUSED
  *
  *   ACCEPTED --run_start--> DRIVEN --on_done--> DONE --run_stop--> ENDED; ACCEPTED if suspended
  *     |  ^                    |                  |
@@ -27,8 +27,8 @@
 
 enum run_life {
     LIFE_WAITING,  /* not accepted: run_accept tries again at each look */
-    LIFE_FREEZING, /* the definition is being written into the object's status */
-    LIFE_FROZEN,   /* it was written; the watch has yet to show it */
+    LIFE_READING,  /* the definition is being read from the API server */
+    LIFE_FREEZING, /* it is being written into the object's status, to be read from there */
     LIFE_CHECKING, /* the API server tries the templates */
     LIFE_ACCEPTED, /* stored and claimed by this process, not final, not driven */
     LIFE_DRIVEN,   /* a driver works on it */
@@ -40,9 +40,10 @@ enum run_life {
 #define LIFE_COUNT (LIFE_PAST + 1)
 
 enum run_life_event {
+    LIFE_ON_READ_SENT,
+    LIFE_ON_READ_FAILED,
     LIFE_ON_FREEZE_SENT,
-    LIFE_ON_FREEZE_DONE,
-    LIFE_ON_FREEZE_FAILED,
+    LIFE_ON_FREEZE_ANSWERED,
     LIFE_ON_CHECK_SENT,
     LIFE_ON_CHECK_FAILED,
     LIFE_ON_CLAIMED,
@@ -66,6 +67,8 @@ const char *run_life_event_to_string(enum run_life_event event);
 
 /* The store has it: ACCEPTED, DRIVEN, DONE, ENDED. */
 bool run_life_is_stored(enum run_life life);
+/* Its definition is in memory, or on its way: READING, FREEZING, CHECKING. */
+bool run_life_is_read(enum run_life life);
 /* This process alone may drive it: ACCEPTED, DRIVEN, DONE. */
 bool run_life_is_claimed(enum run_life life);
 /* It has a launcher and a driver: DRIVEN, DONE. */

@@ -128,20 +128,23 @@ int run_queue_drop_deleted(struct run_queue *q, struct err *err)
     return 0;
 }
 
-static int accept(struct run *run, struct err *err)
+/* How many more definitions may be read. */
+static int count_room(const struct run_queue *q)
 {
-    const struct kube_object *object = kube_cache_get(run->env->runs, run->name);
-    const struct kube_object *benchmark = kube_cache_get(run->env->benchmarks, run->benchmark);
-    return object == NULL
-               ? 0
-               : run_accept(run, object->facts, benchmark == NULL ? NULL : benchmark->facts, err);
+    int n_room = RUN_QUEUE_READ_MAX;
+    vec_each (struct run *, it, &q->runs) {
+        n_room -= run_life_is_read((*it)->life);
+    }
+    return n_room;
 }
 
 /* The part of a round that one turn of the loop does. */
 struct slice {
     int64_t began_ns; /* of CPU time */
     unsigned n_runs, n_round;
-    const struct run *left; /* one for the next turn; NULL: none */
+    int n_room;
+    const struct run *lacks_room; /* one that waits for room; NULL: none */
+    const struct run *left;       /* one for the next turn; NULL: none */
     bool has_left_new;
 };
 
@@ -158,11 +161,24 @@ static bool is_turn_over(const struct run_queue *q, int64_t began_ns)
     return now_ns - q->turn_cpu_ns >= RUN_QUEUE_TURN_NS && now_ns - began_ns >= RUN_QUEUE_LEAST_NS;
 }
 
+static int accept(struct slice *s, struct run *run, struct err *err)
+{
+    const struct kube_object *object = kube_cache_get(run->env->runs, run->name);
+    const bool was_read = run_life_is_read(run->life);
+    const int r = object == NULL ? 0 : run_accept(run, object->facts, s->n_room > 0, err);
+    s->n_room += was_read - run_life_is_read(run->life);
+    return r;
+}
+
 /* It is new or may be accepted, and it is its turn. */
 static bool takes_turn(struct slice *s, struct run *run)
 {
     const bool is_due = !run->is_seen || run_may_accept(run);
     if (!is_due || run->n_round == s->n_round) {
+        return false;
+    }
+    if (run->is_seen && run->life == LIFE_WAITING && !run->asked.cancel && s->n_room <= 0) {
+        s->lacks_room = run;
         return false;
     }
     if (s->n_runs == RUN_QUEUE_SLICE) {
@@ -177,7 +193,8 @@ static bool takes_turn(struct slice *s, struct run *run)
 
 int run_queue_accept(struct run_queue *q, struct err *err)
 {
-    struct slice slice = {.began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1};
+    struct slice slice = {
+        .began_ns = clock_thread_cpu_ns(), .n_round = q->n_rounds + 1, .n_room = count_room(q)};
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         if (run->asked.is_gone || run_is_parked(run)) {
@@ -192,18 +209,17 @@ int run_queue_accept(struct run_queue *q, struct err *err)
             leave(&slice, run);
             continue;
         }
-        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(run, &why) : 0;
+        int r = takes_turn(&slice, run) && run_may_accept(run) ? accept(&slice, run, &why) : 0;
         r = r < 0 || !run->is_seen ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
         if (r < 0) {
             return r;
         }
     }
-    if (slice.left != NULL) {
-        run_wake(slice.left);
-    } else {
-        q->n_rounds++;
+    if (slice.left != NULL || (slice.lacks_room != NULL && slice.n_room > 0)) {
+        run_wake(slice.left ?: slice.lacks_room);
     }
+    q->n_rounds += slice.left == NULL;
     return slice.has_left_new;
 }
 

@@ -6,6 +6,9 @@
 #include "base/vec.h"
 #include "daemon/run/run.h"
 
+/* Runs of which the definition is in memory because they are being accepted: each may have a few
+ * megabytes of text, tree and requests. */
+#define RUN_QUEUE_READ_MAX 4
 #define RUN_QUEUE_SLICE 16 /* runs that are looked into, or written, in one turn of the loop */
 /* No more are looked into or written once the turn has taken so much CPU time, including what
  * watches and answers did before: to read a definition or to store an end takes milliseconds, and

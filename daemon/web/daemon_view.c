@@ -41,7 +41,6 @@ void daemon_run_unref(struct daemon_run *run)
     free(run->name);
     free(run->uid);
     free(run->benchmark);
-    free(run->definition_json);
     free(run);
 }
 

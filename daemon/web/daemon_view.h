@@ -59,7 +59,6 @@ struct daemon_run {
     atomic_uint n_users;     /* lists that hold it */
     char *name, *uid;        /* owned, as all strings */
     char *benchmark;         /* the definition's name; the run's own for an inline one */
-    char *definition_json;   /* of a frozen run that the store does not have; else NULL */
     int64_t created_unix_ms; /* frozen; before that, its object created; 0: unknown */
     struct daemon_frozen frozen;
     struct run_status status;        /* what the object's status was made from */

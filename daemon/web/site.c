@@ -41,9 +41,6 @@ static struct site_item live_item(const struct daemon_run *live)
                 .created_unix_ms = live->created_unix_ms,
                 .cpus = live->frozen.cpus},
     };
-    if (live->definition_json != NULL) {
-        item.row.definition_json = xstrdup(live->definition_json);
-    }
     take_live(&item, live);
     return item;
 }

@@ -1,6 +1,8 @@
 /* See run_world.h. */
 #include "run_world.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/store/store_folder.h"
@@ -26,7 +28,7 @@ struct world *world_new(void)
     fake_kube_reset();
     w->env.store = store_in_folder(w->folder, w->url);
     assert_int_equal(uv_loop_init(&w->loop), 0);
-    kube_cache_init(&w->benchmarks, &(struct kube_cache_params){.decode = benchmark_spec_decode});
+    kube_cache_init(&w->benchmarks, &(struct kube_cache_params){0});
     kube_cache_init(&w->runs, &(struct kube_cache_params){.decode = bmr_facts_decode});
     w->env.benchmarks = &w->benchmarks;
     w->env.runs = &w->runs;
@@ -104,14 +106,42 @@ void update_run(struct run *run, json_t *bmr)
     run_update(run, show(run->env->ctx, bmr));
 }
 
+/* The first open call for an object of the API server, or NULL. */
+static struct kube_call *open_read(void)
+{
+    struct kube_call *call = NULL;
+    for (size_t k = 0; (call = fake_kube_open(k)) != NULL && call->req.method != KUBE_GET; k++) {
+    }
+    return call;
+}
+
+void answer_reads(json_t *bmr, json_t *benchmark)
+{
+    struct kube_call *call;
+    while ((call = open_read()) != NULL) {
+        const bool is_run = strstr(call->req.path, "/benchmarkruns/") != NULL;
+        _cleanup_(freep) char *text = json_dumps(is_run ? bmr : benchmark, JSON_COMPACT);
+        fake_kube_answer(call, text == NULL ? -ENOENT : 0, text == NULL ? "not found" : text);
+    }
+}
+
+static void show_benchmark(struct world *w, json_t *benchmark)
+{
+    if (benchmark != NULL) {
+        json_object_set_new(benchmark, "metadata", json_pack("{s:s}", "name", "b"));
+        assert_true(kube_cache_put(&w->benchmarks, benchmark));
+    }
+}
+
 int take(struct run *run, json_t *bmr, json_t *benchmark)
 {
     struct err err = {0};
-    _cleanup_(freep) char *spec = benchmark == NULL ? NULL : benchmark_spec_decode(benchmark);
-    const int r = run_accept(run, show(run->env->ctx, bmr), spec, &err);
+    show_benchmark(run->env->ctx, benchmark);
+    const int r = run_accept(run, show(run->env->ctx, bmr), true, &err);
     if (r < 0) {
         fail_msg("run_accept: %s", err.msg);
     }
+    answer_reads(bmr, benchmark);
     return r;
 }
 

@@ -43,7 +43,9 @@ struct run *new_run(struct world *w, json_t *bmr);
 void update_run(struct run *run, json_t *bmr);
 /* Lets the threads that summarize ended runs finish. */
 void let_summarize(struct world *w);
-/* run_accept; fails the test on an error. */
+/* Answers what was asked for the definition with these objects; `benchmark` may be NULL. */
+void answer_reads(json_t *bmr, json_t *benchmark);
+/* run_accept, whose definition is read at once; fails the test on an error. */
 int take(struct run *run, json_t *bmr, json_t *benchmark);
 /* The same, with templates that the server takes. */
 int take_good(struct run *run, json_t *bmr, json_t *benchmark);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "daemon/run/run_drive.h"
 #include "run/pods/pods_internal.h"
 
@@ -231,7 +232,93 @@ TEST(what_is_gone_is_not_accepted)
     assert_int_equal(q.runs.items[0]->life, LIFE_WAITING);
     q.runs.items[0]->asked.is_gone = false;
     assert_int_equal(run_queue_accept(&q, NULL), 0);
-    assert_int_equal(q.runs.items[0]->life, LIFE_CHECKING);
+    assert_int_equal(q.runs.items[0]->life, LIFE_READING);
     run_queue_done(&q);
     close_world(NULL, bmr);
+}
+
+/* Each may have a megabyte, and one account can queue hundreds of runs. */
+TEST(a_queued_run_has_no_definition_in_memory)
+{
+    _cleanup_(world_freep) struct world *w = open_world();
+    json_t *bmr = inline_bmr("u1");
+    json_object_set_new(json_object_get(json_object_get(bmr, "spec"), "definition"), "runPolicy",
+                        json_pack("{s:i}", "ttlSecondsAfterFinished", 60));
+    struct run *run = new_run(w, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    for (int i = 0; i < 2; i++) {
+        run_refresh_shown(run, 1);
+        assert_true(run->shown->frozen.is_known);
+        run_drop_def(run);
+        assert_null(run->def);
+        assert_int_equal(run_ttl_s(run), 60);
+        assert_int_equal(run_start(run, NULL), 0);
+        run_drop_def(run);
+        assert_int_equal(run->def->spec->steps, 5); /* the driver has it */
+        run_detach(run);
+    }
+    close_world(run, bmr);
+}
+
+static size_t answer_each_read(json_t *const *bmrs, size_t n)
+{
+    size_t n_reads = 0;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *metadata = json_object_get(bmrs[i], "metadata");
+        _cleanup_(freep) char *path =
+            xasprintf("/benchmarkruns/%s", json_string_value(json_object_get(metadata, "name")));
+        struct kube_call *call;
+        for (size_t k = 0; (call = open_call(k)) != NULL; k++) {
+            if (call->req.method == KUBE_GET && str_has_suffix(call->req.path, path)) {
+                _cleanup_(freep) char *text = json_dumps(bmrs[i], JSON_COMPACT);
+                fake_kube_answer(call, 0, text);
+                n_reads++;
+                break;
+            }
+        }
+    }
+    return n_reads;
+}
+
+/* Turns of the loop, until all that can happen without an answer has happened. */
+static void turn(struct run_queue *q)
+{
+    for (size_t i = 0; i < 2 * q->runs.len; i++) {
+        q->turn_cpu_ns = clock_thread_cpu_ns();
+        assert_int_equal(run_queue_accept(q, NULL), 0);
+    }
+}
+
+TEST(few_definitions_are_read_at_a_time)
+{
+    enum { N = RUN_QUEUE_READ_MAX + 2 };
+    _cleanup_(world_freep) struct world *w = open_world();
+    struct run_queue q = {0};
+    json_t *bmrs[N];
+    for (size_t i = 0; i < N; i++) {
+        _cleanup_(freep) char *name = xasprintf("r%zu", i);
+        bmrs[i] = inline_bmr(name);
+        json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
+        run_queue_add(&q, new_run(w, bmrs[i]));
+        q.runs.items[i]->is_seen = true; /* else a turn may leave it for the next one */
+    }
+    struct run *first = q.runs.items[0];
+    first->at.retry_ns = INT64_MAX;
+    turn(&q);
+    first->at.retry_ns = 0;
+    assert_int_equal(answer_each_read(bmrs, N), RUN_QUEUE_READ_MAX);
+    turn(&q);
+    assert_int_equal(answer_each_read(bmrs, N), 0); /* the others are being checked */
+    (void)answer_checks(0, "{}");
+    w->n_wakes = 0;
+    q.turn_cpu_ns = clock_thread_cpu_ns();
+    assert_int_equal(run_queue_accept(&q, NULL), 0);
+    assert_true(w->n_wakes > 0); /* it had its turn before there was room */
+    turn(&q);
+    assert_int_equal(answer_each_read(bmrs, N), 2);
+    run_queue_done(&q);
+    for (size_t i = 1; i < N; i++) {
+        json_decref(bmrs[i]);
+    }
+    close_world(NULL, bmrs[0]);
 }

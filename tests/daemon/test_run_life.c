@@ -5,24 +5,25 @@
 #include "daemon/run/run_life.h"
 
 /* One column a state, one row an event; '.': the event cannot happen there. */
-static const char states[] = "WFfCADdERP"; /* Waiting, Freezing, frozen, Checking, Accepted, Driven,
-                                            * done, Ended, Refused, Past */
+static const char states[] = "WrFCADdERP"; /* Waiting, reading, Freezing, Checking, Accepted,
+                                            * Driven, done, Ended, Refused, Past */
 static const struct {
     enum run_life_event event;
     const char *next;
 } rows[] = {
     /* clang-format off */
-    /*                         WFfCADdERP */
-    {LIFE_ON_FREEZE_SENT,     "F........."},
-    {LIFE_ON_FREEZE_DONE,     ".f........"},
-    {LIFE_ON_FREEZE_FAILED,   ".W........"},
-    {LIFE_ON_CHECK_SENT,      "C.C......."},
+    /*                         WrFCADdERP */
+    {LIFE_ON_READ_SENT,       "r........."},
+    {LIFE_ON_READ_FAILED,     ".W........"},
+    {LIFE_ON_FREEZE_SENT,     ".F........"},
+    {LIFE_ON_FREEZE_ANSWERED, "..W......."},
+    {LIFE_ON_CHECK_SENT,      ".C........"},
     {LIFE_ON_CHECK_FAILED,    "...W......"},
-    {LIFE_ON_CLAIMED,         "A.AA......"},
-    {LIFE_ON_FOUND_ENDED,     "E.EE......"},
-    {LIFE_ON_HELD,            "W.WW......"},
+    {LIFE_ON_CLAIMED,         "A..A......"},
+    {LIFE_ON_FOUND_ENDED,     "E..E......"},
+    {LIFE_ON_HELD,            "W..W......"},
     {LIFE_ON_REFUSED,         "RRRR......"},
-    {LIFE_ON_FOUND_PAST,      "P.PP......"},
+    {LIFE_ON_FOUND_PAST,      "P..P......"},
     {LIFE_ON_STARTED,         "....D....."},
     {LIFE_ON_DRIVER_DONE,     ".....d...."},
     {LIFE_ON_STOPPED_FINAL,   "......E..."},
@@ -85,9 +86,10 @@ TEST(no_state_is_lost)
 
 TEST(groups_of_states)
 {
-    static const char stored[] = "AEDd", driven[] = "Dd";
+    static const char stored[] = "AEDd", driven[] = "Dd", read[] = "rFC";
     for (enum run_life life = 0; life < LIFE_COUNT; life++) {
         assert_int_equal(run_life_is_stored(life), strchr(stored, states[life]) != NULL);
         assert_int_equal(run_life_is_driven(life), strchr(driven, states[life]) != NULL);
+        assert_int_equal(run_life_is_read(life), strchr(read, states[life]) != NULL);
     }
 }

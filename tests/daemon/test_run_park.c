@@ -125,7 +125,7 @@ TEST(a_parked_run_waits_longer_each_time)
     json_object_set_new(json_object_get(bmr, "metadata"), "generation", json_integer(2));
     update_run(run, bmr);
     assert_int_equal(run_queue_accept(&q, NULL), 0);
-    assert_int_equal(run->life, LIFE_CHECKING);
+    assert_int_equal(run->life, LIFE_READING);
     run_queue_done(&q);
     close_world(NULL, bmr);
 }

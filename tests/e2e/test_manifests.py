@@ -25,8 +25,8 @@ OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "ServiceAccount/benchd-r
 
 # All that benchd may do: (resource, name or "", verbs).
 ALLOWED = [
-    ("benchmarks.benchd.io", "", "list watch"),
-    ("benchmarkruns.benchd.io", "", "list watch delete"),
+    ("benchmarks.benchd.io", "", "get list watch"),
+    ("benchmarkruns.benchd.io", "", "get list watch delete"),
     ("benchmarkruns.benchd.io/status", "", "patch"),
     ("benchmarkruns.benchd.io/finalizers", "", "update"),
     ("pods", "", "get list watch create delete"),

@@ -21,8 +21,6 @@ static struct daemon_run *shown(const struct fake_run *fake)
                                              def->matrix.n_swept,
                                              def->spec->steps,
                                              def->spec->baseline.kind};
-        run->definition_json =
-            fake->is_stored ? NULL : json_dumps(def->spec->definition, JSON_COMPACT);
     }
     run->status = *fake->status;
     run->is_active = fake->is_active;
