@@ -1,6 +1,7 @@
 /* The SQLite store: opening a file, and its runs. See sqlite_store.h for the other parts. */
 #include "store/sqlite_store.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -259,11 +261,13 @@ int store_make_folder(const char *url, struct err *err)
     _cleanup_(freep) char *folder = xstrdup(path);
     for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0755) < 0 && errno != EEXIST) {
+        if (mkdir(folder, 0700) < 0 && errno != EEXIST) {
             return err_set_errno(err, errno, "store '%s': folder '%s'", path, folder);
         }
         *slash = '/';
     }
+    /* SQLite's own files next to it get its mode. Opening the store says why there is no file. */
+    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "store_fixture.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
@@ -134,6 +135,13 @@ TEST(test_an_older_schema_is_refused)
     }
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
 TEST(test_places_that_cannot_hold_a_store)
 {
     _cleanup_(fixture_done) struct fixture f;
@@ -169,10 +177,15 @@ TEST(test_places_that_cannot_hold_a_store)
     assert_null(s);
     assert_int_equal(store_make_folder("deep", NULL), -EINVAL);
     assert_int_equal(store_make_folder(deep, NULL), 0);
+    assert_int_equal(chmod(f.folder, 0755), 0);
     assert_int_equal(store_make_folder(deep, NULL), 0);
+    assert_int_equal(mode_of(f.folder), 0755);
     assert_int_equal(store_open(deep, true, &s, NULL), 0);
     store_close(s);
+    (void)snprintf(deep, sizeof(deep), "%s/a", f.folder);
+    assert_int_equal(mode_of(deep), 0700);
     (void)snprintf(deep, sizeof(deep), "%s/a/b/results.db", f.folder);
+    assert_int_equal(mode_of(deep), 0600);
     assert_int_equal(unlink(deep), 0);
     (void)snprintf(deep, sizeof(deep), "%s/a/b", f.folder);
     assert_int_equal(rmdir(deep), 0);
