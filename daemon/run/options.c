@@ -49,7 +49,7 @@ static void print_help(void)
     buf_puts(&text, "benchd: runs the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
                     "usage: benchd [OPTIONS]\n\n");
     args_help(opts, COUNT_OF(opts), &text);
-    (void)fputs(buf_cstr(&text), stdout); /* the reader may close stdout */
+    (void)fputs(buf_cstr(&text), stdout); /* main() reports a failure */
 }
 
 struct seconds {

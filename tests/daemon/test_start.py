@@ -39,7 +39,7 @@ def main():
             ("not an address", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
         ]
         env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
-        print(f"1..{len(rows) + 1}")
+        print(f"1..{len(rows) + 3}")
         for i, (name, options, code, text) in enumerate(rows, 1):
             done = subprocess.run([BENCHD, *options], env=env, capture_output=True, text=True, timeout=90, check=False)
             is_good = done.returncode == code and text in done.stderr
@@ -47,6 +47,13 @@ def main():
             if not is_good:
                 print(f"# expected exit code {code} and {text!r}; got {done.returncode}: {done.stderr}")
         print(f"{'not ok' if (folder / 'typo').exists() else 'ok'} {len(rows) + 1} - a folder that the user named is not created")
+        for i, option in enumerate(("--help", "--version"), len(rows) + 2):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([BENCHD, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=90, check=False)
+            is_good = done.returncode == 9 and "cannot write to stdout: No space left on device" in done.stderr
+            print(f"{'ok' if is_good else 'not ok'} {i} - {option} on a full disk")
+            if not is_good:
+                print(f"# expected exit code 9; got {done.returncode}: {done.stderr}")
 
 
 if __name__ == "__main__":
