@@ -25,6 +25,18 @@ bool file_part_put(void *ctx, const void *data, size_t len)
     return true;
 }
 
+/* A new file next to `path`, with the mode of any new file. mkostemp() would make it private. */
+static int open_aside(const char *path, char **ret)
+{
+    int fd = -1;
+    for (unsigned i = 0; fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        free(*ret);
+        *ret = xasprintf("%s.part%u", path, i);
+        fd = open(*ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return fd;
+}
+
 void file_parts_begin(struct file_parts *f, const char *link)
 {
     struct stat st;
@@ -34,18 +46,14 @@ void file_parts_begin(struct file_parts *f, const char *link)
     } else {
         char *real = realpath(link, NULL); /* NULL: there is no file yet */
         f->path = real == NULL ? xstrdup(link) : real;
-        f->aside = xasprintf("%s.XXXXXX", f->path);
-        f->fd = mkostemp(f->aside, O_CLOEXEC);
+        f->fd = open_aside(f->path, &f->aside);
     }
     f->r = f->fd < 0 ? -errno : 0;
 }
 
 static int name_file(const struct file_parts *f)
 {
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    const bool is_whole = fchmod(f->fd, 0666 & ~mask) == 0 &&
-                          fsync(f->fd) == 0 && /* before the name leads to it */
+    const bool is_whole = fsync(f->fd) == 0 && /* before the name leads to it */
                           rename(f->aside, f->path) == 0;
     return is_whole ? 0 : -errno;
 }
