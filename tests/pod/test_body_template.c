@@ -78,8 +78,8 @@ TEST(the_key_belongs_to_the_templates_group)
     expect(pod, "spec/securityContext/fsGroup", "8");
 }
 
-/* A pod gets what the level `restricted` of Pod Security requires, and keeps what its template says;
- * one that asks for more than the level allows is left as it is. */
+/* A pod gets what the level `restricted` of Pod Security requires and keeps what its template says.
+ * A template that asks for more than the level allows is left as it is. */
 TEST(pods_are_restricted_unless_the_template_says_otherwise)
 {
 #define PLAIN "{\"allowPrivilegeEscalation\":false,\"capabilities\":{\"drop\":[\"ALL\"]}}"
