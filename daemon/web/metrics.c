@@ -125,11 +125,12 @@ static void put_api(struct expo *e, const struct kube_client_stats *kube)
 static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
 {
     BEGIN(e, EXPO_COUNTER, "rest_client_requests_total",
-          "Answers of the API server, by method and code.");
+          "Answers of the API server, by method, code and its host.");
     for (int method = 0; method < KUBE_N_METHODS; method++) {
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
             const struct expo_label labels[] = {{"method", kube_method_names[method]},
-                                                {"code", kube_codes[i]}};
+                                                {"code", kube_codes[i]},
+                                                {"host", kube->host}};
             expo_sample(e, labels, COUNT_OF(labels), kube->traffic.answers[method][i]);
         }
     }

@@ -10,11 +10,13 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include <uv.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "kube/retry.h"
 #include "kube/session.h"
 #include "kube/transfer.h"
@@ -98,6 +100,15 @@ static int64_t now(void)
 static void on_ready(void *ctx);
 static void health_start(struct kube_client *c, int64_t silence_ns);
 
+/* A user in the URL is left out. client_server() has accepted the URL. */
+static void put_host(const char *url, char *dst, size_t size)
+{
+    const char *host = strstr(url, "://") + strlen("://"), *end = host + strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', (size_t)(end - host));
+    host = at == NULL ? host : at + 1;
+    text_put(dst, size, "%.*s", (int)(end - host), host);
+}
+
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
                     struct err *err)
 {
@@ -116,6 +127,7 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
         free(c);
         return r;
     }
+    put_host(params->config->server, c->stats.host, sizeof(c->stats.host));
     (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
     c->timer.data = c;
     health_start(c, params->silence_ns == 0 ? DEFAULT_SILENCE_NS : params->silence_ns);

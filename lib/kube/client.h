@@ -63,6 +63,7 @@ struct kube_client_stats {
     uint64_t bytes_in;
     uint32_t in_flight, queued, streams;
     struct kube_traffic traffic;
+    char host[256]; /* of the server, as in its URL: HOST or HOST:PORT */
 };
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret);
 

@@ -33,12 +33,11 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     w->r = r;
 }
 
-static struct world *world_new(int port)
+static struct world *world_at(const char *url)
 {
     static struct world w;
     w = (struct world){0};
-    char server[32];
-    (void)snprintf(server, sizeof(server), "http://127.0.0.1:%d", port);
+    _cleanup_(freep) char *server = xstrdup(url);
     const struct kube_config config = {.server = server};
     const struct kube_client_params params = {
         .loop = &w.loop, .config = &config, .user_agent = "test/1"};
@@ -47,6 +46,13 @@ static struct world *world_new(int port)
     assert_int_equal(0, kube_client_new(&params, &w.client, &err));
     kube_client_set_guard(w.client, ask, &w);
     return &w;
+}
+
+static struct world *world_new(int port)
+{
+    char server[32];
+    (void)snprintf(server, sizeof(server), "http://127.0.0.1:%d", port);
+    return world_at(server);
 }
 
 static void world_done(struct world **p)
@@ -96,6 +102,24 @@ TEST(test_a_write_waits)
     assert_int_equal(-EHOSTUNREACH, w->r);
     kube_client_get_stats(w->client, &stats);
     assert_int_equal(1, stats.traffic.answers[KUBE_DELETE][KUBE_N_CODES - 1]); /* none came */
+}
+
+TEST(test_the_host_of_the_server)
+{
+    static const struct {
+        const char *url, *host;
+    } rows[] = {
+        {"https://10.0.0.1:443", "10.0.0.1:443"},
+        {"https://[::1]:6443/base/path", "[::1]:6443"},
+        {"https://a.example.com", "a.example.com"},
+        {"https://user:secret@a.example.com:1/x@y", "a.example.com:1"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(world_done) struct world *w = world_at(rows[i].url);
+        struct kube_client_stats stats;
+        kube_client_get_stats(w->client, &stats);
+        assert_string_equal(stats.host, rows[i].host);
+    }
 }
 
 TEST(test_a_read_does_not)

@@ -3,6 +3,7 @@
 
 #include "tests/test.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "daemon/web/metrics.h"
 
 TEST(test_sample)
@@ -335,6 +336,7 @@ TEST(test_the_daemon)
     f.runs[RUN_QUEUED] = 3;
     f.counters.runs_finished[RUN_FAILED] = 4;
     f.kube.traffic.answers[KUBE_POST][1] = 7;
+    text_put(f.kube.host, sizeof(f.kube.host), "10.0.0.1:443");
     f.watches[2].resource = "pods";
     f.watches[2].stats = (struct kube_informer_stats){.lists = 8, .watches = 10};
     f.watches[0].resource = "benchmarks";
@@ -365,8 +367,8 @@ TEST(test_the_daemon)
         "benchd_runs{phase=\"Queued\"} 3",
         "benchd_runs{phase=\"Suspended\"} 0",
         "benchd_runs_finished_total{phase=\"Failed\"} 4",
-        "rest_client_requests_total{method=\"POST\",code=\"201\"} 7",
-        "rest_client_requests_total{method=\"GET\",code=\"<error>\"} 0",
+        "rest_client_requests_total{method=\"POST\",code=\"201\",host=\"10.0.0.1:443\"} 7",
+        "rest_client_requests_total{method=\"GET\",code=\"<error>\",host=\"10.0.0.1:443\"} 0",
         "rest_client_request_duration_seconds_count{verb=\"POST\",resource=\"pods\"} 1",
         "benchd_watch_restarts_total{resource=\"pods\"} 9",
         "benchd_watch_restarts_total{resource=\"benchmarks\"} 0",
