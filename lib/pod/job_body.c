@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "core/fact_texts.h"
 #include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"
+#include "spec/job_kinds.h"
 #include "spec/job_template.h"
-#include "spec/template_rules.h"
 
 const json_t *job_of_point(const struct run_def *def, uint32_t point)
 {
@@ -48,30 +49,18 @@ static void set_index_label(json_t *labels, const char *index)
     set_text(labels, POD_LABEL_INDEX_FROM, value);
 }
 
+/* Which replicas the pods of a template are. */
 static int set_template(const struct run_def *def, const struct replica_id *id, const char *account,
-                        json_t *object, struct err *err)
+                        json_t *template, struct err *err)
 {
-    const json_t *job = job_of_point(def, id->attempt.point);
-    const json_t *pods = job_pods(job, id->role);
-    const char *path = job_pods_path(job, id->role);
+    const json_t *pods = job_pods(job_of_point(def, id->attempt.point), id->role);
     const char *index = json_string_value(json_object_get(pods, "index"));
-    const bool is_whole = job_pod_template(job, object, id->role) != NULL;
-    json_t *template = json_pointer_enter(object, path, err);
-    struct template_problem problem;
-    if (template == NULL) {
-        return -EINVAL;
-    }
-    (void)json_object_update(
-        template, json_object_get(pods, "add")); /* fails without one, or without memory */
-    if (template_rules_check_owned(template, &problem) < 0) {
-        return err_set(err, EINVAL, "%s/%s: %s; %s", path, problem.path, problem.message,
-                       problem.fix);
-    }
     json_t *labels = json_pointer_enter(template, "/metadata/labels", err);
     json_t *spec = json_pointer_enter(template, "/spec", err);
     if (labels == NULL || spec == NULL) {
         return -EINVAL;
     }
+    const bool is_whole = json_array_size(json_object_get(spec, "containers")) > 0;
     pod_set_attempt_labels(def, &id->attempt, labels);
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
     set_text(labels, "benchd.io/role", role_to_string(id->role));
@@ -103,10 +92,21 @@ int job_body(const struct run_def *def, const struct attempt_id *attempt, const 
     const json_t *job = job_of_point(def, attempt->point);
     _cleanup_(freep) char *name = pod_attempt_name(def, attempt);
     json_auto_t *object = NULL;
+    json_t *templates[ROLE_COUNT] = {0};
+    struct template_problem problem;
     int r = job_object(def->spec, &def->matrix.points[attempt->point], name, &object, err);
     for (enum role role = 0; role < ROLE_COUNT && r == 0; role++) {
+        if (job_pods(job, role) != NULL) {
+            templates[role] = job_enter_pods(job, object, role, err);
+            r = templates[role] == NULL ? -EINVAL : 0;
+        }
+    }
+    if (r == 0 && job_object_check(object, JOB_ITSELF, &problem) < 0) {
+        r = err_set(err, EINVAL, "%s: %s; %s", problem.path, problem.message, problem.fix);
+    }
+    for (enum role role = 0; role < ROLE_COUNT && r == 0; role++) {
         const struct replica_id id = {*attempt, role, 0};
-        r = job_pods(job, role) == NULL ? 0 : set_template(def, &id, account, object, err);
+        r = templates[role] == NULL ? 0 : set_template(def, &id, account, templates[role], err);
     }
     if (r < 0) {
         return err_wrap(err, r, "%s", job_kind(job));
@@ -125,6 +125,10 @@ json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attem
     _cleanup_(freep) char *name =
         xasprintf("%s-%s", fact_text(json_object_get(object, "metadata"), "name"), of);
     set_metadata(def, attempt, name, object);
+    if (str_eq(fact_text(object, "kind"), "Service")) { /* headless, of pods of the run */
+        set_text(json_pointer_enter(object, "/spec", NULL), "clusterIP", "None");
+        set_text(json_pointer_enter(object, "/spec/selector", NULL), POD_LABEL_RUN_UID, def->uid);
+    }
     return object;
 }
 

@@ -1,8 +1,8 @@
 /* See job_template.h. */
 #include "spec/job_template.h"
 
-#include "base/str.h"
 #include "doc/json_path.h"
+#include "spec/job_kinds.h"
 #include "spec/spec_parts.h"
 
 #define SETS_MAX 64
@@ -74,51 +74,16 @@ static void check_condition(struct diags *d, const struct place *map, const char
     }
 }
 
-/* A label that says who a pod belongs to would make it another run's. */
-static void refuse_labels(struct diags *d, const struct place *at)
+/* An object of Kubernetes; of a profile the kind alone. */
+static void check_object(struct diags *d, const struct place *place, enum job_use use,
+                         int (*check)(const json_t *, enum job_use, struct template_problem *))
 {
-    if (at->node->kind != NODE_MAP && at->node->kind != NODE_SEQ) {
-        return;
+    json_auto_t *object = place->node == NULL ? NULL : tree_to_json(place->node);
+    struct template_problem problem;
+    if (object != NULL && check(object, use, &problem) < 0) {
+        reader_complain(d, place, problem.fix, "%s%s%s", problem.path,
+                        problem.path[0] == '\0' ? "" : ": ", problem.message);
     }
-    place_each (child, at) {
-        if (child.key != NULL && str_has_prefix(child.key, "benchd.io/")) {
-            reader_complain_key(d, &child, "remove it", "the label is reserved for benchd");
-        }
-        refuse_labels(d, &child);
-    }
-}
-
-/* An object of Kubernetes. */
-static void check_object(struct diags *d, const struct place *place, bool has_name)
-{
-    static const char *const keys[] = {"apiVersion", "kind"};
-    if (place->node == NULL) {
-        return; /* noted */
-    }
-    if (place->node->kind != NODE_MAP) {
-        reader_complain(d, place, "write the object as in its manifest", "must be a map");
-        return;
-    }
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        if (tree_get(place->node, keys[i]) == NULL) {
-            reader_complain(d, place, "write apiVersion, kind and the rest as in a manifest",
-                            "required field '%s' is missing", keys[i]);
-        }
-        check_text(d, place, keys[i]);
-    }
-    const struct place metadata = place_get(place, "metadata");
-    const struct place name = place_get(&metadata, "name"), ns = place_get(&metadata, "namespace");
-    if (has_name && name.node == NULL) {
-        reader_complain(d, place, "add metadata: {name: NAME}", "an object needs a name");
-    } else if (!has_name && name.node != NULL) {
-        reader_complain_key(d, &name, "remove it", "benchd names the object of each attempt");
-    } else {
-        check_text(d, &metadata, "name");
-    }
-    if (ns.node != NULL) {
-        reader_complain_key(d, &ns, "remove it", "the object is created in benchd's namespace");
-    }
-    refuse_labels(d, place);
 }
 
 json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
@@ -130,12 +95,16 @@ json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
                       : FIELDS("*template", "set", "*pods", "*succeeded", "*failed", "objects"))) {
         return NULL;
     }
-    check_object(d, PLACE(place, "template"), false);
+    if (is_profile) {
+        check_object(d, place, JOB_ITSELF, job_kind_check);
+    } else {
+        check_object(d, PLACE(place, "template"), JOB_ITSELF, job_object_check);
+    }
     check_condition(d, place, "succeeded");
     check_condition(d, place, "failed");
     check_pods(d, PLACE(place, "pods"));
     read_items (item, d, place, "objects", OBJECTS_MAX) {
-        check_object(d, &item, true);
+        check_object(d, &item, JOB_EXTRA, job_object_check);
     }
     read_items (item, d, place, "set", SETS_MAX) {
         check_set(d, &item);

@@ -8,6 +8,7 @@
 #include "core/fact_texts.h"
 #include "doc/json_pointer.h"
 #include "spec/builtin.h"
+#include "spec/job_kinds.h"
 #include "spec/matrix.h"
 #include "spec/spec.h"
 
@@ -79,6 +80,9 @@ int job_object(const struct spec *spec, const struct point *point, const char *a
             return err_wrap(err, r, "system '%s': job.set", system->name);
         }
     }
+    if (!str_eq(fact_text(object, "kind"), job_kind(system->job))) {
+        return err_set(err, EINVAL, "system '%s': job.set changes the kind", system->name);
+    }
     *ret = take_ptr(object);
     return 0;
 }
@@ -89,6 +93,20 @@ const json_t *job_pod_template(const json_t *job, const json_t *object, enum rol
     const json_t *template = path == NULL ? NULL : json_pointer_get(object, path);
     const json_t *spec = json_object_get(template, "spec");
     return json_array_size(json_object_get(spec, "containers")) > 0 ? template : NULL;
+}
+
+json_t *job_enter_pods(const json_t *job, json_t *object, enum role role, struct err *err)
+{
+    const char *path = job_pods_path(job, role);
+    json_t *template = json_pointer_enter(object, path, err);
+    (void)json_object_update(
+        template, json_object_get(job_pods(job, role), "add")); /* fails without one of them */
+    if (template != NULL && !job_kind_has_part_at(object, path) &&
+        job_pod_template(job, object, role) == NULL) {
+        (void)err_set(err, EINVAL, "path '%s': no pod template, which has spec.containers", path);
+        return NULL;
+    }
+    return template;
 }
 
 int job_point_template(const struct spec *spec, const struct point *point, enum role role,

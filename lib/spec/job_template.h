@@ -1,6 +1,6 @@
-/* A system that is a job object: a Job, a JobSet, a TrainJob or any other kind that makes pods by
- * itself. What its definition says of the object (docs/job-objects.md) stays JSON, as job_read.c
- * has checked it; here is the object of a point. Pure. */
+/* A system that is a job object: a Job, a JobSet, a TrainJob or another kind of job_kinds.c. What
+ * its definition says of the object (docs/job-objects.md) stays JSON, as job_read.c has checked it;
+ * here is the object of a point. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +26,9 @@ const char *job_pods_path(const json_t *job, enum role role);
  * nowhere. */
 int job_object(const struct spec *spec, const struct point *point, const char *attempt,
                json_t **ret, struct err *err);
+/* The pods of a role in the object, made if they are a new item of a list, with `add`. Borrowed.
+ * NULL: the object has no pod template there (*err). */
+json_t *job_enter_pods(const json_t *job, json_t *object, enum role role, struct err *err);
 /* The pod template of a role in such an object, or in its template; NULL: it is not a whole one. */
 const json_t *job_pod_template(const json_t *job, const json_t *object, enum role role);
 /* A copy of it, of the object of a point; *ret is NULL without one. Owned. */

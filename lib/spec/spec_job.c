@@ -3,12 +3,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "doc/json_pointer.h"
+#include "spec/job_kinds.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/template_rules.h"
 
 void spec_read_job(struct reading *r, const struct place *item, struct system *system)
 {
@@ -40,30 +39,24 @@ void spec_read_job(struct reading *r, const struct place *item, struct system *s
 
 /* ---- what only shows when everything is read ---- */
 
+/* Enters the templates of all roles into the object. */
 static void check_pods(struct reading *r, const struct place *job, const struct system *system,
                        json_t *object)
 {
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        const char *path = job_pods_path(system->job, role);
         const char *word = role_to_string(role);
         const struct place place = place_get(job, "pods"), own = place_get(&place, word);
         struct err err;
-        struct template_problem problem;
-        if (path == NULL) {
-            if (spec_system_has_role(r->spec, system, role) && own.node == NULL) {
-                reader_complain(r->diags, &place, "say where the object has their template",
-                                "the object has no pods of role %s, which exchange %s uses", word,
-                                exchange_name(&system->exchange, system->exchange.kind));
+        if (job_pods_path(system->job, role) != NULL) {
+            if (job_enter_pods(system->job, object, role, &err) == NULL) {
+                reader_complain(r->diags, PLACE(&own, "template"),
+                                "write the path of a pod template that the object has", "%s",
+                                err.msg);
             }
-            continue;
-        }
-        const json_t *template = job_pod_template(system->job, object, role);
-        if (template != NULL && template_rules_check_owned(template, &problem) < 0) {
-            reader_complain(r->diags, PLACE(job, "template"), problem.fix, "%s/%s: %s", path,
-                            problem.path, problem.message);
-        } else if (json_pointer_enter(object, path, &err) == NULL) {
-            reader_complain(r->diags, PLACE(&own, "template"), "use a path that the object has",
-                            "%s", err.msg);
+        } else if (spec_system_has_role(r->spec, system, role) && own.node == NULL) {
+            reader_complain(r->diags, &place, "say where the object has their template",
+                            "the object has no pods of role %s, which exchange %s uses", word,
+                            exchange_name(&system->exchange, system->exchange.kind));
         }
     }
 }
@@ -131,4 +124,9 @@ void spec_check_job(struct reading *r, const struct place *item, const struct sy
         return;
     }
     check_pods(r, &place, system, object);
+    struct template_problem problem;
+    if (r->diags->list.len == n_before && job_object_check(object, JOB_ITSELF, &problem) < 0) {
+        reader_complain(r->diags, &place, "change what job.set and job.pods write into the object",
+                        "%s: %s", problem.path, problem.message);
+    }
 }

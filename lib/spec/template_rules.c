@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "spec/system_template.h"
 
 #define OWN_NAME "benchd" /* of its ServiceAccount, its claim, and whatever else is installed */
 #define GRACE_MAX_S 300
@@ -27,10 +26,8 @@ struct spot {
 /* Is it as it must be? 0, or -EINVAL when the check has written the problem, but for the path. */
 typedef int (*check_fn)(const struct spot *s);
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct spot *s, const char *fix,
-                                                        const char *fmt, ...)
+int template_problem_set(struct template_problem *p, const char *fix, const char *fmt, ...)
 {
-    struct template_problem *p = s->problem;
     va_list ap;
     va_start(ap, fmt);
     text_vput(p->message, sizeof(p->message), fmt, ap);
@@ -38,6 +35,8 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct spot *s, co
     text_put(p->fix, sizeof(p->fix), "%s", fix);
     return -EINVAL;
 }
+
+#define refuse(spot, ...) template_problem_set((spot)->problem, __VA_ARGS__)
 
 static const char *text_of(const struct spot *s)
 {
@@ -108,34 +107,32 @@ static int is_usual_class(const struct spot *s)
                : 0;
 }
 
-static int is_scheduled(const struct spot *s)
+/* `arg` says why it may not be there. */
+static int is_absent(const struct spot *s)
 {
-    return json_is_string(s->value)
-               ? refuse(s, "use nodeSelector or affinity",
-                        "a pod with a node's name goes past the scheduler and its taints")
-               : 0;
+    return refuse(s, "remove it", "%s", s->arg);
+}
+
+/* Is it "sample-1-0f4c1de2-key", the key of a run, this one's or another's? */
+static bool is_key(const char *name)
+{
+    const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS;
+    return len > tail + 1 && str_has_suffix(name, RUN_SECRET_SUFFIX) &&
+           name[len - tail - 1] == '-' &&
+           strspn(name + len - tail, "0123456789abcdef") == RUN_ID_CHARS;
 }
 
 /* Not "benchd", "benchd-data"; nor "lab-benchd", as an installation with a name prefix has it. */
 static int is_foreign(const struct spot *s)
 {
     const char *name = text_of(s);
+    if (is_key(name)) {
+        return refuse(s, "use another one", "'%s' has the name of a run's key", name);
+    }
     return str_eq(name, OWN_NAME) || str_has_prefix(name, OWN_NAME "-") ||
                    str_has_suffix(name, "-" OWN_NAME)
                ? refuse(s, "use another one", "'%s' is benchd's own", name)
                : 0;
-}
-
-/* Nor "sample-1-0f4c1de2-key": the key of a run, this one's or another's. */
-static int is_foreign_secret(const struct spot *s)
-{
-    const char *name = text_of(s);
-    const size_t len = strlen(name), tail = strlen(RUN_SECRET_SUFFIX) + RUN_ID_CHARS + 1;
-    const bool is_key = len > tail && str_has_suffix(name, RUN_SECRET_SUFFIX) &&
-                        name[len - tail] == '-' &&
-                        strspn(name + len - tail + 1, "0123456789abcdefABCDEF") == RUN_ID_CHARS;
-    return is_key ? refuse(s, "use another one", "'%s' has the name of a run's key", name)
-                  : is_foreign(s);
 }
 
 /* `arg` has the kinds. What Kubernetes adds one day is refused until somebody has decided that it
@@ -153,27 +150,23 @@ static int is_volume_kind(const struct spot *s)
                         "a replica may not have a volume of this kind");
 }
 
-/* A driver that clones would copy benchd's results and key. */
-static int is_absent(const struct spot *s)
-{
-    return refuse(s, "make the claim yourself and use persistentVolumeClaim",
-                  "a replica may not copy a volume");
-}
-
 /* ---- the table ---- */
 
-/* Of benchd's own pods; and of all. With the name of something of benchd's, whoever may create a
- * BenchmarkRun could act as benchd, read or change its results, or join another's run. */
+/* `rules` is for the templates of pods that benchd makes itself, `rules_of_all` for these and for
+ * all objects. With the name of something of benchd's, an account that may only create a
+ * BenchmarkRun could act as benchd, read or change its results, or join another run. */
+#define NO_COPY                                                                                    \
+    "a replica may not copy a volume, which could be benchd's" /* a driver would clone */
+#define NO_WAY_IN "replicas are not reached from outside"
 // clang-format off
-#define VOLUME "spec.volumes[*]."
 static const struct rule {
-    const char *path; /* "[*]": each item of a list; ".*": each member of a map */
+    /* "[*]": each item of a list; "*": each member of a map; "/x": x in any map, at any depth, since
+     * kinds of job objects have pod templates, or parts of one, in any field */
+    const char *path;
     check_fn check;
     const char *arg;
     bool checks_null; /* else null is as good as nothing */
 } rules[] = {
-    {"metadata", is_map, NULL},
-    {"metadata.labels", is_map, NULL},
     {"metadata.annotations", is_map, NULL},
     {"spec.securityContext", is_map, NULL},
     {"spec.containers[*]", is_map, NULL, true},
@@ -187,35 +180,47 @@ static const struct rule {
     {"metadata.generateName", is_same, NULL},
     {"metadata.namespace", is_same, NULL},
     {"metadata.ownerReferences", is_same, NULL},
-    {"metadata.labels.*", is_free_label, NULL, true},
     {"spec.restartPolicy", is_same, "Never"},
     {"spec.hostname", is_same, NULL},
     {"spec.subdomain", is_same, NULL},
     {"spec.enableServiceLinks", is_off, NULL},
-    {VOLUME "name", is_other, "benchd-key"},
+    {"spec.volumes[*].name", is_other, "benchd-key"},
     {"spec.containers[0].terminationMessagePolicy", is_same, "FallbackToLogsOnError"},
     {"spec.containers[0].volumeMounts[*].mountPath", is_other, "/var/run/benchd"},
 }, rules_of_all[] = {
-    {"spec.automountServiceAccountToken", is_off, NULL},
-    {"spec.terminationGracePeriodSeconds", is_short, NULL},
+    {"metadata", is_map, NULL},
+    {"metadata.labels", is_map, NULL},
+    {"/labels.*", is_free_label, NULL, true},
+    {"/automountServiceAccountToken", is_off, NULL},
+    {"/terminationGracePeriodSeconds", is_short, NULL},
     /* Pods that the rest of the cluster gives way to, or that no scheduler has placed. */
-    {"spec.priorityClassName", is_usual_class, NULL},
-    {"spec.nodeName", is_scheduled, NULL},
-    {"spec.serviceAccountName", is_foreign, NULL},
-    {"spec.serviceAccount", is_foreign, NULL},
-    {"spec.imagePullSecrets[*].name", is_foreign_secret, NULL},
-    {VOLUME "*", is_volume_kind, " name configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret "},
-    {VOLUME "ephemeral.volumeClaimTemplate.spec.dataSource", is_absent, NULL},
-    {VOLUME "ephemeral.volumeClaimTemplate.spec.dataSourceRef", is_absent, NULL},
-    {VOLUME "persistentVolumeClaim.claimName", is_foreign, NULL},
-    {VOLUME "secret.secretName", is_foreign_secret, NULL},
-    {VOLUME "csi.nodePublishSecretRef.name", is_foreign_secret, NULL},
-    {VOLUME "projected.sources[*].*", is_volume_kind, " name clusterTrustBundle configMap downwardAPI secret "},
-    {VOLUME "projected.sources[*].secret.name", is_foreign_secret, NULL},
-    {"spec.containers[*].env[*].valueFrom.secretKeyRef.name", is_foreign_secret, NULL},
-    {"spec.containers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
-    {"spec.initContainers[*].env[*].valueFrom.secretKeyRef.name", is_foreign_secret, NULL},
-    {"spec.initContainers[*].envFrom[*].secretRef.name", is_foreign_secret, NULL},
+    {"/priorityClassName", is_usual_class, NULL},
+    {"/nodeName", is_absent, "a pod with a node's name goes past the scheduler and its taints"},
+    {"/serviceAccountName", is_foreign, NULL},
+    {"/serviceAccount", is_foreign, NULL},
+    {"/volumes[*].*", is_volume_kind, " name configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret "},
+    {"/projected.sources[*].*", is_volume_kind, " name clusterTrustBundle configMap downwardAPI secret "},
+    {"/dataSource", is_absent, NO_COPY},
+    {"/dataSourceRef", is_absent, NO_COPY},
+    {"/claimName", is_foreign, NULL},
+    {"/secretName", is_foreign, NULL},
+    {"/secret.name", is_foreign, NULL},
+    {"/secretRef.name", is_foreign, NULL},
+    {"/secretKeyRef.name", is_foreign, NULL},
+    {"/nodePublishSecretRef.name", is_foreign, NULL},
+    {"/imagePullSecrets[*].name", is_foreign, NULL},
+    {"/configMap.name", is_foreign, NULL},
+    {"/configMapRef.name", is_foreign, NULL},
+    {"/configMapKeyRef.name", is_foreign, NULL},
+    /* Ways in from outside, and a Role with a token, of a Service or by the operator of a RayJob. */
+    {"/clusterIP", is_same, "None"},
+    {"spec.type", is_same, "ClusterIP"},
+    {"/externalIPs", is_absent, NO_WAY_IN},
+    {"/externalName", is_absent, NO_WAY_IN},
+    {"/serviceType", is_same, "ClusterIP"},
+    {"/headService", is_absent, NO_WAY_IN},
+    {"/enableIngress", is_off, NULL},
+    {"/enableInTreeAutoscaling", is_off, NULL},
 };
 // clang-format on
 
@@ -225,31 +230,29 @@ static int walk(const struct rule *rule, const char *rest, const struct spot *at
     char *path = at->problem->path;
     const size_t len = strlen(path), room = sizeof(at->problem->path) - len;
     struct spot next = *at;
-    json_t *member;
-    int r = 0;
+    size_t i;
     if (json_is_null(at->value) && !rule->checks_null) {
         return 0;
     }
     if (*rest == '\0') {
-        return at->value == NULL ? 0 : rule->check(at);
+        return rule->check(at);
     }
-    if (*rest == '[') { /* "[*]" or "[0]" */
-        const size_t n = rest[1] == '*' ? json_array_size(at->value) : 1;
-        for (size_t i = 0; i < n && r == 0; i++) {
-            next.value = json_array_get(at->value, i);
+    const bool is_deep = *rest == '/';
+    int r = is_deep ? walk(rule, rest + 1, at) : 0;
+    rest += *rest == '.';
+    const bool is_list = *rest == '['; /* "[*]" or "[0]" */
+    const size_t n = is_deep ? 0 : is_list ? strlen("[*]") : strcspn(rest, ".[");
+    json_array_foreach (at->value, i, next.value) {
+        if (r == 0 && (is_deep || (is_list && (rest[1] == '*' || i == 0)))) {
             text_put(path + len, room, "[%zu]", i);
-            r = walk(rule, rest + strlen("[*]"), &next);
+            r = walk(rule, rest + n, &next);
         }
-    } else {
-        rest += *rest == '.';
-        const size_t n = strcspn(rest, ".[");
-        /* Only read: the macro has no const form. */
-        json_object_foreach ((json_t *)at->value, next.key, member) {
-            if (r == 0 && (*rest == '*' || (strlen(next.key) == n && !memcmp(next.key, rest, n)))) {
-                next.value = member;
-                text_put(path + len, room, "%s%s", len == 0 ? "" : ".", next.key);
-                r = walk(rule, rest + n, &next);
-            }
+    }
+    json_object_foreach ((json_t *)at->value, next.key, next.value) { /* only read */
+        const bool is_key = strlen(next.key) == n && memcmp(next.key, rest, n) == 0;
+        if (r == 0 && (is_deep || *rest == '*' || is_key)) {
+            text_put(path + len, room, "%s%s", len == 0 ? "" : ".", next.key);
+            r = walk(rule, rest + n, &next);
         }
     }
     if (r == 0) {
@@ -258,29 +261,29 @@ static int walk(const struct rule *rule, const char *rest, const struct spot *at
     return r;
 }
 
-static int check_all(const struct rule *list, size_t n, const json_t *template,
+static int check_all(const struct rule *list, size_t n, const json_t *value,
                      struct template_problem *ret)
 {
     int r = 0;
     ret->path[0] = '\0';
     for (size_t i = 0; i < n && r == 0; i++) {
-        r = walk(&list[i], list[i].path, &(struct spot){template, "", list[i].arg, ret});
+        r = walk(&list[i], list[i].path, &(struct spot){value, "", list[i].arg, ret});
     }
     return r;
 }
 
-int template_rules_check_owned(const json_t *template, struct template_problem *ret)
+int template_rules_check_object(const json_t *object, struct template_problem *ret)
 {
-    return check_all(rules_of_all, COUNT_OF(rules_of_all), template, ret);
+    return check_all(rules_of_all, COUNT_OF(rules_of_all), object, ret);
 }
 
 int template_rules_check(const json_t *template, struct template_problem *ret)
 {
-    if (!json_is_object(template_container(template))) {
+    const json_t *spec = json_object_get(template, "spec");
+    if (!json_is_object(json_array_get(json_object_get(spec, "containers"), 0))) {
         text_put(ret->path, sizeof(ret->path), "spec.containers");
-        return refuse(&(struct spot){.problem = ret}, "add {name: main, image: ...}",
-                      "needs a container");
+        return template_problem_set(ret, "add {name: main, image: ...}", "needs a container");
     }
     const int r = check_all(rules, COUNT_OF(rules), template, ret);
-    return r < 0 ? r : template_rules_check_owned(template, ret);
+    return r < 0 ? r : template_rules_check_object(template, ret);
 }

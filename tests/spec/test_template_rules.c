@@ -96,7 +96,7 @@ TEST(refuses)
          "PersistentVolumeClaim, name: benchd}}}}}],",
          "",
          "spec.volumes[0].ephemeral.volumeClaimTemplate.spec.dataSource: a replica may not copy a "
-         "volume; make the claim"},
+         "volume"},
         {"",
          "volumes: [{name: b, ephemeral: {volumeClaimTemplate: {spec: {dataSourceRef: {kind: "
          "VolumeSnapshot, name: s}}}}}],",
@@ -113,12 +113,24 @@ TEST(refuses)
          "spec.nodeName: a pod with a node's name goes past the scheduler"},
         {"", "volumes: [{name: b, projected: {sources: [{secret: {name: a-12345678-key}}]}}],", "",
          "spec.volumes[0].projected.sources[0].secret.name: 'a-12345678-key' has the name"},
-        {"", "", "envFrom: [{configMapRef: {name: benchd}}, {secretRef: {name: benchd}}],",
+        {"", "", "envFrom: [{configMapRef: {name: a}}, {secretRef: {name: benchd}}],",
          "spec.containers[0].envFrom[1].secretRef.name: 'benchd' is benchd's own"},
         {"",
          "initContainers: [{name: i, env: [{name: A, valueFrom: {secretKeyRef: {name: "
          "a-12345678-key, key: key}}}]}],",
          "", "spec.initContainers[0].env[0].valueFrom.secretKeyRef.name: 'a-12345678-key'"},
+        {"", "ephemeralContainers: [{name: i, envFrom: [{secretRef: {name: benchd-a}}]}],", "",
+         "spec.ephemeralContainers[0].envFrom[0].secretRef.name: 'benchd-a' is benchd's own"},
+        {"", "volumes: [{name: d, configMap: {name: lab-benchd}}],", "",
+         "spec.volumes[0].configMap.name: 'lab-benchd' is benchd's own"},
+        {"", "volumes: [{name: b, projected: {sources: [{configMap: {name: benchd-a}}]}}],", "",
+         "spec.volumes[0].projected.sources[0].configMap.name: 'benchd-a' is benchd's own"},
+        {"", "", "envFrom: [{configMapRef: {name: benchd}}],",
+         "spec.containers[0].envFrom[0].configMapRef.name: 'benchd' is benchd's own"},
+        {"", "", "env: [{name: A, valueFrom: {configMapKeyRef: {name: benchd, key: k}}}],",
+         "spec.containers[0].env[0].valueFrom.configMapKeyRef.name: 'benchd' is benchd's own"},
+        {"", "volumes: [{name: b, persistentVolumeClaim: {claimName: a-12345678-key}}],", "",
+         "claimName: 'a-12345678-key' has the name of a run's key"},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         const char *said = check(cases[i].metadata, cases[i].spec, cases[i].container);
@@ -150,7 +162,7 @@ TEST(takes_what_only_looks_like_it)
         "volumes: [{name: d, secret: {secretName: a-0f4c1de-key}}],",
         "volumes: [{name: d, secret: {secretName: a-0f4c1deg-key}}],",
         "volumes: [{name: d, secret: {secretName: 0f4c1de2-key}}],",
-        "volumes: [{name: d, configMap: {name: benchd}}],",
+        "volumes: [{name: d, configMap: {name: benchdata}}],",
         "volumes: [{name: d, projected: {sources: [{secret: {name: mine}}]}}],",
         "volumes: [{name: d, emptyDir: {medium: Memory}}, {name: e, downwardAPI: {}}, {name: f}],",
         "volumes: [{name: d, image: {reference: r/data:1}}, {name: e, hostPath: }],",
