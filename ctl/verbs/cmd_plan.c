@@ -1,5 +1,8 @@
 /* benchctl plan NAME: prints every point and what it needs. */
+#include <unistd.h>
+
 #include "base/clock.h"
+#include "ctl/cli/terminal_size.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"
@@ -49,7 +52,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
         };
         r = preview_text(def, &opts, &out, &err);
         buf_puts(&out, checks->list.len > 0 ? "\n" : "");
-        checks_format(checks, opts.columns, &out);
+        checks_format(checks, terminal_columns(STDOUT_FILENO), &out);
     }
     enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
     preview_rehearsal(def, &warning);

@@ -144,7 +144,7 @@ class Doctor(ClusterCase):
                 self.assertIn(wanted[1], nodes_check["found"])
                 self.assertIn(wanted[3], queue_check["found"])
                 text = self.ctl(*plan, "--cluster", code=1 if wanted[0] == "fail" else 0).stdout
-                self.assertRegex(text, f"(?s)POINT.*\n{wanted[0]} +nodes  ")
+                self.assertRegex(text, f"(?s)POINT.*\n{wanted[0]} +nodes +\\S+ \\S+")
                 self.assertNotIn("queue", text)
 
     def test_the_quota_of_a_queue(self):
