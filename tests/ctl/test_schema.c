@@ -288,6 +288,28 @@ TEST(defaults_are_said)
     assert_int_equal(seen.n_bad, 0);
 }
 
+static void has_a_description(void *ctx, const char *path, const struct schema_field *field)
+{
+    struct seen *seen = ctx;
+    const bool is_ours = str_has_prefix(path, "spec") || str_has_prefix(path, "status");
+    if (is_ours && schema_description(seen->schema, field)[0] == '\0') {
+        print_message("# %s: '%s' has no description\n", field->kind, path);
+        seen->n_bad++;
+    }
+}
+
+/* kubectl explain prints the same schema. */
+TEST(every_field_is_described)
+{
+    _cleanup_(schema_done) struct schema schema;
+    struct err err = {0};
+    assert_int_equal(schema_open(&schema, &err), 0);
+    struct seen seen = {.schema = &schema};
+    schema_each_path(&schema, "Benchmark", has_a_description, &seen);
+    schema_each_path(&schema, "BenchmarkRun", has_a_description, &seen);
+    assert_int_equal(seen.n_bad, 0);
+}
+
 TEST(finds_fields)
 {
     static const struct {
