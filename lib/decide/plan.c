@@ -1,6 +1,7 @@
 /* See plan.h. */
 #include "decide/plan.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -37,12 +38,15 @@ void plan_status(struct plan *plan, const struct run_status *status)
     memcpy(&add(plan, ACTION_PATCH_STATUS)->status, status, sizeof(*status));
 }
 
-void plan_event(struct plan *plan, enum event_type type, const char *reason, const char *note)
+void plan_event(struct plan *plan, enum event_type type, const char *reason, const char *fmt, ...)
 {
     struct action *a = add(plan, ACTION_EMIT_EVENT);
+    va_list ap;
     a->event.type = type;
     text_put(a->event.reason, sizeof(a->event.reason), "%s", reason);
-    text_put(a->event.note, sizeof(a->event.note), "%s", note);
+    va_start(ap, fmt);
+    text_vput(a->event.note, sizeof(a->event.note), fmt, ap);
+    va_end(ap);
 }
 
 void plan_requeue(struct plan *plan, int64_t requeue_ms)

@@ -50,5 +50,6 @@ void plan_delete(struct plan *plan, const struct replica_id *id);
 void plan_save(struct plan *plan, const struct replica_id *gang, enum attempt_outcome outcome,
                const char *error);
 void plan_status(struct plan *plan, const struct run_status *status);
-void plan_event(struct plan *plan, enum event_type type, const char *reason, const char *note);
+void plan_event(struct plan *plan, enum event_type type, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void plan_requeue(struct plan *plan, int64_t requeue_ms);

@@ -160,10 +160,9 @@ static void announce_attempt(struct decision *d, const struct lane *l, enum atte
     if (texts[outcome].reason == NULL) {
         return;
     }
-    char note[EVENT_NOTE_SIZE];
-    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s: %s", l->current.point,
-             l->current.trial, l->current.number, texts[outcome].what, l->error);
-    plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
+    plan_event(d->plan, EVENT_WARNING, texts[outcome].reason,
+               "point %u, trial %u, attempt %u %s: %s", l->current.point, l->current.trial,
+               l->current.number, texts[outcome].what, l->error);
 }
 
 /* The command that shows the output of a trial: that of the point's first one needs no number. */
@@ -183,12 +182,11 @@ static void put_logs_command(const struct decision *d, uint32_t point, uint32_t 
 /* The trials of a point that has been given up are not run. */
 static void announce_point(struct decision *d, const struct attempt_id *id, uint32_t n_not_run)
 {
-    char command[192], note[EVENT_NOTE_SIZE];
+    char command[192];
     put_logs_command(d, id->point, id->trial, command, sizeof(command));
-    text_put(note, sizeof(note), "point %u has failed, so %u trial%s of it %s not run; see %s",
-             id->point, n_not_run, n_not_run == 1 ? "" : "s", n_not_run == 1 ? "is" : "are",
-             command);
-    plan_event(d->plan, EVENT_WARNING, "PointGivenUp", note);
+    plan_event(d->plan, EVENT_WARNING, "PointGivenUp",
+               "point %u has failed, so %u trial%s of it %s not run; see %s", id->point, n_not_run,
+               n_not_run == 1 ? "" : "s", n_not_run == 1 ? "is" : "are", command);
 }
 
 /* Decides the outcome of an ended attempt and writes its cause, for a person, to l->error. */
@@ -225,12 +223,10 @@ static void warn_if_often(struct decision *d, const struct lane *l,
     const int64_t n =
         (int64_t)id->number - decision_view_trial(&d->view, id->point, id->trial)->seen.last_row;
     if (n % PREEMPTED_OFTEN == 0) {
-        char note[EVENT_NOTE_SIZE];
-        text_put(note, sizeof(note),
-                 "point %u, trial %u: %lld attempts in a row had no result, the last one was "
-                 "preempted: %s",
-                 id->point, id->trial, (long long)n, verdict->error);
-        plan_event(d->plan, EVENT_WARNING, "PreemptedOften", note);
+        plan_event(d->plan, EVENT_WARNING, "PreemptedOften",
+                   "point %u, trial %u: %lld attempts in a row had no result, the last one was "
+                   "preempted: %s",
+                   id->point, id->trial, (long long)n, verdict->error);
     }
 }
 
@@ -242,12 +238,11 @@ static void give_way(struct decision *d, struct lane *l, const struct attempt_ve
         return; /* the end deletes it */
     }
     const bool is_preempted = verdict->end == ATTEMPT_END_PREEMPTED;
-    char note[EVENT_NOTE_SIZE];
-    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s and is tried again: %s",
-             l->current.point, l->current.trial, l->current.number,
-             is_preempted ? "was preempted" : "found no room", verdict->error);
     cut_short(d, lane_place(d, l), l->gang);
-    plan_event(d->plan, EVENT_WARNING, is_preempted ? PREEMPTED_EVENT : "NoRoom", note);
+    plan_event(d->plan, EVENT_WARNING, is_preempted ? PREEMPTED_EVENT : "NoRoom",
+               "point %u, trial %u, attempt %u %s and is tried again: %s", l->current.point,
+               l->current.trial, l->current.number,
+               is_preempted ? "was preempted" : "found no room", verdict->error);
     if (is_preempted) {
         warn_if_often(d, l, verdict);
     }
@@ -383,7 +378,7 @@ static void tell_wait(struct decision *d)
 {
     const struct run_wait *wait = &d->o->wait;
     if (wait_is_news(wait, &d->o->status)) {
-        plan_event(d->plan, EVENT_WARNING, wait->reason, wait->text);
+        plan_event(d->plan, EVENT_WARNING, wait->reason, "%s", wait->text);
     }
     wait_put(wait, &d->status);
 }
@@ -415,19 +410,17 @@ static void start_run(struct decision *d)
     d->status.started_unix_ms = before->started_unix_ms;
     if (before->started_unix_ms == 0) {
         const uint32_t n_points = d->def->matrix.n_points, n_trials = d->view.counts.total;
-        char note[EVENT_NOTE_SIZE];
-        text_put(note, sizeof(note), "%u point%s, %s%u trial%s", n_points, n_points == 1 ? "" : "s",
-                 d->def->spec->stop.is_set ? "up to " : "", n_trials, n_trials == 1 ? "" : "s");
-        plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
+        plan_event(d->plan, EVENT_NORMAL, "RunStarted", "%u point%s, %s%u trial%s", n_points,
+                   n_points == 1 ? "" : "s", d->def->spec->stop.is_set ? "up to " : "", n_trials,
+                   n_trials == 1 ? "" : "s");
         d->status.started_unix_ms = d->o->now_unix_ms;
     }
     count_time(d);
     if (before->trials_done > d->view.counts.done) {
         const uint32_t n_lost = before->trials_done - d->view.counts.done;
-        char note[EVENT_NOTE_SIZE];
-        text_put(note, sizeof(note), "the store has lost %u result%s, so %s will run again", n_lost,
-                 n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
-        plan_event(d->plan, EVENT_WARNING, "ResultsLost", note);
+        plan_event(d->plan, EVENT_WARNING, "ResultsLost",
+                   "the store has lost %u result%s, so %s will run again", n_lost,
+                   n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
     }
     d->deadline_ms =
         deadline_remaining_ms(d->status.started_unix_ms, d->def->spec->run_policy.active_deadline_s,
@@ -522,7 +515,8 @@ static bool end_run(struct decision *d)
     d->status.ended_unix_ms = d->o->now_unix_ms;
     describe_end(d, is_early);
     const bool is_good = end.phase == RUN_SUCCEEDED || end.phase == RUN_CANCELLED;
-    plan_event(d->plan, is_good ? EVENT_NORMAL : EVENT_WARNING, end.reason, d->status.message);
+    plan_event(d->plan, is_good ? EVENT_NORMAL : EVENT_WARNING, end.reason, "%s",
+               d->status.message);
     return true;
 }
 
@@ -546,7 +540,7 @@ static void pause_run(struct decision *d)
     text_put(d->status.reason, sizeof(d->status.reason), "SuspendRequested");
     put_counts(&d->view.counts, d->status.message, sizeof(d->status.message));
     if (is_new) {
-        plan_event(d->plan, EVENT_NORMAL, "Suspended", d->status.message);
+        plan_event(d->plan, EVENT_NORMAL, "Suspended", "%s", d->status.message);
     }
 }
 
