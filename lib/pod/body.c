@@ -230,16 +230,6 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
                                           POD_SECRET_DIR, "readOnly", 1));
 }
 
-/* The secret's files belong to the group fsGroup: without one, only root could read them. */
-static void set_group(json_t *context)
-{
-    if (json_object_get(context, "fsGroup") == NULL) {
-        const json_t *group = json_object_get(context, "runAsGroup");
-        set(context, "fsGroup",
-            json_integer(group == NULL ? DEFAULT_ID : json_integer_value(group)));
-    }
-}
-
 /* Does a security context ask for root or for privileges? */
 static bool asks_for_more(const json_t *context)
 {
@@ -252,16 +242,22 @@ static bool asks_for_more(const json_t *context)
            json_array_size(json_object_get(capabilities, "add")) > 0;
 }
 
-/* Adds what the level `restricted` of Pod Security requires and the template does not mention. A
- * template that asks for more than the level allows gets nothing: half of it could break its
- * program, and a namespace of that level refuses the pod in any case. */
-static void set_restricted(json_t *spec, json_t *context)
+/* Adds fsGroup, the group of the secret's files, which only root could read without it; and what the
+ * level `restricted` of Pod Security requires and the template does not mention. A template that
+ * asks for more than the level allows gets nothing of that: half of it could break its program, and
+ * a namespace of that level refuses the pod in any case. */
+static void set_security(json_t *spec)
 {
     static const char *const lists[] = {"initContainers", "containers"};
+    json_t *context = child(spec, "securityContext", JSON_OBJECT);
+    const json_t *group = json_object_get(context, "runAsGroup");
     json_auto_t *contexts = json_pack("[O]", context); /* the pod's, then those of its containers */
     json_t *item;
     size_t i;
     bool has_user = false;
+    (void)json_object_update_missing_new(
+        context, json_pack("{s:I}", "fsGroup",
+                           group == NULL ? (json_int_t)DEFAULT_ID : json_integer_value(group)));
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
         json_array_foreach (json_object_get(spec, lists[k]), i, item) {
             (void)json_array_append(contexts, child(item, "securityContext", JSON_OBJECT));
@@ -302,9 +298,7 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
     if (json_object_get(spec, "activeDeadlineSeconds") == NULL && deadline_s > 0) {
         set(spec, "activeDeadlineSeconds", json_integer(deadline_s + DEADLINE_SLACK_S));
     }
-    json_t *context = child(spec, "securityContext", JSON_OBJECT);
-    set_group(context);
-    set_restricted(spec, context);
+    set_security(spec);
     (void)json_array_append_new(child(spec, "volumes", JSON_ARRAY),
                                 json_pack("{s:s, s:{s:s, s:i}}", "name", POD_SECRET_VOLUME,
                                           "secret", "secretName", secret, "defaultMode",
