@@ -124,12 +124,12 @@ def make(name, build_dir, out_dir):
     return out
 
 
-def make_busybox(name, out, entrypoint):
-    """A shell for the tests (Debian's static busybox with its applets as links), and the "pause" of each pod."""
+def make_busybox(name, out, entrypoint, files=None):
+    """A shell for the tests (Debian's static busybox with its applets as links), and the "pause" of each pod. files: what else is in it."""
     program = pathlib.Path("/bin/busybox")
     applets = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     links = {f"/bin/{applet}": "busybox" for applet in applets if applet != "busybox"}
-    write_image(out, name, io.BytesIO(layer({"/bin/busybox": program.read_bytes()}, links)),
+    write_image(out, name, io.BytesIO(layer({"/bin/busybox": program.read_bytes(), **(files or {})}, links)),
                 {"Env": ["PATH=/bin"], "Entrypoint": entrypoint})
     return out
 

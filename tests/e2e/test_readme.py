@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""README.md on the real node: the definition of "Your own script", whose template says nothing, runs in the cluster that "In a cluster" installs.
+
+The commands of both sections are typed as they are, but for the build, the tables of a local run, and the push of images. `python3 train.py` is
+no PyTorch here, in the image and on this machine: a shell script that prints lines like those of the page, and its image starts as root.
+
+BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
+import os
+import pathlib
+import re
+import sys
+
+import mkimage
+import tap
+from machine import why_not
+from node import Node
+
+sys.path.insert(0, str(tap.ROOT / "tests" / "docs"))
+import typed
+
+PAGE = (tap.ROOT / "README.md").read_text(encoding="utf-8")
+IMAGE = "docker.io/registry/ddp:1"   # as containerd names registry/ddp:1
+# As in scripts with DistributedDataParallel, rank 0 alone prints. It also says who it is, and what it may do.
+PROGRAM = """#!/bin/sh
+say() { if [ "$RANK" = 0 ]; then echo "$@"; fi; }
+say user "$(id -u)" $(grep -E '^(NoNewPrivs|CapBnd|Seccomp):' /proc/self/status)
+for it in $(seq -w 5 5 100); do
+    sleep 0.02
+    say "it 0$it/0100 | loss=2.$it | took 5.0ms/it"
+done
+"""
+
+
+def section(heading):
+    """The commands of the section's blocks, without their comments."""
+    text = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    found = [step.command for step in typed.steps(text)]
+    if not found:
+        lines = "".join(re.findall(r"(?ms)^```\n(.*?)^```", text)).splitlines()
+        found = [re.sub(r" +# .*", "", line) for line in lines]
+    return found
+
+
+def shell(node):
+    folder, programs = node.dir / "clone", node.dir / "programs"
+    for made in (folder, programs):
+        made.mkdir()
+    (folder / "manifests").symlink_to(tap.ROOT / "manifests")
+    (folder / "train.py").write_text("import torch.distributed\n", encoding="ascii")   # init reads it
+    for link in (pathlib.Path(os.environ["BENCHCTL"]), node.cluster.programs["kubectl"]):
+        (programs / link.name).symlink_to(link)
+    (programs / "python3").write_text(PROGRAM, encoding="ascii")
+    (programs / "python3").chmod(0o755)
+    env = {**node.cluster.env(), "LC_ALL": "C.UTF-8", "PATH": f"{programs}:{os.environ['PATH']}", "PS1": "", "HOME": str(folder),
+           "XDG_DATA_HOME": str(folder / "data")}
+    return typed.Shell(node.cluster.command(), env=env, cwd=folder)
+
+
+def type_all(t, sh, commands):
+    """The lines that the last command prints."""
+    lines = []
+    for command in commands:
+        sh.type(command)
+        lines = list(sh.lines())
+        print("".join(f"# {line}\n" for line in (f"$ {command}", *lines)), end="", flush=True)
+        t.equal(0, sh.code, command)
+    return lines
+
+
+def main():
+    tap.skip_if(why_not())
+    t = tap.Tap()
+    own, cluster = section("Your own script"), section("In a cluster")
+    t.equal((["benchctl", "benchctl", "benchctl"], ["kubectl", "kubectl", "benchctl"]),
+            tuple([command.split()[0] for command in commands] for commands in (own, cluster)), "the commands of both sections")
+    with Node(namespace=None) as node:
+        k = node.cluster.kubectl
+        node.load("benchd")
+        node.load_archive(mkimage.make_busybox(IMAGE, node.dir / "ddp.tar", ["/bin/sh"], {"/bin/python3": PROGRAM.encode()}))
+        node.local_volume("benchd")
+        with shell(node) as sh:
+            printed = type_all(t, sh, own[:2] + cluster)
+            rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
+            t.equal([["1", "6400"], ["2", "12800"]], rows, "each worker reads 32 samples in 5 ms, as its lines say")
+            log = type_all(t, sh, ["benchctl logs latest --point 0"])
+            t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2$", "\n".join(log), "its program has no rights")
+        level = k("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
+        t.equal("restricted", level, "the namespace enforces what the template does not mention")
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
