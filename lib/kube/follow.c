@@ -76,7 +76,7 @@ static void on_data(void *ctx, const char *data, size_t len)
 
 /* ---- is it whole? ---- */
 
-/* Nothing was printed before its first line, which may be none. */
+/* Nothing was printed before the first line. A log may have no line at all. */
 static bool has_its_beginning(const struct kube_follow *f)
 {
     const bool saw_wait = f->params.saw_wait;

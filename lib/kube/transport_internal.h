@@ -38,7 +38,8 @@ void pool_item_ready(struct pool_item *item);
 /* New requests get other connections than these, which close with the last one that is there. */
 void pool_leave(struct pool *p);
 void pool_count_connection(struct pool *p);
-/* From curl's callback for a body: false, curl shall offer these bytes again (CURL_WRITEFUNC_PAUSE). */
+/* From curl's callback for a body. False: the pool rests, and curl has to offer the bytes again
+ * (CURL_WRITEFUNC_PAUSE). */
 bool pool_takes(struct pool *p, size_t n_bytes);
 /* So many bytes of a body came, or 0: a header. */
 void pool_heard(struct pool *p, size_t n_bytes);
