@@ -222,17 +222,6 @@ static int run(struct program *p)
     return exit_code;
 }
 
-/* Reports a failed write, such as on a full disk. */
-static int flush_stdout(void)
-{
-    struct err err;
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
-        return EXIT_OK;
-    }
-    (void)err_set_errno(&err, errno, "cannot write to stdout");
-    return complain(EXIT_LOCAL_RESOURCE, &err);
-}
-
 int main(int argc, char **argv)
 {
     memory_set_up();
@@ -241,7 +230,11 @@ int main(int argc, char **argv)
     int r = options_parse(argc, argv, &p->options, &err);
     if (r != 0) {
         free(p);
-        return r < 0 ? complain(EXIT_USAGE, &err) : flush_stdout();
+        if (r > 0 && (fflush(stdout) != 0 || ferror(stdout))) { /* such as on a full disk */
+            (void)err_set_errno(&err, errno, "cannot write to stdout");
+            return complain(EXIT_LOCAL_RESOURCE, &err);
+        }
+        return r < 0 ? complain(EXIT_USAGE, &err) : EXIT_OK;
     }
     log_set_format(p->options.has_json_logs ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT);
     log_set_level(p->options.is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
