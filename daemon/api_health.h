@@ -5,9 +5,9 @@
  * until the start is over, which takes the lists of all objects and the Lease: a server may be
  * starting, or kinds may not be installed yet, so benchd waits API_START_TIMEOUT_NS; a refusal
  * (certificate, token, rights) does not go away by waiting, so it waits API_REFUSED_TIMEOUT_NS. To
- * wait for a Lease that another benchd holds is no failure, and neither is a list of many pages. A run may be driven before the start is
- * over. It is fatal all the same: runs are not watched until then, so a cancellation would not be
- * seen, and the next process lists anew. */
+ * wait for a Lease that another benchd holds is no failure, and neither is a list of many pages. A
+ * run may be driven before the start is over. It is fatal all the same: runs are not watched until
+ * then, so a cancellation would not be seen, and the next process lists anew. */
 #pragma once
 
 #include <stdbool.h>

@@ -37,15 +37,6 @@ static json_t *make_request(const char *name, const char *uid)
                      "none", "cancel", 1);
 }
 
-static int delete_request(struct cluster *c, const char *name, struct err *err)
-{
-    struct kube_request req;
-    json_auto_t *deleted = NULL;
-    kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
-    const int r = cluster_get(c, &req, &deleted, err);
-    return r == -ENOENT ? 0 : r;
-}
-
 /* The right that decides: who creates runs need not have it. */
 static int grant(struct cluster *c, const char *name, const char *uid, struct err *err)
 {
@@ -68,19 +59,19 @@ static int ask(struct cluster *c, const char *uid, struct err *err)
     }
     run_name_make("erase", random, name);
     struct kube_request req;
-    json_auto_t *object = make_request(name, uid), *created = NULL;
+    json_auto_t *object = make_request(name, uid), *created = NULL, *deleted = NULL;
     kube_request_create(&kube_benchmark_runs, c->ns, object, KUBE_WRITE, &req);
     r = cluster_get(c, &req, &created, err);
     if (r < 0 && r != -EEXIST) { /* it exists: our first answer was lost */
         return err_wrap(err, r, "create a BenchmarkRun that asks for it");
     }
-    r = grant(c, name, uid, err);
-    if (r < 0) {
-        (void)delete_request(c, name, NULL); /* without the right to, it stays and does nothing */
-        return err_wrap(err, r, "write the status of bmr/%s, which asks for it", name);
+    const int granted = grant(c, name, uid, err);
+    kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
+    r = cluster_get(c, &req, &deleted, granted < 0 ? NULL : err);
+    if (granted < 0) {
+        return err_wrap(err, granted, "write the status of bmr/%s, which asks for it", name);
     }
-    r = delete_request(c, name, err);
-    if (r < 0) {
+    if (r < 0 && r != -ENOENT) {
         return err_wrap(err, r, "delete bmr/%s, which asks for it (it stays, and does nothing)",
                         name);
     }

@@ -47,7 +47,7 @@ struct bmr_facts {
     int64_t generation;
     bool is_deleting; /* it has a deletionTimestamp */
     /* Its deletion also asks to erase its results, at once. Never true of an object with owners:
-     * the garbage collector may delete that, and nobody has shown the right to. */
+     * the garbage collector may delete that, which shows no user's right. */
     bool erase;
     /* It is no run: it asks to erase the results of another one. See daemon/run/eraser.h. */
     bool is_erase_request;

@@ -37,7 +37,8 @@ union run_at {
     int64_t retry_ns; /* WAITING: not tried before that; 0: at once */
     struct {
         struct kube_call *call;
-        char *benchmark;        /* the spec of the run's Benchmark, JSON, owned; NULL: not read */
+        bool needs_benchmark;   /* the call is for it */
+        char *benchmark;        /* its spec, JSON, owned; NULL if the run needs none */
     } reading;                  /* READING */
     struct kube_call *freezing; /* FREEZING; NULL: answered */
     struct {

@@ -332,13 +332,6 @@ static int set_scheduling(const struct run *run, const json_t *bmr, struct run_d
     return r;
 }
 
-static void wait_for_benchmark(struct run *run)
-{
-    _cleanup_(freep) char *text =
-        xasprintf("there is no Benchmark '%s' in this namespace", run->benchmark);
-    run_hold_off(run, "BenchmarkNotFound", text);
-}
-
 /* What the object and its Benchmark define is checked, once the object holds what runs. */
 static void define(struct run *run, const json_t *bmr)
 {
@@ -371,52 +364,36 @@ static void define(struct run *run, const json_t *bmr)
 
 /* ---- reading ---- */
 
-/* NULL: the request failed, and the run is tried again later. Owned. */
-static json_t *take_answer(struct run *run, int r, const struct kube_response *res,
-                           const struct err *why)
+static void read_object(struct run *run, const struct kube_resource *kind, const char *name);
+
+static void on_read(void *ctx, int r, const struct kube_response *res, const struct err *why)
 {
-    json_t *object = NULL;
+    struct run *run = ctx;
+    json_auto_t *object = NULL;
     struct err err = *why;
     run->at.reading.call = NULL;
     r = r < 0 ? r : kube_json_load_lean(res->body, res->body_len, &object, &err);
     if (r < 0) {
-        retry_later(run, LIFE_ON_READ_FAILED);
         run_hold_off(run, "DefinitionNotRead", err.msg);
-        log_event(LOG_LEVEL_WARN, "the definition of a run could not be read, retrying", "run",
-                  run->name, "err", err.msg, NULL);
+        retry_later(run, LIFE_ON_READ_FAILED);
+    } else if (run->at.reading.needs_benchmark) {
+        run->at.reading.needs_benchmark = false;
+        run->at.reading.benchmark =
+            json_dumps(json_object_get(object, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+        read_object(run, &kube_benchmark_runs, run->name);
+    } else if (str_eq(kube_json_metadata(object, "uid"), run->uid)) {
+        define(run, object);
+    } else { /* it was replaced: the watch will show that */
+        retry_later(run, LIFE_ON_READ_FAILED);
     }
     run_wake(run);
-    return object;
 }
 
-static void on_object(void *ctx, int r, const struct kube_response *res, const struct err *why)
-{
-    struct run *run = ctx;
-    json_auto_t *bmr = take_answer(run, r, res, why);
-    if (bmr != NULL && str_eq(kube_json_metadata(bmr, "uid"), run->uid)) {
-        define(run, bmr);
-    } else if (bmr != NULL) { /* it was replaced: the watch will show that */
-        retry_later(run, LIFE_ON_READ_FAILED);
-    }
-}
-
-static void read_object(struct run *run, const struct kube_resource *kind, const char *name,
-                        kube_done_fn on_done)
+static void read_object(struct run *run, const struct kube_resource *kind, const char *name)
 {
     struct kube_request req;
     kube_request_get(kind, run->env->ns, name, &req);
-    run->at.reading.call = kube_call(run->env->client, &req, NULL, on_done, run);
-}
-
-static void on_benchmark(void *ctx, int r, const struct kube_response *res, const struct err *why)
-{
-    struct run *run = ctx;
-    json_auto_t *benchmark = take_answer(run, r, res, why);
-    if (benchmark != NULL) {
-        run->at.reading.benchmark =
-            json_dumps(json_object_get(benchmark, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
-        read_object(run, &kube_benchmark_runs, run->name, on_object);
-    }
+    run->at.reading.call = kube_call(run->env->client, &req, NULL, on_read, run);
 }
 
 /* Neither watch retains definitions: each may have a megabyte, and hundreds may be queued. */
@@ -424,15 +401,15 @@ static void begin_reading(struct run *run, const struct bmr_facts *facts)
 {
     const bool needs_benchmark = facts->benchmark != NULL && !facts->is_frozen;
     if (needs_benchmark && kube_cache_get(run->env->benchmarks, facts->benchmark) == NULL) {
-        wait_for_benchmark(run);
+        _cleanup_(freep) char *text =
+            xasprintf("there is no Benchmark '%s' in this namespace", facts->benchmark);
+        run_hold_off(run, "BenchmarkNotFound", text);
         return;
     }
     run_enter(run, LIFE_ON_READ_SENT);
-    if (needs_benchmark) {
-        read_object(run, &kube_benchmarks, facts->benchmark, on_benchmark);
-    } else {
-        read_object(run, &kube_benchmark_runs, run->name, on_object);
-    }
+    run->at.reading.needs_benchmark = needs_benchmark;
+    read_object(run, needs_benchmark ? &kube_benchmarks : &kube_benchmark_runs,
+                needs_benchmark ? facts->benchmark : run->name);
 }
 
 /* ---- acceptance ---- */

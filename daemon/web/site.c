@@ -84,10 +84,6 @@ static void drop_rows(struct site_run *run)
 static int load_result(const struct site *site, enum figures_of of, struct site_run *run,
                        struct err *err)
 {
-    if (!run->item.is_stored) {
-        run->result = result_build(run->def, run->item.row.status.phase, NULL, 0);
-        return 0;
-    }
     struct run_result loaded;
     const int r = run_result_load(site->store, &run->item.row, run->def, of, &loaded, err);
     if (r >= 0) {
