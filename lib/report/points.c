@@ -133,7 +133,7 @@ void sheet_other_figures(struct sheet *s, const struct layout *l)
     }
 }
 
-/* Those of some kinds. A brief sheet has no titles of sections. */
+/* Those of some kinds, NOTE_WARNING at most. A brief sheet has no titles of sections. */
 static void put_notes(struct sheet *s, const struct notes *notes, enum note_kind from,
                       enum note_kind to)
 {
@@ -156,7 +156,7 @@ void sheet_notes(struct sheet *s, const struct layout *l)
 {
     _cleanup_(notes_done) struct notes notes;
     notes_init(&notes, l);
-    put_notes(s, &notes, NOTE_INFO, NOTE_VERDICT);
+    put_notes(s, &notes, NOTE_INFO, NOTE_WARNING);
 }
 
 static void put_people(struct sheet *s, const struct result *r)
@@ -175,9 +175,9 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_other_figures(s, &l);
     if (s->term.brief) {
         put_notes(s, &notes, NOTE_BASE, NOTE_BASE);
-        put_notes(s, &notes, NOTE_PENDING, NOTE_VERDICT);
+        put_notes(s, &notes, NOTE_PENDING, NOTE_WARNING);
     } else {
-        put_notes(s, &notes, NOTE_INFO, NOTE_VERDICT);
+        put_notes(s, &notes, NOTE_INFO, NOTE_WARNING);
     }
 }
 
