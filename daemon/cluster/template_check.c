@@ -46,7 +46,8 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     if (run->kind != NULL && r == -ENOENT) {
         run->text = xasprintf("%s: the cluster has no %s; install them", run->what, run->kind);
     } else if (run->kind != NULL && lacks_right) {
-        run->text = xasprintf("%s: apply its Role of manifests/jobs: %s", run->what, err->msg);
+        run->text = xasprintf("%s: apply manifests/rbac.yaml and its Role of manifests/jobs: %s",
+                              run->what, err->msg);
     } else if (!is_about_us && (r == -EINVAL || r == -EACCES)) {
         run->text = xasprintf("%s: %s", run->what, err->msg);
     } else if (is_no_answer(r)) {
@@ -63,6 +64,9 @@ static void send(struct dry_run *run, const struct template_check_params *params
 {
     struct kube_request req;
     kube_request_create(resource, params->ns, body, KUBE_DRY_RUN, &req);
+    if (run->kind != NULL) {
+        kube_request_send_as(&req, params->ns, JOB_ACCOUNT);
+    }
     run->verdict = TEMPLATES_CHECKING;
     run->call = kube_call(params->client, &req, KUBE_ONCE, on_answer, run);
 }

@@ -38,8 +38,15 @@ void kube_request_done(struct kube_request *req)
     free(req->path);
     free(req->body);
     free(req->header);
+    free(req->user);
     free(req->what);
     *req = (struct kube_request){0};
+}
+
+void kube_request_send_as(struct kube_request *req, const char *ns, const char *account)
+{
+    free(req->user);
+    req->user = xasprintf("system:serviceaccount:%s:%s", ns, account);
 }
 
 /* Everything but RFC 3986's unreserved characters is escaped: right in a path and in a query. */

@@ -29,12 +29,15 @@ struct kube_request {
     char *body;               /* owned, NULL: none */
     size_t body_len;
     char *header; /* one more line, "Name: value"; owned, NULL: none */
+    char *user;   /* whose rights count; owned, NULL: as the credentials say */
     char *what;   /* "create pod 'x'", for messages; owned */
     enum kube_priority priority;
     /* may be sent again after the answer was lost: true for all builders below */
     bool is_repeatable;
 };
 void kube_request_done(struct kube_request *req);
+/* Lets a ServiceAccount send it. The credentials need the right to impersonate the account. */
+void kube_request_send_as(struct kube_request *req, const char *ns, const char *account);
 
 /* A kind of object: namespaced, or requested without a namespace. */
 struct kube_resource {

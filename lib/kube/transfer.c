@@ -280,8 +280,11 @@ static bool add_headers(struct kube_transfer *t)
                  add_header(t, "Content-Type: ", p->req->content_type) &&
                  add_header(t, "Authorization: Bearer ", p->token) &&
                  add_line(&t->headers, p->req->header) &&
+                 add_header(t, "Impersonate-User: ", p->req->user) &&
                  add_line(&t->connect_to, p->endpoint->connect_to);
-    for (char *const *line = p->endpoint->headers; is_ok && line != NULL && *line != NULL; line++) {
+    /* They are of another user that the kubeconfig impersonates. */
+    char *const *line = p->req->user != NULL ? NULL : p->endpoint->headers;
+    for (; is_ok && line != NULL && *line != NULL; line++) {
         is_ok = add_line(&t->headers, *line);
     }
     return is_ok;

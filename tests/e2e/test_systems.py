@@ -149,7 +149,7 @@ def check_job(t, user):
     made = path.with_suffix(".yaml")
     made.write_text(user.ctl("init", "-f", path).stdout.replace("batchSize: 32", "batchSize: 2").replace("{min: 3}", "{min: 1}"))
     refused = user.cluster.run(os.environ["BENCHCTL"], "run", made, env=user.env)
-    t.match('apply its Role of manifests/jobs: .* cannot create resource "jobs" ', " ".join((refused.stdout + refused.stderr).split()),
+    t.match('apply manifests/rbac.yaml and its Role of manifests/jobs: .* cannot create resource "jobs" ', " ".join((refused.stdout + refused.stderr).split()),
             "job: without the right")
     user.k("apply", "-n", NS, "-f", tap.ROOT / "manifests/jobs/job.yaml")
     result = json.loads(user.ctl("run", made, "-o", "json").stdout)

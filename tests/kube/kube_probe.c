@@ -242,6 +242,9 @@ static bool build(const json_t *command, struct kube_request *req)
     if (json_is_true(json_object_get(command, "urgent"))) {
         req->priority = KUBE_URGENT;
     }
+    if (get(command, "account")[0] != '\0') {
+        kube_request_send_as(req, ns, get(command, "account"));
+    }
     return true;
 }
 

@@ -622,6 +622,10 @@ def acting_as(t):
         s.equal(("Bearer t0", "jane", "a, b", "7", "one", "gzip"),
                 tuple(headers.get(k) for k in ("authorization", "impersonate-user", "impersonate-group", "impersonate-uid",
                                                "impersonate-extra-why%2fx", "accept-encoding")), "what was sent")
+        s.probe.ask("get", path="/x", ns="lab", account="benchd-jobs")
+        headers = s.fake.seen("GET", "/x")[1].headers
+        s.equal({"impersonate-user": "system:serviceaccount:lab:benchd-jobs"},
+                {k: v for k, v in headers.items() if k.startswith("impersonate-")}, "an account of one request, and no group of another user")
     with Scene(t, "no compression", **{"disable-compression": True}) as s:
         s.fake.on("GET", "/x", obj(200, {}))
         s.probe.ask("get", path="/x")

@@ -89,6 +89,10 @@ static void answer_post(struct jobs_world *j, struct kube_call *call)
 static void serve(struct jobs_world *j)
 {
     for (struct kube_call *call; (call = fake_kube_open(0)) != NULL;) {
+        const bool is_of_job = strstr(call->req.path, "/jobs") != NULL ||
+                               strstr(call->req.path, "/configmaps") != NULL;
+        assert_string_equal(call->req.user == NULL ? "" : call->req.user,
+                            is_of_job ? "system:serviceaccount:ns:benchd-jobs" : "");
         if (call->req.method == KUBE_POST) {
             answer_post(j, call);
         } else if (call->req.method == KUBE_GET && strstr(call->req.path, "/jobs?") != NULL) {

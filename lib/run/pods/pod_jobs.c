@@ -212,7 +212,8 @@ static void refuse(struct pod_job *job, int r, const struct kube_response *res, 
              kind->group);
     } else if (kube_lacks_right(res)) {
         fail(job, NULL, FAILURE_PERMANENT,
-             "cannot be created, apply its Role of manifests/jobs: %s", words);
+             "cannot be created, apply manifests/rbac.yaml and its Role of manifests/jobs: %s",
+             words);
     } else {
         fail(job, NULL, FAILURE_PERMANENT, "cannot be created: %s", words);
     }
@@ -242,6 +243,13 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     }
 }
 
+static struct kube_call *call_as_account(const struct pods *l, struct kube_request *req,
+                                         kube_done_fn on_done, void *ctx)
+{
+    kube_request_send_as(req, l->params.ns, JOB_ACCOUNT);
+    return kube_call(l->params.client, req, KUBE_ONCE, on_done, ctx);
+}
+
 static void post(struct pod_job *job, json_t *body)
 {
     const struct pods_params *params = &job->owner->params;
@@ -249,7 +257,7 @@ static void post(struct pod_job *job, json_t *body)
     struct kube_request req;
     kube_resource_of(body, &resource);
     kube_request_create(&resource, params->ns, body, KUBE_WRITE, &req);
-    job->call = kube_call(params->client, &req, KUBE_ONCE, on_posted, job);
+    job->call = call_as_account(job->owner, &req, on_posted, job);
     kube_resource_done(&resource);
 }
 
@@ -297,7 +305,7 @@ static void delete (struct pod_job *job)
     const struct pods_params *params = &job->owner->params;
     struct kube_request req;
     kube_request_delete_tree(&kind_of(job)->resource, params->ns, job->name, job->state.uid, &req);
-    job->call = kube_call(params->client, &req, KUBE_ONCE, on_deleted, job);
+    job->call = call_as_account(job->owner, &req, on_deleted, job);
 }
 
 static void list(struct pod_job_kind *kind, int64_t now_ns)
@@ -309,7 +317,7 @@ static void list(struct pod_job_kind *kind, int64_t now_ns)
     kube_request_list(&kind->resource, l->params.ns,
                       &(struct kube_list_options){.label_selector = selector}, &req);
     kind->sent_ns = now_ns;
-    kind->call = kube_call(l->params.client, &req, KUBE_ONCE, on_listed, kind);
+    kind->call = call_as_account(l, &req, on_listed, kind);
 }
 
 bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t now_ns)
