@@ -81,9 +81,11 @@ static int is_other(const struct spot *s)
 
 static int is_free_label(const struct spot *s)
 {
-    const bool is_managed = str_eq(s->key, "app.kubernetes.io/managed-by") &&
-                            json_is_string(s->value) && !str_eq(text_of(s), "benchd");
-    return str_has_prefix(s->key, "benchd.io/") || is_managed
+    const bool is_benchd = json_is_string(s->value) && str_eq(text_of(s), OWN_NAME);
+    const bool is_managed =
+        str_eq(s->key, "app.kubernetes.io/managed-by") && json_is_string(s->value) && !is_benchd;
+    const bool is_selected = str_eq(s->key, "app.kubernetes.io/name") && is_benchd;
+    return str_has_prefix(s->key, "benchd.io/") || is_managed || is_selected
                ? refuse(s, "remove it from the template", "the label is reserved for benchd")
                : 0;
 }

@@ -17,8 +17,11 @@ MANIFESTS = tap.ROOT / "manifests"
 CRD = MANIFESTS / "benchmark-crd.yaml"
 ACCOUNT = "system:serviceaccount:benchd:benchd"
 CONTROLLER = "system:serviceaccount:kube-system:job-controller"
+OPERATOR = "system:serviceaccount:kubeflow:mpi-operator"
+REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller"
 GROUPS = ["system:serviceaccounts", "system:serviceaccounts:benchd", "system:authenticated"]
 OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "ServiceAccount/benchd-replica", "Role/benchd", "RoleBinding/benchd",
+           "ServiceAccount/benchd-jobs", "Role/benchd-jobs", "RoleBinding/benchd-jobs",
            "Service/benchd", "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny",
            "NetworkPolicy/benchd", "ValidatingAdmissionPolicy/benchd-replicas",
            "ValidatingAdmissionPolicyBinding/benchd-replicas"}
@@ -38,6 +41,7 @@ ALLOWED = [
     ("events.events.k8s.io", "", "create list"),
     ("leases.coordination.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "benchd", "get update"),
+    ("serviceaccounts", "benchd-jobs", "impersonate"),
 ]
 # What manifests/kueue.yaml adds.
 KUEUE = [
@@ -55,6 +59,9 @@ FORBIDDEN = [
     ("benchd", "pods/ephemeralcontainers", "", "update patch"),
     ("benchd", "serviceaccounts/token", "", "create"),
     ("benchd", "serviceaccounts", "default", "impersonate"),
+    ("benchd", "serviceaccounts", "benchd-replica", "impersonate"),
+    ("default", "serviceaccounts", "benchd-jobs", "impersonate"),
+    ("benchd", "jobs.batch", "", "get list create delete"),
     ("benchd", "roles.rbac.authorization.k8s.io", "", "create update patch bind escalate"),
     ("benchd", "rolebindings.rbac.authorization.k8s.io", "", "create"),
     ("benchd", "deployments.apps", "", "get create patch"),
@@ -119,7 +126,8 @@ OF_DEPLOYMENT = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaS
 def check_pod_security(t, k, template):
     def create(spec):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": {}, **OF_DEPLOYMENT}, "spec": spec}
-        return k("create", "--validate=strict", "--dry-run=server", "-f", "-", stdin=json.dumps(body), check=False)
+        return k("create", "--validate=strict", "--dry-run=server", f"--as={REPLICA_SETS}", "--as-group=system:masters", "-f", "-",
+                 stdin=json.dumps(body), check=False)
 
     done = create(template["spec"])
     t.equal((0, ""), (done.returncode, done.stderr), "Pod Security takes the pod of the Deployment")
@@ -130,24 +138,41 @@ def check_pod_security(t, k, template):
         t.match("violates PodSecurity", create(spec).stderr, f"Pod Security refuses it with {name}")
 
 
-# What benchd is not to be made to create: (what, how the pod changes, the policy's words).
+# As benchd makes a replica.
 REPLICA = {"serviceAccountName": "benchd-replica", "automountServiceAccountToken": False,
            "volumes": [{"name": "benchd-key", "secret": {"secretName": "run-0f4c1de2-key"}}]}
-OWN_THINGS = [
+OF_RUN = {"labels": {"benchd.io/run": "run", "benchd.io/replica-index": "0", "app.kubernetes.io/managed-by": "benchd"},
+          "ownerReferences": [{"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "name": "run", "uid": "0f4c1de2-a", "controller": True}]}
+# As the controller of a job object makes one of the template that benchd has labelled.
+OF_JOB = {"labels": {"benchd.io/run": "run", "benchd.io/run-uid": "0f4c1de2-a", "app.kubernetes.io/managed-by": "benchd"},
+          "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "run-p0t0a0", "uid": "u", "controller": True}]}
+OWN_NAMES = ["benchd", "benchd-archive", "lab-benchd", "other-12345678-key"]
+
+
+def references(name):
+    """Each way in which a pod names something: (how, how the pod changes)."""
+    volumes = {"Secret": {"secret": {"secretName": name}}, "ConfigMap": {"configMap": {"name": name}},
+               "claim": {"persistentVolumeClaim": {"claimName": name}},
+               "Secret, projected": {"projected": {"sources": [{"secret": {"name": name}}]}},
+               "ConfigMap, projected": {"projected": {"sources": [{"configMap": {"name": name}}]}},
+               "Secret of a driver": {"csi": {"driver": "d", "nodePublishSecretRef": {"name": name}}}}
+    env = {"Secret": {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": name, "key": "k"}}}]},
+           "ConfigMap": {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": name, "key": "k"}}}]},
+           "all of a Secret": {"envFrom": [{"secretRef": {"name": name}}]}, "all of a ConfigMap": {"envFrom": [{"configMapRef": {"name": name}}]}}
+    return [(f"volume of a {what}", {"volumes": [{"name": "d", **volume}]}) for what, volume in volumes.items()] + \
+           [(f"variable of a {what}", {"initContainers": [{"name": "i", "image": "i", **change}]}) for what, change in env.items()] + \
+           [("Secret of a registry", {"imagePullSecrets": [{"name": name}]})]
+
+
+# What benchd is not to be made to create: (what, how the pod changes, the policy's words).
+OTHER_NAMES, OWN_THINGS = ([(f"{how} '{name}'", change, "may not use a claim, ConfigMap or Secret of benchd") for name in names
+                            for how, change in references(name)] for names in (OWN_NAMES[1:], OWN_NAMES[:1]))
+OWN_THINGS += [
     ("benchd's account", {"serviceAccountName": "benchd"}, "may not use benchd's own ServiceAccount"),
+    ("the account of job objects", {"serviceAccountName": "benchd-jobs"}, "may not use benchd's own ServiceAccount"),
     ("an account's token", {"automountServiceAccountToken": True}, "gets no token"),
     ("a projected token", {"volumes": [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]},
      "gets no token"),
-    ("benchd's claim", {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "benchd"}}]}, "benchd's results"),
-    ("another run's key", {"volumes": [{"name": "d", "secret": {"secretName": "other-12345678-key"}}]}, "key of its own run"),
-    ("another run's key, projected",
-     {"volumes": [{"name": "d", "projected": {"sources": [{"secret": {"name": "other-12345678-key"}}]}}]}, "key of its own run"),
-    ("another run's key as a variable",
-     {"initContainers": [{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "other-12345678-key"}}]}]},
-     "key of its own run"),
-    ("another run's key for a driver",
-     {"volumes": [{"name": "d", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "other-12345678-key"}}}]}, "key of its own run"),
-    ("another run's key for a registry", {"imagePullSecrets": [{"name": "other-12345678-key"}]}, "key of its own run"),
     ("a projected certificate",
      {"volumes": [{"name": "t", "projected": {"sources": [{"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519",
                                                                               "credentialBundlePath": "p"}}]}}]},
@@ -213,22 +238,40 @@ def check_admission(t, k, cluster, template):
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", **metadata}, "spec": spec}
         return k("create", "-n", "benchd", "--dry-run=server", "-f", "-", *options, stdin=json.dumps(body), check=False)
 
+    def takes(done, text):
+        t.equal((0, ""), (done.returncode, done.stderr), f"the policy takes {text}")
+
+    def by_benchd(change, **metadata):
+        return create(change, f"--as={ACCOUNT}", **{**OF_RUN, **metadata})
+
     wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 120,
                "the policy is in force")
-    done = create({}, f"--as={ACCOUNT}")
-    t.equal((0, ""), (done.returncode, done.stderr), "the policy takes a replica as benchd makes it")
-    for what, change, words in OWN_THINGS:
-        t.match(words, create(change, f"--as={ACCOUNT}").stderr, f"the policy refuses benchd a pod with {what}")
-    check_volumes(t, cluster, lambda change: create(change, f"--as={ACCOUNT}"))
+    takes(by_benchd({}), "a replica as benchd makes it")
+    for what, change, words in OWN_THINGS + OTHER_NAMES:
+        t.match(words, by_benchd(change).stderr, f"the policy refuses benchd a pod with {what}")
+    t.match("only its own run's", by_benchd({}, labels={"benchd.io/run": "other"}).stderr, "and one with the key of another run")
+    check_volumes(t, cluster, by_benchd)
     # The controllers of job objects: their pods have neither benchd's name nor its volume of the key.
-    others = f"--as={CONTROLLER}"
-    done = create({"volumes": [], "automountServiceAccountToken": None}, others)
-    t.equal((0, ""), (done.returncode, done.stderr), "it takes a pod of a Job, with an account that has no token")
-    for what, change, words in OWN_THINGS:
-        t.match(words, create({"volumes": [], **change}, others).stderr, f"the policy refuses the controller of Jobs a pod with {what}")
-    t.match("key of its own run", create({}, others).stderr, "and one with a run's key under benchd's name of the volume")
-    t.equal(0, create({"serviceAccountName": "benchd"}, **OF_DEPLOYMENT).returncode, "it does not bind the Deployment")
-    t.match("own ServiceAccount", create({"serviceAccountName": "benchd"}).stderr, "but an administrator")
+    plain = {"volumes": [], "automountServiceAccountToken": None}
+    for user in (CONTROLLER, OPERATOR):
+        as_user = (f"--as={user}", "--as-group=system:masters")
+        takes(create(plain, *as_user, **OF_JOB), f"a pod of a job object by {user}, with an account that has no token")
+        for what, change, words in OWN_THINGS:
+            t.match(words, create({"volumes": [], **change}, *as_user, **OF_JOB).stderr, f"the policy refuses {user} a pod with {what}")
+        t.match("only its own run's", create({}, *as_user, **OF_JOB).stderr, "and one with a run's key under benchd's name of the volume")
+        for what, forged in (("owner", {"ownerReferences": OF_RUN["ownerReferences"]}), ("number of a replica", {"labels": OF_RUN["labels"]})):
+            t.match("only benchd makes pods", create(plain, *as_user, **{**OF_JOB, **forged}).stderr, f"and one with the {what} of benchd's own pods")
+    # Others who may make pods: an administrator, and an account of the namespace.
+    for who, options in (("an administrator", ()), ("an account of the namespace", ("--as=system:serviceaccount:benchd:x", "--as-group=system:masters"))):
+        takes(create(plain, *options, labels={"app": "x"}), f"a pod of {who}")
+        for what, forged in (("labels of a replica", OF_RUN), ("labels of a job object's pod", OF_JOB),
+                             ("mark of benchd", {"labels": {"app.kubernetes.io/managed-by": "benchd"}})):
+            t.match("only benchd makes pods", create(plain, *options, **forged).stderr, f"but not with {what}")
+        t.match("is of benchd's own pod", create(plain, *options, labels=template["metadata"]["labels"]).stderr, "nor one that benchd's Service selects")
+        t.match("own ServiceAccount", create({"serviceAccountName": "benchd"}, *options, **OF_DEPLOYMENT).stderr,
+                "nor one that claims to be of the Deployment")
+    t.equal(0, create({"serviceAccountName": "benchd"}, f"--as={REPLICA_SETS}", "--as-group=system:masters", **OF_DEPLOYMENT).returncode,
+            "it does not bind the Deployment")
 
 
 def may(api, verb, namespace, resource, name):

@@ -69,6 +69,7 @@ TEST(refuses)
          "metadata.labels.benchd.io/run: the label is reserved"},
         {"labels: {benchd.io/run: }", "", "", "metadata.labels.benchd.io/run: the label is"},
         {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is reserved for benchd"},
+        {"labels: {app.kubernetes.io/name: benchd}", "", "", "is reserved for benchd"},
         /* What is benchd's own: its identity, its results, the keys of runs. */
         {"", "serviceAccountName: benchd,", "",
          "spec.serviceAccountName: 'benchd' is benchd's own"},
