@@ -5,6 +5,30 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
+
+const struct wait_kind wait_kinds[] = {
+    {"PodsRemain", WAIT_STOPS_CLOCK},
+    {"Queued", WAIT_STOPS_CLOCK | WAIT_IS_QUEUE},
+    {"WaitsForNodes", WAIT_STOPS_CLOCK | WAIT_IS_QUEUE},
+    {"Preempted", WAIT_STOPS_CLOCK | WAIT_IS_QUEUE},
+    {"QuotaExceeded", WAIT_STOPS_CLOCK | WAIT_NEEDS_HELP},
+    {"NoRoom", WAIT_STOPS_CLOCK | WAIT_IS_QUEUE},
+    {"NodeNotReady", 0},
+    {"PodNotSetUp", WAIT_NEEDS_HELP},
+    {"ImagePullFails", WAIT_NEEDS_HELP},
+    {"ContainerCreationFails", WAIT_NEEDS_HELP},
+    {"CreationFails", WAIT_STOPS_CLOCK | WAIT_NEEDS_HELP},
+    {"RunParked", WAIT_STOPS_CLOCK},
+    {"DeletionFails", WAIT_STOPS_CLOCK},
+    {"NoProgress", 0},
+    {0},
+};
+
+const struct wait_kind *wait_kind_find(const char *reason)
+{
+    return array_find(wait_kinds, COUNT_OF(wait_kinds) - 1, it, str_eq(it->reason, reason));
+}
 
 void wait_put(const struct run_wait *wait, struct run_status *status)
 {
@@ -22,23 +46,25 @@ bool wait_is_news(const struct run_wait *wait, const struct run_status *before)
     return wait->reason[0] != '\0' && strcmp(wait->reason, before->reason) != 0;
 }
 
+static bool has(const char *reason, unsigned flag)
+{
+    const struct wait_kind *kind = wait_kind_find(reason);
+    return kind != NULL && (kind->flags & flag) != 0;
+}
+
 bool wait_is_queue(const char *reason)
 {
-    static const char *const queues[] = {"Queued", "WaitsForNodes", "NoRoom", "Preempted", NULL};
-    return str_is_one_of(reason, queues);
+    return has(reason, WAIT_IS_QUEUE);
 }
 
 bool wait_stops_clock(const char *reason)
 {
-    static const char *const outside[] = {"PodsRemain",    "QuotaExceeded", "CreationFails",
-                                          "DeletionFails", "RunParked",     NULL};
-    return wait_is_queue(reason) || str_is_one_of(reason, outside);
+    return has(reason, WAIT_STOPS_CLOCK);
 }
 
 bool wait_needs_help(const struct run_wait *wait)
 {
-    static const char *const refused[] = {"CreationFails", "QuotaExceeded", "PodNotSetUp", NULL};
-    return !wait->is_unanswered && str_is_one_of(wait->reason, refused);
+    return !wait->is_unanswered && has(wait->reason, WAIT_NEEDS_HELP);
 }
 
 bool wait_is_under_way(const struct run_status *status)

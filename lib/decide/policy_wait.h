@@ -7,6 +7,20 @@
 
 #include "core/phase.h"
 
+/* What a reason means. Every wait has one of these; docs/troubleshooting.md explains each. */
+struct wait_kind {
+    const char *reason;
+    unsigned flags;
+};
+enum {
+    WAIT_IS_QUEUE = 1,    /* for its place in the cluster: no part of a trial is under way */
+    WAIT_STOPS_CLOCK = 2, /* wait_stops_clock() */
+    WAIT_NEEDS_HELP = 4,  /* wait_needs_help() */
+};
+extern const struct wait_kind wait_kinds[]; /* the last one has no reason */
+/* NULL: no wait has that reason. */
+const struct wait_kind *wait_kind_find(const char *reason);
+
 /* The text stays the same while nothing changes, so that the status is not written again. */
 struct run_wait {
     char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */

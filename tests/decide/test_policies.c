@@ -44,7 +44,9 @@ TEST(waits)
                 {"NodeNotReady", false, false},
                 {"CreationFails", false, true, true},
                 {"QuotaExceeded", false, true, true},
-                {"PodNotSetUp", false, false, true}};
+                {"PodNotSetUp", false, false, true},
+                {"NoProgress", false, false},
+                {"", false, false}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(wait_is_queue(rows[i].reason), rows[i].is_queue);
         assert_int_equal(wait_stops_clock(rows[i].reason), rows[i].stops_clock);
