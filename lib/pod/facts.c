@@ -32,6 +32,12 @@ const json_t *pod_main_container(const json_t *pod)
 
 /* ---- metadata ---- */
 
+const char *object_held_by(const json_t *metadata)
+{
+    const json_t *first = json_array_get(json_object_get(metadata, "finalizers"), 0);
+    return json_is_string(first) ? json_string_value(first) : "";
+}
+
 bool pod_is_of_a_run(const json_t *owners)
 {
     for (size_t i = 0; i < json_array_size(owners); i++) {
@@ -101,6 +107,7 @@ static void read_metadata(struct pod_facts *f, const json_t *metadata, struct fa
     f->owner_uid = f->is_of_a_job ? fact_put_text(t, labels, POD_LABEL_RUN_UID)
                                   : fact_put_text(t, json_array_get(owners, 0), "uid");
     f->is_going = *fact_text(metadata, "deletionTimestamp") != '\0';
+    f->held_by = fact_put(t, object_held_by(metadata));
     f->has_id = read_id(labels, f->is_of_a_job, &f->id);
     f->queue = fact_put_text(t, labels, "kueue.x-k8s.io/queue-name");
     f->created_unix_ms = fact_date(metadata, "creationTimestamp");

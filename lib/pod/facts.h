@@ -38,6 +38,7 @@ struct pod_facts {
     bool is_of_a_run;        /* a BenchmarkRun is its controller */
     bool is_of_a_job;        /* the controller of a job object made it (job_body.h) */
     bool is_going;           /* it has a deletionTimestamp */
+    const char *held_by;     /* object_held_by() */
     const char *queue;       /* the label kueue.x-k8s.io/queue-name */
     bool has_id;             /* its labels say which replica of its owner it is: */
     struct replica_id id;    /* else 0 */
@@ -52,7 +53,6 @@ struct pod_facts {
     const char *container, *memory_limit;
 
     /* status */
-    enum pod_phase phase;
     const char *reason, *message, *ip; /* ip: podIP */
     /* of the conditions DisruptionTarget and Kueue's TerminationTarget, if they are True, and of
      * PodScheduled, if it is False; of another value NULL */
@@ -61,6 +61,7 @@ struct pod_facts {
     const char *unscheduled_reason, *unscheduled_message;
     bool is_not_set_up; /* PodReadyToStartContainers is False */
     bool is_unheard_of; /* Ready is False without a reason: nothing is heard of its node */
+    enum pod_phase phase;
 
     /* the status of the container that counts; without one 0, "" and NULL */
     const char *image_id;                      /* imageID */
@@ -77,6 +78,8 @@ struct pod_facts {
  * the cache of kube/ takes it, for which both are void * and not const. */
 void *pod_facts_decode(json_t *pod);
 
+/* Its first finalizer, which keeps a deleted object from going; "": none. Borrowed. */
+const char *object_held_by(const json_t *metadata);
 /* One of metadata.ownerReferences is a BenchmarkRun that controls the object. */
 bool pod_is_of_a_run(const json_t *owners);
 /* Which attempt its labels name; false: none. */

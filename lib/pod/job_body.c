@@ -172,6 +172,7 @@ void job_state_read(const json_t *job, const json_t *object, struct job_state *r
                         json_is_true(json_pointer_get(object, "/spec/runPolicy/suspend")),
         .made_unix_ms = fact_date(metadata, "creationTimestamp"),
         .uid = xstrdup(fact_text(metadata, "uid")),
+        .held_by = xstrdup(object_held_by(metadata)),
     };
     ret->why = ret->verdict == JOB_FAILED ? words_of(job, object) : NULL;
 }
@@ -180,5 +181,6 @@ void job_state_done(struct job_state *state)
 {
     free(state->uid);
     free(state->why);
+    free(state->held_by);
     *state = (struct job_state){0};
 }

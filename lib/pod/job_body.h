@@ -33,6 +33,7 @@ struct job_state { /* all zero: nothing was read */
     int64_t made_unix_ms; /* by the clock of the API server */
     char *uid;            /* owned */
     char *why;            /* of JOB_FAILED, for a person; owned, else NULL */
+    char *held_by;        /* object_held_by(); owned */
 };
 /* `job`: as job_of_point() has it. Replaces *ret. */
 void job_state_read(const json_t *job, const json_t *object, struct job_state *ret);

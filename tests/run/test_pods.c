@@ -328,8 +328,9 @@ TEST(a_pod_of_a_deleted_run_of_its_name_is_waited_for)
         pass_ms(&w, 10000);
     }
     assert_string_equal(wait_of(&w).reason, "CreationFails");
-    assert_string_equal(wait_of(&w).text,
-                        "a pod of that name, of a deleted run, is not removed yet");
+    assert_string_equal(
+        wait_of(&w).text,
+        "a pod 'test-abcde-p0t0a0-pserver-0', of a deleted run, is not removed yet");
     answer(&w, fake_kube_open(0), 0, text);
     assert_string_equal(wait_of(&w).reason, "");
 }

@@ -35,10 +35,11 @@ static void say(const struct kube_object *o, size_t n_more, struct run_wait *ret
     if (n_more > 0) {
         text_put(more, sizeof(more), ", and %zu more", n_more);
     }
-    pod_wait_say(ret, "PodsRemain", "pod '%s' on %s%s%s, %s%s%s", o->name,
+    _cleanup_(freep) char *holder = pod_wait_holder(was_deleted ? pod->held_by : "");
+    pod_wait_say(ret, "PodsRemain", "pod '%s' on %s%s%s, %s%s%s%s", o->name,
                  has_node ? "node '" : "no node", pod->node, has_node ? "'" : "",
                  was_deleted ? "terminating since " : "which nobody has deleted, created ", since,
-                 more);
+                 holder, more);
 }
 
 /* What else may run when an attempt begins. */

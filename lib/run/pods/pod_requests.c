@@ -63,13 +63,14 @@ static bool is_ours(const struct pod_member *m, const char *pod_uid, const struc
 static void found(struct pod_member *m, const char *uid, const struct pod_facts *pod)
 {
     const bool is_own = is_ours(m, uid, pod), is_dying = member_life_is_dying(m->life);
-    if (is_own && pod->is_going && !is_dying) {
-        /* look again later */
-        pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
-    } else if (pod->is_of_a_run && !str_eq(pod->owner_uid, m->owner->params.def->uid) &&
-               !is_dying) {
-        pod_member_try_again(m, -EEXIST, NULL,
-                             "a pod of that name, of a deleted run, is not removed yet", now(m));
+    const bool is_of_another =
+        pod->is_of_a_run && !str_eq(pod->owner_uid, m->owner->params.def->uid);
+    if (!is_dying && ((is_own && pod->is_going) || is_of_another)) {
+        _cleanup_(freep) char *holder = pod_wait_holder(pod->held_by);
+        _cleanup_(freep) char *words = xasprintf(
+            "a pod '%s'%s%s", m->name,
+            is_own ? " is terminating" : ", of a deleted run, is not removed yet", holder);
+        pod_member_try_again(m, -EEXIST, NULL, words, now(m)); /* look again later */
     } else if (is_own) {
         pod_member_found(m, uid, pod, now(m));
     } else {

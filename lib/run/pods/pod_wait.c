@@ -1,9 +1,11 @@
 /* See pod_wait.h. */
 #include "run/pods/pod_wait.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "run/pods/pod_answer.h"
 
@@ -32,10 +34,16 @@ void pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
     }
 }
 
+char *pod_wait_holder(const char *held_by)
+{
+    return *held_by == '\0' ? xstrdup("") : xasprintf("; finalizer '%s' holds it", held_by);
+}
+
 void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
+    assert(wait_kind_find(reason) != NULL);
     text_put(ret->reason, sizeof(ret->reason), "%s", reason);
     text_vput(ret->text, sizeof(ret->text), fmt, ap);
     va_end(ap);

@@ -23,3 +23,6 @@ bool pod_wait_is_same(const struct run_wait *a, const struct run_wait *b);
 /* A reason, which is CamelCase, and the words of a wait. */
 void pod_wait_say(struct run_wait *ret, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Why a deleted object is still there, for the end of a text: `held_by` as object_held_by() has it;
+ * "" without one. Owned. */
+char *pod_wait_holder(const char *held_by);
