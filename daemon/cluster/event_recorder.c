@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "decide/policy_wait.h"
 
 #define SECONDS_A_TOKEN 2.0
 
@@ -49,12 +50,11 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
 const char *event_action(const char *reason)
 {
     static const struct {
-        const char *name, *reasons[16];
+        const char *name, *reasons[8];
     } actions[] = {
-        {"Wait",
-         {"BenchmarkNotFound", "CreationFails", "DeletionFails", "HeldByAnother", "NoRoom",
-          "NodeNotReady", "PodNotSetUp", "PodsRemain", "Preempted", "Queued", "QuotaExceeded",
-          "RunParked", "StoreFull", "TemplateCheckFails", "WaitsForNodes"}},
+        {"Wait", /* as wait_kinds do */
+         {"BenchmarkNotFound", "DefinitionNotRead", "HeldByAnother", "StoreFull",
+          "TemplateCheckFails"}},
         {"RepeatTrial",
          {"AttemptPreempted", "AttemptVoid", "PreemptedOften", "ResultsLost", "TrialInvalid"}},
         {"GiveUpTrial", {"MetricsUnavailable", "PointGivenUp", "TrialFailed"}},
@@ -72,7 +72,7 @@ const char *event_action(const char *reason)
             return actions[i].name;
         }
     }
-    return "EndRun";
+    return wait_kind_find(reason) != NULL ? "Wait" : "EndRun";
 }
 
 void event_recorder_emit(struct event_recorder *r, const char *run, const char *run_uid,

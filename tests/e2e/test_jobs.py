@@ -204,6 +204,35 @@ def check_refusals(t, jobs):
     t.match("system 'job' is a Job, which runs in a cluster only", done.stderr, "--local: message")
 
 
+def check_refused_objects(t, jobs):
+    """An object that the Job needs and no Role allows: the Job, of which the pods would be made again and again, is deleted, and the next run goes on."""
+    definition = jobs.define("Job")
+    path = jobs.cluster.dir / "Job.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("    set:\n", "    objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}]\n    set:\n", 1))
+    run = jobs.start(definition)
+    jobs.ends(run, "Failed")
+    t.ok(becomes(jobs.is_empty, WAIT_S), "the Job is deleted")
+    t.match(rf"Job '{run}-p0t0a0' needs ConfigMap 'settings-{run}-p0t0a0', which cannot be created; apply manifests/rbac.yaml and manifests/jobs/objects.yaml: .*configmaps",
+            " ".join(jobs.ctl("describe", run).stdout.split()), "the failure says what to apply")
+    path.write_text(text)
+    jobs.ends(jobs.start(definition))
+
+
+def check_refused_pods(t, jobs):
+    """One of two pod templates of a JobSet is refused: the status has the words of the controller that makes its pods."""
+    path, second = jobs.cluster.dir / "JobSet.yaml", {"name": "second", "replicas": 1, "template": {"spec": {"template": {"spec": {
+        "restartPolicy": "Never", "serviceAccountName": "nobody", "containers": [{"name": "main", "image": "x"}]}}}}}
+    definition = jobs.define("JobSet")
+    path.write_text(path.read_text().replace("        replicatedJobs:\n", f"        replicatedJobs:\n        - {json.dumps(second)}\n", 1))
+    run = jobs.start(definition)
+    jobs.until(run, lambda status: "FailedCreate: " in json.dumps(status.get("conditions")), "says why pods are missing")
+    t.match("serviceaccount .*nobody", json.dumps(jobs.status(run)["conditions"]), "with the words of the server")
+    jobs.api("PATCH", f"{RUNS}/{run}", {"spec": {"cancel": True}}, MERGE)
+    jobs.ends(run, "Cancelled")
+    t.ok(becomes(jobs.is_empty, WAIT_S), "nothing is left")
+
+
 def main():
     tap.skip_if(kueue.missing())
     t = tap.Tap()
@@ -222,6 +251,8 @@ def main():
             check_kill(t, jobs, daemon, ends)
             check_repairs(t, jobs, ends)
             check_refusals(t, jobs)
+            check_refused_objects(t, jobs)
+            check_refused_pods(t, jobs)
     return t.done()
 
 

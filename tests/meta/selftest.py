@@ -25,6 +25,7 @@ import promises
 import sizes
 import threads
 import units
+import waits
 import words
 
 GOOD = {
@@ -339,6 +340,15 @@ class SelfTest(unittest.TestCase):
         fewer = EXIT_CODES["lib/base/exit_code.h"].replace("EXIT_USAGE = 2", "EXIT_USAGE = 3")
         found = self.findings(exit_codes.check, {**EXIT_CODES, "lib/base/exit_code.h": fewer})
         self.assertEqual(len(found), 2, found)
+
+    def test_waits(self):
+        good = {"lib/decide/policy_wait.c": 'const struct wait_kind wait_kinds[] = {\n    {"Queued", 0},\n};\n',
+                "docs/troubleshooting.md": "### What a run waits for\n| Queued | a | b |\n\n## Events\n| Other | |\n",
+                "docs/metrics.md": "| `reason` of waits | A, Queued. |\n"}
+        self.assert_good(waits.check, good)
+        for path, old, new, n in (("lib/decide/policy_wait.c", '"Queued", 0},', '"Queued", 0},\n    {"New", 0},', 2),
+                                  ("docs/troubleshooting.md", "| Queued |", "| Old |", 2), ("docs/metrics.md", "Queued", "Old", 1)):
+            self.assertEqual(len(self.findings(waits.check, {**good, path: good[path].replace(old, new)})), n, path)
 
     def test_reading(self):
         text = 'int a; /* b\n */ char *c = "/* d */"; // e\n'

@@ -89,6 +89,7 @@ static struct pod_gang *new_gang(struct pods *l)
     g->number = (unsigned)l->gangs.len;
     g->wait = (struct pod_wait_told){.now = l->told, .told = l->told}; /* after a restart */
     g->slices.gang = g;
+    g->quiet_since_ns = l->params.now_ns();
     *vec_push(&l->gangs) = g;
     return g;
 }

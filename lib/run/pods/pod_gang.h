@@ -31,6 +31,7 @@ struct pod_gang {
     bool was_settling;     /* at the last tick */
     bool is_probed;        /* the server accepted a pod of it: post the others side by side */
     int64_t ran_ms;        /* how long its first member has run, at the last tick */
+    int64_t quiet_since_ns; /* nothing has happened with it since, and no wait says why */
     struct no_room_backoff room;
     struct pod_wait_told wait;
     struct pod_slices slices;

@@ -1,6 +1,7 @@
 /* See pod_jobs.h. */
 #include "run/pods/pod_jobs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "core/fact_texts.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "pod/job_body.h"
@@ -15,19 +17,30 @@
 #include "spec/job_template.h"
 
 #define LOOK_NS (2 * INT64_C(1000000000))
-#define LOOK_SOON_NS INT64_C(500000000) /* while something waits for its word */
-#define VERDICT_WAIT_MS 60000           /* of an object of which all pods have ended well */
+#define LOOK_SOON_NS INT64_C(500000000)           /* while something waits for its word */
+#define SHORT_USUAL_NS (10 * INT64_C(1000000000)) /* pods are made within that time */
+#define VERDICT_WAIT_MS 60000 /* of an object of which all pods have ended well */
 
 struct pod_job {
     struct pods *owner;
     struct attempt_id attempt;
     const json_t *spec; /* spec/job_template.h; borrowed from the run's definition */
     char *name;         /* owned */
-    enum job_step { JOB_WANTED, JOB_UNKNOWN, JOB_THERE, JOB_GOING, JOB_LOST } step;
+    enum job_step {
+        JOB_WANTED,   /* not there; created when its attempt may begin */
+        JOB_POSTING,  /* call: the POST */
+        JOB_UNKNOWN,  /* may exist */
+        JOB_THERE,    /* call: the POST of one of job.objects; NULL: none */
+        JOB_DELETING, /* call: the DELETE */
+        JOB_GOING,    /* exists until all that it owns has gone */
+        JOB_REFUSED,  /* the server has made none */
+        JOB_GONE,     /* it was there */
+    } step;
     bool is_removed;
-    struct kube_call *call; /* the POST or DELETE; NULL: none */
+    struct kube_call *call; /* NULL in other steps */
     struct job_state state; /* as listed; owned; all 0 before THERE */
-    size_t n_made;          /* of job.objects */
+    size_t n_made;          /* of job.objects; all of them once one was refused */
+    unsigned n_taken;       /* so many POSTs in a row found the name taken, by no known object */
     int64_t due_ns;
     int64_t since_ns;  /* a list that was sent before knows nothing of this step */
     int64_t doubt_ns;  /* since when a member waits for its word; 0: none does */
@@ -44,6 +57,19 @@ struct pod_job_kind {
     bool is_known; /* a list was read */
     int64_t due_ns, sent_ns;
     struct pod_trouble trouble;
+};
+
+/* The arrows of pod_jobs.h. */
+#define TO(name) (1U << JOB_##name)
+static const unsigned arrows[] = {
+    [JOB_WANTED] = TO(POSTING) | TO(REFUSED) | TO(THERE),
+    [JOB_POSTING] = TO(THERE) | TO(UNKNOWN) | TO(REFUSED),
+    [JOB_UNKNOWN] = TO(WANTED) | TO(THERE),
+    [JOB_THERE] = TO(DELETING) | TO(GONE),
+    [JOB_DELETING] = TO(GOING) | TO(THERE),
+    [JOB_GOING] = TO(GONE),
+    [JOB_REFUSED] = TO(THERE),
+    [JOB_GONE] = TO(THERE),
 };
 
 static int64_t now_of(const struct pod_jobs *j)
@@ -82,21 +108,20 @@ static bool has_member(const struct pod_job *job)
     return vec_any(&job->owner->members, it, is_of(*it, job));
 }
 
-static void enter(struct pod_job *job, enum job_step step, int64_t wait_ns)
+static void enter(struct pod_job *job, enum job_step step)
 {
-    const int64_t now_ns = now_of(&job->owner->jobs);
-    job->since_ns = job->step == step ? job->since_ns : now_ns;
+    assert((arrows[job->step] >> step & 1) != 0);
     job->step = step;
-    job->due_ns = now_ns + wait_ns;
+    job->since_ns = now_of(&job->owner->jobs);
     pod_gang_of(job->owner, &job->attempt)->is_probed |= step == JOB_THERE;
     kind_of(job)->due_ns = step == JOB_UNKNOWN ? 0 : kind_of(job)->due_ns;
     pods_tick_soon(job->owner);
 }
 
-static void try_again(struct pod_job *job, enum job_step step, int r,
-                      const struct kube_response *res, const char *words)
+static void try_again(struct pod_job *job, int r, const struct kube_response *res,
+                      const char *words)
 {
-    enter(job, step, pod_trouble_note(&job->trouble, r, res, words));
+    job->due_ns = now_of(&job->owner->jobs) + pod_trouble_note(&job->trouble, r, res, words);
 }
 
 /* Ends a member, so that the attempt fails. NULL: one without a pod, or else any. */
@@ -136,25 +161,29 @@ static void read_job(struct pod_job *job, const json_t *object)
 static void look(struct pod_job *job, const json_t *object, bool is_taken)
 {
     const bool is_going = *kube_json_metadata(object, "deletionTimestamp") != '\0';
-    if (object == NULL && job->is_removed) {
-        enter(job, JOB_LOST, 0);
-    } else if (is_taken && job->step == JOB_UNKNOWN) {
-        try_again(job, JOB_WANTED, -EEXIST, NULL,
-                  "an object of that name, of a deleted run, is not removed yet");
-    } else if (object == NULL && job->step == JOB_UNKNOWN && job->trouble.code == -EEXIST) {
-        fail(job, NULL, FAILURE_PERMANENT,
-             "exists already and does not belong to this run; delete it or give the run another "
-             "name");
-        enter(job, JOB_LOST, 0);
-    } else if (object == NULL && job->step == JOB_UNKNOWN) {
-        enter(job, JOB_WANTED, 0);
-    } else if (object == NULL && job->step == JOB_THERE) {
-        enter(job, JOB_LOST, 0);
-        fail(job, NULL, FAILURE_INFRASTRUCTURE, "was deleted, but not by benchd");
-    } else if (object != NULL && job->step != JOB_GOING && (!is_going || job->is_removed)) {
-        pod_trouble_clear(&job->trouble);
+    const enum job_step before = job->step;
+    if (object != NULL && (!is_going || job->is_removed)) {
         read_job(job, object);
-        enter(job, JOB_THERE, 0);
+        if (before != JOB_THERE && before != JOB_GOING) {
+            pod_trouble_clear(&job->trouble); /* of the POST */
+            enter(job, JOB_THERE);
+        }
+    } else if (object == NULL && (before == JOB_THERE || before == JOB_GOING)) {
+        enter(job, JOB_GONE);
+        if (!job->is_removed) {
+            fail(job, NULL, FAILURE_INFRASTRUCTURE, "was deleted, but not by benchd");
+        }
+    } else if (object == NULL && before == JOB_UNKNOWN) {
+        enter(job, JOB_WANTED);
+        if (is_taken) {
+            job->n_taken = 0;
+            try_again(job, -EEXIST, NULL,
+                      "an object of that name, of a deleted run, is not removed yet");
+        } else if (job->n_taken > 1) { /* it has not gone since the last POST */
+            enter(job, JOB_REFUSED);
+            fail(job, NULL, FAILURE_PERMANENT,
+                 "exists already and is not of this run; delete it or give the run another name");
+        }
     }
 }
 
@@ -201,46 +230,63 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
 
 /* ---- requests ---- */
 
+/* Of job.objects; NULL: all are made. */
+static const json_t *next_extra(const struct pod_job *job)
+{
+    return json_array_get(json_object_get(job->spec, "objects"), job->n_made);
+}
+
 static void refuse(struct pod_job *job, int r, const struct kube_response *res, const char *words)
 {
-    const struct kube_resource *kind = &kind_of(job)->resource;
-    enter(job, JOB_LOST, 0);
+    const json_t *extra = job->step == JOB_THERE ? next_extra(job) : NULL;
     job->owner->params.counters->failed++;
-    if (r == -ENOENT) {
-        fail(job, NULL, FAILURE_PERMANENT,
-             "cannot be created: the cluster has no %s of %s; install it", kind->plural,
-             kind->group);
-    } else if (kube_lacks_right(res)) {
-        fail(job, NULL, FAILURE_PERMANENT,
-             "cannot be created, apply manifests/rbac.yaml and its Role of manifests/jobs: %s",
+    if (extra != NULL) { /* the object is there, and is deleted with the attempt */
+        job->n_made = SIZE_MAX;
+        fail(job, NULL, FAILURE_PERMANENT, "needs %s '%s-%s', which cannot be created%s: %s",
+             fact_text(extra, "kind"), kube_json_metadata(extra, "name"), job->name,
+             kube_lacks_right(res) ? "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml"
+                                   : "",
              words);
-    } else {
-        fail(job, NULL, FAILURE_PERMANENT, "cannot be created: %s", words);
+        return;
     }
+    enter(job, JOB_REFUSED);
+    fail(job, NULL, FAILURE_PERMANENT, "cannot be created%s: %s",
+         r == -ENOENT            ? "; install its kind in the cluster"
+         : kube_lacks_right(res) ? "; apply manifests/rbac.yaml and its Role of manifests/jobs"
+                                 : "",
+         words);
+}
+
+static bool is_transient(struct pod_job *job, int r, const struct kube_response *res)
+{
+    return pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
 }
 
 /* Of the object itself, or, once it is there, of one of those that its pods need. */
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_job *job = ctx;
-    struct pods *l = job->owner;
     const bool is_extra = job->step == JOB_THERE;
     json_auto_t *object = NULL;
     job->call = NULL;
+    job->n_taken = r == -EEXIST ? job->n_taken + 1 : 0;
     if (is_extra && (r == 0 || r == -EEXIST)) {
+        pod_trouble_clear(&job->trouble);
         job->n_made++;
-        enter(job, JOB_THERE, 0);
     } else if (r == 0 && kube_json_load(res->body, res->body_len, &object, NULL) == 0) {
-        pod_denial_clear(&l->denial);
+        pod_denial_clear(&job->owner->denial);
         pod_trouble_clear(&job->trouble);
         read_job(job, object);
-        enter(job, JOB_THERE, 0);
-    } else if (r == -EEXIST || r == 0 ||
-               pod_answer_is_transient(&l->denial, r, res, now_of(&l->jobs))) {
-        try_again(job, is_extra ? JOB_THERE : JOB_UNKNOWN, r, res, err->msg);
+        enter(job, JOB_THERE);
+    } else if (r == -EEXIST || r == 0 || is_transient(job, r, res)) {
+        if (!is_extra) {
+            enter(job, JOB_UNKNOWN);
+        }
+        try_again(job, r, res, err->msg);
     } else {
         refuse(job, r, res, err->msg);
     }
+    pods_tick_soon(job->owner);
 }
 
 static struct kube_call *call_as_account(const struct pods *l, struct kube_request *req,
@@ -267,9 +313,10 @@ static void post_job(struct pod_job *job)
     json_auto_t *body = NULL;
     struct err err;
     if (job_body(params->def, &job->attempt, params->account, &body, &err) < 0) {
-        enter(job, JOB_LOST, 0);
+        enter(job, JOB_REFUSED);
         fail(job, NULL, FAILURE_PERMANENT, "cannot be made: %s", err.msg);
     } else {
+        enter(job, JOB_POSTING);
         post(job, body);
     }
 }
@@ -293,10 +340,11 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     if (r == 0 || r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
         pod_trouble_clear(&job->trouble);
         kind_of(job)->due_ns = 0;
-        enter(job, JOB_GOING, 0);
+        enter(job, JOB_GOING);
     } else {
-        (void)pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
-        try_again(job, JOB_THERE, r, res, err->msg);
+        (void)is_transient(job, r, res); /* notes a denial */
+        enter(job, JOB_THERE);
+        try_again(job, r, res, err->msg);
     }
 }
 
@@ -305,6 +353,7 @@ static void delete (struct pod_job *job)
     const struct pods_params *params = &job->owner->params;
     struct kube_request req;
     kube_request_delete_tree(&kind_of(job)->resource, params->ns, job->name, job->state.uid, &req);
+    enter(job, JOB_DELETING);
     job->call = call_as_account(job->owner, &req, on_deleted, job);
 }
 
@@ -323,8 +372,8 @@ static void list(struct pod_job_kind *kind, int64_t now_ns)
 bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t now_ns)
 {
     struct pod_job *job = find(j, attempt);
-    if (job != NULL && job->step == JOB_WANTED && job->call == NULL && now_ns >= job->due_ns &&
-        !job->is_removed && !j->is_stopped) {
+    if (job != NULL && job->step == JOB_WANTED && now_ns >= job->due_ns && !job->is_removed &&
+        !j->is_stopped) {
         post_job(job);
     }
     return job != NULL;
@@ -352,7 +401,7 @@ static void explain(struct pod_job *job, struct pod_member *m)
 {
     const bool was_deleted = m->state.is_deleted;
     m->state.is_deleted = false;
-    m->has_news = true;
+    m->has_news |= was_deleted;
     if (was_deleted && job->state.is_suspended) {
         m->state.failure = FAILURE_PREEMPTED;
         pod_state_say(&m->state, "%s '%s' was suspended", job_kind(job->spec), job->name);
@@ -378,6 +427,10 @@ static void look_at_missing(struct pod_job *job, size_t n_seen)
     } else if (clock_steady_unix_ms() - job->state.made_unix_ms > l->wait_ms) {
         fail(job, NULL, FAILURE_WAIT_OVER, "waited %lld s for its pods (scheduling.waitSeconds)",
              (long long)(l->wait_ms / 1000));
+    } else if (pod_gang_of(job->owner, &job->attempt)->ran_ms > POD_HALF_GANG_MS) {
+        const char *why = pod_events_words(l, job->name);
+        fail(job, NULL, FAILURE_NO_ROOM, "lacks some of its pods: %s",
+             why == NULL ? "no event says why" : why);
     }
 }
 
@@ -413,11 +466,10 @@ static bool send_due(struct pod_job *job, int64_t now_ns)
     }
     if (job->is_removed && job->step == JOB_THERE) {
         delete (job);
-    } else if (job->step == JOB_THERE &&
-               job->n_made < json_array_size(json_object_get(job->spec, "objects"))) {
+    } else if (job->step == JOB_THERE && next_extra(job) != NULL) {
         post_extra(job);
     }
-    return job->is_removed && (job->step == JOB_WANTED || job->step == JOB_LOST);
+    return job->is_removed && (job->step == JOB_WANTED || job->step >= JOB_REFUSED);
 }
 
 static void list_due(struct pod_jobs *j, struct pod_job_kind *kind, int64_t now_ns)
@@ -522,7 +574,7 @@ void pod_jobs_note_second(struct pod_jobs *j, struct pod_member *m, const char *
 bool pod_jobs_hold_pod(const struct pod_jobs *j, const struct pod_member *m)
 {
     const struct pod_job *job = find(j, &m->id.attempt);
-    return job != NULL && (job->step == JOB_UNKNOWN || job->step == JOB_THERE);
+    return job != NULL && job->step != JOB_WANTED && job->step < JOB_GOING;
 }
 
 bool pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m)
@@ -600,27 +652,58 @@ bool pod_jobs_are_removing(const struct pod_jobs *j)
 bool pod_jobs_stop(struct pod_jobs *j)
 {
     j->is_stopped = true;
-    return !vec_any(&j->list, it, (*it)->call != NULL && (*it)->step == JOB_WANTED);
+    return !vec_any(&j->list, it, (*it)->step == JOB_POSTING);
+}
+
+/* It exists, and its controller has not made all of its pods. */
+static bool is_short(const struct pod_job *job)
+{
+    return job->step == JOB_THERE && !job->is_removed &&
+           vec_any(&job->owner->members, m, is_of(*m, job) && pod_member_is_wanted(*m));
+}
+
+const char *pod_jobs_find_short(const struct pod_jobs *j, int64_t now_ns)
+{
+    const struct pod_job *job = vec_find_item(&j->list, it,
+                                              is_short(it) && !it->state.is_suspended &&
+                                                  now_ns - it->since_ns >= SHORT_USUAL_NS);
+    return job == NULL ? NULL : job->name;
+}
+
+static void say(const struct pod_job *job, struct run_wait *ret)
+{
+    const bool needs_list =
+        job->step == JOB_UNKNOWN || job->step == JOB_GOING || job->doubt_ns != 0;
+    const struct pod_trouble *trouble =
+        job->trouble.words != NULL || !needs_list ? &job->trouble : &kind_of(job)->trouble;
+    const char *why = pod_events_words(job->owner, job->name);
+    const bool is_leaving = job->step == JOB_DELETING || job->step == JOB_GOING;
+    _cleanup_(freep) char *more = is_leaving    ? pod_wait_holder(job->state.held_by)
+                                  : why == NULL ? xstrdup("")
+                                                : xasprintf(": %s", why);
+    const char *words = is_leaving       ? "is being deleted, and something of it may run"
+                        : !is_short(job) ? NULL
+                        : job->state.is_suspended
+                            ? "is suspended: its queue has not admitted it"
+                            : "exists, and its controller has not made all of "
+                              "its pods";
+    if (trouble->words != NULL) {
+        pod_wait_say(ret, job->is_removed ? "DeletionFails" : pod_answer_reason(trouble->code),
+                     "%s", trouble->words);
+    } else if (words != NULL) {
+        pod_wait_say(ret, is_leaving ? "PodsRemain" : "Queued", "%s '%s' %s%s", job_kind(job->spec),
+                     job->name, words, more);
+    }
 }
 
 void pod_jobs_wait(const struct pod_jobs *j, struct run_wait *ret)
 {
     for (size_t i = 0; i < j->list.len && ret->reason[0] == '\0'; i++) {
-        const struct pod_job *job = j->list.items[i];
-        const bool is_missing =
-            vec_any(&j->owner->members, m, is_of(*m, job) && pod_member_is_wanted(*m));
-        const char *words = job->step == JOB_GOING ? "is being deleted, and something of it may run"
-                            : !is_missing || job->step != JOB_THERE ? NULL
-                            : job->state.is_suspended
-                                ? "is suspended: its queue has not admitted it"
-                                : "exists, and its controller has not made all of its pods";
-        if (job->trouble.words != NULL) {
-            pod_wait_say(ret,
-                         job->is_removed ? "DeletionFails" : pod_answer_reason(job->trouble.code),
-                         "%s", job->trouble.words);
-        } else if (words != NULL) {
-            pod_wait_say(ret, job->step == JOB_GOING ? "PodsRemain" : "Queued", "%s '%s' %s",
-                         job_kind(job->spec), job->name, words);
-        }
+        say(j->list.items[i], ret);
+    }
+    const struct pod_job_kind *unknown =
+        array_find(j->kinds, n_kinds(j), it, !it->is_known && it->trouble.words != NULL);
+    if (unknown != NULL && ret->reason[0] == '\0') {
+        pod_wait_say(ret, pod_answer_reason(unknown->trouble.code), "%s", unknown->trouble.words);
     }
 }

@@ -2,11 +2,11 @@
  * makes the pods, so pods.c posts none: their members wait until the watch shows them, and all else
  * about them is as of other pods.
  *
- *   WANTED --POST: created--> THERE --DELETE--> GOING --listed no more--> LOST --removed--> freed
- *     |  ^                    ^   '-------------------listed no more----> LOST
- *     |  '-listed no more- UNKNOWN <--POST: it exists, or no answer-- WANTED
- *     '--POST: refused--------------------------------------------------> LOST
- * WANTED, UNKNOWN --removed--> freed, once a list shows that nothing is there.
+ *   WANTED --post_job--> POSTING --on_posted--> THERE --delete--> DELETING --on_deleted--> GOING
+ *   POSTING --no answer, it exists--> UNKNOWN --not listed--> WANTED
+ *   WANTED, POSTING --refused--> REFUSED            DELETING --try again--> THERE
+ *   THERE, GOING --not listed--> GONE             WANTED, UNKNOWN, REFUSED, GONE --listed--> THERE
+ * Removed, it is freed in WANTED, REFUSED and GONE: what may exist ends by a list without it.
  *
  * A list of the run's objects says every two seconds which exist and how they are; the first one
  * shows what an earlier process has made. The object is deleted before its pods, which its
@@ -59,5 +59,8 @@ bool pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m);
 bool pod_jobs_are_removing(const struct pod_jobs *j);
 /* True: no POST is on its way. From now on none is sent. */
 bool pod_jobs_stop(struct pod_jobs *j);
+/* The name of the first object that has lacked pods for a while, though nothing holds it back;
+ * NULL: all have them. Borrowed. */
+const char *pod_jobs_find_short(const struct pod_jobs *j, int64_t now_ns);
 /* What an object waits for; where *ret has a reason, or none waits, it stays as it is. */
 void pod_jobs_wait(const struct pod_jobs *j, struct run_wait *ret);

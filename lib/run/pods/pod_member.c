@@ -171,7 +171,8 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
         kube_call_cancel(m->call); /* its answer no longer matters */
         m->call = NULL;
     }
-    if (event != MEMBER_TRY_AGAIN && event > MEMBER_SENT_DELETE) {
+    /* A name that is still taken is the same trouble. */
+    if (event != MEMBER_TRY_AGAIN && event != MEMBER_NAME_TAKEN && event > MEMBER_SENT_DELETE) {
         pod_trouble_clear(&m->trouble);
     }
     if (m->life == MEMBER_DYING_UNKNOWN && m->uid != NULL) {
@@ -366,12 +367,8 @@ static void read_pod(struct pod_member *m, const struct pod_facts *pod, int64_t 
     m->has_news = m->has_news || next.state != m->state.state || next.wait != m->state.wait ||
                   !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated ||
                   next.is_node_lost != m->state.is_node_lost;
-    if (next.wait != m->state.wait) {
+    if (next.wait != m->state.wait || next.state != m->state.state) {
         m->waiting_since_ns = now_ns; /* only then: a repeated read must not restart the wait */
-    }
-    if (next.wait == POD_WAIT_SETUP && m->state.wait == POD_WAIT_SETUP) {
-        next.message = m->state.message; /* of an event: the pod itself says nothing */
-        m->state.message = NULL;
     }
     pod_state_done(&m->state);
     m->state = next;
@@ -540,12 +537,11 @@ void pod_member_time_out(struct pod_member *m, const struct member_limits *limit
         pod_member_wait_over(m, limits->wait_ms);
     } else if (is_wait_over(m, limits, now_ns)) {
         const bool is_setup = m->state.wait == POD_WAIT_SETUP;
-        const char *why = pod_state_message(&m->state);
-        _cleanup_(freep) char *message = is_setup
-                                             ? xasprintf("node '%s' could not set up the pod: %s",
-                                                         m->state.node == NULL ? "" : m->state.node,
-                                                         *why == '\0' ? POD_SETUP_WORDS : why)
-                                             : xstrdup(why);
+        _cleanup_(freep) char *message =
+            is_setup ? xasprintf("node '%s' could not set up the pod: %s",
+                                 m->state.node == NULL ? "" : m->state.node,
+                                 limits->event == NULL ? POD_SETUP_WORDS : limits->event)
+                     : xstrdup(pod_state_message(&m->state));
         end(m, REPLICA_FAILED,
             is_setup         ? FAILURE_INFRASTRUCTURE
             : is_in_queue(m) ? FAILURE_NO_ROOM

@@ -253,7 +253,8 @@ void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns);
  * up. */
 struct member_limits {
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
-    int64_t ran_ms; /* how long some pod of the gang has run */
+    int64_t ran_ms;    /* how long some pod of the gang has run */
+    const char *event; /* pod_events_words() of its pod */
 };
 /* Then half a gang gives its nodes back: another gang may wait for them, as it does for those of
  * the other. Sooner than programs give up peers that do not come: benchworker after 300 s. */

@@ -56,22 +56,6 @@ static void say_of(const struct pod_gang *g, enum pod_wait wait, const char *rea
     }
 }
 
-/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
-static void say_which_node_is_lost(const struct pod_gang *g, struct run_wait *ret)
-{
-    say_of(g, POD_WAIT_NONE, "NodeNotReady", ret);
-}
-
-static void say_which_gate_is_shut(const struct pod_gang *g, struct run_wait *ret)
-{
-    say_of(g, POD_WAIT_GATE, "Queued", ret);
-}
-
-static void say_which_pod_fits_no_node(const struct pod_gang *g, struct run_wait *ret)
-{
-    say_of(g, POD_WAIT_NODE, "WaitsForNodes", ret);
-}
-
 /* The last attempt lacked room, and this one has not found any yet. Said without a
  * break, also while a creation is under way: a wait that came and went with each attempt
  * would look like many. */
@@ -95,17 +79,35 @@ static void say_which_address_is_missing(const struct pod_gang *g, struct run_wa
     (void)pod_slices_wait(&g->slices, ret); /* true: *ret has why */
 }
 
-static void say_which_pod_is_not_set_up(const struct pod_gang *g, struct run_wait *ret)
+/* What the pods of the gang say. */
+static void say_how_pods_wait(const struct pod_gang *g, struct run_wait *ret)
 {
-    (void)pod_setup_wait(g, ret); /* as above */
+    static const struct {
+        enum pod_wait wait;
+        const char *reason;
+    } rows[] = {
+        {POD_WAIT_IMAGE, "ImagePullFails"},
+        {POD_WAIT_CONTAINER, "ContainerCreationFails"},
+        {POD_WAIT_GATE, "Queued"},
+        {POD_WAIT_NODE, "WaitsForNodes"},
+    };
+    pod_events_say_setup(g, ret);
+    for (size_t i = 0; i < COUNT_OF(rows) && ret->reason[0] == '\0'; i++) {
+        say_of(g, rows[i].wait, rows[i].reason, ret);
+    }
+}
+
+/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
+static void say_which_node_is_lost(const struct pod_gang *g, struct run_wait *ret)
+{
+    say_of(g, POD_WAIT_NONE, "NodeNotReady", ret);
 }
 
 void pod_words_wait(const struct pod_gang *g, struct run_wait *ret)
 {
     static void (*const say[])(const struct pod_gang *, struct run_wait *) = {
-        say_what_is_refused,        say_which_pod_is_not_set_up, say_which_gate_is_shut,
-        say_which_pod_fits_no_node, say_that_room_was_missing,   say_what_is_not_answered,
-        say_which_node_is_lost,     say_which_address_is_missing};
+        say_what_is_refused,      say_how_pods_wait,      say_that_room_was_missing,
+        say_what_is_not_answered, say_which_node_is_lost, say_which_address_is_missing};
     pod_jobs_wait(&g->owner->jobs, ret);
     for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
         say[i](g, ret);

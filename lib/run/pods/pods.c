@@ -312,6 +312,9 @@ static bool take_news(struct pods *l)
     bool has_news = false;
     vec_each (struct pod_member *, it, &l->members) {
         has_news = has_news || (*it)->has_news;
+        if ((*it)->has_news && (*it)->gang != NULL) {
+            (*it)->gang->quiet_since_ns = l->params.now_ns();
+        }
         (*it)->has_news = false;
     }
     return has_news;
@@ -342,6 +345,7 @@ static void time_out(struct pods *l, int64_t now_ns)
         (*it)->ran_ms = pod_gang_ran_ms(*it);
     }
     vec_each (struct pod_member *, it, &l->members) {
+        limits.event = pod_events_words(l, (*it)->uid);
         limits.ran_ms = (*it)->gang == NULL ? 0 : (*it)->gang->ran_ms;
         pod_member_time_out(*it, &limits, now_ns);
         if ((*it)->life < MEMBER_DYING_POSTING) {
@@ -391,6 +395,11 @@ static bool create(struct pods *l, int64_t now_ns)
         pod_slices_tick(&g->slices, now_ns);
         create_pods(g, &wait, now_ns);
         pod_words_wait(g, &wait);
+        if (wait.reason[0] != '\0') {
+            g->quiet_since_ns = now_ns;
+        } else {
+            pod_events_say_still(g, &wait);
+        }
         pod_wait_look(&g->wait, &wait, now_ns);
         if (rank_of(l, &g->wait.told) > rank_of(l, &told)) {
             told = g->wait.told;
@@ -422,7 +431,7 @@ static void on_tick(uv_timer_t *timer)
     pod_requests_send_due(l, now_ns);
     has_news = take_news(l) || has_news;
     drop_gone(l);
-    pod_setup_tick(l, now_ns);
+    pod_events_tick(l, now_ns);
     pod_nodes_tick(l);
     has_news = create(l, now_ns) || has_news;
     has_news = take_news(l) || has_news; /* a refused body */
@@ -614,7 +623,7 @@ static void pods_free(struct launcher *launcher)
         pod_gang_free(*it);
     }
     pod_queue_done(&l->queue);
-    pod_setup_done(&l->setup);
+    pod_events_done(&l->events);
     pod_nodes_done(&l->nodes);
     uv_close((uv_handle_t *)&l->timer, on_timer_closed);
 }

@@ -10,7 +10,7 @@
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_wait.c    when a wait is reported
  *   pod_lanes.c       whether an attempt may begin            pod_words.c   what is waited for
- *   pod_setup.c       why a node does not set up a pod       pod_nodes.c   what labels of nodes say
+ *   pod_events.c      why nothing happens with a pod         pod_nodes.c   what labels of nodes say
  *   pod_queue.c       the place in a queue                    pod_gang.c    what an attempt shares
  *   pod_jobs.c        job objects
  *
@@ -30,7 +30,7 @@
 #include "run/pods/pod_member.h"
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
-#include "run/pods/pod_setup.h"
+#include "run/pods/pod_events.h"
 #include "run/pods/pod_wait.h"
 #include "run/pods/pods.h"
 
@@ -50,7 +50,7 @@ struct pods {
     bool goes_on;                 /* some lane does not wait, */
     int64_t went_on_ns;           /* and when that was so last */
     int64_t wait_ms;              /* pods_limit_wait() */
-    struct pod_setup setup;
+    struct pod_events events;
     struct pod_nodes nodes;
     struct pod_queue queue;
     struct pod_jobs jobs;
