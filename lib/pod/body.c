@@ -242,10 +242,10 @@ static bool asks_for_more(const json_t *context)
            json_array_size(json_object_get(capabilities, "add")) > 0;
 }
 
-/* Adds fsGroup, the group of the secret's files, which only root could read without it; and what the
- * level `restricted` of Pod Security requires and the template does not mention. A template that
- * asks for more than the level allows gets nothing of that: half of it could break its program, and
- * a namespace of that level refuses the pod in any case. */
+/* Adds fsGroup, the group of the secret's files, which only root could read without it, and what
+ * the level `restricted` of Pod Security requires and the template does not mention. A template
+ * that asks for more than the level allows gets nothing of that: half of it could break its
+ * program, and a namespace of that level refuses the pod in any case. */
 static void set_security(json_t *spec)
 {
     static const char *const lists[] = {"initContainers", "containers"};
