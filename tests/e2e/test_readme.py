@@ -20,9 +20,14 @@ import typed
 
 PAGE = (tap.ROOT / "README.md").read_text(encoding="utf-8")
 IMAGE = "docker.io/registry/ddp:1"   # as containerd names registry/ddp:1
-# As in scripts with DistributedDataParallel, rank 0 alone prints. It also says who it is, and what it may do.
+# As in scripts with DistributedDataParallel, rank 0 alone prints, when it has met the other. It also says who it is, and what it may do.
 PROGRAM = """#!/bin/sh
 say() { if [ "$RANK" = 0 ]; then echo "$@"; fi; }
+if [ "$RANK" = 1 ]; then
+    until busybox nc "$MASTER_ADDR" "$MASTER_PORT" </dev/null; do sleep 0.1; done 2>/dev/null
+elif [ "$WORLD_SIZE" = 2 ]; then
+    busybox nc -l -p "$MASTER_PORT" </dev/null
+fi
 say user "$(id -u)" $(grep -E '^(NoNewPrivs|CapBnd|Seccomp):' /proc/self/status)
 for it in $(seq -w 5 5 100); do
     sleep 0.02
