@@ -233,8 +233,8 @@ int store_open(const char *url, bool create, struct store **ret, struct err *err
  * fails with -ECANCELED. */
 int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
                       struct err *err);
-/* For a store in its default place: creates its folder, and an empty file, for this user alone. What
- * exists keeps its mode. */
+/* For a store in its default place: creates its folder and an empty file, for this user alone.
+ * What exists keeps its mode. */
 int store_make_folder(const char *url, struct err *err);
 
 /* --- load_def.c --- */
