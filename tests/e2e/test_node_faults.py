@@ -12,7 +12,7 @@ import time
 
 import tap
 from cluster import becomes
-from machine import why_not
+from machine import BUSYBOX, why_not
 from node import Node
 from user import NS, User, definition
 
@@ -32,6 +32,12 @@ PERMANENT = [
      f"image '{REGISTRY}/nothing:1': (ErrImagePull|ImagePullBackOff): .*not found"),
     ("nofit", {"cpu": "1000"}, r"no node fits the pod: 0/1 nodes are available: 1 Insufficient cpu"),
 ]
+
+# Programs that print 40 known figures: what each prints before the first one, and with each. Their logs are known to be whole, or give no figure.
+RATES = range(10, 50)
+FIGURE = len(RATES) / sum(1 / rate for rate in RATES)
+NOISE = "yes 0123456789012345678901234567890123456789012345678901234567890123456789 | head -c {}; echo"
+LATE, LOUD, ENDLESS = ("sleep 12", "sleep 0.3"), ("true", f"{NOISE.format(600000)}; sleep 0.6"), ("true", NOISE.format(5000000))
 
 # role: whom to kill, once it trains; addressing: how the run's replicas find each other
 KILLED = [
@@ -184,6 +190,60 @@ def check_benchd_killed(t, user):
     user.delete(run)
 
 
+def printing(name, first, each, **policy):
+    """A worker that prints a figure in each of its 40 steps."""
+    script = f"{first}; for rate in $(seq {RATES[0]} {RATES[-1]}); do echo $rate images/sec; {each}; done"
+    body = json.loads(json.dumps(definition(name, cpu="200m", image=BUSYBOX, trainers=(1,), runPolicy=policy)))
+    pod = body["spec"]["roles"].pop("trainer")["template"]["spec"]
+    pod["containers"][0]["command"] = ["/bin/sh", "-c", script]
+    body["spec"].update({
+        "systems": [{"name": name, "profile": "none", "log": {"lines": [{"kind": "Step", "pattern": r"^(?<rate>\d+) images/sec"}]}}],
+        "workload": {"model": "m", "batchSize": 1, "exchange": {"kind": "AllReduce"}},
+        "sweep": {"grid": {"workers": [1]}}, "baseline": {"kind": "Point", "where": {"workers": 1}},
+        "roles": {"worker": {"replicas": {"from": "workers"}, "template": {"spec": pod}}}})
+    body["spec"]["measure"] = {"warmupSteps": 0, "steps": len(RATES)}
+    return body
+
+
+def check_figure(t, user, process, name, code):
+    """The figure that is known, or none and the reason; never another one."""
+    result, said = user.finish(process, code=code)
+    trial = result["points"][0]["trials"][0]
+    if trial["phase"] == "Succeeded":
+        t.ok(abs(trial["throughput"]["value"] - FIGURE) < 0.01, f"{name}: its figure", trial)
+    else:
+        t.match("worker/0: the log could not be read: lines may be missing", trial["error"], f"{name}: no figure, and why")
+    user.delete(result["run"])
+    return trial, said
+
+
+def check_logs(t, user):
+    """kill -9 of benchd, and more output than a log file of the kubelet may have."""
+    uid = user.controller()["metadata"]["uid"]
+
+    def kill_benchd_when(run, rate):
+        becomes(lambda: f"{rate} images/sec" in user.k("logs", "-n", NS, f"--selector=benchd.io/run={run}", "--tail=-1", check=False).stdout, START_S)
+        user.node.kill(uid, "benchd")
+    process, run = user.start(printing("late", *LATE))
+    kill_benchd_when(run, RATES[5])
+    trial, said = check_figure(t, user, process, "late", 0)
+    t.equal((1, "Succeeded"), (trial["attempt"], trial["phase"]), "a log that began late, and benchd was killed: measured by a second attempt")
+    t.match("attempt=0 outcome=Void error: worker/0: the log could not be read: lines may be missing", said, "and why")
+    process, run = user.start(printing("loud", *LOUD, backoffLimit=0))
+    kill_benchd_when(run, RATES[30])
+    trial, _ = check_figure(t, user, process, "loud", 1)
+    t.equal("Failed", trial["phase"], "a log whose beginning the kubelet has replaced: no figure")
+    holder = lease_of(user)
+    process, run = user.start(printing("endless", *ENDLESS, backoffLimit=0))
+    check_figure(t, user, process, "endless", 1)
+    t.equal(holder, lease_of(user), "200 MB: benchd has kept its Lease")
+
+
+def lease_of(user):
+    spec = json.loads(user.k("get", "lease", "benchd", "-n", NS, "-o", "json").stdout)["spec"]
+    return spec["holderIdentity"], spec["leaseTransitions"], spec["acquireTime"]
+
+
 def main():
     tap.skip_if(why_not())
     t = tap.Tap()
@@ -198,6 +258,7 @@ def main():
         check_not_set_up(t, user)
         check_killed(t, user)
         check_benchd_killed(t, user)
+        check_logs(t, user)
     return t.done()
 
 
