@@ -65,10 +65,12 @@ static int ask(struct cluster *c, const char *uid, struct err *err)
     if (r < 0 && r != -EEXIST) { /* it exists: our first answer was lost */
         return err_wrap(err, r, "create a BenchmarkRun that asks for it");
     }
-    const int granted = grant(c, name, uid, err);
+    struct err refusal = {0};
+    const int granted = grant(c, name, uid, &refusal);
     kube_request_delete(&kube_benchmark_runs, c->ns, name, NULL, -1, &req);
-    r = cluster_get(c, &req, &deleted, granted < 0 ? NULL : err);
-    if (granted < 0) {
+    r = cluster_get(c, &req, &deleted, err);
+    if (granted < 0) { /* the object does nothing, deleted or not */
+        *err = refusal;
         return err_wrap(err, granted, "write the status of bmr/%s, which asks for it", name);
     }
     if (r < 0 && r != -ENOENT) {

@@ -107,6 +107,7 @@ static void leave(struct run *run)
     switch (run->life) {
     case LIFE_READING:
         kube_call_cancel(run->at.reading.call);
+        free(run->at.reading.object);
         free(run->at.reading.benchmark);
         break;
     case LIFE_FREEZING:
@@ -186,6 +187,9 @@ void run_update(struct run *run, const struct bmr_facts *facts)
     run->asked.wait_s = facts->wait_s;
     run->asked.is_deleting = facts->is_deleting;
     run->asked.erase = facts->erase;
+    if (facts->is_deleting && run_life_is_read(run->life)) { /* it may stay so for long */
+        run_enter(run, LIFE_ON_SET_BACK);
+    }
     if (!run_phase_is_final(facts->phase)) { /* the cluster's state may have been restored */
         p->is_settled = false;
     }

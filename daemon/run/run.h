@@ -37,6 +37,7 @@ union run_at {
     int64_t retry_ns; /* WAITING: not tried before that; 0: at once */
     struct {
         struct kube_call *call;
+        char *object;           /* the answer, JSON, owned; NULL: not answered */
         bool needs_benchmark;   /* the call is for it */
         char *benchmark;        /* its spec, JSON, owned; NULL if the run needs none */
     } reading;                  /* READING */

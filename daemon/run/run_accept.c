@@ -2,6 +2,7 @@
 #include "daemon/run/run_accept.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,9 +39,9 @@ void run_refuse(struct run *run, const char *reason, const char *text)
 }
 
 /* Back to WAITING, and not tried again at once. */
-static void retry_later(struct run *run, enum run_life_event event)
+static void retry_later(struct run *run)
 {
-    if (run_enter(run, event)) {
+    if (run_enter(run, LIFE_ON_SET_BACK)) {
         run->at.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
     }
 }
@@ -153,11 +154,11 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
     struct run *run = ctx;
     run->at.freezing = NULL;
     if (r == 0) {
-        run_enter(run, LIFE_ON_FREEZE_ANSWERED);
+        run_enter(run, LIFE_ON_SET_BACK);
     } else if (r == -EINVAL) {
         run_refuse(run, "DefinitionRefused", err->msg);
     } else {
-        retry_later(run, LIFE_ON_FREEZE_ANSWERED);
+        retry_later(run);
         log_event(LOG_LEVEL_WARN,
                   "the definition could not be written to the run's status, retrying", "run",
                   run->name, "err", err->msg, NULL);
@@ -263,7 +264,7 @@ static bool read_verdict(struct run *run)
     }
     case TEMPLATES_NO_ANSWER:
         hold_off_unchecked(run, text);
-        retry_later(run, LIFE_ON_CHECK_FAILED);
+        retry_later(run);
         break;
     }
     return false;
@@ -295,7 +296,8 @@ static int claim(struct run *run, struct err *err)
         run_def_free(run->def);
         run->def = NULL;
         run_hold_off(run, "HeldByAnother", why.msg);
-        retry_later(run, LIFE_ON_HELD);
+        run_enter(run, LIFE_ON_HELD);
+        run->at.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         return 0;
     }
     return err_set(err, -r, "%s", why.msg);
@@ -339,7 +341,7 @@ static void define(struct run *run, const json_t *bmr)
     struct err why;
     int r = bmr_load_spec(bmr, run->at.reading.benchmark, &spec, &why);
     if (r == -ENOENT) { /* the object has lost its copy: etcd was restored */
-        retry_later(run, LIFE_ON_READ_FAILED);
+        retry_later(run);
         return;
     }
     if (r < 0) {
@@ -364,27 +366,17 @@ static void define(struct run *run, const json_t *bmr)
 
 /* ---- reading ---- */
 
-static void read_object(struct run *run, const struct kube_resource *kind, const char *name);
-
+/* The answer is read in a turn of run_queue_accept: that takes a tenth of a second if it is large,
+ * and several answers may come in one turn of the loop. */
 static void on_read(void *ctx, int r, const struct kube_response *res, const struct err *why)
 {
     struct run *run = ctx;
-    json_auto_t *object = NULL;
-    struct err err = *why;
     run->at.reading.call = NULL;
-    r = r < 0 ? r : kube_json_load_lean(res->body, res->body_len, &object, &err);
     if (r < 0) {
-        run_hold_off(run, "DefinitionNotRead", err.msg);
-        retry_later(run, LIFE_ON_READ_FAILED);
-    } else if (run->at.reading.needs_benchmark) {
-        run->at.reading.needs_benchmark = false;
-        run->at.reading.benchmark =
-            json_dumps(json_object_get(object, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
-        read_object(run, &kube_benchmark_runs, run->name);
-    } else if (str_eq(kube_json_metadata(object, "uid"), run->uid)) {
-        define(run, object);
-    } else { /* it was replaced: the watch will show that */
-        retry_later(run, LIFE_ON_READ_FAILED);
+        run_hold_off(run, "DefinitionNotRead", why->msg);
+        retry_later(run);
+    } else {
+        run->at.reading.object = xstrndup(res->body, res->body_len);
     }
     run_wake(run);
 }
@@ -394,6 +386,26 @@ static void read_object(struct run *run, const struct kube_resource *kind, const
     struct kube_request req;
     kube_request_get(kind, run->env->ns, name, &req);
     run->at.reading.call = kube_call(run->env->client, &req, NULL, on_read, run);
+}
+
+static void take_answer(struct run *run)
+{
+    _cleanup_(freep) char *text = take_ptr(run->at.reading.object);
+    json_auto_t *object = NULL;
+    struct err err;
+    if (kube_json_load_lean(text, strlen(text), &object, &err) < 0) {
+        run_hold_off(run, "DefinitionNotRead", err.msg);
+        retry_later(run);
+    } else if (run->at.reading.needs_benchmark) {
+        run->at.reading.needs_benchmark = false;
+        run->at.reading.benchmark =
+            json_dumps(json_object_get(object, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+        read_object(run, &kube_benchmark_runs, run->name);
+    } else if (str_eq(kube_json_metadata(object, "uid"), run->uid)) {
+        define(run, object);
+    } else { /* it was replaced: the watch will show that */
+        retry_later(run);
+    }
 }
 
 /* Neither watch retains definitions: each may have a megabyte, and hundreds may be queued. */
@@ -432,6 +444,7 @@ bool run_may_accept(const struct run *run)
     case LIFE_CHECKING:
         return !run->asked.is_deleting && (run->asked.cancel || !is_awaited(run));
     case LIFE_READING:
+        return !run->asked.is_deleting && run->at.reading.object != NULL;
     case LIFE_FREEZING:
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
@@ -450,7 +463,7 @@ static int accept_checked(struct run *run, struct err *err)
     _cleanup_(run_def_freep) struct run_def *def = take_ptr(run->at.checking.def);
     const int r = put(run, def, err);
     if (r < 0) {
-        run_enter(run, LIFE_ON_CHECK_FAILED);
+        run_enter(run, LIFE_ON_SET_BACK);
         return r;
     }
     run->def = take_ptr(def);
@@ -463,6 +476,10 @@ int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, st
         return run_life_is_stored(run->life);
     }
     run->verdict.ttl_s = facts->ttl_s; /* also of one that is never accepted */
+    if (run->life == LIFE_READING) {
+        take_answer(run);
+        return 0;
+    }
     const bool was_checking = run->life == LIFE_CHECKING;
     const bool is_checked = was_checking && read_verdict(run);
     if (was_checking && (run->life != LIFE_CHECKING || (!is_checked && !run->asked.cancel))) {

@@ -12,18 +12,16 @@ static const struct {
     enum run_life to;
 } arrows[LIFE_EVENT_COUNT] = {
 #define UNACCEPTED (BIT(LIFE_WAITING) | BIT(LIFE_CHECKING))
-#define SENT (BIT(LIFE_READING) | BIT(LIFE_FREEZING))
+#define READ (BIT(LIFE_READING) | BIT(LIFE_FREEZING) | BIT(LIFE_CHECKING))
 #define DRIVEN (BIT(LIFE_DRIVEN) | BIT(LIFE_DONE))
     [LIFE_ON_READ_SENT] = {"read sent", BIT(LIFE_WAITING), LIFE_READING},
-    [LIFE_ON_READ_FAILED] = {"read failed", BIT(LIFE_READING), LIFE_WAITING},
     [LIFE_ON_FREEZE_SENT] = {"freeze sent", BIT(LIFE_READING), LIFE_FREEZING},
-    [LIFE_ON_FREEZE_ANSWERED] = {"freeze answered", BIT(LIFE_FREEZING), LIFE_WAITING},
     [LIFE_ON_CHECK_SENT] = {"check sent", BIT(LIFE_READING), LIFE_CHECKING},
-    [LIFE_ON_CHECK_FAILED] = {"check failed", BIT(LIFE_CHECKING), LIFE_WAITING},
+    [LIFE_ON_SET_BACK] = {"set back", READ, LIFE_WAITING},
     [LIFE_ON_CLAIMED] = {"claimed", UNACCEPTED, LIFE_ACCEPTED},
     [LIFE_ON_FOUND_ENDED] = {"found ended", UNACCEPTED, LIFE_ENDED},
     [LIFE_ON_HELD] = {"held", UNACCEPTED, LIFE_WAITING},
-    [LIFE_ON_REFUSED] = {"refused", UNACCEPTED | SENT, LIFE_REFUSED},
+    [LIFE_ON_REFUSED] = {"refused", UNACCEPTED | READ, LIFE_REFUSED},
     [LIFE_ON_FOUND_PAST] = {"found past", UNACCEPTED, LIFE_PAST},
     [LIFE_ON_STARTED] = {"started", BIT(LIFE_ACCEPTED), LIFE_DRIVEN},
     [LIFE_ON_DRIVER_DONE] = {"driver done", BIT(LIFE_DRIVEN), LIFE_DONE},
@@ -67,7 +65,7 @@ bool run_life_is_stored(enum run_life life)
 
 bool run_life_is_read(enum run_life life)
 {
-    return ((SENT | BIT(LIFE_CHECKING)) & BIT(life)) != 0;
+    return (READ & BIT(life)) != 0;
 }
 
 bool run_life_is_claimed(enum run_life life)

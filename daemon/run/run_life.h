@@ -3,11 +3,8 @@
  * for (cancel, suspend, deletion) is an input of those functions and not a state.
  *
  *   run_new  WAITING --begin_reading--> READING --begin_check--> CHECKING
- *             ^  ^ ^                     |   |                    |
- *             |  | '--retry_later--------'   |                    |
- *             |  '----read_verdict: no answer, put: an error------'
- *             |                              '--freeze_definition--> FREEZING
- *             '-----on_definition_frozen-----------------------------'
+ *             ^                          '--freeze_definition--> FREEZING
+ *             '--retry_later, on_definition_frozen, accept_checked, run_update-- these three
  *
  *   WAITING, CHECKING      --claim--> ACCEPTED
  *                          --claim--> WAITING if another process drives it
@@ -41,11 +38,9 @@ enum run_life {
 
 enum run_life_event {
     LIFE_ON_READ_SENT,
-    LIFE_ON_READ_FAILED,
     LIFE_ON_FREEZE_SENT,
-    LIFE_ON_FREEZE_ANSWERED,
     LIFE_ON_CHECK_SENT,
-    LIFE_ON_CHECK_FAILED,
+    LIFE_ON_SET_BACK, /* to be read again: frozen now, an error, or being deleted */
     LIFE_ON_CLAIMED,
     LIFE_ON_FOUND_ENDED,
     LIFE_ON_HELD, /* by another process */

@@ -137,11 +137,15 @@ int take(struct run *run, json_t *bmr, json_t *benchmark)
 {
     struct err err = {0};
     show_benchmark(run->env->ctx, benchmark);
-    const int r = run_accept(run, show(run->env->ctx, bmr), true, &err);
+    const struct bmr_facts *facts = show(run->env->ctx, bmr);
+    int r = run_accept(run, facts, true, &err);
+    while (r == 0 && run->life == LIFE_READING) {
+        answer_reads(bmr, benchmark);
+        r = run->life != LIFE_READING ? 0 : run_accept(run, facts, true, &err);
+    }
     if (r < 0) {
         fail_msg("run_accept: %s", err.msg);
     }
-    answer_reads(bmr, benchmark);
     return r;
 }
 

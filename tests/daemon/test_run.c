@@ -483,11 +483,12 @@ TEST(what_was_kept_is_what_runs)
     const struct bmr_facts *before = kube_cache_get(&w->runs, "r1")->facts;
     assert_int_equal(run_accept(run, before, true, NULL), 0);
     json_object_set(bmr, "status", json_object_get(body, "status"));
-    answer_reads(bmr, changed);
+    while (run->life == LIFE_READING) {
+        answer_reads(bmr, changed);
+        assert_int_equal(run_accept(run, before, true, NULL), 0);
+    }
     assert_int_equal(run->life, LIFE_CHECKING); /* written once */
-    update_run(run, bmr);
-    answer_checks(0, "{}");
-    assert_int_equal(take(run, bmr, changed), 1);
+    assert_int_equal(take_good(run, bmr, changed), 1);
     assert_int_equal(run->def->spec->steps, 5);
     run_free(run);
     json_decref(body);

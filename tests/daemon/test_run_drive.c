@@ -316,6 +316,12 @@ TEST(few_definitions_are_read_at_a_time)
     assert_true(w->n_wakes > 0); /* it had its turn before there was room */
     turn(&q);
     assert_int_equal(answer_each_read(bmrs, N), 2);
+    turn(&q);
+    assert_int_equal(first->life, LIFE_CHECKING);
+    ask_to_delete(first, bmrs[0]); /* somebody's finalizer may hold it for ever */
+    assert_int_equal(first->life, LIFE_WAITING);
+    turn(&q);
+    assert_int_equal(first->life, LIFE_WAITING);
     run_queue_done(&q);
     for (size_t i = 1; i < N; i++) {
         json_decref(bmrs[i]);

@@ -14,11 +14,9 @@ static const struct {
     /* clang-format off */
     /*                         WrFCADdERP */
     {LIFE_ON_READ_SENT,       "r........."},
-    {LIFE_ON_READ_FAILED,     ".W........"},
     {LIFE_ON_FREEZE_SENT,     ".F........"},
-    {LIFE_ON_FREEZE_ANSWERED, "..W......."},
     {LIFE_ON_CHECK_SENT,      ".C........"},
-    {LIFE_ON_CHECK_FAILED,    "...W......"},
+    {LIFE_ON_SET_BACK,        ".WWW......"},
     {LIFE_ON_CLAIMED,         "A..A......"},
     {LIFE_ON_FOUND_ENDED,     "E..E......"},
     {LIFE_ON_HELD,            "W..W......"},
