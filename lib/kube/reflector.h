@@ -51,7 +51,7 @@ struct kube_reflector_params {
 /* Of one page: objects, until one is too large (500 runs take 80 ms of the loop); and bytes, of
  * which a tree takes more. */
 #define KUBE_LIST_LIMIT 100
-#define KUBE_LIST_MAX ((size_t)16 * 1024 * 1024)
+#define KUBE_LIST_MAX ((size_t)4 * 1024 * 1024)
 /* An API server usually sends a bookmark every minute, but need not. So silence is not a failure:
  * the watch is opened again, over another connection, and the list that two silences lead to shows
  * whether the server answers. */
