@@ -56,7 +56,8 @@ static int set_template(const struct run_def *def, const struct replica_id *id, 
     const json_t *pods = job_pods(job_of_point(def, id->attempt.point), id->role);
     const char *index = json_string_value(json_object_get(pods, "index"));
     json_t *labels = json_pointer_enter(template, "/metadata/labels", err);
-    json_t *spec = json_pointer_enter(template, "/spec", err);
+    json_t *spec = json_pointer_enter(template, "/spec", err), *container;
+    size_t i;
     if (labels == NULL || spec == NULL) {
         return -EINVAL;
     }
@@ -71,6 +72,11 @@ static int set_template(const struct run_def *def, const struct replica_id *id, 
     }
     if (is_whole) {
         (void)json_object_set_new(spec, "automountServiceAccountToken", json_false());
+        json_array_foreach (json_object_get(spec, "containers"), i, container) {
+            if (json_object_get(container, "terminationMessagePolicy") == NULL) {
+                set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
+            }
+        }
     }
     return 0;
 }
