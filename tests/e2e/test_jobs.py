@@ -15,6 +15,7 @@ import tap
 from benchctl import Benchctl
 from benchd import Benchd
 from cluster import CONTROLLERS, Cluster, becomes, wait_until
+from kubeconfigs import set_token
 from rest import MERGE, NS, RUNS, Api
 
 QUEUE, CPUS, WAIT_S = "team", 40, 180
@@ -204,6 +205,14 @@ def check_refusals(t, jobs):
     t.match("system 'job' is a Job, which runs in a cluster only", done.stderr, "--local: message")
 
 
+def of_its_own_rights(cluster):
+    """A benchd that may make Jobs and no ConfigMaps."""
+    for file in ("rbac.yaml", "jobs/job.yaml"):
+        cluster.kubectl("apply", "-n", "benchd", "-f", tap.ROOT / "manifests" / file)
+    token = cluster.kubectl("create", "token", "benchd", "-n", "benchd").stdout.strip()
+    return Benchd(cluster, "--kubeconfig", cluster.make_kubeconfig("own", set_token(token)), name="own")
+
+
 def check_refused_objects(t, jobs):
     """An object that the Job needs and no Role allows: the Job, of which the pods would be made again and again, is deleted, and the next run goes on."""
     definition = jobs.define("Job")
@@ -251,8 +260,9 @@ def main():
             check_kill(t, jobs, daemon, ends)
             check_repairs(t, jobs, ends)
             check_refusals(t, jobs)
-            check_refused_objects(t, jobs)
             check_refused_pods(t, jobs)
+        with of_its_own_rights(cluster):
+            check_refused_objects(t, jobs)
     return t.done()
 
 
