@@ -120,7 +120,8 @@ def check_template(t, k, node):
     """What only the API server can refuse of a template, before anything is made of the run."""
     enforce(k, "restricted")
     rows = {"field": ({"imagee": "x"}, 'template of pserver: .*unknown field "spec.containers\\[0\\].imagee"'),
-            "security": ({"securityContext": {"privileged": True}}, "violates PodSecurity \"restricted:latest\": privileged .* runAsNonRoot != true .*"
+            "security": ({"securityContext": {"runAsUser": 0}},
+                         "violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation .* runAsNonRoot != true .*"
                          "securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"\\)$")}
     for name, (change, message) in rows.items():
         template = {"spec": {"containers": [{"name": "main", "image": "x", **change}]}}
@@ -134,9 +135,9 @@ def check_template(t, k, node):
         made = k("get", "pods,secrets,services", "-l", f"benchd.io/run={name}", "-o", "name").stdout
         t.equal("", made, f"{name}: nothing was made")
         delete(k, name)
-    create(k, "plain", definition=definition())
-    t.equal("Succeeded", wait_phase(node, "plain", FINAL, ends=True), "a template that says nothing of it: benchd adds what the level requires")
-    delete(k, "plain")
+    create(k, "silent", definition=definition())
+    t.equal("Succeeded", wait_phase(node, "silent", FINAL, ends=True), "a template that says nothing of it: benchd adds what the level requires")
+    delete(k, "silent")
     enforce(k, None)
 
 
