@@ -18,6 +18,10 @@
 /* The metric of a trial on CPUs that has TFLOPS and MFU: the peak of a replica's threads. */
 #define FLOPS_CPU_PEAK "cpu_peak_tflops"
 
+/* The metrics of each gang's trial: decide/policy_overlap.h. */
+#define METRIC_SHARED "shared_ratio"
+#define METRIC_START_SPREAD "start_spread_s"
+
 bool metric_name_is_valid(const char *name);
 extern const char *const metric_names_made[]; /* which results make from others; NULL at the end */
 

@@ -22,8 +22,13 @@ struct observed_replica {
     int64_t ended_unix_ms;    /* when that was seen; 0: not ended */
     int64_t finished_unix_ms; /* when it ended, as its machine says; 0: as ended_unix_ms */
     int64_t started_unix_ms;  /* 0: not yet */
-    int64_t output_unix_ms;   /* its last output, or its start; 0: its output is not seen live */
-    bool has_exited;          /* a running one: only its output is still read */
+    int64_t seen_unix_ms;     /* when it was seen to run; 0: not yet, or nothing of it is real */
+    int64_t asked_unix_ms;    /* when its pod was created; 0: a process, which starts at once */
+    /* of one that has ended: when its measured steps began and ended; 0: it does not say */
+    int64_t measured_from_unix_ms, measured_to_unix_ms;
+    const char *node;       /* the machine whose dates these are; borrowed; NULL: this one */
+    int64_t output_unix_ms; /* its last output, or its start; 0: its output is not seen live */
+    bool has_exited;        /* a running one: only its output is still read */
     bool has_summary;
     /* why its summary cannot be used (core/summary.h); NULL: it can, or it is missing */
     const char *summary_fault;

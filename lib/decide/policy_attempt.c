@@ -11,6 +11,7 @@
 #include "core/role.h"
 #include "core/noise_rule.h"
 #include "core/summary.h"
+#include "decide/policy_overlap.h"
 
 enum failure_class failure_of_replica(const struct observed_replica *replica)
 {
@@ -360,6 +361,18 @@ static void judge_success(const struct findings *f, const struct gang *gang, int
     }
 }
 
+/* True: those that lead did not run together. For lack of room that is tried again without limit;
+ * anything else is likely to happen again, so it counts as an attempt. */
+static bool judge_overlap(const struct gang *gang, struct attempt_verdict *ret)
+{
+    struct overlap overlap;
+    overlap_find(gang->members, gang->n_members, &gang->members->id.attempt, gang->size, &overlap);
+    ret->has_ended = overlap.late != NULL;
+    ret->end = overlap.is_for_room ? ATTEMPT_END_NO_ROOM : ATTEMPT_END_INFRASTRUCTURE;
+    text_put(ret->error, sizeof(ret->error), "%s", overlap.words);
+    return ret->has_ended;
+}
+
 /* True: the limit has passed, and the attempt has ended. Else it is judged again when it will. */
 static bool judge_limit(const struct observed_replica *r, int64_t from_unix_ms, int64_t limit_s,
                         int64_t now_unix_ms, struct attempt_verdict *ret)
@@ -418,6 +431,8 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
         judge_survivor(&f, gang, now_unix_ms, ret);
     } else if (f.launcher != NULL) {
         judge_launcher(&f, now_unix_ms, ret);
+    } else if (judge_overlap(gang, ret)) {
+        return;
     } else if (!f.has_missing && !f.has_live_trainer) {
         judge_success(&f, gang, now_unix_ms, ret);
     } else if (!f.has_missing) {

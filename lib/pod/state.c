@@ -397,7 +397,8 @@ void pod_state_read(const struct pod_facts *pod, const struct replica_id *id, st
     if (failed_as_a_pod(ret, pod)) {
         return;
     }
-    if (pod->is_of_a_job && pod->n_restarts > 0) { /* what ran before is in no figure */
+    const bool is_bad_end = has_ended && c->exit_code != 0;
+    if (pod->n_restarts > 0 && !is_bad_end) { /* what ran before is in no figure */
         fail(ret, FAILURE_INFRASTRUCTURE);
         pod_state_say(ret, "its container was started %u times; a measurement is one start",
                       pod->n_restarts + 1);

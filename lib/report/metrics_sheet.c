@@ -1,4 +1,5 @@
-/* Metrics of a point (core/metric_set.h), see layout.h: a table of its own, if a trial has one. */
+/* Metrics of a point (core/metric_set.h), see layout.h: a table of its own, if a trial has others
+ * than those that each gang has. */
 #include "report/layout.h"
 #include "report/table.h"
 
@@ -42,7 +43,8 @@ struct table *layout_metrics(const struct layout *l)
 {
     struct words_names names = {0};
     metric_names_add(&names, l->result);
-    struct table *t = names.len == 0 ? NULL : table_new();
+    static const char *const of_any[] = {METRIC_SHARED, METRIC_START_SPREAD, NULL};
+    struct table *t = vec_any(&names, it, !str_is_one_of(*it, of_any)) ? table_new() : NULL;
     result_each_swept (p, l->result) {
         if (t != NULL) {
             layout_put_identity(t, l, p->point, !layout_has_words(l));

@@ -28,6 +28,7 @@
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
 #define GPU_THROTTLED_MIN 0.01 /* of the readings in the measured time */
+#define SHARED_MIN 0.9         /* of the measured time */
 
 const char *const warning_code_names[] = {
     [WARNING_REHEARSAL] = "Rehearsal",
@@ -52,6 +53,7 @@ const char *const warning_code_names[] = {
     [WARNING_MIXED_BATCHES] = "MixedBatches",
     [WARNING_SPLIT_NODE] = "SplitNode",
     [WARNING_GPU_THROTTLED] = "GpuThrottled",
+    [WARNING_PARTIAL_GANG] = "PartialGang",
     [WARNING_WARMUP_COUNTED] = "WarmupCounted",
 };
 
@@ -132,10 +134,9 @@ static void lint_kind(struct result *r)
              "simulated: the pods were fake; compare its numbers only with each other");
     }
     if (spec_is_imported(r->def->spec)) {
-        warn(
-            r, WARNING_IMPORTED,
-            "imported: the figures were read from old logs; machine, build and what else ran there "
-            "are unknown");
+        warn(r, WARNING_IMPORTED,
+             "imported: the figures were read from old logs; machine, build and what else ran "
+             "there are unknown");
     }
 }
 
@@ -189,38 +190,60 @@ static void lint_throttled(struct result *r)
     }
 }
 
+/* The trial of which a metric, times `sign`, is furthest beyond a bound; NULL: none is. */
+static const struct trial_result *find_beyond(const struct result *r, const char *name, double sign,
+                                              double bound, size_t *ret_n, uint32_t *ret_point)
+{
+    const struct trial_result *worst = NULL;
+    *ret_n = 0;
+    result_each_point (p, r) {
+        point_each_trial (t, p) {
+            const double value = sign * metrics_get(&t->metrics, name);
+            if (t->phase == TRIAL_SUCCEEDED && value >= sign * bound && ++*ret_n > 0 &&
+                (worst == NULL || value > sign * metrics_get(&worst->metrics, name))) {
+                worst = t;
+                *ret_point = p->point->index;
+            }
+        }
+    }
+    return worst;
+}
+
 /* Such a trial counts, but on a cooler day or another power limit it would be faster. */
 static void lint_gpu_throttled(struct result *r)
 {
     static const char *const reasons[][2] = {{"power_cap_ratio", "a power limit"},
                                              {"thermal_ratio", "its temperature"},
                                              {"hw_slow_ratio", "a hardware slowdown"}};
-    const struct metrics *worst = NULL;
-    size_t n = 0;
-    uint32_t point = 0, trial = 0;
-    double most = 0;
-    result_each_point (p, r) {
-        point_each_trial (t, p) {
-            const double share = metrics_get(&t->metrics, "throttled_ratio");
-            if (t->phase == TRIAL_SUCCEEDED && share >= GPU_THROTTLED_MIN && ++n && share > most) {
-                most = share;
-                worst = &t->metrics;
-                point = p->point->index;
-                trial = t->trial;
-            }
+    size_t n;
+    uint32_t point;
+    const char *const *reason = reasons[0], *const name = "throttled_ratio";
+    const struct trial_result *t = find_beyond(r, name, 1, GPU_THROTTLED_MIN, &n, &point);
+    if (t != NULL) {
+        const struct metrics *m = &t->metrics;
+        for (size_t i = 1; i < COUNT_OF(reasons); i++) {
+            const bool is_more = metrics_get(m, reasons[i][0]) > metrics_get(m, reason[0]);
+            reason = is_more ? reasons[i] : reason;
         }
-    }
-    const char *const *reason = reasons[0];
-    for (size_t i = 1; worst != NULL && i < COUNT_OF(reasons); i++) {
-        const bool is_larger = metrics_get(worst, reasons[i][0]) > metrics_get(worst, reason[0]);
-        reason = is_larger ? reasons[i] : reason;
-    }
-    if (worst != NULL) {
         warn(r, WARNING_GPU_THROTTLED,
              "%zu trial%s on a GPU that was slowed; the worst is trial %u of point %u: %.0f%% of "
              "its time, mostly by %s; %s in the figures",
-             n, n == 1 ? " ran" : "s ran", trial, point, 100 * most, reason[1],
+             n, n == 1 ? " ran" : "s ran", t->trial, point, 100 * metrics_get(m, name), reason[1],
              n == 1 ? "it counts" : "they count");
+    }
+}
+
+static void lint_partial_gangs(struct result *r)
+{
+    size_t n;
+    uint32_t point;
+    const struct trial_result *t = find_beyond(r, METRIC_SHARED, -1, SHARED_MIN, &n, &point);
+    if (t != NULL) {
+        warn(r, WARNING_PARTIAL_GANG,
+             "replicas measured together only for a part of %zu trial%s; the worst is trial %u of "
+             "point %u: for %.0f%%, starts %.1f s apart; %s in the figures",
+             n, n == 1 ? "" : "s", t->trial, point, 100 * metrics_get(&t->metrics, METRIC_SHARED),
+             metrics_get(&t->metrics, METRIC_START_SPREAD), n == 1 ? "it counts" : "they count");
     }
 }
 
@@ -660,6 +683,7 @@ void result_lint(struct result *r)
     lint_counted_warmup(r);
     lint_modes(r);
     lint_batches(r);
+    lint_partial_gangs(r);
     lint_one_trial(r);
     lint_efficiency(r);
     lint_throttled(r);

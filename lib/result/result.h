@@ -299,6 +299,7 @@ enum warning_code {
     WARNING_MIXED_BATCHES,
     WARNING_SPLIT_NODE,
     WARNING_GPU_THROTTLED,
+    WARNING_PARTIAL_GANG,
     WARNING_WARMUP_COUNTED,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */

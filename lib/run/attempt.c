@@ -2,6 +2,8 @@
 #include "run/attempt.h"
 
 #include "base/mem.h"
+#include "base/vec_walk.h"
+#include "core/record.h"
 
 static int by_role_and_index(const void *a, const void *b)
 {
@@ -80,6 +82,20 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
     attempt_set_verdict(&out.row, action);
     *ret = out;
     return 0;
+}
+
+void attempt_add_metrics(struct attempt_output *output, const uint32_t sizes[static ROLE_COUNT],
+                         const struct metrics *metrics)
+{
+    struct replica_row *row = vec_find(&output->row.replicas, it,
+                                       role_leads(it->id.role, sizes) && it->summary_json != NULL);
+    char *line = row == NULL || metrics->list.len == 0
+                     ? NULL
+                     : record_add_seen(row->summary_json, NULL, metrics);
+    if (line != NULL) { /* else it stays as it is */
+        free(row->summary_json);
+        row->summary_json = line;
+    }
 }
 
 void attempt_set_verdict(struct attempt_row *row, const struct action *action)

@@ -26,6 +26,9 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
                     struct err *err);
 /* Outcome and error of a SAVE_RESULT. */
 void attempt_set_verdict(struct attempt_row *row, const struct action *action);
+/* Adds figures of the attempt to the first summary of a replica that leads, if one has any. */
+void attempt_add_metrics(struct attempt_output *output, const uint32_t sizes[static ROLE_COUNT],
+                         const struct metrics *metrics);
 /* Adds a name to alternatives of a regular expression; NULL adds nothing. */
 void attempt_add_name(struct buf *names, const char *name);
 void attempt_output_done(struct attempt_output *output);

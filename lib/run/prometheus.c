@@ -162,10 +162,8 @@ static int add(struct prometheus *p, const struct run_def *def, struct attempt_o
     }
     batch_free(at);
     *at = p->batches.items[--p->batches.len];
-    char *line = record_add_seen(row->summary_json, NULL, &metrics);
+    attempt_add_metrics(output, sizes, &metrics);
     metrics_done(&metrics);
-    free(row->summary_json);
-    row->summary_json = line; /* not NULL: it was read before */
     return 0;
 }
 

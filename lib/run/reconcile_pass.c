@@ -13,6 +13,7 @@
 #include "core/throughput.h"
 #include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
+#include "decide/policy_overlap.h"
 #include "decide/reconcile.h"
 #include "run/attempt.h"
 #include "run/attempt_packer.h"
@@ -268,6 +269,21 @@ static void set_times(struct attempt_row *row, const struct observed_replica *se
     row->started_unix_ms = start_ms == 0 || start_ms > end_ms ? end_ms : start_ms;
 }
 
+/* How much of its time a gang was whole. */
+static void add_overlap(const struct run_def *def, struct attempt_output *output,
+                        const struct observed_replica *seen, size_t n_seen)
+{
+    const uint32_t *sizes = def->matrix.points[output->row.id.point].replicas;
+    _cleanup_(metrics_done) struct metrics metrics = {0};
+    if (output->row.outcome == ATTEMPT_SUCCEEDED && member_count(sizes) > 1) {
+        struct overlap overlap;
+        overlap_find(seen, n_seen, &output->row.id, sizes, &overlap);
+        metrics_set(&metrics, METRIC_START_SPREAD, overlap.start_spread_s);
+        metrics_set(&metrics, METRIC_SHARED, overlap.shared_ratio);
+        attempt_add_metrics(output, sizes, &metrics);
+    }
+}
+
 static int write_attempt(struct reconcile_pass *p, struct attempt_output *output,
                          const struct packed_attempt *packed, struct err *err)
 {
@@ -317,6 +333,7 @@ static int save(struct reconcile_pass *p, const struct action *action,
         return r;
     }
     set_times(&output.row, seen, n_seen, now_unix_ms(p));
+    add_overlap(p->params.def, &output, seen, n_seen);
     r = add_metrics(p, &output, err);
     if (r < 0) {
         attempt_output_done(&output);

@@ -299,7 +299,7 @@ static void check_container_in_front(const char *mark)
     _cleanup_(pod_state_done) struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.state, REPLICA_FAILED);
-    assert_int_equal(s.n_restarts, 2);
+    assert_int_equal(s.n_restarts, 2); /* how it ended at last says more */
     assert_string_equal(pod_state_message(&s), "out of memory; raise its limit of 5Gi, for example "
                                                "with --set memory=VALUE");
     assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),

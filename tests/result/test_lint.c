@@ -630,40 +630,6 @@ TEST(warnings_of_the_linter)
         "trial 1: 3.1% of its time");
 }
 
-/* A trainer's GPU; below 1% it is no throttled trial. */
-TEST(throttled_gpus)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
-                 SINGLE_NODE "  repeats: {min: 3}\n", 8);
-    static const struct {
-        const char *metrics, *text;
-    } rows[] = {
-        {"\"throttled_ratio\":0,\"clock_mhz\":1980", NULL},
-        {"\"throttled_ratio\":0.009,\"power_cap_ratio\":0.009", NULL},
-        {"\"throttled_ratio\":0.8,\"power_cap_ratio\":0.5,\"thermal_ratio\":0.6,\"hw_slow_ratio\":"
-         "0.6",
-         "1 trial ran on a GPU that was slowed; the worst is trial 2 of point 0: 80% of its time, "
-         "mostly by its temperature; it counts in the figures"},
-        {"\"throttled_ratio\":0.012",
-         "2 trials ran on a GPU that was slowed; the worst is trial 2 of point 0: 80% of its time, "
-         "mostly by its temperature; they count in the figures"},
-    };
-    for (uint32_t t = 0; t < N_ROWS(rows); t++) {
-        fixture_throughput(&f, t / 3, t % 3, 80 + t);
-        struct replica_row *row = &f.rows.items[t].replicas.items[1];
-        *strrchr(row->summary_json, '}') = '\0';
-        char *with = xasprintf("%s,\"metrics\":{%s}}", row->summary_json, rows[t].metrics);
-        free(row->summary_json);
-        row->summary_json = with;
-        const char *got = warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_GPU_THROTTLED);
-        assert_true((got == NULL) == (rows[t].text == NULL));
-        if (got != NULL) {
-            assert_string_equal(got, rows[t].text);
-        }
-    }
-}
-
 TEST(efficiency_above_one_beyond_its_interval)
 {
     _cleanup_(fixture_done) struct fixture f;

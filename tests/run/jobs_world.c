@@ -132,9 +132,8 @@ void jobs_create(struct jobs_world *j)
     jobs_pass(j, 1000);
 }
 
-/* A pod as the Job's controller makes it of the template. */
-static json_t *pod(const struct jobs_world *j, const char *name, const char *index,
-                   const char *status)
+json_t *jobs_pod(const struct jobs_world *j, const char *name, const char *index,
+                 const char *status)
 {
     const json_t *template = json_object_get(json_object_get(j->job, "spec"), "template");
     json_t *made = json_deep_copy(template);
@@ -154,7 +153,7 @@ static json_t *pod(const struct jobs_world *j, const char *name, const char *ind
 void jobs_watch(struct jobs_world *j, enum kube_change change, const char *name, const char *index,
                 const char *status)
 {
-    json_t *made = pod(j, name, index, status);
+    json_t *made = jobs_pod(j, name, index, status);
     notify(&j->w, change, made, NULL);
     json_decref(made);
 }

@@ -34,6 +34,9 @@ void jobs_serve(struct jobs_world *j);
 void jobs_pass(struct jobs_world *j, int64_t ms);
 /* The attempt begins. */
 void jobs_create(struct jobs_world *j);
+/* A pod as the Job's controller makes it of the template. Owned. */
+json_t *jobs_pod(const struct jobs_world *j, const char *name, const char *index,
+                 const char *status);
 /* What the watch says of a pod, as the Job's controller makes it of the template. */
 void jobs_watch(struct jobs_world *j, enum kube_change change, const char *name, const char *index,
                 const char *status);

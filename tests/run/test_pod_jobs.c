@@ -3,6 +3,9 @@
 #include <errno.h>
 
 #include "tests/test.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "decide/policy_attempt.h"
 #include "kube/json.h"
 #include "jobs_world.h"
 
@@ -120,6 +123,44 @@ TEST(an_attempt_that_succeeds)
     assert_false(j.w.launcher->ops->is_removing(j.w.launcher));
 }
 
+#define AT(s) "\"2026-01-01T00:00:" s "Z\""
+
+/* Parallelism 1: the controller makes a pod when the last one has ended. That is no lack of room,
+ * so it costs attempts, and a run cannot repeat it for ever. */
+TEST(pods_that_run_one_after_another)
+{
+    static const uint32_t sizes[ROLE_COUNT] = {[ROLE_WORKER] = 2};
+    _cleanup_(jobs_close) struct jobs_world j = {0};
+    jobs_open(&j);
+    jobs_create(&j);
+    vec_each (struct pod_member *, it, &((struct pods *)j.w.launcher)->members) {
+        (*it)->made_unix_ms = 1767225601000; /* long ago, one second past midnight */
+    }
+    jobs_watch(
+        &j, KUBE_CHANGE_ADDED, "a", "0",
+        "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0,\"startedAt\":" AT(
+            "02") ",\"finishedAt\":" AT("05") "}}") "}");
+    json_t *second = jobs_pod(
+        &j, "b", "1",
+        "{\"phase\":\"Running\"," CONTAINER("{\"running\":{\"startedAt\":" AT("08") "}}") "}");
+    json_object_set_new(json_object_get(second, "metadata"), "creationTimestamp",
+                        json_string("2026-01-01T00:00:06Z"));
+    notify(&j.w, KUBE_CHANGE_ADDED, second, NULL);
+    json_decref(second);
+    struct observed_replica both[2] = {*jobs_worker(&j, 0)};
+    both[1] = *jobs_worker(&j, 1);
+    struct attempt_verdict verdict;
+    attempt_judge(&(struct gang){.members = both, .n_members = 2, .size = sizes}, 0, &verdict);
+    assert_true(verdict.has_ended);
+    assert_int_equal(verdict.end, ATTEMPT_END_INFRASTRUCTURE);
+    assert_string_equal(verdict.error, "worker/1: measured from 6.0 s on and worker/0 until 4.0 s "
+                                       "(since the first start), so they did not measure together");
+    jobs_remove(&j);
+    jobs_watch(&j, KUBE_CHANGE_REMOVED, "a", "0", "{}");
+    jobs_watch(&j, KUBE_CHANGE_REMOVED, "b", "1", "{}");
+    jobs_finish_deletion(&j);
+}
+
 /* A process that was killed has made the object; its run is cancelled, or goes on. */
 TEST(what_an_earlier_process_has_made)
 {
@@ -226,7 +267,8 @@ TEST(a_job_whose_objects_are_refused_is_deleted)
         int r, http_code;
         const char *words, *message;
     } rows[] = {
-        {-EACCES, 403, FORBIDDEN, "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml: " FORBIDDEN},
+        {-EACCES, 403, FORBIDDEN,
+         "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml: " FORBIDDEN},
         {-EINVAL, 422, "no", ": no"},
         {-ENOENT, 404, "no", ": no"},
     };

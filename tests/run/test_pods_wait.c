@@ -462,10 +462,25 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"TerminationTarget\",\"status\":\"True\","  \
     "\"reason\":\"WorkloadEvictedDueToPreempted\",\"message\":\"m\"}]}"
 
+#define AT(s) "\"2026-01-01T00:00:" s "Z\""
+#define RAN_FIRST                                                                                  \
+    "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0,\"startedAt\":" AT(     \
+        "02") ",\"finishedAt\":" AT("05") "}}") "}"
+#define RUNS_THEN                                                                                  \
+    "{\"phase\":\"Running\"," CONTAINER("{\"running\":{\"startedAt\":" AT("07") "}}") "}"
+
+/* Their pods were asked for long ago. */
+static void antedate(const struct world *w)
+{
+    vec_each (struct pod_member *, it, &((struct pods *)w->launcher)->members) {
+        (*it)->made_unix_ms = 1767225601000; /* one second past midnight */
+    }
+}
+
 /* The kubelet sees less room than the scheduler, often right after other pods ended: gangs that
  * find none wait together no longer than their run wants. A gang that was preempted had a place. */
-static void check_pauses(const char *status, enum failure_class failure, const char *reason,
-                         const char *text, enum failure_class last)
+static void check_pauses(const char *first, const char *status, enum failure_class failure,
+                         const char *reason, const char *text, enum failure_class last)
 {
     static const int64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
     _cleanup_(world_close) struct world w;
@@ -474,6 +489,8 @@ static void check_pauses(const char *status, enum failure_class failure, const c
     for (uint32_t attempt = 0; attempt < 7; attempt++) {
         _cleanup_(drop_pods) json_t *pods[3] = {0};
         assert_int_equal(accept_pods(&w, pods), 3);
+        antedate(&w);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1], first);
         notify(&w, KUBE_CHANGE_UPDATED, pods[2], status);
         struct replica_id id = ids[2];
         id.attempt.number = attempt;
@@ -502,11 +519,16 @@ static void check_pauses(const char *status, enum failure_class failure, const c
 
 TEST(pauses_between_gangs_without_room_become_longer)
 {
-    check_pauses(OUT_OF_CPU, FAILURE_NO_ROOM, "NoRoom",
+    check_pauses(RUNNING, OUT_OF_CPU, FAILURE_NO_ROOM, "NoRoom",
                  "rejected by the node: OutOfcpu: Node didn't have enough resource",
                  FAILURE_WAIT_OVER);
-    check_pauses(PREEMPTED, FAILURE_PREEMPTED, "Preempted",
+    check_pauses(RUNNING, PREEMPTED, FAILURE_PREEMPTED, "Preempted",
                  "preempted by queue '' (WorkloadEvictedDueToPreempted): m", FAILURE_PREEMPTED);
+    /* The first success does not end the wait of the others. */
+    check_pauses(RAN_FIRST, RUNS_THEN, FAILURE_NONE, "NoRoom",
+                 "trainer/1: measured from 5.0 s on and trainer/0 until 4.0 s (since the first "
+                 "start), so they did not measure together",
+                 FAILURE_WAIT_OVER);
 }
 
 /* The run's Secret comes before its pods. */

@@ -8,6 +8,7 @@
 #include "tests/test.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "decide/policy_overlap.h"
 #include "launcher_fixture.h"
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -121,6 +122,35 @@ TEST(records_are_kept)
     assert_int_equal(output.log_len, strlen(output.log));
     assert_int_equal(f.n_records, 5); /* start, two steps, summary, error */
     assert_int_equal(f.n_changes, 1);
+}
+
+/* Of two that ran one after another, the driver finds out by what is observed. */
+TEST(processes_say_when_they_measured)
+{
+    static const uint32_t sizes[ROLE_COUNT] = {[ROLE_TRAINER] = 2};
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 2);
+    struct observed_replica seen[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct replica_id id = fixture_id(0, ROLE_TRAINER, i);
+        fixture_create(&f, &id, WORKER("records"), NULL);
+        fixture_wait_state(&f, &id, REPLICA_RUNNING);
+        assert_int_equal(fixture_get(&f, &id).measured_to_unix_ms, 0);
+        fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+        seen[i] = fixture_get(&f, &id);
+        assert_in_range(seen[i].measured_from_unix_ms, seen[i].started_unix_ms,
+                        seen[i].measured_to_unix_ms);
+        assert_true(seen[i].measured_to_unix_ms <= seen[i].ended_unix_ms + 1);
+        /* Until the next millisecond, in which nothing of the last one can be. */
+        while (clock_steady_unix_ms() <= seen[i].ended_unix_ms + 2) {
+        }
+    }
+    struct overlap overlap;
+    overlap_find(seen, 2, &seen[0].id.attempt, sizes, &overlap);
+    assert_ptr_equal(overlap.late, &seen[1]);
+    assert_ptr_equal(overlap.early, &seen[0]);
+    assert_false(overlap.is_for_room);
 }
 
 TEST(create_and_remove_are_idempotent)

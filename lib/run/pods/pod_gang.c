@@ -1,11 +1,14 @@
 /* See pod_gang.h. */
 #include "run/pods/pod_gang.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/record.h"
+#include "decide/policy_overlap.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
 
@@ -135,8 +138,9 @@ void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec)
 
 /* ---- room ---- */
 
-void pod_gang_lacks_room(struct pod_gang *g, const struct attempt_id *attempt, const char *reason,
-                         const char *words, int64_t now_ns)
+/* A member of the attempt found no room; noted once an attempt. `reason`: CamelCase. */
+static void lacks_room(struct pod_gang *g, const struct attempt_id *attempt, const char *reason,
+                       const char *words, int64_t now_ns)
 {
     struct no_room_backoff *room = &g->room;
     if (room->n_times > 0 && attempt_id_eq(&room->attempt, attempt)) {
@@ -152,6 +156,63 @@ void pod_gang_lacks_room(struct pod_gang *g, const struct attempt_id *attempt, c
     pod_wait_say(&room->wait, reason, "%s", words);
 }
 
+/* The attempts of its trial have found no room for longer than its run wants to wait. */
+static void limit_wait(struct pod_member *m, int64_t now_ns)
+{
+    const int64_t wait_ms = m->owner->wait_ms;
+    if (now_ns - m->gang->room.since_ns > wait_ms * 1000000) {
+        pod_member_wait_over(m, wait_ms);
+    }
+}
+
+/* Some of a gang that was never whole may have succeeded. */
+static void look_at_overlap(struct pod_gang *g, const struct observed_replica *list, size_t n,
+                            int64_t now_ns)
+{
+    const struct matrix *matrix = &g->owner->params.def->matrix;
+    const struct attempt_id *id = &g->spec.attempt;
+    struct overlap overlap = {0};
+    if (id->point < matrix->n_points) {
+        overlap_find(list, n, id, matrix->points[id->point].replicas, &overlap);
+    }
+    if (overlap.is_whole) {
+        g->room = (struct no_room_backoff){0};
+    } else if (overlap.is_for_room) {
+        struct pod_member *late = pod_gang_find(g->owner, &overlap.late->id);
+        lacks_room(g, id, "NoRoom", overlap.words, now_ns);
+        pod_state_say(&late->state, "%s", overlap.words);
+        limit_wait(late, now_ns);
+    }
+}
+
+void pod_gang_look_for_room(struct pods *l, int64_t now_ns)
+{
+    bool has_end = false;
+    vec_each (struct pod_member *, it, &l->members) {
+        struct pod_member *m = *it;
+        const bool is_refused = member_life_is_refused(m->life);
+        const bool is_wanted = m->life < MEMBER_DYING_POSTING;
+        const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
+                                  !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
+        has_end = has_end || (is_wanted && m->state.state == REPLICA_SUCCEEDED);
+        if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
+            lacks_room(m->gang, &m->id.attempt,
+                       is_preempted ? "Preempted"
+                       : is_refused ? pod_answer_reason(-EDQUOT)
+                                    : "NoRoom",
+                       pod_state_message(&m->state), now_ns);
+            if (!is_preempted && !is_refused) {
+                limit_wait(m, now_ns);
+            }
+        }
+    }
+    _cleanup_(freep) struct observed_replica *list = NULL;
+    const size_t n = has_end ? pods_list(l, &list) : 0;
+    for (size_t i = 0; n > 0 && i < l->gangs.len; i++) {
+        look_at_overlap(l->gangs.items[i], list, n, now_ns);
+    }
+}
+
 /* ---- starts ---- */
 
 static void set_span(struct metrics *m, const char *name, int64_t from_ms, int64_t to_ms)
@@ -165,20 +226,18 @@ char *pod_gang_add_starts(const struct pods *l, const struct pod_member *m, cons
 {
     const struct workload_facts *w = pod_queue_facts(l, &m->id.attempt);
     _cleanup_(metrics_done) struct metrics metrics = {0};
-    int64_t first_ms = 0, last_ms = 0;
+    int64_t last_ms = 0;
     if (w == NULL || summary == NULL) {
         return NULL;
     }
     vec_each (struct pod_member *, it, &l->members) {
         const int64_t ms = pod_member_started_unix_ms(*it);
         if (ms != 0 && attempt_id_eq(&(*it)->id.attempt, &m->id.attempt)) {
-            first_ms = first_ms == 0 || ms < first_ms ? ms : first_ms;
             last_ms = ms > last_ms ? ms : last_ms;
         }
     }
     set_span(&metrics, "queue_s", w->created_unix_ms, w->admitted_unix_ms);
     set_span(&metrics, "admission_s", w->admitted_unix_ms, last_ms);
-    set_span(&metrics, "start_spread_s", first_ms, last_ms);
     return record_add_seen(summary, NULL, &metrics);
 }
 

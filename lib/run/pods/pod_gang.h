@@ -55,14 +55,12 @@ void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec);
 /* The pservers' addresses by index, if all are known, else NULL. The caller frees them. */
 char **pod_gang_servers(const struct pod_gang *g);
 void pod_gang_servers_free(const struct pod_gang *g, char **servers);
-/* A member of `attempt` found no room; noted once an attempt. `reason`: CamelCase. */
-void pod_gang_lacks_room(struct pod_gang *g, const struct attempt_id *attempt, const char *reason,
-                         const char *words, int64_t now_ns);
+/* For the pauses: of all gangs, those that lack room, lost theirs, or ran whole. */
+void pod_gang_look_for_room(struct pods *l, int64_t now_ns);
 /* How an attempt of a run with a queue came to run, as metrics of its trial (core/metric_set.h):
  * the summary of a member, with what is known of
  *   queue_s         from the creation of the Workload to its admission, by the API server's clock
  *   admission_s     from there to the start of the last container
- *   start_spread_s  from the start of the first container to that of the last one
  * Dates are whole seconds. NULL: the run has no queue, or there is nothing to add. Owned. */
 char *pod_gang_add_starts(const struct pods *l, const struct pod_member *m, const char *summary);
 /* How long the member of the gang that began first has run; 0: none runs. */

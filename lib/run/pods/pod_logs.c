@@ -34,6 +34,7 @@ static void report_record(struct pod_member *m, const struct record *record)
     const struct launcher *l = &m->owner->base;
     if (record->type == RECORD_STEP && !record->step.warmup) {
         m->log.measured_to_ns = line_ns(m);
+        m->log.measured_from_ns = m->log.measured_to_ns - record->step.t_ns;
     }
     if (l->on_record != NULL) {
         l->on_record(l->ctx, &m->id, record);

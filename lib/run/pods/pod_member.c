@@ -285,6 +285,11 @@ int64_t pod_member_finished_unix_ms(const struct pod_member *m)
     return said_ms == 0 ? 0 : between(said_ms, pod_member_started_unix_ms(m), m->ended_unix_ms);
 }
 
+int64_t pod_member_asked_unix_ms(const struct pod_member *m)
+{
+    return between(m->created_unix_ms, m->made_unix_ms, clock_steady_unix_ms());
+}
+
 enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns)
 {
     if (now_ns < m->due_ns) {
@@ -372,11 +377,12 @@ static void read_pod(struct pod_member *m, const struct pod_facts *pod, int64_t 
     }
     pod_state_done(&m->state);
     m->state = next;
+    const int64_t now_ms = clock_steady_unix_ms(); /* both, of one that was not seen to run */
     if (m->running_unix_ms == 0 && m->state.has_started) {
-        m->running_unix_ms = clock_steady_unix_ms();
+        m->running_unix_ms = now_ms;
     }
     if (pod_member_has_ended(m)) {
-        m->ended_unix_ms = clock_steady_unix_ms();
+        m->ended_unix_ms = now_ms;
     }
 }
 
@@ -486,8 +492,7 @@ void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns)
 /* Since its pod is there: before that its attempt may have waited for the pods of others. */
 static int64_t waited_ms(const struct pod_member *m)
 {
-    const int64_t now_ms = clock_steady_unix_ms();
-    return now_ms - between(m->created_unix_ms, m->made_unix_ms, now_ms);
+    return clock_steady_unix_ms() - pod_member_asked_unix_ms(m);
 }
 
 static bool is_there(const struct pod_member *m)

@@ -141,10 +141,12 @@ struct pod_log {
         struct kube_follow *follow;
         struct kube_call *call;
     };
-    uint64_t n_fetched;      /* bytes, while FETCHING */
-    uint32_t n_restarts;     /* of the container, as noted in the capture */
-    int64_t output_unix_ms;  /* while FOLLOWING: the last line, or the begin */
-    int64_t measured_to_ns;  /* the time of the line of the last measured step; 0: not seen */
+    uint64_t n_fetched;     /* bytes, while FETCHING */
+    uint32_t n_restarts;    /* of the container, as noted in the capture */
+    int64_t output_unix_ms; /* while FOLLOWING: the last line, or the begin */
+    /* By the last line of a measured step: when these began, if it is a record, and ended; 0: no
+     * such line was seen. */
+    int64_t measured_from_ns, measured_to_ns;
     struct capture *capture; /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
     /* in addition to a capture, owned; NULL: the replica writes records */
     struct log_reader *reader;
@@ -214,6 +216,8 @@ bool pod_member_has_ended(const struct pod_member *m);
  * clocks of two machines differ. 0: not yet, or the node does not say. */
 int64_t pod_member_started_unix_ms(const struct pod_member *m);
 int64_t pod_member_finished_unix_ms(const struct pod_member *m);
+/* When its pod was created; before that when this process wanted it. */
+int64_t pod_member_asked_unix_ms(const struct pod_member *m);
 
 enum member_action { MEMBER_DO_NOTHING, MEMBER_DO_POST, MEMBER_DO_GET, MEMBER_DO_DELETE };
 /* The request that is due. pods.c decides when a POST may be sent. */

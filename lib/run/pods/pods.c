@@ -250,30 +250,6 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 
 /* ---- the tick ---- */
 
-static void look_for_room(struct pods *l, int64_t now_ns)
-{
-    vec_each (struct pod_member *, it, &l->members) {
-        struct pod_member *m = *it;
-        const bool is_refused = member_life_is_refused(m->life);
-        const bool is_wanted = m->life < MEMBER_DYING_POSTING;
-        const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
-                                  !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
-        if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
-            pod_gang_lacks_room(m->gang, &m->id.attempt,
-                                is_preempted ? "Preempted"
-                                : is_refused ? pod_answer_reason(-EDQUOT)
-                                             : "NoRoom",
-                                pod_state_message(&m->state), now_ns);
-            if (!is_preempted && !is_refused &&
-                now_ns - m->gang->room.since_ns > l->wait_ms * 1000000) {
-                pod_member_wait_over(m, l->wait_ms);
-            }
-        } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
-            m->gang->room = (struct no_room_backoff){0};
-        }
-    }
-}
-
 static bool is_settling(const struct pod_gang *g)
 {
     return count_wanted(g) + count_posting(g) > 0;
@@ -426,7 +402,7 @@ static void on_tick(uv_timer_t *timer)
     take_gate_refusals(l, now_ns);
     time_out(l, now_ns);
     bool has_news = pod_queue_tick(l, now_ns);
-    look_for_room(l, now_ns);
+    pod_gang_look_for_room(l, now_ns);
     has_news = pod_jobs_tick(&l->jobs, now_ns) || has_news;
     pod_requests_send_due(l, now_ns);
     has_news = take_news(l) || has_news;
@@ -499,46 +475,64 @@ static const char *summary_of(const struct pod_member *m)
     return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
 }
 
+/* Of a step of which the log tells the time; 0: not read yet, or its clock is wrong. */
+static int64_t step_unix_ms(const struct pod_member *m, int64_t line_ns)
+{
+    const int64_t ms = line_ns / 1000000;
+    const bool is_possible = ms >= pod_member_started_unix_ms(m) && ms <= m->ended_unix_ms;
+    return m->log.step == POD_LOG_THERE && is_possible ? ms : 0;
+}
+
+static struct observed_replica observe(const struct pods *l, const struct pod_member *m)
+{
+    const struct pod_state *s = &m->state;
+    const bool is_awaited = pod_logs_is_awaited(m) || pod_jobs_hold_end(&l->jobs, m);
+    return (struct observed_replica){
+        .id = m->id,
+        .state = is_awaited ? REPLICA_RUNNING : s->state,
+        .failure = s->failure,
+        .exit_code = s->exit_code,
+        .ended_unix_ms = is_awaited ? 0 : m->ended_unix_ms,
+        .finished_unix_ms = pod_member_finished_unix_ms(m),
+        .started_unix_ms = pod_member_started_unix_ms(m),
+        .seen_unix_ms = s->is_simulated ? 0 : m->running_unix_ms,
+        .asked_unix_ms = pod_member_asked_unix_ms(m),
+        .measured_from_unix_ms = step_unix_ms(m, m->log.measured_from_ns),
+        .measured_to_unix_ms = step_unix_ms(m, m->log.measured_to_ns),
+        .node = s->node,
+        .output_unix_ms = pod_logs_last_output(m),
+        .has_exited = is_awaited,
+        .has_summary = summary_of(m) != NULL,
+        .summary_fault = m->log.reader != NULL ? NULL : s->summary_fault,
+        .noise = m->log.reader == NULL ? s->noise : NULL,
+        .is_job_summary = m->log.end.is_job,
+        .has_log_rule = m->log.reader != NULL,
+        .message = failure_of(m),
+        .has_blamed = s->has_blamed,
+        .blamed_role = s->blamed_role,
+        .blamed_index = s->blamed_index,
+    };
+}
+
+size_t pods_list(const struct pods *l, struct observed_replica **ret)
+{
+    size_t n = 0;
+    *ret = l->members.len == 0 ? NULL : xreallocarray(NULL, l->members.len, sizeof(**ret));
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->life < MEMBER_DYING_POSTING) {
+            (*ret)[n++] = observe(l, *it);
+        }
+    }
+    return n;
+}
+
 static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
                         struct err *err)
 {
     (void)err; /* everything is known here */
     struct pods *l = (struct pods *)launcher;
-    struct observed_replica *list = NULL;
-    size_t n = 0;
     l->queue.is_driven = true;
-    if (l->members.len > 0) {
-        list = xreallocarray(NULL, l->members.len, sizeof(*list));
-    }
-    vec_each (struct pod_member *, it, &l->members) {
-        const struct pod_state *s = &(*it)->state;
-        if ((*it)->life >= MEMBER_DYING_POSTING) {
-            continue;
-        }
-        const bool is_awaited = pod_logs_is_awaited(*it) || pod_jobs_hold_end(&l->jobs, *it);
-        list[n++] = (struct observed_replica){
-            .id = (*it)->id,
-            .state = is_awaited ? REPLICA_RUNNING : s->state,
-            .failure = s->failure,
-            .exit_code = s->exit_code,
-            .ended_unix_ms = is_awaited ? 0 : (*it)->ended_unix_ms,
-            .finished_unix_ms = pod_member_finished_unix_ms(*it),
-            .started_unix_ms = pod_member_started_unix_ms(*it),
-            .output_unix_ms = pod_logs_last_output(*it),
-            .has_exited = is_awaited,
-            .has_summary = summary_of(*it) != NULL,
-            .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
-            .noise = (*it)->log.reader == NULL ? s->noise : NULL,
-            .is_job_summary = (*it)->log.end.is_job,
-            .has_log_rule = (*it)->log.reader != NULL,
-            .message = failure_of(*it),
-            .has_blamed = s->has_blamed,
-            .blamed_role = s->blamed_role,
-            .blamed_index = s->blamed_index,
-        };
-    }
-    *ret = list;
-    *ret_n = n;
+    *ret_n = pods_list(l, ret);
     return 0;
 }
 

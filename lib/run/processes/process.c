@@ -33,7 +33,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
         replace_take(&p->end.summary_line, xstrdup(line));
         p->summary_fault = summary_fault(&record->summary);
         p->noise = record->summary.noise;
-        p->measured_to_ns = clock_monotonic_ns();
+        p->measured_to_ns = p->measured_to_ns != 0 ? p->measured_to_ns : clock_monotonic_ns();
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
@@ -45,6 +45,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
             p->measured_from_ns = p->measured_from_ns == 0 || from_ns < p->measured_from_ns
                                       ? from_ns
                                       : p->measured_from_ns;
+            p->measured_to_ns = clock_monotonic_ns();
         }
         break;
     }
@@ -392,8 +393,16 @@ void process_add_seen(struct process *p, const struct noise *noise, const struct
     }
 }
 
+static int64_t unix_ms_of(int64_t monotonic_ns)
+{
+    return monotonic_ns == 0
+               ? 0
+               : clock_steady_unix_ms() - (clock_monotonic_ns() - monotonic_ns) / 1000000;
+}
+
 void process_observe(const struct process *p, struct observed_replica *ret)
 {
+    const bool has_ended = replica_state_is_final(p->state);
     *ret = (struct observed_replica){
         .id = p->id,
         .state = p->state,
@@ -401,6 +410,9 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .exit_code = p->exit_code,
         .ended_unix_ms = p->ended_unix_ms,
         .started_unix_ms = p->started_unix_ms,
+        .seen_unix_ms = p->started_unix_ms,
+        .measured_from_unix_ms = has_ended ? unix_ms_of(p->measured_from_ns) : 0,
+        .measured_to_unix_ms = has_ended ? unix_ms_of(p->measured_to_ns) : 0,
         .output_unix_ms = p->output_unix_ms,
         .has_summary = p->end.summary_line != NULL,
         .summary_fault = p->summary_fault,
@@ -427,8 +439,7 @@ void process_output(struct process *p, struct replica_output *ret)
     const bool has_measured =
         p->measured_to_ns != 0 && process_measured(p, &from_ns, &to_ns, &throughput);
     *ret = (struct replica_output){
-        .measured_to_unix_ms =
-            has_measured ? clock_steady_unix_ms() - (clock_monotonic_ns() - to_ns) / 1000000 : 0,
+        .measured_to_unix_ms = has_measured ? unix_ms_of(to_ns) : 0,
         .summary_line = p->end.summary_line,
         .environment_json = p->placed_json,
         .exit_code = p->exit_code,
