@@ -18,21 +18,16 @@ static const struct by {
            {"curve", sheet_curves},
            {"phase", sheet_phases}};
 
-/* A format with figures of trials and points, and no tables. */
-static const struct program {
-    const char *format;
-    void (*write)(const struct result *r, struct buf *out);
-} programs[] = {{"gobench", gobench_write}, {"openmetrics", openmetrics_write}};
-
-static const struct program *program_of(const struct cli *cli)
+/* This format has figures of trials and points, and no tables. */
+static bool is_openmetrics(const struct cli *cli)
 {
-    return array_find(programs, COUNT_OF(programs), it, cli_output_is(cli, it->format));
+    return cli_output_is(cli, "openmetrics");
 }
 
 static enum exit_code take_by(const struct cli *cli, const struct by **ret)
 {
     const char *word = args_get(&cli->args, "by", bys[0].word);
-    if (program_of(cli) != NULL && !str_eq(word, bys[0].word)) {
+    if (is_openmetrics(cli) && !str_eq(word, bys[0].word)) {
         return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
                          cli->output, word);
     }
@@ -89,7 +84,7 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
                          "--rows, --columns, --cells and --ratio make a table of their own, as "
                          "--price does, without --by and --reference");
     }
-    if (program_of(cli) != NULL) {
+    if (is_openmetrics(cli)) {
         return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
                          cli->output);
     }
@@ -134,7 +129,7 @@ static enum exit_code print_without_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
                          "'results' needs an argument: RUN, or --reference SET");
     }
-    if (program_of(cli) != NULL || wants_pivot(cli) || args_has(&cli->args, "by") ||
+    if (is_openmetrics(cli) || wants_pivot(cli) || args_has(&cli->args, "by") ||
         args_has(&cli->args, "price")) {
         return cli_error(EXIT_USAGE, "add RUN",
                          "without RUN, --reference prints the set as text, markdown, csv or json");
@@ -146,10 +141,9 @@ static enum exit_code print_without_run(const struct cli *cli)
 static enum exit_code show(const struct cli *cli, const struct by *by,
                            const struct reference *reference, const struct result *result)
 {
-    const struct program *program = program_of(cli);
-    if (program != NULL) {
+    if (is_openmetrics(cli)) {
         struct buf out = cli_stream(cli);
-        program->write(result, &out);
+        openmetrics_write(result, &out);
         return show_text(cli, &out);
     }
     struct sheet sheet;
@@ -232,14 +226,13 @@ const struct verb verb_results = {
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
                 "  benchctl results --reference list\n"
                 "  benchctl results --reference ./my-figures.yaml -o markdown\n"
-                "  benchctl results 7k3fq --store sqlite:results.db -o json\n"
-                "  benchctl results 7k3fq -o gobench > new.txt && benchstat old.txt new.txt\n",
+                "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
     .details = "--reference prints a shipped set, or a file of the same form. Speedups,\n"
                "efficiencies, price indices and costs are recomputed from the published\n"
                "figures. A '*' marks a cell where the source prints another number; the errata\n"
                "below the table give the reason. '~' marks what was read off a chart.",
     VERB_OPTS(opts),
-    .formats = "text|wide|markdown|csv|json|gobench|openmetrics",
+    .formats = "text|wide|markdown|csv|json|openmetrics",
     .max_words = 1,
     .run = run,
 };

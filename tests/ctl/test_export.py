@@ -1,5 +1,4 @@
-"""What benchctl writes for other programs, read by these programs: benchstat and Prometheus."""
-import csv
+"""What benchctl writes for another program, read by that program: Prometheus."""
 import math
 import os
 import re
@@ -9,14 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cli
 
-BUILD = cli.ROOT / "tests" / "e2e" / "kubernetes" / "build.sh"
 SAMPLE = re.compile(r"^\{(.*)\} (\S+) (\d+)$")
-
-
-def benchstat_path():
-    """None: nobody has built it here."""
-    done = subprocess.run([BUILD, "--find", "benchstat"], capture_output=True, text=True, check=False)
-    return f"{done.stdout.strip()}/benchstat" if done.returncode == 0 else None
 
 
 def is_close(a, b):
@@ -39,30 +31,6 @@ class Formats(cli.CliCase):
 
     def points(self):
         return self.result["points"] + self.result.get("baselines", [])
-
-    def test_benchstat(self):
-        path = benchstat_path()
-        if path is None:
-            self.skipTest(f"benchstat is not built; run {BUILD} benchstat")
-        file = self.folder / "run.txt"
-        file.write_text(self.results("-o", "gobench").stdout, encoding="utf-8")
-        done = subprocess.run([path, "-format", "csv", str(file)], capture_output=True, text=True, check=True)
-        rows = [row for row in csv.reader(done.stdout.splitlines()) if row and row[0].startswith("Tiny/")]
-        n = len(self.points())
-        self.assertEqual(n, 5, self.result)
-        self.assertEqual(len(rows), 2 * n, done.stdout)  # a table of sec/op, a table of samples/s
-        for point, row in zip(self.points(), rows[n:]):
-            self.assertTrue(is_close(float(row[1]), point["throughput"]["value"]), (point, row))
-        self.assertEqual([row[0] for row in rows[n:]][:4], [
-            "Tiny/pservers=1/trainers=1-2", "Tiny/pservers=1/trainers=2-3",
-            "Tiny/pservers=2/trainers=1-3", "Tiny/pservers=2/trainers=2-4"])
-        self.assertIn("/baseline-", rows[-1][0])
-        # Two runs of the same benchmark meet in one table, in which more is better.
-        slow = self.folder / "slow.txt"
-        slow.write_text(re.sub(r"(\S+) samples/s$", lambda m: f"{float(m[1]) / 2} samples/s", file.read_text(encoding="utf-8"),
-                               flags=re.M).replace(self.name, "tiny-other"), encoding="utf-8")
-        done = subprocess.run([path, str(file), str(slow)], capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.count("vs base"), 2, done.stdout)
 
     def test_prometheus(self):
         file, blocks = self.folder / "run.om", self.folder / "blocks"
@@ -101,10 +69,10 @@ class Formats(cli.CliCase):
         self.assertTrue(text.endswith("\n# EOF\n"))
 
     def test_what_has_no_such_form(self):
-        for args, expected in ((("--by", "node"), "-o gobench has trials and points, no --by node"),
-                               (("--cells", "speedup"), "-o gobench has no table over axes"),
-                               (("--reference", "tf-sheet-2017"), "--reference has text and markdown (got -o gobench)")):
-            self.assertIn(expected, self.results("-o", "gobench", *args, code=2).stderr)
+        for args, expected in ((("--by", "node"), "-o openmetrics has trials and points, no --by node"),
+                               (("--cells", "speedup"), "-o openmetrics has no table over axes"),
+                               (("--reference", "tf-sheet-2017"), "--reference has text and markdown (got -o openmetrics)")):
+            self.assertIn(expected, self.results("-o", "openmetrics", *args, code=2).stderr)
         self.results("-o", "openmetrics", "--by", "point")
 
 

@@ -149,7 +149,7 @@ class Reference(cli.CliCase):
         path.write_text(BAD, encoding="utf-8")
         self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("results", "--reference", str(path), code=2).stderr)
         self.ctl("results", "--reference", "./none.yaml", code=3)
-        for words in (("--by", "node"), ("--cells", "cost"), ("-o", "gobench")):
+        for words in (("--by", "node"), ("--cells", "cost"), ("-o", "openmetrics")):
             self.assertIn("without RUN, --reference prints the set", self.ctl("results", "--reference", "horovod-2017", *words, code=2).stderr)
 
     def test_beside_a_run(self):
@@ -175,7 +175,7 @@ class Reference(cli.CliCase):
         markdown = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", "markdown").stdout
         self.assertIn("## Beside Horovod beside parameter servers on 16 GPUs (2017)", markdown)
         self.ctl("results", run, "--store", self.store, "--reference", "nosuch", code=3)
-        for form in ("csv", "json", "gobench"):
+        for form in ("csv", "json", "openmetrics"):
             done = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", form, code=2)
             self.assertIn("--reference has text and markdown", done.stderr)
 

@@ -176,7 +176,6 @@ static const struct {
     void (*write)(const struct result *r, struct buf *out);
     void (*check)(const char *text, const char *tame);
 } forms[] = {
-    {gobench_write, check_lines},
     {openmetrics_write, check_lines},
     {html, check_html},
 };

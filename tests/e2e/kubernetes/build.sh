@@ -4,8 +4,7 @@
 # Makes sure that the pinned programs of these modules exist; prints the folders that hold them, one
 # a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes),
 # coredns; jobset, kueue, trainer and training-operator, whose kinds and webhooks are beside bin;
-# benchstat, which reads what benchctl writes for Go's tools; helm, for the chart, and of
-# prometheus-operator the kinds alone; krew, for the plugin of kubectl.
+# helm, for the chart, and of prometheus-operator the kinds alone; krew, for the plugin of kubectl.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with
@@ -154,7 +153,6 @@ build() { # module
         ;;
     kwok) compile kwok sigs.k8s.io/kwok/cmd/kwok "-X sigs.k8s.io/kwok/pkg/consts.Version=v$KWOK_VERSION" ;;
     coredns) compile coredns . "" ;;
-    benchstat) compile benchstat golang.org/x/perf/cmd/benchstat "" ;;
     helm) compile helm helm.sh/helm/v4/cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$HELM_VERSION" ;;
     prometheus-operator)
         (cd "$here/prometheus-operator" && "$go" mod download github.com/prometheus-operator/prometheus-operator)

@@ -14,7 +14,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,training-operator,benchstat,helm,krew,prometheus-operator}/go.sum
+rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,training-operator,helm,krew,prometheus-operator}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -54,9 +54,6 @@ printf 'module trainer-peer\n\n%s\n\ntool %s\n\nrequire %s v%s\n' \
 printf 'module training-operator-peer\n\n%s\n\nrequire github.com/kubeflow/training-operator v%s\n' \
     "$go_line" "$TRAINING_OPERATOR_VERSION" > training-operator/go.mod
 (cd training-operator && go list -mod=mod -deps . > /dev/null)
-printf 'module benchstat-tools\n\n%s\n\ntool golang.org/x/perf/cmd/benchstat\n\nrequire golang.org/x/perf v%s\n' \
-    "$go_line" "$PERF_VERSION" > benchstat/go.mod
-(cd benchstat && go get -tool "golang.org/x/perf/cmd/benchstat@v$PERF_VERSION")
 printf 'module helm-tools\n\n%s\n\ntool helm.sh/helm/v4/cmd/helm\n\nrequire helm.sh/helm/v4 v%s\n' \
     "$go_line" "$HELM_VERSION" > helm/go.mod
 (cd helm && go get -tool "helm.sh/helm/v4/cmd/helm@v$HELM_VERSION")
