@@ -91,11 +91,6 @@ void definition_note_missing(const struct cli *cli, const struct run_def *def)
     if (unbased.len > 0) {
         cli_note_prose(cli, "note: %s", buf_cstr(&unbased));
     }
-    vec_each (const struct system, system, &def->spec->systems) {
-        if (system->log != NULL && system->log->note != NULL) {
-            cli_note_prose(cli, "%s", system->log->note);
-        }
-    }
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         const struct threshold *t = &def->spec->thresholds.items[i];
         if (!matrix_has(&def->matrix, &t->where)) {

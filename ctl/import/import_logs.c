@@ -71,9 +71,6 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
         tree_parse(file.text, file.len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return cli_print_diags(&diags, path, file.text);
     }
-    if (im->log_rule->note != NULL) {
-        cli_note_prose(im->cli, "%s", im->log_rule->note);
-    }
     im->rule = tree_to_json(root);
     tree_free(root);
     return EXIT_OK;

@@ -26,11 +26,6 @@ static inline bool ascii_is_print(int c)
     return c >= ' ' && c < 0x7F;
 }
 
-static inline bool ascii_is_punct(int c)
-{
-    return ascii_is_print(c) && c != ' ' && !ascii_is_alnum(c);
-}
-
 static inline bool ascii_is_control(int c)
 {
     return (c >= 0 && c < ' ') || c == 0x7F;

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/vec_walk.h"
-#include "logparse/log_profile.h"
 
 #define LINES_MAX 32
 #define DESCRIPTION_MAX 200
@@ -169,34 +168,13 @@ static char *read_name(struct diags *d, const struct place *root)
     return xstrdup(name);
 }
 
-/* The profile becomes the text of a rule, which is read as any other. NULL: it has problems. */
-static struct log_rule *read_profile(struct diags *d, const struct place *place)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT, left_out = BUF_INIT;
-    _cleanup_(diags_done) struct diags inner = {0};
-    struct log_rule *rule = NULL;
-    if (!log_profile_write(d, place, &text, &left_out)) {
-        return NULL;
-    }
-    if (log_rule_load(text.data, text.len, &rule, &inner) < 0) {
-        reader_complain(d, place, "write a log rule of your own, see docs/log-rules.md", "%s",
-                        inner.list.items[0].message);
-    } else if (left_out.len > 0) {
-        rule->note = xasprintf("note: benchd does not use these parts of the LogProfile %s: %s",
-                               rule->name, left_out.data + strlen(", "));
-    }
-    return rule;
-}
-
 struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool needs_name)
 {
     const size_t n_before = d->list.len + d->n_dropped;
     struct log_rule *rule = NULL;
-    if (tree_get(place->node, "kind") != NULL) { /* a rule has none */
-        rule = read_profile(d, place);
-    } else if (read_map(d, place,
-                        FIELDS(needs_name ? "*name" : "name", "description", "format", "restart",
-                               "*lines"))) {
+    if (read_map(
+            d, place,
+            FIELDS(needs_name ? "*name" : "name", "description", "format", "restart", "*lines"))) {
         rule = xnew(struct log_rule);
         rule->name = read_name(d, place);
         rule->format = read_enum_or(d, place, "format", format_names, LOG_RULE_LINES);
@@ -233,7 +211,6 @@ void log_rule_free(struct log_rule *rule)
         return;
     }
     free(rule->name);
-    free(rule->note);
     vec_each (struct log_line_rule, it, &rule->lines) {
         free(it->text);
         log_pattern_free(it->pattern);

@@ -66,7 +66,6 @@ enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
 #define LOG_RULE_UNNAMED "inline"
 struct log_rule {
     char *name; /* owned; never "" */
-    char *note; /* owned; NULL, or what of a LogProfile the rule leaves out, for people */
     enum log_rule_format format;
     struct log_pattern *restart;     /* owned; NULL, or of lines at which steps may begin anew */
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */

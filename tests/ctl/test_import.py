@@ -151,18 +151,6 @@ class Import(cli.CliCase):
         self.put("wrong.yaml", "name: mine\nlines:\n- {kind: Stepp, pattern: 'x'}\n")
         self.refuse_again("wrong.yaml:3:", "a.log", rules="wrong.yaml")
 
-    def test_a_log_profile(self):
-        """Of NVIDIA's Cluster Readiness Engine: its text is the rule of the stored definition, so the run is read again with it."""
-        self.put("p.yaml", "apiVersion: nvcre.nvidia.com/v1alpha1\nkind: LogProfile\nmetadata: {name: p, resourceVersion: '9'}\nspec:\n"
-                           "  timestamp: {layout: '2006-01-02 15:04:05'}\n  warmupSteps: 0\n  logInterval: 10\n  patterns:\n"
-                           "    trainingStep: {regex: 'step (?P<globalStep>\\d+): (?P<stepTiming>\\d+)', units: {stepTiming: ms}}\n")
-        self.put("a.log", "step 1: 500\nstep 2: 500\n")
-        done = self.load("workers=4:a.log", "-o", "json", rules="p.yaml", batch="3")
-        self.assertIn("note: benchd does not use these parts of the LogProfile p: logInterval\n", done.stderr)
-        result = json.loads(done.stdout)
-        self.assertAlmostEqual(3 * 4 / .5, result["points"][0]["throughput"]["value"])
-        self.assertEqual("p", result["points"][0]["trials"][0]["replicas"]["items"][0]["summary"]["log"]["rule"])
-
     def test_zstd_and_standard_input(self):
         text = "".join(FLUID.format(i, 5) for i in range(5000)).encode()
         zstd = ctypes.CDLL("libzstd.so.1")
