@@ -25,7 +25,7 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends \
     ca-certificates libcurl4 libgnutls30 libjansson4 libmicrohttpd12 libpcre2-8-0 libsqlite3-0 libssl3 libuv1 libyaml-0-2 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/*
-# benchctl is for what is done where the store is: kubectl exec deploy/benchd -- benchctl delete --undo RUN --store ...
+# benchctl is for what is done where the store is: kubectl exec deploy/benchd -- benchctl results RUN --store ...
 COPY --from=build /out/usr/bin/benchd /out/usr/bin/benchctl /usr/bin/
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/benchd"]

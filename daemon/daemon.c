@@ -222,7 +222,7 @@ static int sync_objects(struct daemon *d, struct err *err)
         (void)snprintf(number, sizeof(number), "%zu", n_deleted); /* fits */
         log_event(LOG_LEVEL_WARN,
                   "run objects were deleted while benchd was down; their results are erased later, "
-                  "benchctl delete --undo keeps them",
+                  "benchctl export copies them",
                   "runs", number, NULL);
     }
     return 0;

@@ -98,7 +98,6 @@ static const struct backend_ops ops = {
     .follow_logs = cluster_follow_logs,
     .delete_run = cluster_delete_run,
     .cancel_run = cluster_cancel_run,
-    .undelete_run = cluster_undelete_run,
     .run = cluster_run,
     .try_small = cluster_try,
     .attach = cluster_attach,

@@ -118,7 +118,6 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out);
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);
 enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name);
-enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name);
 /* From the API's document; `status` (NULL: the document's) is what the object says. */
 int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);

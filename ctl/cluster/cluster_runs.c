@@ -379,22 +379,6 @@ enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **re
     return change_run(b, what, false, ret_name);
 }
 
-/* What is stored of a run without an object can only be changed there. */
-enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name)
-{
-    (void)ret_name;
-    const struct cluster *c = (struct cluster *)b;
-    const char *name = run_word_name(what);
-    _cleanup_(freep) char *fix = xasprintf(
-        "where benchd's store is: benchctl delete --undo %s --store sqlite:FILE\n"
-        "  in its pod: kubectl exec -n %s deploy/benchd -- benchctl delete --undo %s --store "
-        "sqlite:/var/lib/benchd/results.db",
-        name, c->ns, name);
-    return cli_error(
-        EXIT_USAGE, fix,
-        "run/%s: a deletion is undone in benchd's store, not through the cluster's API", name);
-}
-
 /* benchd sends a run whole. */
 enum exit_code cluster_load_figures(struct backend *b, const char *what,
                                     const struct loaded_run *like, struct loaded_run *ret)

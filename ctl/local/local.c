@@ -184,25 +184,6 @@ static enum exit_code delete_run(struct backend *b, const char *what, char **ret
     return code;
 }
 
-static enum exit_code undelete_run(struct backend *b, const char *what, char **ret_name)
-{
-    struct local *l = (struct local *)b;
-    _cleanup_(run_row_done) struct run_row row = {0};
-    enum exit_code code = find_run(l, what, &row);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    struct err err = {0};
-    if (row.deleted_unix_ms == 0) {
-        code = cli_error(EXIT_USAGE, NULL, "run/%s was not deleted", row.name);
-    } else if (l->store->ops->set_object(l->store, row.uid, NULL, 0, &err) < 0) {
-        code = cli_error(local_store_exit_code(-err.code), NULL, "%s", err.msg);
-    } else {
-        *ret_name = xstrdup(row.name);
-    }
-    return code;
-}
-
 static enum exit_code cancel_run(struct backend *b, const char *what, char **ret_name)
 {
     (void)b, (void)ret_name;
@@ -232,7 +213,6 @@ static const struct backend_ops ops = {
     .follow_logs = follow_logs,
     .delete_run = delete_run,
     .cancel_run = cancel_run,
-    .undelete_run = undelete_run,
     .run = local_run,
     .try_small = local_try,
     .attach = attach,

@@ -45,7 +45,6 @@ struct backend_ops {
     /* *ret_name: the full name of the run, owned. */
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);
-    enum exit_code (*undelete_run)(struct backend *b, const char *what, char **ret_name);
     /* `benchctl run` and `benchctl attach`: with the options of the command line. *ret_name, where
      * it is not NULL: the run, owned; not written if none was made. */
     enum exit_code (*run)(struct backend *b, char **ret_name);

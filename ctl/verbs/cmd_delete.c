@@ -1,5 +1,4 @@
-/* benchctl delete RUN..., delete --undo RUN... and cancel RUN...: the ways in which a person ends a
- * run, and takes that back. */
+/* benchctl delete RUN... and cancel RUN...: the ways in which a person ends a run. */
 #include "base/mem.h"
 #include "base/parse.h"
 #include "ctl/local/local.h"
@@ -59,13 +58,8 @@ static enum exit_code take_policy(const struct cli *cli, struct retention_policy
 
 static enum exit_code run_delete(struct cli *cli)
 {
-    const bool is_undo = args_has(&cli->args, "undo");
     const bool has_policy = args_has(&cli->args, "older-than") || args_has(&cli->args, "keep-runs");
     const bool is_dry = args_has(&cli->args, "dry-run");
-    if (is_undo && (has_policy || is_dry)) {
-        return cli_error(EXIT_USAGE, "name the runs",
-                         "--undo cannot be used with --older-than, --keep-runs or --dry-run");
-    }
     if (has_policy) {
         struct retention_policy policy;
         enum exit_code code = take_policy(cli, &policy);
@@ -77,14 +71,11 @@ static enum exit_code run_delete(struct cli *cli)
     }
     if (cli->args.n_words == 0) {
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
-                         is_undo ? "'delete --undo' needs RUN"
-                                 : "'delete' needs RUN, --older-than AGE or --keep-runs N");
+                         "'delete' needs RUN, --older-than AGE or --keep-runs N");
     }
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
-    return code != EXIT_OK ? code
-           : is_undo       ? end_all(b, b->ops->undelete_run, "undeleted")
-                           : end_all(b, b->ops->delete_run, "deleted");
+    return code == EXIT_OK ? end_all(b, b->ops->delete_run, "deleted") : code;
 }
 
 static enum exit_code run_cancel(struct cli *cli)
@@ -99,7 +90,6 @@ static const struct arg_opt delete_opts[] = {
     {"older-than", 0, "AGE", "Delete the finished runs that ended longer ago than this, such as 30d, 12h or 90m"},
     {"keep-runs", 0, "N", "Delete the oldest finished runs until N are left"},
     {"dry-run", 0, NULL, "Print what these two would delete, and delete nothing"},
-    {"undo", 0, NULL, "Keep the results of runs whose objects were deleted"},
 };
 /* clang-format on */
 
@@ -109,17 +99,12 @@ const struct verb verb_delete = {
     .summary = "Delete runs with their results and logs, without confirmation",
     .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n"
-                "  benchctl delete --older-than 30d --dry-run --local\n"
-                "  kubectl exec -n benchd deploy/benchd -- benchctl delete --undo 7k3fq \\\n"
-                "    --store sqlite:/var/lib/benchd/results.db\n",
+                "  benchctl delete --older-than 30d --dry-run --local\n",
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
                "erases its stored results at once. If kubectl deletes a BenchmarkRun, benchd\n"
                "erases them 7 days later (benchd --undelete-for). The results of a run whose\n"
                "object is gone are erased, too; that needs the rights to create and delete\n"
                "benchmarkruns and to patch benchmarkruns/status.\n"
-               "--undo keeps the results of a run that kubectl deleted, until they are erased.\n"
-               "The object does not return; the results stay, as after its time to live. Use\n"
-               "it where benchd's store is; benchd may be running.\n"
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
                "--store); they choose among finished runs, by this machine's clock. List them\n"
                "with --dry-run first.",

@@ -62,8 +62,8 @@ static int leave_tombstone(const struct run *run, struct err *err)
                        (long long)(run->env->options.undelete_ms / (3600 * 1000))); /* fits */
         log_event(
             LOG_LEVEL_WARN,
-            "the object of a run was deleted; its results are erased later, benchctl delete --undo "
-            "keeps them",
+            "the object of a run was deleted; its results are erased later, benchctl export copies "
+            "them",
             "run", run->name, "uid", run->uid, "after_hours", hours, NULL);
     }
     return r;

@@ -567,10 +567,6 @@ class Running(RunCase):
             left = self.fake.objects["benchmarkruns"][name]
             self.assertEqual((left["metadata"].get("annotations"), left["spec"].get("cancel")), (None, None))
 
-    def test_a_deletion_is_taken_back_where_the_store_is(self):
-        done = self.ctl("delete", "--undo", "tiny-7k3fq", code=2)
-        self.assertIn("benchctl delete --undo tiny-7k3fq --store sqlite:/var/lib/benchd/results.db", done.stderr)
-
     def serve_name(self):
         name = "tiny-7k3fq"
         self.fake.put("benchmarkruns", {"metadata": {"name": name}, "spec": {"benchmarkRef": {"name": "tiny"}}})

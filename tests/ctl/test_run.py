@@ -99,20 +99,6 @@ class Results(cli.CliCase):
             self.assertIsNotNone(hint, stderr)
             self.assertIn(name, self.ctl(*hint.group(1).split()).stdout)
 
-    def test_a_deletion_is_taken_back(self):
-        name = self.run_tiny(repeats=1)["run"]
-        where = ("--store", self.store)
-        self.assertIn(f"run/{name} was not deleted", self.ctl("delete", "--undo", name, *where, code=2).stderr)
-        with sqlite3.connect(self.folder / "results.db") as db:   # as benchd does when the object is gone
-            db.execute("UPDATE run SET deleted_unix_ms = 1")
-        self.ctl("results", name, *where)   # readable meanwhile
-        self.assertEqual(self.ctl("delete", "--undo", name[-5:], *where).stdout, f"run/{name} undeleted\n")
-        self.assertEqual(db.execute("SELECT deleted_unix_ms FROM run").fetchone(), (None,))
-        db.close()
-        for words, error in ((("--keep-runs", "1"), "--undo cannot be used with --older-than, --keep-runs or --dry-run"),
-                             ((), "'delete --undo' needs RUN")):
-            self.assertIn(error, self.ctl("delete", "--undo", *words, *where, code=2).stderr)
-
     def test_delete_leaves_nothing(self):
         name = self.run_tiny(repeats=1)["run"]
         self.assertEqual(self.ctl("delete", name, "--store", self.store).stdout, f"run/{name} deleted\n")
