@@ -7,6 +7,8 @@
 #include "base/text.h"
 
 #define LAST_OF_SECOND_MS 999
+/* Lines of a program that buffers its output come at its end, all at once: no begin follows. */
+#define STEPS_MIN_MS 1000
 #define NEVER INT64_MAX
 
 /* What the times of all that lead and have begun have in common. */
@@ -25,7 +27,9 @@ static int64_t seen_to_ms(const struct observed_replica *r)
 
 static void add(struct common *c, const struct observed_replica *r)
 {
-    const bool has_from = r->measured_from_unix_ms != 0, has_to = r->measured_to_unix_ms != 0;
+    const bool has_to = r->measured_to_unix_ms != 0;
+    const bool has_from = r->measured_from_unix_ms != 0 &&
+                          r->measured_to_unix_ms - r->measured_from_unix_ms >= STEPS_MIN_MS;
     const bool has_steps = has_from && has_to, has_dates = !has_steps && r->finished_unix_ms != 0;
     const int64_t end_ms = has_dates ? r->finished_unix_ms + LAST_OF_SECOND_MS : seen_to_ms(r);
     const int64_t from_ms = has_from ? r->measured_from_unix_ms : r->started_unix_ms;

@@ -47,7 +47,9 @@ static void on_figure(void *ctx, const struct log_figure *f)
         return; /* the view shows steps, of one process */
     }
     const bool is_step = step_of(l, f, &samples, &s);
-    l->begin_ns = l->has_begin ? l->begin_ns : f->t_ns;
+    if (l->n_measured == 0) { /* the measured steps begin with the last figure before them */
+        l->begin_ns = l->has_begin ? l->last_ns : f->t_ns;
+    }
     l->last_ns = f->t_ns;
     l->has_begin = true;
     if (!is_step) {

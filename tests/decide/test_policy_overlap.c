@@ -66,6 +66,7 @@ TEST(gangs)
         {"processes", {{10, 0, 10, 60}, {10.2, 0, 10.2, 60.1}}, "Well", 0.2, 49.8 / 50},
         {"processes, one after another", {{10, 0, 10, 14}, {14.1, 0, 14.1, 18}}, "Infrastructure", 4.1, NAN},
         {"a worker that measures early", {{10, 0, 10, 60, 11, 20}, {10, 0, 10, 60, 30, 59}}, "Infrastructure", 0, NAN},
+        {"lines that were buffered", {{10, 0, 10, 60, 59.9, 60}, {10, 0, 10, 62, 61.9, 62}}, "Well", 0, 50. / 52},
         {"its last line is known", {{10, 0, 10, 60, 0, 20}, {30, 0, 30, 60}}, "Infrastructure", 20, NAN},
         {"measured steps count, not what is around them", {{10, 0, 10, 90, 50, 60}, {20, 0, 20, 61, 50, 60}}, "Well", 10, 1},
         {"those of the first worker", {{10, 90, 10, 90, 50, 60, N("a")}, {20, 61, 20, 61, N("b")}}, "Well", 10, 1},

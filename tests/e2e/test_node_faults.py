@@ -76,7 +76,7 @@ def check_metrics(t, user):
         {"name": "wrong", "query": "sum(x[$(WINDOW)])"}]))
     trial = result["points"][0]["trials"][0]
     numbers = trial.get("metrics", {})
-    t.equal({"containers", "memory_bytes"}, set(numbers), "the metrics that are known")
+    t.equal({"containers", "memory_bytes", "start_spread_s"}, set(numbers), "the metrics that are known")
     t.ok(numbers.get("containers", 0) >= 3, "containers that ran: benchd, a server, a trainer", numbers)
     t.ok(1 << 20 < numbers.get("memory_bytes", 0) <= 512 << 20, "memory of one of the pods, within its limit", numbers)
     told = user.ctl("describe", result["run"]).stdout
@@ -128,6 +128,29 @@ def check_not_set_up(t, user):
     t.match("trainer/0: node '.*' could not set up the pod: FailedMount: .*configmap \"nothing\" not found",
             result["points"][0]["trials"][0]["error"], "a ConfigMap that is not there: and the trial's error afterwards")
     t.match("PodNotSetUp", said, "a ConfigMap that is not there: and benchctl says it, too")
+    user.delete(run)
+
+
+def check_in_turns(t, user):
+    """Two workers that need no peer, each printing its rate, on a node with room for one: no speedup of two follows from them."""
+    script = "for i in 1 2 3 4; do sleep 1; echo 100 images/sec; done"
+    pod = definition("in-turns", cpu="1200m", memory="64Mi", image="benchd.local/busybox:1")["spec"]["roles"]["trainer"]["template"]
+    body = definition("in-turns", systems=[{"name": "shell", "profile": "none", "command": ["sh", "-c", script],
+                                            "log": {"lines": [{"kind": "Step", "scope": "Each", "pattern": r"(?<rate>\d+) images/sec"}]}}],
+                      workload={"model": "m", "batchSize": 32, "exchange": {"kind": "AllReduce"}},
+                      sweep={"grid": {"workers": [2]}}, baseline={"kind": "None"},
+                      roles={"worker": {"replicas": {"from": "workers"}, "template": pod}})
+    process, run = user.start(body)
+
+    def told():
+        return user.ctl("describe", run).stdout
+    becomes(lambda: process.poll() is not None or "NoRoom" in told(), START_S)
+    t.match(r"NoRoom.*worker/1: measured from [0-9.]+ s on and worker/0 until [0-9.]+ s", " ".join(told().split()),
+            "one worker after the other: the attempt is void for lack of room, and why")
+    status = json.loads(user.k("get", "bmr", run, "-n", NS, "-o", "json").stdout)["status"]
+    t.equal(0, status["trialsDone"], "one worker after the other: nothing is measured")
+    user.ctl("cancel", run)
+    user.finish(process, code=1)
     user.delete(run)
 
 
@@ -250,6 +273,7 @@ def main():
     with Node(namespace=None) as node:
         node.install()
         user = User(t, node)
+        check_in_turns(t, user)
         start_registry(node.cluster)
         start_prometheus(node)
         shorten_waits(user)

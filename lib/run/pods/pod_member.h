@@ -144,8 +144,7 @@ struct pod_log {
     uint64_t n_fetched;     /* bytes, while FETCHING */
     uint32_t n_restarts;    /* of the container, as noted in the capture */
     int64_t output_unix_ms; /* while FOLLOWING: the last line, or the begin */
-    /* By the last line of a measured step: when these began, if it is a record, and ended; 0: no
-     * such line was seen. */
+    /* By the last line of a measured step: when these began, and ended; 0: no such line was seen */
     int64_t measured_from_ns, measured_to_ns;
     struct capture *capture; /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
     /* in addition to a capture, owned; NULL: the replica writes records */

@@ -22,6 +22,17 @@ static void replace_take(char **slot, char *value)
     *slot = value;
 }
 
+/* The quickest on its way shows best when the measured steps began. */
+static void note_step(struct process *p, const struct record_step *step)
+{
+    const int64_t now_ns = clock_monotonic_ns(), from_ns = now_ns - step->t_ns;
+    if (!step->warmup) {
+        const bool is_quickest = p->measured_from_ns == 0 || from_ns < p->measured_from_ns;
+        p->measured_from_ns = is_quickest ? from_ns : p->measured_from_ns;
+        p->measured_to_ns = now_ns;
+    }
+}
+
 static void keep_record(struct process *p, const struct record *record, const char *line)
 {
     p->has_record = true;
@@ -40,13 +51,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
         p->has_blamed = record_read_peer(record->error.peer, &p->blamed_role, &p->blamed_index);
         break;
     case RECORD_STEP:
-        if (!record->step.warmup) { /* the quickest on its way shows best when they began */
-            const int64_t from_ns = clock_monotonic_ns() - record->step.t_ns;
-            p->measured_from_ns = p->measured_from_ns == 0 || from_ns < p->measured_from_ns
-                                      ? from_ns
-                                      : p->measured_from_ns;
-            p->measured_to_ns = clock_monotonic_ns();
-        }
+        note_step(p, &record->step);
         break;
     }
 }
@@ -86,7 +91,7 @@ static void on_line(void *ctx, const char *line, size_t len)
 static void on_step(void *ctx, const struct record *record)
 {
     struct process *p = ctx;
-    p->measured_to_ns = record->step.warmup ? p->measured_to_ns : clock_monotonic_ns();
+    note_step(p, &record->step);
     if (p->launcher->on_record != NULL && !p->is_removed) {
         p->launcher->on_record(p->launcher->ctx, &p->id, record);
     }
@@ -375,8 +380,8 @@ bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *re
     if (summary_read_usable(p->end.summary_line, &p->id, &s, NULL) < 0) {
         return false;
     }
-    *ret_from_ns =
-        p->measured_from_ns != 0 ? p->measured_from_ns : p->measured_to_ns - s.duration_ns;
+    const bool has_begin = p->log == NULL && p->measured_from_ns != 0;
+    *ret_from_ns = has_begin ? p->measured_from_ns : p->measured_to_ns - s.duration_ns;
     *ret_to_ns = *ret_from_ns + s.duration_ns;
     *ret_throughput = summary_throughput(&s);
     return true;

@@ -56,8 +56,8 @@ struct process {
     struct log_reader_end end;               /* of records, too: `why` is the first damaged one */
     const char *summary_fault;               /* of the summary; static; NULL: none */
     struct noise noise;                      /* of the summary */
-    /* When the measured steps began, by their records, and when the last of their records or
-     * lines, or else the summary came: monotonic; 0: no such record or line came. */
+    /* When the measured steps began, by their records or lines, and when the last of these, or else
+     * the summary came: monotonic; 0: no such record or line came. */
     int64_t measured_from_ns, measured_to_ns;
     char *environment_json; /* owned, NULL: none */
     char *placed_json;      /* the same with its node; owned, NULL until asked for */
