@@ -16,8 +16,8 @@
 #define LATE_MS 10000U    /* how long a stream may be silent after its container's end */
 #define TRIES_AFTER_END 5 /* answers: a node that is gone cannot serve its log */
 /* Less than the smallest file that a kubelet replaces was printed before a line of that age. */
-#define YOUNG_NS (5000 * NS_PER_MS)
-#define FAST_BYTES (UINT64_C(4) << 20) /* in KUBE_LOG_EARLY_NS: 10 MiB in YOUNG_NS */
+#define YOUNG_NS (10000 * NS_PER_MS)
+#define FAST_BYTES (UINT64_C(2) << 20) /* in KUBE_LOG_EARLY_NS: 10 MiB in YOUNG_NS */
 #define HEAD_BYTES 64                  /* has a time stamp */
 
 struct kube_follow {
@@ -115,7 +115,7 @@ static int check_whole(const struct kube_follow *f, const char *head, size_t len
     return err_set(err, ENODATA,
                    "lines may be missing, since the kubelet %s its file; print less than "
                    "containerLogMaxSize of the node (10 MiB by default), or raise it",
-                   is_replaced ? "has replaced" : "may have replaced, at 2 MiB a second,");
+                   is_replaced ? "has replaced" : "may have replaced, at 1 MiB a second,");
 }
 
 static void end(struct kube_follow *f, int r, const struct err *err)

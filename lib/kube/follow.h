@@ -4,9 +4,9 @@
  * Whether a log is whole. A kubelet renames a log file of containerLogMaxSize (10 MiB unless the
  * node says otherwise) and begins another; it returns the newest file only, and a stream that is
  * open then may lose lines. No answer says so. A log is known to be whole if
- * - its first line has a time at most 5 s after the container's start, or the first stream with a
+ * - its first line has a time at most 10 s after the container's start, or the first stream with a
  *   line was opened by then, by an owner that had seen the container wait;
- * - the container did not print so fast that it may have filled a file in those 5 s;
+ * - the container did not print so fast that it may have filled a file in those 10 s;
  * - at its end the newest file begins with that line, so that no file was replaced;
  * - each later stream repeated the last line of the one before it. */
 #pragma once

@@ -221,11 +221,11 @@ TEST(only_a_whole_log_is_good_for_figures)
         bool is_whole, is_marked;
     } rows[] = {
         {"a line at once", 1, false, 0, ONE, NULL, HEAD, true, false},
-        {"read late, and its first line is young", 5, false, 0, ONE, NULL, HEAD, true, false},
-        {"read late, and its first line is late", 6, false, 0, ONE, NULL, HEAD, false, true},
+        {"read late, and its first line is young", 10, false, 0, ONE, NULL, HEAD, true, false},
+        {"read late, and its first line is late", 11, false, 0, ONE, NULL, HEAD, false, true},
         {"... though the stream was open for long", 30, false, 28, ONE, NULL, HEAD, false, true},
-        {"a silent beginning that was watched", 30, true, 26, ONE, NULL, HEAD, true, false},
-        {"... from too late on", 30, true, 20, ONE, NULL, HEAD, false, true},
+        {"a silent beginning that was watched", 30, true, 20, ONE, NULL, HEAD, true, false},
+        {"... from too late on", 30, true, 19, ONE, NULL, HEAD, false, true},
         {"replaced while it was read", 1, true, 0, ONE TWO, NULL, TWO, false, false},
         {"replaced, and empty since", 1, true, 0, ONE TWO, NULL, "", false, false},
         {"a second stream of the same file", 1, true, 0, ONE, ONE TWO, HEAD, true, false},
@@ -243,7 +243,7 @@ TEST(only_a_whole_log_is_good_for_figures)
             .saw_wait = rows[i].saw_wait,
             .started_unix_ms = STARTED_MS + 1100 - rows[i].age_s * 1000});
         fake_client_pass(rows[i].wait_s * S_NS);
-        _cleanup_(freep) char *many = many_lines(4200);
+        _cleanup_(freep) char *many = many_lines(2200);
         fake_client_data(fake_client_stream(), rows[i].text == NULL ? many : rows[i].text);
         if (rows[i].again != NULL) {
             (void)pause_after_end(200);
