@@ -82,10 +82,10 @@ class Jobs:
     def __init__(self, t, cluster, kinds):
         self.t, self.cluster, self.api, self.ctl, self.kinds = t, cluster, Api(cluster), Benchctl(t, cluster), kinds
 
-    def define(self, kind, labels=None):
-        """A manifest, and the definition that init makes of it."""
+    def define(self, kind, labels=None, spec=None):
+        """A manifest, with its usual spec or this one, and the definition that init makes of it."""
         path = self.cluster.dir / f"{kind}.json"
-        path.write_text(json.dumps({"kind": kind, "metadata": {"name": kind.lower(), "labels": labels or {}}, **MANIFESTS[kind][1]}))
+        path.write_text(json.dumps({"kind": kind, "metadata": {"name": kind.lower(), "labels": labels or {}}, **MANIFESTS[kind][1], **({"spec": spec} if spec else {})}))
         done = self.ctl("init", "-f", path)
         self.t.equal((0, ""), (done.returncode, done.stderr), f"{kind}: init -f")
         made = self.cluster.dir / f"{kind}.yaml"
@@ -218,7 +218,7 @@ def check_refused_objects(t, jobs):
     definition = jobs.define("Job")
     path = jobs.cluster.dir / "Job.yaml"
     text = path.read_text()
-    path.write_text(text.replace("    set:\n", "    objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}]\n    set:\n", 1))
+    path.write_text(text.replace("      template:\n", "      objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}]\n      template:\n", 1))
     run = jobs.start(definition)
     jobs.ends(run, "Failed")
     t.ok(becomes(jobs.is_empty, WAIT_S), "the Job is deleted")
@@ -230,11 +230,9 @@ def check_refused_objects(t, jobs):
 
 def check_refused_pods(t, jobs):
     """One of two pod templates of a JobSet is refused: the status has the words of the controller that makes its pods."""
-    path, second = jobs.cluster.dir / "JobSet.yaml", {"name": "second", "replicas": 1, "template": {"spec": {"template": {"spec": {
+    spec, second = MANIFESTS["JobSet"][1]["spec"], {"name": "second", "replicas": 1, "template": {"spec": {"template": {"spec": {
         "restartPolicy": "Never", "serviceAccountName": "nobody", "containers": [{"name": "main", "image": "x"}]}}}}}
-    definition = jobs.define("JobSet")
-    path.write_text(path.read_text().replace("        replicatedJobs:\n", f"        replicatedJobs:\n        - {json.dumps(second)}\n", 1))
-    run = jobs.start(definition)
+    run = jobs.start(jobs.define("JobSet", spec={**spec, "replicatedJobs": [*spec["replicatedJobs"], second]}))
     jobs.until(run, lambda status: "FailedCreate: " in json.dumps(status.get("conditions")), "says why pods are missing")
     t.match("serviceaccount .*nobody", json.dumps(jobs.status(run)["conditions"]), "with the words of the server")
     jobs.api("PATCH", f"{RUNS}/{run}", {"spec": {"cancel": True}}, MERGE)
