@@ -19,7 +19,6 @@ TEST(a_rule_and_its_defaults)
     struct log_rule *rule;
     assert_int_equal(log_rule_load(text, strlen(text), &rule, &diags), 0);
     assert_string_equal(rule->name, "mine");
-    assert_null(rule->note);
     assert_int_equal(rule->lines.len, 5);
     const struct log_line_rule *l = rule->lines.items;
     assert_int_equal(l[0].unit, UNIT_WORDS);
