@@ -96,11 +96,6 @@ static void on_events(void *ctx, int r, const struct kube_response *res, const s
     pods_tick_soon(l);
 }
 
-const char *pod_events_words(const struct pods *l, const char *of)
-{
-    return of != NULL && str_eq_or_null(l->events.of, of) ? l->events.words : NULL;
-}
-
 void pod_events_tick(struct pods *l, int64_t now_ns)
 {
     if (l->events.call != NULL || now_ns < l->events.due_ns) {
@@ -139,7 +134,7 @@ void pod_events_done(struct pod_events *e)
 static void say(const struct pod_member *m, const char *reason, const char *otherwise,
                 struct run_wait *ret)
 {
-    const char *node = m->state.node, *words = pod_events_words(m->owner, m->uid);
+    const char *node = m->state.node, *words = pod_events_words(&m->owner->events, m->uid);
     pod_wait_say(ret, reason, "%s/%u%s%s%s: %s", role_to_string(m->id.role), m->id.index,
                  node == NULL ? "" : " on node '", node == NULL ? "" : node,
                  node == NULL ? "" : "'", words == NULL ? otherwise : words);

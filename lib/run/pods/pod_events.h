@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "decide/policy_wait.h"
 
 struct pods;
@@ -28,7 +29,10 @@ struct pod_events {
 /* Asks for the last event of the first such object or pod. */
 void pod_events_tick(struct pods *l, int64_t now_ns);
 /* What was answered about that pod or object; NULL: nothing. Borrowed. */
-const char *pod_events_words(const struct pods *l, const char *of);
+static inline const char *pod_events_words(const struct pod_events *e, const char *of)
+{
+    return of != NULL && str_eq_or_null(e->of, of) ? e->words : NULL;
+}
 /* Says which pod of the gang is not set up, and why. */
 void pod_events_say_setup(const struct pod_gang *g, struct run_wait *ret);
 /* The gang has been quiet for a while: says what its first unfinished member waits for. */

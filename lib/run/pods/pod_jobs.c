@@ -428,7 +428,7 @@ static void look_at_missing(struct pod_job *job, size_t n_seen)
         fail(job, NULL, FAILURE_WAIT_OVER, "waited %lld s for its pods (scheduling.waitSeconds)",
              (long long)(l->wait_ms / 1000));
     } else if (pod_gang_of(job->owner, &job->attempt)->ran_ms > POD_HALF_GANG_MS) {
-        const char *why = pod_events_words(l, job->name);
+        const char *why = pod_events_words(&l->events, job->name);
         fail(job, NULL, FAILURE_NO_ROOM, "lacks some of its pods: %s",
              why == NULL ? "no event says why" : why);
     }
@@ -676,7 +676,7 @@ static void say(const struct pod_job *job, struct run_wait *ret)
         job->step == JOB_UNKNOWN || job->step == JOB_GOING || job->doubt_ns != 0;
     const struct pod_trouble *trouble =
         job->trouble.words != NULL || !needs_list ? &job->trouble : &kind_of(job)->trouble;
-    const char *why = pod_events_words(job->owner, job->name);
+    const char *why = pod_events_words(&job->owner->events, job->name);
     const bool is_leaving = job->step == JOB_DELETING || job->step == JOB_GOING;
     _cleanup_(freep) char *more = is_leaving    ? pod_wait_holder(job->state.held_by)
                                   : why == NULL ? xstrdup("")

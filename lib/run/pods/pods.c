@@ -321,7 +321,7 @@ static void time_out(struct pods *l, int64_t now_ns)
         (*it)->ran_ms = pod_gang_ran_ms(*it);
     }
     vec_each (struct pod_member *, it, &l->members) {
-        limits.event = pod_events_words(l, (*it)->uid);
+        limits.event = pod_events_words(&l->events, (*it)->uid);
         limits.ran_ms = (*it)->gang == NULL ? 0 : (*it)->gang->ran_ms;
         pod_member_time_out(*it, &limits, now_ns);
         if ((*it)->life < MEMBER_DYING_POSTING) {
