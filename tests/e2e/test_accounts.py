@@ -12,8 +12,8 @@ from cluster import CONTROLLERS, Cluster, becomes, wait_until
 from kubeconfigs import set_token
 from rest import MERGE, RUNS, Api
 
-LIMIT_MIB = 128        # half of the memory limit of manifests/deployment.yaml
-N_LARGE = int(os.environ.get("RUNS", "100"))
+LIMIT_MIB = 80   # with the definition of each run in memory it was 2 MiB for each
+N_LARGE = int(os.environ.get("RUNS", "50"))
 FIND = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": ["benchd"], "verbs": ["get"]}
 CREATE = [FIND, {"apiGroups": ["benchd.io"], "resources": ["benchmarkruns"], "verbs": ["get", "create"]}]
 ERASE = [FIND, {"apiGroups": ["benchd.io"], "resources": ["benchmarkruns"], "verbs": ["get", "create", "patch", "delete"]},
