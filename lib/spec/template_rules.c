@@ -162,7 +162,7 @@ static int is_volume_kind(const struct spot *s)
 #define NO_WAY_IN "replicas are not reached from outside"
 // clang-format off
 static const struct rule {
-    /* "[*]": each item of a list; "*": each member of a map; "/x": x in any map, at any depth, since
+    /* "[*]": each item of a list; "*": each member of a map; "/x": x in any map, at any depth:
      * kinds of job objects have pod templates, or parts of one, in any field */
     const char *path;
     check_fn check;
@@ -214,7 +214,7 @@ static const struct rule {
     {"/configMap.name", is_foreign, NULL},
     {"/configMapRef.name", is_foreign, NULL},
     {"/configMapKeyRef.name", is_foreign, NULL},
-    /* Ways in from outside, and a Role with a token, of a Service or by the operator of a RayJob. */
+    /* Ways in from outside, of a Service or by the operator of a RayJob, and a Role with a token. */
     {"/clusterIP", is_same, "None"},
     {"spec.type", is_same, "ClusterIP"},
     {"/externalIPs", is_absent, NO_WAY_IN},

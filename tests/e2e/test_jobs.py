@@ -245,6 +245,8 @@ def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, Ends(cluster) as ends:
         cluster.apply_kinds()
+        cluster.kubectl("apply", "-n", "benchd", "-f", tap.ROOT / "manifests/rbac.yaml")
+        cluster.kubectl("apply", "-n", "benchd", "-f", tap.ROOT / "manifests/jobs")
         kwok.make_nodes(cluster, 2, cpu="64", **{"nvidia.com/gpu": "16"})
         kueue.start(cluster, "kueue", "jobset", "trainer")
         kueue.make_queue(cluster, QUEUE, CPUS)
