@@ -41,7 +41,9 @@ void logs_feed(struct sim_pod *p)
             _cleanup_(freep) char *text = stamped(&p->lines.items[k]);
             network_send(stream, text, strlen(text));
         }
-        p->followed.items[i - 1] = p->lines.len;
+        if (p->followed.items[i - 1] < p->lines.len) {
+            p->followed.items[i - 1] = p->lines.len;
+        }
         if (p->container.has_ended || !network_is_open(stream)) {
             network_end(stream);
             network_drop(stream);
@@ -55,6 +57,15 @@ void logs_print(struct sim_pod *p, char *text_take)
 {
     *vec_push(&p->lines) = (struct sim_line){sim.now_ns, text_take};
     logs_feed(p);
+}
+
+void logs_rotate(struct sim_pod *p)
+{
+    p->first_line = p->lines.len;
+    for (size_t i = 0; i < p->followed.len; i++) {
+        p->followed.items[i] = p->lines.len + sim_below(DRAW_PRINTER, 2);
+    }
+    sim_trace("node: the log of %s has a new file", p->name);
 }
 
 /* More than benchd keeps, in lines of which no two are equal. */
@@ -77,6 +88,9 @@ void logs_shout_perhaps(struct sim_pod *p)
 {
     if (sim.seed > 40 && sim.seed % 16 == 6 && p->container.nonce == 1 + sim.seed / 16 % 4) {
         sim_trace("node: %s is loud", p->name);
+        if (sim_prints(sim.seed)) { /* as if its file was replaced at once */
+            promise_excuse(p->run_uid, &p->id.attempt, "its log grows too fast");
+        }
         sim_after(sim_time(DRAW_NODE, SIM_S / 2, 2 * SIM_S), shout, p);
     }
 }
@@ -153,7 +167,7 @@ void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *strea
         return;
     }
     const int64_t since_ns = since_of(path);
-    size_t first = 0;
+    size_t first = p->first_line;
     while (first < p->lines.len &&
            sim_unix_ms_of(p->lines.items[first].at_ns) * SIM_MS < since_ns) {
         first++;

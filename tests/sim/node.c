@@ -258,7 +258,7 @@ static void end(struct sim_pod *p, int exit_code)
     sim_trace("node: %s ends with %d", p->name, exit_code);
     logs_feed(p);
     tell_later(p);
-    for (size_t i = 0; i < pods.len && exit_code != 0; i++) {
+    for (size_t i = 0; i < pods.len && exit_code != 0 && !sim_prints(sim.seed); i++) {
         if (pods.items[i] != p && is_of_gang(p, pods.items[i]) && runs(pods.items[i])) {
             sim_after(delay(50 * SIM_MS, 6 * SIM_S), lose_peer, pods.items[i]);
         }
@@ -431,6 +431,12 @@ static void start(void *ctx)
     promise_container_started(p);
     logs_print(p,
                xasprintf("container %" PRIu64 " of %s %s\n", p->container.nonce, p->name, p->uid));
+    if (sim_prints(sim.seed) && !node_is_disowned(p)) {
+        printer_start(p);
+        logs_shout_perhaps(p);
+        tell_later(p);
+        return;
+    }
     _cleanup_(json_decrefp) json_t *environment =
         json_pack("{s:s, s:I}", "host", "node-1", "container", (json_int_t)p->container.nonce);
     const struct record_who me = who(p);
@@ -623,7 +629,7 @@ void node_report_all(void)
     }
 }
 
-void node_kill(struct sim_pod *p, int exit_code)
+void node_end(struct sim_pod *p, int exit_code)
 {
     end(p, exit_code);
 }

@@ -224,6 +224,9 @@ static void check_replica(const char *run_uid, const struct attempt_row *row,
         }
         return;
     }
+    if (sim_prints(sim.seed)) {
+        return; /* printer_check_row */
+    }
     json_t *summary = json_loads(r->summary_json, 0, NULL);
     const uint64_t nonce = (uint64_t)json_integer_value(json_object_get(summary, "samples"));
     json_decref(summary);
@@ -250,7 +253,8 @@ static void check_log(const char *run_uid, const struct attempt_row *row,
     _cleanup_(freep) char *text = xstrndup(log->data, log->len);
     /* Logs are read by name: an earlier pod that had it may be back. */
     const bool is_doubtful = row->outcome == ATTEMPT_VOID && fault_was_on(FAULT_RESTORE, LEASE_NS);
-    if (is_doubtful || strstr(text, "benchd: the log could not be read") != NULL) {
+    const bool is_rotated = row->outcome != ATTEMPT_SUCCEEDED && sim_prints(sim.seed);
+    if (is_doubtful || is_rotated || strstr(text, "benchd: the log could not be read") != NULL) {
         return;
     }
     static const char *const words = "container ";
@@ -268,7 +272,8 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
     /* Its own deletions, of which a process that starts then cannot know whose they are. */
     const bool is_cut =
         run != NULL && ((run->wishes & (WISH_CANCEL | WISH_SUSPEND)) != 0 || soon_may_be_late(run));
-    if ((is_cut && row->outcome == ATTEMPT_VOID) || (run != NULL && rows_explains(run, row))) {
+    if (printer_explains(row) || (is_cut && row->outcome == ATTEMPT_VOID) ||
+        (run != NULL && rows_explains(run, row))) {
         return;
     }
     if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL || run->is_hostile ||
@@ -317,8 +322,12 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
     }
     check_cause(run_uid, row);
     rows_check_times(run_uid, row);
+    if (sim_prints(sim.seed)) {
+        printer_check_row(run_uid, row);
+    }
     check_only_one(run_uid, row);
-    const uint32_t sizes[ROLE_COUNT] = {1, row->id.point + 1, 0, 0}; /* user.c, definition() */
+    const uint32_t sizes[ROLE_COUNT] = {!sim_prints(sim.seed), row->id.point + 1, 0,
+                                        0}; /* user.c, definition() */
     *vec_push(&promise.figures) =
         (struct figures){xstrdup(run_uid), row->id, throughput_of_attempt(row, sizes),
                          row->started_unix_ms, row->ended_unix_ms};

@@ -4,6 +4,7 @@
  * random is drawn from a seed.
  *
  *   world.c        the queue of events, random numbers, the trace
+ *   world_kinds.h  which worlds have what in addition
  *   loop.c         libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
  *   network.c      kube/transfer.h: a request, its way to the server and back (the same)
  *   server.c       the API server: objects with versions, conflicts, deletion, garbage, a backup
@@ -14,6 +15,7 @@
  *   queue.c        Kueue: a quota, admission, eviction
  *   rows.c         what a row of an attempt must say
  *   logs.c         what containers print, how it is read, and what a stored log must be
+ *   printer.c      programs with known figures, read by a log rule
  *   sim_process.c  benchd's processes: start, crash, freeze, end, start again
  *   threads.c      benchd's threads beside its loop, as coroutines       (linked with --wrap)
  *   readers.c      who reads over HTTP, and what that may cost
@@ -37,6 +39,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "core/replica.h"
+#include "world_kinds.h"
 
 #define SIM_MS INT64_C(1000000)
 #define SIM_S (1000 * SIM_MS)
@@ -56,6 +59,7 @@ enum sim_draw {
     DRAW_SETUP,
     DRAW_MEDDLER,
     DRAW_CODE,
+    DRAW_PRINTER,
     DRAW_COUNT
 };
 
@@ -247,17 +251,20 @@ struct sim_pod {
         *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;
     VEC(struct sim_line) lines;
-    char *message;                         /* of the termination; owned, NULL: none */
+    size_t first_line; /* of the newest file, which is all that the node returns */
+    char *message;     /* of the termination; owned, NULL: none */
     VEC(struct kube_transfer *) followers; /* their streams, and how many lines each has got */
     VEC(size_t) followed;
+    uint32_t n_printed, n_to_print, rotates_at; /* lines of printer.c */
+    double rates_inverse;                       /* their sum of 1 / speed */
 };
 struct sim_pod *node_new_pod(struct sim_object *o);
 void node_delete_pod(struct sim_pod *p, int64_t grace_s);
 void node_forget_pod(struct sim_pod *p); /* the object is gone */
 struct sim_pod *node_take_pod_back(struct sim_object *o);
 void node_report_all(void); /* the kubelets say how their pods are */
-/* Kills the container, as the node would. */
-void node_kill(struct sim_pod *p, int exit_code);
+/* The container ends, by itself or because its node kills it. */
+void node_end(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
 /* The scheduler takes its place, or a queue that of its gang: a condition, then a deletion. */
 void node_preempt(struct sim_pod *p, bool by_queue);
@@ -284,6 +291,8 @@ void node_admit(json_t *pod);
 void logs_print(struct sim_pod *p, char *text_take);
 /* Sends what followers have not got yet. */
 void logs_feed(struct sim_pod *p);
+/* The node begins a new file. A stream may miss the first line of it. */
+void logs_rotate(struct sim_pod *p);
 void logs_shout_perhaps(struct sim_pod *p);
 /* Answers a request for the log of a pod's container; one that follows goes on
  * with network_send(). */
@@ -293,6 +302,17 @@ void logs_serve(struct sim_pod *p, const char *path, struct kube_transfer *strea
  * in between that says how many bytes are missing; in a log that is not whole, the end may be
  * missing without a mark. */
 void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
+
+/* --- printer.c --- */
+
+/* Makes a definition one of such programs. */
+void printer_define(json_t *definition);
+void printer_start(struct sim_pod *p);
+struct attempt_row;
+/* The figure of an attempt that succeeded is that of all lines that were printed. */
+void printer_check_row(const char *run_uid, const struct attempt_row *row);
+/* A log could not be read, and something was wrong then. */
+bool printer_explains(const struct attempt_row *row);
 
 /* --- sim_process.c --- */
 
@@ -398,63 +418,6 @@ struct sim_run {
 #define SIM_MAX_TRIALS 5
 #define SIM_HALF_WIDTH 0.05
 #define SIM_CPU_HOURS 0.02
-/* Of the worlds above 40 one in sixteen each. */
-#define SIM_DEADLINE_S 90 /* activeDeadlineSeconds */
-static inline bool sim_has_deadline(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 3;
-}
-/* Where the store would be busy, it has an error of any other kind. */
-static inline bool sim_has_bad_disk(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 7;
-}
-/* Pods may take as long for their end as a template may ask for. */
-/* Its runs wait for a place for SIM_WAIT_S, and nodes are full. */
-static inline bool sim_is_impatient(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 8;
-}
-#define SIM_WAIT_S 40
-/* Half of the worlds have runs that measure two to four trials at a time. */
-static inline uint32_t sim_lanes(uint64_t seed)
-{
-    const uint64_t z = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
-    return z % 2 == 0 ? 1 : 2 + (uint32_t)(z / 2 % 3);
-}
-/* A third of these have a company check. */
-static inline bool sim_has_check(uint64_t seed)
-{
-    return sim_lanes(seed) > 1 && seed % 3 == 0;
-}
-static inline bool sim_has_long_grace(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 11;
-}
-static inline bool sim_has_meddler(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 15;
-}
-/* A third of the pods are refused: what the quota has left is not known. */
-static inline bool sim_has_hidden_quota(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 13;
-}
-/* Calls on the loop of a process take time; what arrives during one is late. */
-static inline bool sim_has_slow_code(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 4;
-}
-/* A pod is not evicted: its node is gone for good, with the other pods there. */
-static inline bool sim_loses_nodes(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 12;
-}
-/* Its runs wait in a queue, which has room for one gang. */
-static inline bool sim_has_queue(uint64_t seed)
-{
-    return seed > 40 && seed % 16 == 0;
-}
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);

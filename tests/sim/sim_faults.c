@@ -160,6 +160,10 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
     } else if (sim_loses_nodes(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
+    if (sim_prints(seed)) { /* in the middle of a log */
+        ret->list[ret->n++] = any_fault(&state, FAULT_CRASH, LAST_S);
+        ret->list[ret->n++] = any_fault(&state, FAULT_CRASH, LAST_S);
+    }
 }
 
 /* A quarter of the worlds have faults of all kinds. In the others a promise is held against what is
@@ -284,7 +288,7 @@ static void happen_to_pod(const struct fault *f)
     promise_excuse(p->run_uid, &p->id.attempt, names[f->kind]);
     switch (f->kind) {
     case FAULT_KILL_CONTAINER:
-        node_kill(p, codes[f->n - 1]);
+        node_end(p, codes[f->n - 1]);
         break;
     case FAULT_EVICT_POD:
         if (sim_loses_nodes(sim.seed)) {

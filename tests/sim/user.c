@@ -90,6 +90,9 @@ static void create(void *ctx)
     }
     _cleanup_(freep) char *text = definition(r);
     json_t *spec = json_loads(text, 0, NULL);
+    if (sim_prints(sim.seed)) {
+        printer_define(spec);
+    }
     if (r->is_hostile) {
         hostile_spoil(spec);
     }
