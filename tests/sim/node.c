@@ -452,11 +452,15 @@ static void start(void *ctx)
     }
 }
 
+#define PULL_MAX_NS (30 * SIM_S)
 #define SETUP_MAX_NS (280 * SIM_S) /* benchd gives it up after 300 s */
 
-/* How long its volumes are not there. */
+/* How long its image or its volumes are not there. */
 static int64_t setup_ns(const struct sim_pod *p)
 {
+    if (sim_prints(sim.seed) && sim_one_in(DRAW_PRINTER, 4)) { /* its image is pulled */
+        return sim_time(DRAW_PRINTER, 2 * SIM_S, PULL_MAX_NS);
+    }
     if (!has_bad_volumes() || !sim_one_in(DRAW_SETUP, 8)) {
         return 0;
     }

@@ -16,6 +16,8 @@
 #define LINE_MAX_NS (4 * SIM_S)
 #define SLOWER 10                   /* where trainings take minutes */
 #define FILE_NS (7 * SIM_S)         /* no file of a log is replaced before (lib/kube/follow.h) */
+#define DATES_NS SIM_S              /* those of containers are whole seconds */
+#define CLOCKS_NS (5 * SIM_S)       /* those of two nodes may differ: docs/contracts/retries.md */
 #define RATE_OFF 1e-4               /* what rounding may change */
 #define UNREADABLE_NS (120 * SIM_S) /* a fault may have kept benchd from a log, or ended it */
 
@@ -58,6 +60,7 @@ static void print(void *ctx)
     const unsigned step = p->n_printed++;
     p->rates_inverse += 1.0 / rate_of(p, step);
     logs_print(p, xasprintf("step %u: %u images/sec\n", step, rate_of(p, step)));
+    p->printed_ns = sim.now_ns;
     sim_after(sim_time(DRAW_PRINTER, LINE_MIN_NS, LINE_MAX_NS) * (sim.is_slow ? SLOWER : 1), print,
               p);
 }
@@ -77,6 +80,37 @@ static bool is_of(const struct sim_pod *p, const char *run_uid, const struct att
     return str_eq(p->run_uid, run_uid) && attempt_id_eq(&p->id.attempt, id);
 }
 
+/* The members of the attempt that print: from when the last of them began, until the first ended,
+ * with its last line and as a container. */
+struct together {
+    int64_t begun_ns, last_line_ns, ended_ns;
+};
+
+static struct together together(const char *run_uid, const struct attempt_id *id)
+{
+    struct together all = {0, INT64_MAX, INT64_MAX};
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        const struct sim_container *c = &p->container;
+        if (is_of(p, run_uid, id) && c->has_started) {
+            all.begun_ns = c->started_ns > all.begun_ns ? c->started_ns : all.begun_ns;
+        }
+        if (is_of(p, run_uid, id) && c->has_ended && c->ended_ns < all.ended_ns) {
+            all.ended_ns = c->ended_ns;
+        }
+        if (is_of(p, run_uid, id) && c->has_ended && p->printed_ns < all.last_line_ns) {
+            all.last_line_ns = p->printed_ns;
+        }
+    }
+    return all;
+}
+
+bool printer_was_apart(const char *run_uid, const struct attempt_id *id)
+{
+    const struct together all = together(run_uid, id);
+    return sim_prints(sim.seed) && all.begun_ns + DATES_NS > all.last_line_ns;
+}
+
 /* The throughput of a gang is the sum of its members', and that of a member what all of its lines
  * say: as many images a line, and the time of each from its speed. */
 void printer_check_row(const char *run_uid, const struct attempt_row *row)
@@ -89,6 +123,12 @@ void printer_check_row(const char *run_uid, const struct attempt_row *row)
             known += p->n_printed / p->rates_inverse;
         }
     }
+    const struct together all = together(run_uid, &row->id);
+    if (row->outcome == ATTEMPT_SUCCEEDED && all.begun_ns > all.ended_ns + CLOCKS_NS + DATES_NS) {
+        sim_broken("p%ut%ua%u succeeded, and its last program began %d ms after another had ended",
+                   row->id.point, row->id.trial, row->id.number,
+                   (int)((all.begun_ns - all.ended_ns) / SIM_MS));
+    }
     const double stored = throughput_of_attempt(row, sizes);
     if (row->outcome == ATTEMPT_SUCCEEDED && !(fabs(stored - known) <= known * RATE_OFF)) {
         sim_broken("p%ut%ua%u has %g images/sec, and its programs printed %g", row->id.point,
@@ -96,10 +136,15 @@ void printer_check_row(const char *run_uid, const struct attempt_row *row)
     }
 }
 
-bool printer_explains(const struct attempt_row *row)
+bool printer_explains(const char *run_uid, const struct attempt_row *row)
 {
-    return sim_prints(sim.seed) && row->error != NULL &&
-           strstr(row->error, "the log could not be read") != NULL &&
+    if (!sim_prints(sim.seed) || row->error == NULL) {
+        return false;
+    }
+    if (strstr(row->error, "did not measure together") != NULL) {
+        return printer_was_apart(run_uid, &row->id);
+    }
+    return strstr(row->error, "the log could not be read") != NULL &&
            strstr(row->error, "lines may be missing") == NULL &&
            fault_last_ns(FAULT_KIND_COUNT, true) > sim.now_ns - UNREADABLE_NS;
 }

@@ -189,7 +189,8 @@ void promise_pod_deleted(const struct sim_pod *p)
         promise_excuse(p->run_uid, &p->id.attempt, "a parked run has its turn");
         return;
     }
-    if (place_lacks_room(p) || soon_may_be_late(run)) {
+    if (place_lacks_room(p) || soon_may_be_late(run) ||
+        printer_was_apart(p->run_uid, &p->id.attempt)) {
         return;
     }
     if (p->is_phase_told) {
@@ -272,7 +273,7 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
     /* Its own deletions, of which a process that starts then cannot know whose they are. */
     const bool is_cut =
         run != NULL && ((run->wishes & (WISH_CANCEL | WISH_SUSPEND)) != 0 || soon_may_be_late(run));
-    if (printer_explains(row) || (is_cut && row->outcome == ATTEMPT_VOID) ||
+    if (printer_explains(run_uid, row) || (is_cut && row->outcome == ATTEMPT_VOID) ||
         (run != NULL && rows_explains(run, row))) {
         return;
     }
@@ -637,7 +638,8 @@ static void check_run(const struct sim_run *r)
         const struct disk_attempt *a = disk_get_attempt(i);
         if (str_eq(a->run_uid, r->uid)) {
             n_won += a->outcome == ATTEMPT_SUCCEEDED;
-            has_failed = has_failed || a->outcome == ATTEMPT_FAILED;
+            has_failed = has_failed || a->outcome == ATTEMPT_FAILED ||
+                         a->outcome == ATTEMPT_METRICS_UNAVAILABLE; /* see check_cause */
         }
     }
     if (r->is_hostile) {

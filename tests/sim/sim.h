@@ -256,6 +256,7 @@ struct sim_pod {
     VEC(struct kube_transfer *) followers; /* their streams, and how many lines each has got */
     VEC(size_t) followed;
     uint32_t n_printed, n_to_print, rotates_at; /* lines of printer.c */
+    int64_t printed_ns;                         /* the last of them */
     double rates_inverse;                       /* their sum of 1 / speed */
 };
 struct sim_pod *node_new_pod(struct sim_object *o);
@@ -309,10 +310,13 @@ void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
 void printer_define(json_t *definition);
 void printer_start(struct sim_pod *p);
 struct attempt_row;
-/* The figure of an attempt that succeeded is that of all lines that were printed. */
+/* The figure of an attempt that succeeded is that of all lines that were printed, and its members ran
+ * together. */
 void printer_check_row(const char *run_uid, const struct attempt_row *row);
-/* A log could not be read, and something was wrong then. */
-bool printer_explains(const struct attempt_row *row);
+/* Its members did not run together, as far as dates of containers say. */
+bool printer_was_apart(const char *run_uid, const struct attempt_id *id);
+/* They did not, or a log could not be read and something was wrong then. */
+bool printer_explains(const char *run_uid, const struct attempt_row *row);
 
 /* --- sim_process.c --- */
 

@@ -160,7 +160,10 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
     } else if (sim_loses_nodes(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
-    if (sim_prints(seed)) { /* in the middle of a log */
+    if (sim_prints(seed)) { /* a part of a gang has no place; in the middle of a log */
+        ret->list[ret->n] = any_fault(&state, FAULT_FULL, LAST_SOON_S);
+        ret->list[ret->n].n = 2;
+        ret->list[ret->n++].length_ns = (20 + below(&state, 100)) * SIM_S;
         ret->list[ret->n++] = any_fault(&state, FAULT_CRASH, LAST_S);
         ret->list[ret->n++] = any_fault(&state, FAULT_CRASH, LAST_S);
     }
