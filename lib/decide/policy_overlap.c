@@ -79,8 +79,9 @@ void overlap_find(const struct observed_replica *replicas, size_t n,
 {
     struct common c = {0};
     int64_t first_ms = NEVER, last_ms = 0;
+    uint32_t n_leading = 0, n_succeeded = 0;
     bool has_unstarted = false;
-    *ret = (struct overlap){.is_whole = true, .start_spread_s = NAN, .shared_ratio = NAN};
+    *ret = (struct overlap){.start_spread_s = NAN, .shared_ratio = NAN};
     for (size_t i = 0; i < n; i++) {
         const struct observed_replica *r = &replicas[i];
         const int64_t start_ms = r->started_unix_ms;
@@ -91,15 +92,16 @@ void overlap_find(const struct observed_replica *replicas, size_t n,
         first_ms = start_ms != 0 && start_ms < first_ms ? start_ms : first_ms;
         last_ms = start_ms > last_ms ? start_ms : last_ms;
         if (role_leads(r->id.role, sizes)) {
-            ret->is_whole &= r->state == REPLICA_SUCCEEDED;
+            n_leading++;
+            n_succeeded += r->state == REPLICA_SUCCEEDED;
             if (r->seen_unix_ms != 0) {
                 add(&c, r);
             }
         }
     }
     ret->start_spread_s = has_unstarted ? NAN : (double)(last_ms - first_ms) / 1e3;
+    ret->is_whole = n_leading > 0 && n_succeeded == n_leading && !is_apart(&c);
     if (is_apart(&c)) {
-        ret->is_whole = false;
         put_apart(&c, first_ms, ret);
     } else if (ret->is_whole && c.n > 1 && c.longest_ms > 0) {
         const double shared_ms = (double)(c.to_ms - c.from_ms);

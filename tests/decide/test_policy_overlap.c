@@ -127,4 +127,6 @@ TEST(who_does_not_lead_is_not_asked)
     assert_true(o.is_whole);
     assert_true(o.start_spread_s == 6);
     assert_true(isnan(o.shared_ratio));
+    overlap_find(members, 2, &(struct attempt_id){.number = 1}, sizes, &o);
+    assert_false(o.is_whole); /* nothing is seen of it */
 }

@@ -185,16 +185,15 @@ static void look_at_overlap(struct pod_gang *g, const struct observed_replica *l
     }
 }
 
-void pod_gang_look_for_room(struct pods *l, int64_t now_ns)
+void pod_gang_look_for_room(struct pods *l, const struct observed_replica *list, size_t n,
+                            int64_t now_ns)
 {
-    bool has_end = false;
     vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
         const bool is_refused = member_life_is_refused(m->life);
         const bool is_wanted = m->life < MEMBER_DYING_POSTING;
         const bool is_preempted = m->state.failure == FAILURE_PREEMPTED &&
                                   !pod_queue_lacks(l, &m->id.attempt); /* it paces the next one */
-        has_end = has_end || (is_wanted && m->state.state == REPLICA_SUCCEEDED);
         if (is_wanted && (is_preempted || m->state.failure == FAILURE_NO_ROOM)) {
             lacks_room(m->gang, &m->id.attempt,
                        is_preempted ? "Preempted"
@@ -206,10 +205,8 @@ void pod_gang_look_for_room(struct pods *l, int64_t now_ns)
             }
         }
     }
-    _cleanup_(freep) struct observed_replica *list = NULL;
-    const size_t n = has_end ? pods_list(l, &list) : 0;
-    for (size_t i = 0; n > 0 && i < l->gangs.len; i++) {
-        look_at_overlap(l->gangs.items[i], list, n, now_ns);
+    vec_each (struct pod_gang *, it, &l->gangs) {
+        look_at_overlap(*it, list, n, now_ns);
     }
 }
 

@@ -55,8 +55,10 @@ void pod_gang_prepare(struct pod_gang *g, const struct gang_spec *spec);
 /* The pservers' addresses by index, if all are known, else NULL. The caller frees them. */
 char **pod_gang_servers(const struct pod_gang *g);
 void pod_gang_servers_free(const struct pod_gang *g, char **servers);
-/* For the pauses: of all gangs, those that lack room, lost theirs, or ran whole. */
-void pod_gang_look_for_room(struct pods *l, int64_t now_ns);
+/* For the pauses: which gangs lack room, lost theirs, or ran whole. `list`: as the driver sees the
+ * members. */
+void pod_gang_look_for_room(struct pods *l, const struct observed_replica *list, size_t n,
+                            int64_t now_ns);
 /* How an attempt of a run with a queue came to run, as metrics of its trial (core/metric_set.h):
  * the summary of a member, with what is known of
  *   queue_s         from the creation of the Workload to its admission, by the API server's clock

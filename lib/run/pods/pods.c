@@ -395,6 +395,78 @@ static bool create(struct pods *l, int64_t now_ns)
     return is_news;
 }
 
+/* NULL: it has not failed, and its node is ready. Borrowed. */
+static const char *failure_of(const struct pod_member *m)
+{
+    const bool has_failed = pod_member_has_ended(m) || m->state.is_node_lost;
+    return m->state.message != NULL && has_failed ? m->state.message : m->log.end.why;
+}
+
+/* The summary that it wrote, or that its log rule made. */
+static const char *summary_of(const struct pod_member *m)
+{
+    return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
+}
+
+/* By the time of a line; 0: not read yet, or its clock is wrong. */
+static int64_t step_unix_ms(const struct pod_member *m, int64_t line_ns)
+{
+    const int64_t ms = line_ns / 1000000;
+    const bool is_possible = ms >= pod_member_started_unix_ms(m) && ms <= m->ended_unix_ms;
+    return m->log.step == POD_LOG_THERE && is_possible ? ms : 0;
+}
+
+static struct observed_replica observe(const struct pods *l, const struct pod_member *m)
+{
+    const struct pod_state *s = &m->state;
+    const bool is_awaited = pod_logs_is_awaited(m) || pod_jobs_hold_end(&l->jobs, m);
+    return (struct observed_replica){
+        .id = m->id,
+        .state = is_awaited ? REPLICA_RUNNING : s->state,
+        .failure = s->failure,
+        .exit_code = s->exit_code,
+        .ended_unix_ms = is_awaited ? 0 : m->ended_unix_ms,
+        .finished_unix_ms = pod_member_finished_unix_ms(m),
+        .started_unix_ms = pod_member_started_unix_ms(m),
+        .seen_unix_ms = s->is_simulated ? 0 : m->running_unix_ms,
+        .asked_unix_ms = pod_member_asked_unix_ms(m),
+        .measured_from_unix_ms = step_unix_ms(m, m->log.measured_from_ns),
+        .measured_to_unix_ms = step_unix_ms(m, m->log.measured_to_ns),
+        .node = s->node,
+        .output_unix_ms = pod_logs_last_output(m),
+        .has_exited = is_awaited,
+        .has_summary = summary_of(m) != NULL,
+        .summary_fault = m->log.reader != NULL ? NULL : s->summary_fault,
+        .noise = m->log.reader == NULL ? s->noise : NULL,
+        .is_job_summary = m->log.end.is_job,
+        .has_log_rule = m->log.reader != NULL,
+        .message = failure_of(m),
+        .has_blamed = s->has_blamed,
+        .blamed_role = s->blamed_role,
+        .blamed_index = s->blamed_index,
+    };
+}
+
+/* Those that are not dying. The caller owns the array. */
+static size_t list_members(const struct pods *l, struct observed_replica **ret)
+{
+    size_t n = 0;
+    *ret = l->members.len == 0 ? NULL : xreallocarray(NULL, l->members.len, sizeof(**ret));
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->life < MEMBER_DYING_POSTING) {
+            (*ret)[n++] = observe(l, *it);
+        }
+    }
+    return n;
+}
+
+static void look_for_room(struct pods *l, int64_t now_ns)
+{
+    _cleanup_(freep) struct observed_replica *list = NULL;
+    const size_t n = list_members(l, &list);
+    pod_gang_look_for_room(l, list, n, now_ns);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct pods *l = timer->data;
@@ -402,7 +474,7 @@ static void on_tick(uv_timer_t *timer)
     take_gate_refusals(l, now_ns);
     time_out(l, now_ns);
     bool has_news = pod_queue_tick(l, now_ns);
-    pod_gang_look_for_room(l, now_ns);
+    look_for_room(l, now_ns);
     has_news = pod_jobs_tick(&l->jobs, now_ns) || has_news;
     pod_requests_send_due(l, now_ns);
     has_news = take_news(l) || has_news;
@@ -462,77 +534,13 @@ static void pods_remove(struct launcher *launcher, const struct replica_id *id, 
     }
 }
 
-/* NULL: it has not failed, and its node is ready. Borrowed. */
-static const char *failure_of(const struct pod_member *m)
-{
-    const bool has_failed = pod_member_has_ended(m) || m->state.is_node_lost;
-    return m->state.message != NULL && has_failed ? m->state.message : m->log.end.why;
-}
-
-/* The summary that it wrote, or that its log rule made. */
-static const char *summary_of(const struct pod_member *m)
-{
-    return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
-}
-
-/* Of a step of which the log tells the time; 0: not read yet, or its clock is wrong. */
-static int64_t step_unix_ms(const struct pod_member *m, int64_t line_ns)
-{
-    const int64_t ms = line_ns / 1000000;
-    const bool is_possible = ms >= pod_member_started_unix_ms(m) && ms <= m->ended_unix_ms;
-    return m->log.step == POD_LOG_THERE && is_possible ? ms : 0;
-}
-
-static struct observed_replica observe(const struct pods *l, const struct pod_member *m)
-{
-    const struct pod_state *s = &m->state;
-    const bool is_awaited = pod_logs_is_awaited(m) || pod_jobs_hold_end(&l->jobs, m);
-    return (struct observed_replica){
-        .id = m->id,
-        .state = is_awaited ? REPLICA_RUNNING : s->state,
-        .failure = s->failure,
-        .exit_code = s->exit_code,
-        .ended_unix_ms = is_awaited ? 0 : m->ended_unix_ms,
-        .finished_unix_ms = pod_member_finished_unix_ms(m),
-        .started_unix_ms = pod_member_started_unix_ms(m),
-        .seen_unix_ms = s->is_simulated ? 0 : m->running_unix_ms,
-        .asked_unix_ms = pod_member_asked_unix_ms(m),
-        .measured_from_unix_ms = step_unix_ms(m, m->log.measured_from_ns),
-        .measured_to_unix_ms = step_unix_ms(m, m->log.measured_to_ns),
-        .node = s->node,
-        .output_unix_ms = pod_logs_last_output(m),
-        .has_exited = is_awaited,
-        .has_summary = summary_of(m) != NULL,
-        .summary_fault = m->log.reader != NULL ? NULL : s->summary_fault,
-        .noise = m->log.reader == NULL ? s->noise : NULL,
-        .is_job_summary = m->log.end.is_job,
-        .has_log_rule = m->log.reader != NULL,
-        .message = failure_of(m),
-        .has_blamed = s->has_blamed,
-        .blamed_role = s->blamed_role,
-        .blamed_index = s->blamed_index,
-    };
-}
-
-size_t pods_list(const struct pods *l, struct observed_replica **ret)
-{
-    size_t n = 0;
-    *ret = l->members.len == 0 ? NULL : xreallocarray(NULL, l->members.len, sizeof(**ret));
-    vec_each (struct pod_member *, it, &l->members) {
-        if ((*it)->life < MEMBER_DYING_POSTING) {
-            (*ret)[n++] = observe(l, *it);
-        }
-    }
-    return n;
-}
-
 static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
                         struct err *err)
 {
     (void)err; /* everything is known here */
     struct pods *l = (struct pods *)launcher;
     l->queue.is_driven = true;
-    *ret_n = pods_list(l, ret);
+    *ret_n = list_members(l, ret);
     return 0;
 }
 

@@ -55,8 +55,6 @@ struct pods {
     struct pod_queue queue;
     struct pod_jobs jobs;
 };
-/* The members that are not dying, as the driver sees them. The caller owns the array. */
-size_t pods_list(const struct pods *l, struct observed_replica **ret);
 /* The tick runs in the next iteration of the loop, once for several calls, and then again and again
  * until nothing depends on time. */
 static inline void pods_tick_soon(struct pods *l)
