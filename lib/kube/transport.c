@@ -11,7 +11,7 @@
 
 #define STREAMS_PER_CONNECTION 100L /* the API server's own limit */
 /* A pool of KUBE_POOL_FOLLOW rests after so many bytes: at most 6 MiB a second are taken of all
- * logs, and no turn of the loop works on more, however busy the machine is. */
+ * logs, and a turn of the loop works on little, however busy the machine is. */
 #define PACE_BYTES ((size_t)64 * 1024)
 #define PACE_MS 10U
 
