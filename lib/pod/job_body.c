@@ -123,14 +123,20 @@ int job_body(const struct run_def *def, const struct attempt_id *attempt, const 
     return 0;
 }
 
-json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attempt, size_t i)
+json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attempt, size_t i,
+                       const char *job_uid)
 {
     const json_t *job = job_of_point(def, attempt->point);
     json_t *object = json_deep_copy(json_array_get(json_object_get(job, "objects"), i));
     _cleanup_(freep) char *of = pod_attempt_name(def, attempt);
     _cleanup_(freep) char *name =
         xasprintf("%s-%s", fact_text(json_object_get(object, "metadata"), "name"), of);
+    const json_t *template = json_object_get(job, "template");
+    json_t *owner =
+        json_pack("[{s:O, s:O, s:s, s:s}]", "apiVersion", json_object_get(template, "apiVersion"),
+                  "kind", json_object_get(template, "kind"), "name", of, "uid", job_uid);
     set_metadata(def, attempt, name, object);
+    (void)json_object_set_new(json_object_get(object, "metadata"), "ownerReferences", owner);
     if (str_eq(fact_text(object, "kind"), "Service")) { /* headless, of pods of the run */
         set_text(json_pointer_enter(object, "/spec", NULL), "clusterIP", "None");
         set_text(json_pointer_enter(object, "/spec/selector", NULL), POD_LABEL_RUN_UID, def->uid);

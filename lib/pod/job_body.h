@@ -21,8 +21,10 @@ const json_t *job_of_point(const struct run_def *def, uint32_t point);
  * Owned. -EINVAL: a template may not be so, or a path leads nowhere. */
 int job_body(const struct run_def *def, const struct attempt_id *attempt, const char *account,
              json_t **ret, struct err *err);
-/* One of job.objects, with a name of the attempt. Owned. NULL: there are no more. */
-json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attempt, size_t i);
+/* One of job.objects, with a name of the attempt. The job object with this uid owns it, so both are
+ * deleted together. Owned. NULL: there are no more. */
+json_t *job_extra_body(const struct run_def *def, const struct attempt_id *attempt, size_t i,
+                       const char *job_uid);
 /* Which attempt of the run an object is of, by its labels; its owner is not looked at. */
 bool job_identify(const struct run_def *def, const json_t *object, struct attempt_id *ret);
 

@@ -1,6 +1,7 @@
 /* The kinds of objects that benchd makes for a system that is a job object. benchd makes them for
  * every account that may create a BenchmarkRun, so it refuses all other kinds. Called when a
- * definition is read, and for each object before it is sent: parameters may have set anything. Pure. */
+ * definition is read, and for each object before it is sent: parameters may have set anything.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>

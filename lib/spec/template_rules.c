@@ -214,7 +214,7 @@ static const struct rule {
     {"/configMap.name", is_foreign, NULL},
     {"/configMapRef.name", is_foreign, NULL},
     {"/configMapKeyRef.name", is_foreign, NULL},
-    /* Ways in from outside, of a Service or by the operator of a RayJob, and a Role with a token. */
+    /* Ways in from outside, of a Service or by the operator of a RayJob; a Role with a token. */
     {"/clusterIP", is_same, "None"},
     {"spec.type", is_same, "ClusterIP"},
     {"/externalIPs", is_absent, NO_WAY_IN},

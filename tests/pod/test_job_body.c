@@ -192,11 +192,13 @@ TEST(a_service_selects_pods_of_its_run_only)
         _cleanup_(freep) char *service = xasprintf(SERVICE("", "%s"), specs[i]);
         _cleanup_(run_def_freep) struct run_def *def = make(service);
         const struct attempt_id attempt = {0};
-        _cleanup_(json_decrefp) json_t *body = job_extra_body(def, &attempt, 0);
+        _cleanup_(json_decrefp) json_t *body = job_extra_body(def, &attempt, 0, "u-7");
         const json_t *uid = json_pointer_get(body, "/spec/selector/benchd.io~1run-uid");
         const json_t *address = json_pointer_get(body, "/spec/clusterIP");
         assert_string_equal(json_string_value(uid), "0f4c1de2-aaaa");
         assert_string_equal(json_string_value(address), "None");
+        const json_t *owner = json_pointer_get(body, "/metadata/ownerReferences/0/uid");
+        assert_string_equal(json_string_value(owner), "u-7");
         assert_string_equal(json_string_value(json_pointer_get(body, "/metadata/name")),
                             "s-jobs-1-p0t0a0");
     }

@@ -321,18 +321,6 @@ static void post_job(struct pod_job *job)
     }
 }
 
-/* Owned by the job object, so it goes with it. */
-static void post_extra(struct pod_job *job)
-{
-    const json_t *template = json_object_get(job->spec, "template");
-    json_auto_t *body = job_extra_body(job->owner->params.def, &job->attempt, job->n_made);
-    json_t *owner = json_pack(
-        "[{s:O, s:O, s:s, s:s}]", "apiVersion", json_object_get(template, "apiVersion"), "kind",
-        json_object_get(template, "kind"), "name", job->name, "uid", job->state.uid);
-    (void)json_object_set_new(json_object_get(body, "metadata"), "ownerReferences", owner);
-    post(job, body);
-}
-
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_job *job = ctx;
@@ -467,7 +455,9 @@ static bool send_due(struct pod_job *job, int64_t now_ns)
     if (job->is_removed && job->step == JOB_THERE) {
         delete (job);
     } else if (job->step == JOB_THERE && next_extra(job) != NULL) {
-        post_extra(job);
+        json_auto_t *extra =
+            job_extra_body(job->owner->params.def, &job->attempt, job->n_made, job->state.uid);
+        post(job, extra);
     }
     return job->is_removed && (job->step == JOB_WANTED || job->step >= JOB_REFUSED);
 }
