@@ -140,6 +140,7 @@ json_t *jobs_pod(const struct jobs_world *j, const char *name, const char *index
     json_t *metadata = json_object_get(made, "metadata");
     json_object_set_new(metadata, "name", json_string(name));
     json_object_set_new(metadata, "uid", json_string(name));
+    json_object_set_new(metadata, "creationTimestamp", json_string("2026-01-01T00:00:00Z"));
     json_object_set_new(
         metadata, "ownerReferences",
         json_pack("[{s:s, s:s, s:b}]", "kind", "Job", "uid", "job-1", "controller", 1));

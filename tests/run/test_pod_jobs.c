@@ -318,3 +318,28 @@ TEST(a_name_that_was_just_freed_is_taken)
     jobs_finish_deletion(&j);
     jobs_close(&j);
 }
+
+#define RUNS_SINCE                                                                                 \
+    "{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c\","      \
+    "\"state\":{\"running\":{\"startedAt\":\"2026-01-01T00:00:00Z\"}}}]}"
+
+/* A quota or a limit has changed, say: its controller cannot make the rest, and says so. */
+TEST(half_of_the_pods_give_way)
+{
+    struct jobs_world j = {.faults.events = "{\"items\":[{\"type\":\"Warning\",\"reason\":"
+                                            "\"FailedCreate\",\"note\":\"no\",\"regarding\":{"
+                                            "\"name\":\"" NAME "\"}}]}"};
+    jobs_open(&j);
+    jobs_create(&j);
+    j.w.launcher->ops->free(j.w.launcher); /* the next process finds a pod that has run for long */
+    (void)uv_run(&j.w.loop, UV_RUN_DEFAULT);
+    make_launcher(&j.w, POD_BY_DNS);
+    jobs_watch(&j, KUBE_CHANGE_ADDED, "a", "0", RUNS_SINCE);
+    jobs_create(&j);
+    jobs_pass(&j, 3000);
+    assert_int_equal(jobs_worker(&j, 1)->failure, FAILURE_NO_ROOM);
+    assert_non_null(strstr(jobs_worker(&j, 1)->message, "Job '" NAME "' lacks some of its pods: "));
+    jobs_remove(&j);
+    jobs_finish_deletion(&j);
+    jobs_close(&j);
+}
