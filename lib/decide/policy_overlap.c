@@ -9,7 +9,7 @@
 #define LAST_OF_SECOND_MS 999
 /* Lines of a program that buffers its output come at its end, all at once: no begin follows. */
 #define STEPS_MIN_MS 1000
-#define NEVER INT64_MAX
+#define NEVER (INT64_MAX / 2) /* times are added to it */
 
 /* What the times of all that lead and have begun have in common. */
 struct common {

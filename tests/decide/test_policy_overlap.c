@@ -63,6 +63,7 @@ TEST(gangs)
         {"both had ended when they were first seen", {{10, 14, 90, 90, N("a")}, {16, 19, 89.9, 89.9, N("b")}}, "NoRoom", 6, NAN},
         {"a late kubelet: seen late, and dated well", {{10, 20, 10.5, 20.5, N("a")}, {10, 20, 25.5, 25.5, N("b")}}, "Well", 0, 1},
         {"pods of a Job, one after another", {{10, 14, 10.5, 14.5, N("a")}, {16, 19, 16.5, 19.5, .node = "a", .asked = 15}}, "Infrastructure", 6, NAN},
+        {"both run, on two machines", {{10, 0, 10.5, 0, N("a")}, {12, 0, 12.5, 0, N("b")}}, NULL, 2, NAN},
         {"processes", {{10, 0, 10, 60}, {10.2, 0, 10.2, 60.1}}, "Well", 0.2, 49.8 / 50},
         {"processes, one after another", {{10, 0, 10, 14}, {14.1, 0, 14.1, 18}}, "Infrastructure", 4.1, NAN},
         {"a worker that measures early", {{10, 0, 10, 60, 11, 20}, {10, 0, 10, 60, 30, 59}}, "Infrastructure", 0, NAN},
