@@ -8,7 +8,6 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 #define JSON_TYPE "application/json"
 
@@ -281,21 +280,12 @@ void kube_request_raw(const char *path, const char *what, struct kube_request *r
     set(ret, KUBE_GET, &url, xstrdup(what));
 }
 
-static char *plural_of(const char *kind)
-{
-    const size_t len = strlen(kind);
-    if (str_has_suffix(kind, "y")) {
-        return xasprintf("%.*sies", (int)(len - 1), kind);
-    }
-    return xasprintf("%s%s", kind, str_has_suffix(kind, "s") ? "es" : "s");
-}
-
 void kube_resource_of(const json_t *object, struct kube_resource *ret)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *version = json_string_value(json_object_get(object, "apiVersion"));
     const char *slash = strchr(version, '/');
-    char *plural = plural_of(kind);
+    char *plural = xasprintf("%ss", kind);
     for (char *c = plural; *c != '\0'; c++) {
         *c = ascii_lower(*c);
     }

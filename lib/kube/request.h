@@ -88,8 +88,8 @@ void kube_request_delete(const struct kube_resource *res, const char *ns, const 
 /* The same; it stays until all that it owns has gone. */
 void kube_request_delete_tree(const struct kube_resource *res, const char *ns, const char *name,
                               const char *uid, struct kube_request *ret);
-/* The resource of an object by its apiVersion and kind, its plural as kubectl guesses it. The texts
- * are owned by the caller: kube_resource_done(). */
+/* The resource of an object by its apiVersion and kind, of which the plural ends with "s" alone, as
+ * those of all job objects do. The texts are owned by the caller: kube_resource_done(). */
 void kube_resource_of(const json_t *object, struct kube_resource *ret);
 void kube_resource_done(struct kube_resource *res);
 /* Server-side apply by `manager`, forced. subresource: "status", or NULL for the object itself.

@@ -144,10 +144,8 @@ TEST(kinds)
     } rows[] = {
         {"v1", "ConfigMap", "GET /api/v1/namespaces/n/configmaps/a"},
         {"batch/v1", "Job", "GET /apis/batch/v1/namespaces/n/jobs/a"},
-        {"networking.k8s.io/v1", "NetworkPolicy",
-         "GET /apis/networking.k8s.io/v1/namespaces/n/networkpolicies/a"},
-        {"networking.k8s.io/v1", "Ingress",
-         "GET /apis/networking.k8s.io/v1/namespaces/n/ingresses/a"},
+        {"trainer.kubeflow.org/v1alpha1", "TrainJob",
+         "GET /apis/trainer.kubeflow.org/v1alpha1/namespaces/n/trainjobs/a"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct kube_resource resource;
