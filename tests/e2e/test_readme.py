@@ -76,7 +76,7 @@ def main():
     tap.skip_if(why_not())
     t = tap.Tap()
     own, cluster = section("Your own script"), section("In a cluster")
-    t.equal((["benchctl", "benchctl", "benchctl"], ["kubectl", "kubectl", "benchctl"]),
+    t.equal((["benchctl", "benchctl", "benchctl"], ["kubectl", "kubectl", "kubectl", "benchctl"]),
             tuple([command.split()[0] for command in commands] for commands in (own, cluster)), "the commands of both sections")
     with Node(namespace=None) as node:
         k = node.cluster.kubectl
