@@ -270,7 +270,7 @@ TEST(a_job_whose_objects_are_refused_is_deleted)
         {-EACCES, 403, FORBIDDEN,
          "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml: " FORBIDDEN},
         {-EINVAL, 422, "no", ": no"},
-        {-ENOENT, 404, "no", ": no"},
+        {-ENOENT, 404, "no", "; install its kind in the cluster: no"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct jobs_world j = {.faults = {.refuse_extra = rows[i].r, .words = rows[i].words}};

@@ -68,8 +68,7 @@ static const unsigned arrows[] = {
     [JOB_THERE] = TO(DELETING) | TO(GONE),
     [JOB_DELETING] = TO(GOING) | TO(THERE),
     [JOB_GOING] = TO(GONE),
-    [JOB_REFUSED] = TO(THERE),
-    [JOB_GONE] = TO(THERE),
+    [JOB_REFUSED... JOB_GONE] = TO(THERE),
 };
 
 static int64_t now_of(const struct pod_jobs *j)
@@ -239,33 +238,26 @@ static const json_t *next_extra(const struct pod_job *job)
 static void refuse(struct pod_job *job, int r, const struct kube_response *res, const char *words)
 {
     const json_t *extra = job->step == JOB_THERE ? next_extra(job) : NULL;
+    const char *advice =
+        !kube_lacks_right(res) ? (r == -ENOENT ? "; install its kind in the cluster" : "")
+        : extra == NULL        ? "; apply manifests/rbac.yaml and its Role of manifests/jobs"
+                               : "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml";
     job->owner->params.counters->failed++;
     if (extra != NULL) { /* the object is there, and is deleted with the attempt */
         job->n_made = SIZE_MAX;
         fail(job, NULL, FAILURE_PERMANENT, "needs %s '%s-%s', which cannot be created%s: %s",
-             fact_text(extra, "kind"), kube_json_metadata(extra, "name"), job->name,
-             kube_lacks_right(res) ? "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml"
-                                   : "",
-             words);
-        return;
+             fact_text(extra, "kind"), kube_json_metadata(extra, "name"), job->name, advice, words);
+    } else {
+        enter(job, JOB_REFUSED);
+        fail(job, NULL, FAILURE_PERMANENT, "cannot be created%s: %s", advice, words);
     }
-    enter(job, JOB_REFUSED);
-    fail(job, NULL, FAILURE_PERMANENT, "cannot be created%s: %s",
-         r == -ENOENT            ? "; install its kind in the cluster"
-         : kube_lacks_right(res) ? "; apply manifests/rbac.yaml and its Role of manifests/jobs"
-                                 : "",
-         words);
-}
-
-static bool is_transient(struct pod_job *job, int r, const struct kube_response *res)
-{
-    return pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
 }
 
 /* Of the object itself, or, once it is there, of one of those that its pods need. */
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_job *job = ctx;
+    struct pods *l = job->owner;
     const bool is_extra = job->step == JOB_THERE;
     json_auto_t *object = NULL;
     job->call = NULL;
@@ -274,11 +266,12 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
         pod_trouble_clear(&job->trouble);
         job->n_made++;
     } else if (r == 0 && kube_json_load(res->body, res->body_len, &object, NULL) == 0) {
-        pod_denial_clear(&job->owner->denial);
+        pod_denial_clear(&l->denial);
         pod_trouble_clear(&job->trouble);
         read_job(job, object);
         enter(job, JOB_THERE);
-    } else if (r == -EEXIST || r == 0 || is_transient(job, r, res)) {
+    } else if (r == -EEXIST || r == 0 ||
+               pod_answer_is_transient(&l->denial, r, res, now_of(&l->jobs))) {
         if (!is_extra) {
             enter(job, JOB_UNKNOWN);
         }
@@ -330,7 +323,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         kind_of(job)->due_ns = 0;
         enter(job, JOB_GOING);
     } else {
-        (void)is_transient(job, r, res); /* notes a denial */
+        (void)pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
         enter(job, JOB_THERE);
         try_again(job, r, res, err->msg);
     }
@@ -338,9 +331,9 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
 
 static void delete (struct pod_job *job)
 {
-    const struct pods_params *params = &job->owner->params;
     struct kube_request req;
-    kube_request_delete_tree(&kind_of(job)->resource, params->ns, job->name, job->state.uid, &req);
+    kube_request_delete_tree(&kind_of(job)->resource, job->owner->params.ns, job->name,
+                             job->state.uid, &req);
     enter(job, JOB_DELETING);
     job->call = call_as_account(job->owner, &req, on_deleted, job);
 }
@@ -417,8 +410,7 @@ static void look_at_missing(struct pod_job *job, size_t n_seen)
              (long long)(l->wait_ms / 1000));
     } else if (pod_gang_of(job->owner, &job->attempt)->ran_ms > POD_HALF_GANG_MS) {
         const char *why = pod_events_words(&l->events, job->name);
-        fail(job, NULL, FAILURE_NO_ROOM, "lacks some of its pods: %s",
-             why == NULL ? "no event says why" : why);
+        fail(job, NULL, FAILURE_NO_ROOM, "lacks some of its pods: %s", why ?: "no event says why");
     }
 }
 
@@ -662,8 +654,7 @@ const char *pod_jobs_find_short(const struct pod_jobs *j, int64_t now_ns)
 
 static void say(const struct pod_job *job, struct run_wait *ret)
 {
-    const bool needs_list =
-        job->step == JOB_UNKNOWN || job->step == JOB_GOING || job->doubt_ns != 0;
+    const bool needs_list = job->step != JOB_THERE || job->doubt_ns != 0;
     const struct pod_trouble *trouble =
         job->trouble.words != NULL || !needs_list ? &job->trouble : &kind_of(job)->trouble;
     const char *why = pod_events_words(&job->owner->events, job->name);
