@@ -2,6 +2,7 @@
 """benchctl gate: a build that is half as fast is refused in every shape."""
 import json
 import pathlib
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -158,7 +159,7 @@ class Gate(cli.CliCase):
         good = self.measure()
         with sqlite3.connect(self.folder / "results.db") as db:  # of an older program, which called it Succeeded
             stored.change(db, good, lambda r: r["summary"] and r.update(
-                summary=r["summary"].replace('"samples": 6', '"samples": 0')))
+                summary=re.sub('"samples": ?6', '"samples":0', r["summary"])))
         db.close()
         self.gate(good, code=1)
 
