@@ -306,6 +306,26 @@ static void check_container_in_front(const char *mark)
                         "work");
 }
 
+/* By a restartPolicy of the container's own. */
+TEST(a_container_that_was_started_again)
+{
+    static const char *const states[] = {"{\"running\":{}}", "{\"terminated\":{\"exitCode\":0}}"};
+    for (size_t i = 0; i < N_ROWS(states); i++) {
+        _cleanup_(freep) char *text = xasprintf(
+            "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+            "\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\","
+            "\"containerID\":\"c://1\",\"restartCount\":1,\"state\":%s}]}}",
+            states[i]);
+        _cleanup_(json_decrefp) json_t *pod = json_loads(text, 0, NULL);
+        _cleanup_(pod_state_done) struct pod_state s;
+        read_state(pod, &trainer_1, &s);
+        assert_int_equal(s.state, REPLICA_FAILED);
+        assert_int_equal(s.failure, FAILURE_INFRASTRUCTURE);
+        assert_string_equal(pod_state_message(&s),
+                            "its container was started 2 times; a measurement is one start");
+    }
+}
+
 TEST(another_container_in_front)
 {
     check_container_in_front("\"env\":[{\"name\":\"A\"},{\"name\":\"BENCHD_ROLE\"}]");
