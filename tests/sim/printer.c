@@ -10,12 +10,12 @@
 #include "core/phase.h"
 #include "core/throughput.h"
 
-#define LINES_MIN 8
-#define LINES_MAX 20
+#define LINES_MIN 12
+#define LINES_MAX 30
 #define LINE_MIN_NS (SIM_S / 5)
 #define LINE_MAX_NS (4 * SIM_S)
 #define SLOWER 10                   /* where trainings take minutes */
-#define FILE_NS (7 * SIM_S)         /* no file of a log is replaced before (lib/kube/follow.h) */
+#define FILE_NS (12 * SIM_S)        /* no file of a log is replaced before (lib/kube/follow.h) */
 #define DATES_NS SIM_S              /* those of containers are whole seconds */
 #define CLOCKS_NS (5 * SIM_S)       /* those of two nodes may differ: docs/contracts/retries.md */
 #define RATE_OFF 1e-4               /* what rounding may change */
@@ -53,7 +53,8 @@ static void print(void *ctx)
         node_end(p, 0);
         return;
     }
-    if (p->n_printed == p->rotates_at && sim.now_ns - p->container.started_ns > FILE_NS) {
+    if (p->n_printed >= p->rotates_at && sim.now_ns - p->container.started_ns > FILE_NS) {
+        p->rotates_at = UINT32_MAX;
         logs_rotate(p);
         promise_excuse(p->run_uid, &p->id.attempt, "its node has replaced a log file");
     }
