@@ -89,7 +89,8 @@ static void give(struct kube_log_cursor *c)
         c->is_dropping = time_ns != NO_TIME && is_duplicate(c, time_ns);
     }
     if (!c->is_dropping) {
-        c->early_bytes += c->last_ns - c->first_ns < KUBE_LOG_EARLY_NS ? c->line.len : 0;
+        const bool is_early = c->last_ns - c->first_ns < KUBE_LOG_EARLY_NS;
+        c->early_bytes += is_early ? c->line.len : 0;
         c->on_line(c->ctx, text, (size_t)(end - text));
     }
     buf_clear(&c->line);

@@ -15,7 +15,7 @@
 #define N_LOGS 3
 #define LOG_BYTES ((size_t)1 << 20)
 #define PIECE_BYTES ((size_t)80 * 1024) /* 64 KiB, and what curl had in its hands */
-#define REST_NS (8 * INT64_C(1000000)) /* 10 ms by a clock of whole milliseconds */
+#define REST_NS (8 * INT64_C(1000000))  /* 10 ms by a clock of whole milliseconds */
 
 /* ---- a server with a thread for each connection ---- */
 
