@@ -143,6 +143,10 @@ def check_values(t, helm):
     shown = helm.objects("--set=kueue.create=true")
     t.equal(kueue, {name: shown.get(name) for name in kueue}, "kueue.create gives the objects of manifests/kueue.yaml")
     t.equal(set(kueue), set(shown) - set(helm.objects()), "and no other")
+    jobs = {path.stem: helm.cluster_objects(path.read_text()) for path in (MANIFESTS / "jobs").iterdir()}
+    shown = helm.objects(f"--set=jobs={{{','.join(jobs)}}}")
+    t.equal({name: item for of_kind in jobs.values() for name, item in of_kind.items()},
+            {name: shown[name] for name in set(shown) - set(helm.objects())}, "jobs gives the Roles of manifests/jobs, and no other object")
     reader = {name: item for name, item in helm.objects("--set=nodeReader.create=true").items() if "node-reader" in name}
     t.equal(helm.cluster_objects((MANIFESTS / "node-reader.yaml").read_text()), reader, "the right to get nodes, as the manifest gives it")
 
