@@ -88,7 +88,7 @@ def main():
             rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
             t.equal([["1", "6400"], ["2", "12800"]], rows, "each worker reads 32 samples in 5 ms, as its lines say")
             log = type_all(t, sh, ["benchctl logs latest --point 0"])
-            t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2$", "\n".join(log), "its program has no rights")
+            t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", "\n".join(log), "its program has no rights")
         level = k("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
         t.equal("restricted", level, "the namespace enforces what the template does not mention")
     return t.done()
