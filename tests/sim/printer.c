@@ -1,5 +1,6 @@
 /* A program that needs no peer and prints its speed, which a log rule reads: the figures of its
- * trials are known from its lines. Its node may begin a new log file, and returns only that then. */
+ * trials are known from its lines. Its node may begin a new log file, and then returns only
+ * that. */
 #include "sim.h"
 
 #include <math.h>

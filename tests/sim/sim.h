@@ -310,8 +310,8 @@ void logs_check(const struct sim_pod *p, const char *text, bool is_whole);
 void printer_define(json_t *definition);
 void printer_start(struct sim_pod *p);
 struct attempt_row;
-/* The figure of an attempt that succeeded is that of all lines that were printed, and its members ran
- * together. */
+/* The figure of an attempt that succeeded is that of all lines that were printed, and its members
+ * ran together. */
 void printer_check_row(const char *run_uid, const struct attempt_row *row);
 /* Its members did not run together, as far as dates of containers say. */
 bool printer_was_apart(const char *run_uid, const struct attempt_id *id);

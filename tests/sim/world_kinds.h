@@ -1,5 +1,5 @@
-/* The kinds of worlds: what happens in some in addition to the faults of their plans. Drawn from the
- * seed alone. The first 40 worlds have none, since mistakes must be found in them quickly. */
+/* The kinds of worlds: what happens in some in addition to the faults of their plans. Drawn from
+ * the seed alone. The first 40 worlds have none, since mistakes must be found in them quickly. */
 #pragma once
 
 #include <stdbool.h>
