@@ -343,7 +343,7 @@ static void step(void *ctx)
     }
     const struct record_who me = who(p);
     const struct record_step record = {
-        .step = n, .t_ns = (int64_t)(n + 1) * SIM_S, .step_ns = SIM_S, .samples = 16, .loss = 1};
+        .step = n, .t_ns = sim.now_ns - p->trains_ns, .step_ns = SIM_S, .samples = 16, .loss = 1};
     struct buf line = BUF_INIT;
     record_write_step(&line, &me, &record);
     logs_print(p, buf_take(&line));
@@ -393,6 +393,7 @@ static void train_if_complete(void *ctx)
     }
     vec_each (struct sim_pod *, it, &pods) {
         if (is_of_gang(*it, p) && (*it)->id.role == ROLE_TRAINER) {
+            (*it)->trains_ns = sim.now_ns;
             sim_after(delay(SIM_S, 3 * SIM_S), step, *it);
         }
     }

@@ -250,6 +250,7 @@ struct sim_pod {
     const char
         *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;
+    int64_t trains_ns; /* since then; its gang is complete */
     VEC(struct sim_line) lines;
     size_t first_line; /* of the newest file, which is all that the node returns */
     char *message;     /* of the termination; owned, NULL: none */
@@ -498,7 +499,8 @@ void hostile_check_pod(const struct sim_pod *p);
     X(DELETE, "delete")                                                                            \
     X(ERASE, "erase")           /* with the results */                                             \
     X(DROP_KINDS, "drop-kinds") /* and all objects of theirs, for length; then they may be back */ \
-    X(RESTORE, "restore")       /* after length every object is as it was at its beginning */
+    X(RESTORE, "restore")       /* after length every object is as it was at its beginning */      \
+    X(STARVE, "starve")         /* each turn of benchd's loop takes up to 3 s for length */
 
 enum fault_kind {
 #define X(name, text) FAULT_##name,
@@ -506,6 +508,7 @@ enum fault_kind {
 #undef X
         FAULT_KIND_COUNT
 };
+#define FAULT_DRAWN_COUNT FAULT_STARVE /* those from there on are of some worlds alone */
 struct fault {
     enum fault_kind kind;
     int64_t at_ns, length_ns;

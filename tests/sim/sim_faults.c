@@ -69,6 +69,7 @@ static const struct {
     [FAULT_ERASE] = {0, 8},
     [FAULT_DROP_KINDS] = {SIM_UNDELETE_S / 2, 2},
     [FAULT_RESTORE] = {90, 2},
+    [FAULT_STARVE] = {60, 1},
 };
 
 /* What is found only where it comes together, or alone and for long. */
@@ -107,7 +108,7 @@ static enum fault_kind any_kind(uint64_t *state)
     case 1:
         return ONE_OF(state, ends);
     default:
-        return (enum fault_kind)below(state, FAULT_KIND_COUNT);
+        return (enum fault_kind)below(state, FAULT_DRAWN_COUNT);
     }
 }
 
@@ -160,6 +161,10 @@ static void add_own(uint64_t seed, struct fault_plan *ret)
     } else if (sim_loses_nodes(seed)) {
         ret->list[ret->n++] = any_fault(&state, FAULT_EVICT_POD, LAST_SOON_S);
     }
+    if (sim_is_starved(seed)) {
+        ret->list[ret->n++] = any_fault(&state, FAULT_STARVE, LAST_SOON_S);
+        ret->list[ret->n++] = any_fault(&state, FAULT_STARVE, LAST_S);
+    }
     if (sim_prints(seed)) { /* a part of a gang has no place; in the middle of a log */
         ret->list[ret->n] = any_fault(&state, FAULT_FULL, LAST_SOON_S);
         ret->list[ret->n].n = 2;
@@ -178,7 +183,7 @@ static void draw_plan(uint64_t seed, struct fault_plan *ret)
     *ret = (struct fault_plan){.n_runs = 1 + below(&state, 3)};
     const unsigned last_s = below(&state, 4) == 0 ? LAST_LATE_S : LAST_S;
     const uint32_t shape = below(&state, SHAPES);
-    const enum fault_kind the_kind = (enum fault_kind)below(&state, FAULT_KIND_COUNT);
+    const enum fault_kind the_kind = (enum fault_kind)below(&state, FAULT_DRAWN_COUNT);
     if (shape == TOGETHER) {
         draw_together(&state, ret);
         return;

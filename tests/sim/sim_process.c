@@ -20,6 +20,7 @@
 
 #define RESTART_MAX_S 10
 #define BUSY_MAX_NS (200 * SIM_MS)
+#define STARVED_MAX_NS (3 * SIM_S)
 
 struct sim_process {
     uv_loop_t loop; /* an address, never used */
@@ -311,6 +312,9 @@ void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx)
         p->is_inside = false;
         if (sim_has_slow_code(sim.seed) && sim_one_in(DRAW_CODE, 8)) {
             p->busy_ns = sim.now_ns + sim_time(DRAW_CODE, SIM_MS, BUSY_MAX_NS);
+        }
+        if (fault_is_on(FAULT_STARVE, NULL)) {
+            p->busy_ns = sim.now_ns + sim_time(DRAW_CODE, 10 * SIM_MS, STARVED_MAX_NS);
         }
     } else {
         p->is_inside = false;

@@ -61,6 +61,13 @@ static inline bool sim_has_queue(uint64_t seed)
 {
     return seed > 40 && seed % 16 == 0;
 }
+/* One in sixteen of the worlds above 40, with any other kind but those of which the promises depend
+ * on how quick benchd is: a node has no CPU left for it. */
+static inline bool sim_is_starved(uint64_t seed)
+{
+    const uint64_t z = (seed + 1) * UINT64_C(0xD1342543DE82EF95) >> 40;
+    return seed > 40 && z % 16 == 0 && seed % 16 != 2 && seed % 16 != 3 && seed % 16 != 8;
+}
 /* One in eight of the worlds above 40, with any other kind but those with figures or definitions of
  * their own. */
 static inline bool sim_prints(uint64_t seed)
