@@ -41,8 +41,8 @@ SCOPES = (("lab-a", ".*"), ("", ".*"), (".*", "here"))
 class Prometheus:
     """A real one, in a folder of its own, on a free port."""
 
-    def __init__(self, folder, target):
-        (folder / "prometheus.yml").write_text(CONFIG.format(target=target), encoding="utf-8")
+    def __init__(self, folder, target, config=CONFIG):
+        (folder / "prometheus.yml").write_text(config.format(target=target), encoding="utf-8")
         self.url = f"http://127.0.0.1:{free_port()}"
         self.at = 0   # the time of all queries, in the past: what was scraped then changes no more
         self.log = open(folder / "prometheus.log", "w+", encoding="utf-8")

@@ -35,6 +35,12 @@ def steps(n):
         time.sleep(0.1); print("step", time.time(), "ms 100.0", flush=True)
 be("1"); time.sleep(1); be("0.25"); time.sleep(0.4); steps(25); time.sleep(0.4); be("1"); time.sleep(0.4)
 """
+CONFIG = """\
+global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
+scrape_configs:
+- job_name: benchd
+  static_configs: [{{targets: ["{target}"]}}]
+"""
 ENGINE = 'DCGM_FI_PROF_GR_ENGINE_ACTIVE{Hostname=~"$(NODES)"}[$(WINDOW)]'
 
 
@@ -63,7 +69,7 @@ class TrialMetrics(cli.CliCase):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        prometheus = test_queries.Prometheus(self.folder, f"127.0.0.1:{server.server_port}")
+        prometheus = test_queries.Prometheus(self.folder, f"127.0.0.1:{server.server_port}", CONFIG)
         self.addCleanup(prometheus.stop)
 
         def has_scraped():

@@ -37,7 +37,9 @@ static int load(struct served *s, const char *active, struct err *err)
     s->defs = r < 0 ? NULL : xnew_array(struct run_def *, s->n_rows + 1);
     for (size_t i = 0; r >= 0 && i < s->n_rows; i++) {
         struct run_row *row = &s->rows[i];
-        r = store_load_run_def(row, &s->defs[i], err);
+        _cleanup_(run_row_done) struct run_row whole = {0};
+        r = s->store->ops->get_run(s->store, row->uid, &whole, err);
+        r = r < 0 ? r : store_load_run_def(&whole, &s->defs[i], err);
         struct fake_run *run = vec_push(&s->daemon.runs);
         *run = (struct fake_run){
             .name = row->name,
