@@ -440,7 +440,7 @@ static void collect_garbage(void *ctx)
     }
     for (size_t i = server.objects[KIND_RUNS].len; i > 0; i--) {
         struct sim_object *o = server.objects[KIND_RUNS].items[i - 1];
-        if (is_going(o) && !has_dependents(o->uid)) {
+        if (is_going(o) ? !has_dependents(o->uid) : !is_owner_here(o)) {
             server_remove(o);
         }
     }

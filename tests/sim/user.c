@@ -153,7 +153,7 @@ static void use_name_again(void *ctx)
 /* Of the worlds above 40 one in eight has runs of somebody who wants to be benchd. */
 static void add_strangers(void)
 {
-    const unsigned n = sim.seed > 40 && sim.seed % 8 == 1 ? 2 + sim_below(DRAW_HOSTILE, 3) : 0;
+    const unsigned n = sim_has_strangers(sim.seed) ? 2 + sim_below(DRAW_HOSTILE, 3) : 0;
     for (unsigned i = 0; i < n; i++) {
         struct sim_run *r = new_run(xasprintf("stranger-%u", i));
         r->is_hostile = true;

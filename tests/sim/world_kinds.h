@@ -32,6 +32,11 @@ static inline bool sim_has_check(uint64_t seed)
 {
     return sim_lanes(seed) > 1 && seed % 3 == 0;
 }
+/* Somebody has the right to create runs, and wants more. */
+static inline bool sim_has_strangers(uint64_t seed)
+{
+    return seed > 40 && seed % 8 == 1;
+}
 /* Pods may take as long for their end as a template may ask for. */
 static inline bool sim_has_long_grace(uint64_t seed)
 {
