@@ -54,7 +54,7 @@ def describe():
     flags = info.get("flags", "").split()
     return {"cpu_model": info.get("model name", "unknown"), "cpu_family": info.get("cpu family"),
             "cpu_number": info.get("model"), "cpus": os.cpu_count(), "kernel": uname.release, "host": uname.nodename,
-            "isa": [f for f in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16") if f in flags]}
+            "isa": [f for f in ("avx2", "fma", "avx512f", "avx512_bf16") if f in flags]}
 
 
 @dataclasses.dataclass

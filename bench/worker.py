@@ -36,8 +36,7 @@ RATIO_BARS = {32: 2.7, 64: 2.9, 128: 3.0, 256: 2.9}
 BF16_BAR, AVX2_BAR, RSS_BAR, THREADS_BAR = 2.1, 1.8, 1.0, 1.85
 THREAD_PAIRS = 3  # a round
 # Limits that make a machine with AVX-512 compute as one without: ours and our OpenBLAS, then oneDNN, ATen, MKL.
-# "avx512" is ours only: what vectors make where tile registers are the default.
-LIMITS = {"": {}, "avx512": {"BENCH_CPU_MASK": "avx512"}, "avx2": {"BENCH_CPU_MASK": "avx2", "OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2",
+LIMITS = {"": {}, "avx2": {"BENCH_CPU_MASK": "avx2", "OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2",
                            "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 
@@ -162,8 +161,6 @@ class Bench:
         for batch in self.args.batches:
             for row in rows:
                 self.run(row, batch, number)
-        if BATCH in self.args.batches and self.worker_facts[""]["kernels"] == "amx":
-            self.run(OURS, BATCH, number, "avx512")
         if not self.args.no_avx2:
             for row in rows:
                 if row.precision == "fp32" and row.system != "paddle":
@@ -192,19 +189,6 @@ def batch_bars(bench, batch, by):
         over = figures.rss_ratios(samples, OURS, Row("pytorch"))
         if over:
             yield Bar(f"batch {batch}: peak memory over PyTorch's", Spread.of(over), RSS_BAR, "<=")
-
-
-def vectors_text(bench):
-    """Ours without tile registers, next to the peers with all they have: a fact, no bar."""
-    ours = bench.of(BATCH, "avx512")
-    samples = ours + [s for s in bench.of(BATCH) if s.row != OURS]
-    by, rows = figures.choose_clock(samples, bench.args.quiet), chosen_peers(bench.args)
-    rates = Spread.of([figures.rate(s, by) for s in ours])
-    text = f"\nWithout tile registers (BENCH_CPU_MASK=avx512), batch {BATCH}: {rates.text(1)} samples/s by {by}"
-    for precision in ("fp32", "bf16"):
-        over = figures.ratios(samples, OURS, [row for row in rows if row.precision == precision], by)
-        text += f"; over the best {precision} peer {Spread.of(over).text()}" if over else ""
-    return text
 
 
 def avx2_bars(bench):
@@ -241,8 +225,6 @@ def report(bench):
               f"{Spread.of([s.others_machine for s in samples]).text()} cores of the machine"
               f"\n{figures.rows_text(samples, OURS, by)}")
         bars += batch_bars(bench, batch, by)
-    if bench.of(BATCH, "avx512"):
-        print(vectors_text(bench))
     bars += avx2_bars(bench)
     bars += thread_bars(bench)
     print("\nBars")

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do case $1 in --batch) batch=$2 ;; --steps) steps=$2 ;; --th
 ns=$((batch * steps * 1000000000 / FAKE_RATE))
 [ $threads = 1 ] || ns=$((ns * 10 / 19))
 echo '{"samples_per_s": 1, "samples_per_cpu_s": 1, "duration_ns": '$ns', "cpu_ns": '$((ns / 2))', "peak_rss_bytes": 1000,
- "cpu_features": "fake", "kernels": "'"${FAKE_KERNELS:-avx512}"'",
+ "cpu_features": "fake", "kernels": "avx512",
  "blas": "none"}'
 """
 PEER = """#!/bin/sh
@@ -92,14 +92,6 @@ class Worker(unittest.TestCase):
         self.assertEqual((310, 620), (round(ours["samples_per_s"]), round(ours["samples_per_cpu_s"])))
         self.assertEqual(3 * [(1, 310, 589)], [(t["round"], round(t["1"]), round(t["2"])) for t in document["threads"]])
         self.assertEqual([True] * 5, [b["reached"] for b in document["bars"]])
-
-    def test_tile_registers_are_shown_beside_vectors(self):
-        self.env["FAKE_KERNELS"] = "amx"
-        done = self.bench("--rounds", "2", "--batches", "128", "--peers", "pytorch", "--no-avx2", "--quiet", "9",
-                          code=0)
-        self.assertIn("Without tile registers (BENCH_CPU_MASK=avx512), batch 128: 310.0 (310.0-310.0) samples/s by wall; "
-                      "over the best fp32 peer 3.10 (3.10-3.10); over the best bf16 peer 3.10 (3.10-3.10)\n", done.stdout)
-        self.assertEqual(2, sum("mask=avx512" in line for line in self.log()))
 
     def test_a_missed_bar_is_exit_1(self):
         self.env["FAKE_RATE"] = "269"

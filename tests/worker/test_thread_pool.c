@@ -131,11 +131,11 @@ TEST(without_a_pool)
 /* BENCH_CPU_MASK lowers the instruction set, never raises it; another word masks nothing. */
 TEST(cpu_mask)
 {
-    static const char *const isas[] = {"amx", "avx512", "avx2", "baseline"};
+    static const char *const isas[] = {"avx512", "avx2", "baseline"};
     struct kernels k, best;
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
     kernels_init_best(&best);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
         assert_int_equal(setenv("BENCH_CPU_MASK", isas[i], 1), 0);
         kernels_init_best(&k);
         bool has_it = kernels_init_isa(&(struct kernels){0}, isas[i]) == 0;

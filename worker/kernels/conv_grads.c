@@ -8,8 +8,8 @@
  *               added at the end.
  *   TOGETHER    dU is large: all threads process a block together.
  *   BY_CORNERS  few tiles or many channels: all tiles are one block, and corners of 32 x 32 of dw
- *               are finished one at a time or a few at a time, so that dU (36/9 times the weights)
- *               never exists as a whole.
+ *               are finished one at a time, so that dU (36/9 times the weights) never exists as a
+ *               whole.
  * The way and the parts depend on the shape alone, so the number of threads does not change the
  * bits. */
 #include <stdint.h>
@@ -17,15 +17,15 @@
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv_grads_internal.h"
 #include "worker/kernels/conv_internal.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/slots.h"
 #include "worker/kernels/thread_pool.h"
+#include "worker/kernels/tiles.h"
 
 /* Tiles per block and thread. With more tiles dU is read and written less often; with fewer tiles V
  * and Z stay in a nearer cache. The size of a block does not change the bits. */
-#define BLOCK_TILES (KERNELS_AMX ? 32 : 48)
+#define BLOCK_TILES 48
 #define BLOCK_TILES_LARGE 96
 #define LARGE_WEIGHT_FLOATS (1u << 20) /* a larger dU never fits the second-level cache */
 #define PART_TILES 256                 /* per part, at least, so that adding parts is cheap */
@@ -33,9 +33,39 @@
 #define WIDE_TILES 256                /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20) /* with a larger dU all tiles are one block */
 #define STREAM_FLOATS (1u << 17)      /* a larger dweight has left the cache before it is read */
+#define CHUNK_TILES 16                /* tiles that one thread transforms at a time */
+#define CORNER (PANEL * PANEL)
 #define CORNER_PLANE (CORNER + PLANE_PAD)
-#define MOST_ITEM_SIDE (KERNELS_AMX ? 4 : 1)
-#define ITEMS_EACH 4
+
+enum grads_way { BY_PARTS, TOGETHER, BY_CORNERS };
+
+struct block { /* tiles whose V and Z exist */
+    size_t first, count;
+    float *v, *z;
+    bool begins; /* the first block: dU is not set yet */
+};
+
+struct grads {
+    struct tiling t;
+    size_t c, k;
+    const float *x, *dy;
+    float *dweight;
+    bool streams; /* dweight is written past the caches */
+    enum grads_way way;
+    size_t most;              /* tiles of a block */
+    size_t parts, part_tiles; /* BY_PARTS; otherwise one part */
+    struct block now;         /* TOGETHER, BY_CORNERS */
+    /* Scratch; arrays of threads or parts lie *_each floats apart. */
+    size_t v_plane, z_plane, u_plane, v_each, z_each, u_each;
+    float *u; /* (parts) or, BY_CORNERS, (threads) */
+    float *v, *z, *zeros;
+    float *corners;    /* (threads, planes, CORNER_PLANE): BY_PARTS, sums of all parts */
+    float *bias_slots; /* (chunks, k) */
+};
+
+struct corners { /* a part of the planes, panels of C and panels of K of dU */
+    size_t plane, planes, c_panel, c_panels, k_panel, k_panels;
+};
 
 static enum grads_way way_of(const struct tiling *t, size_t u_floats)
 {
@@ -52,19 +82,6 @@ static void cut(struct grads *g)
     parts = parts > MOST_PARTS ? MOST_PARTS : parts;
     g->part_tiles = ceil_div(ceil_div(g->t.count, parts), CHUNK_TILES) * CHUNK_TILES;
     g->parts = ceil_div(g->t.count, g->part_tiles);
-}
-
-/* The panels of an item, BY_CORNERS. With tile registers larger items are faster (conv4_2: 15.7 ms
- * with 4 x 4, 18.6 with 2 x 2), because V and Z are read and converted (product_amx.c) less often;
- * but each thread should get several items. */
-static void choose_item(struct grads *g, size_t threads)
-{
-    size_t c_panels = g->c / PANEL, k_panels = g->k / PANEL, side = MOST_ITEM_SIDE;
-    while (side > 1 && (c_panels % side != 0 || k_panels % side != 0 ||
-                        c_panels / side * (k_panels / side) < ITEMS_EACH * threads)) {
-        side /= 2;
-    }
-    g->item_side = side;
 }
 
 static void plan(struct grads *g, size_t threads, struct carver *scratch)
@@ -85,11 +102,9 @@ static void plan(struct grads *g, size_t threads, struct carver *scratch)
         g->most = ceil_div(g->t.count, CHUNK_TILES) * CHUNK_TILES;
         break;
     }
-    choose_item(g, threads);
     g->v_plane = g->c * g->most + PLANE_PAD;
     g->z_plane = g->k * g->most + PLANE_PAD;
-    g->u_plane =
-        (g->way == BY_CORNERS ? g->item_side * g->item_side * CORNER : g->c * g->k) + PLANE_PAD;
+    g->u_plane = (g->way == BY_CORNERS ? CORNER : g->c * g->k) + PLANE_PAD;
     g->v_each = planes * g->v_plane;
     g->z_each = planes * g->z_plane;
     g->u_each = planes * g->u_plane;
@@ -125,18 +140,81 @@ static void transform_x(const struct grads *g, const struct block *b, struct chu
                                              .v_rows = g->most});
 }
 
+/* Computes Z of a chunk as panels of K whose rows are tiles, and the chunk's slot of the bias. */
 static void transform_dy(const struct grads *g, const struct block *b, struct chunk chunk)
 {
-    size_t slot = (b->first + chunk.offset) / CHUNK_TILES;
-    grads_transform_dy(g, b, chunk.offset, chunk.count, g->bias_slots + slot * g->k);
+    const struct scheme *s = g->t.scheme;
+    const float *px[2][SCHEME_MAX_PLANES];
+    size_t first = b->first + chunk.offset, last = first + chunk.count - 1;
+    float *z = b->z + chunk.offset * PANEL, *sums = g->bias_slots + first / CHUNK_TILES * g->k;
+    memset(sums, 0, g->k * sizeof(*sums));
+    tile_pixels(&g->t, first, s->out, 0, g->dy, g->k, g->zeros, px[0]);
+    for (size_t i = 0; i < chunk.count; i++) {
+        const float **now = px[i % 2], **next = px[1 - i % 2];
+        size_t tile = first + i;
+        tile_pixels(&g->t, tile < last ? tile + 1 : last, s->out, 0, g->dy, g->k, g->zeros, next);
+        for (size_t panel = 0; panel < g->k / PANEL; panel++) {
+            prefetch_pixels(next, s->out * s->out, panel * PANEL);
+            for (size_t at = 0; at < PANEL; at += VL) {
+                size_t channel = panel * PANEL + at;
+                s->output_grad(now, channel, z + (panel * g->most + i) * PANEL + at, g->z_plane,
+                               sums + channel);
+            }
+        }
+    }
 }
 
-/* All corners of some planes of dU (planes, corners, CORNER). */
+/* dU (planes, c_panels, k_panels, PANEL of C, PANEL of K) (+)= V^T Z of the block; planes lie u_plane
+ * floats apart. It prefetches what is farthest away: Z if the block is all tiles, else the next
+ * corner of dU. */
+static void multiply(const struct grads *g, const struct block *b, const struct corners *which,
+                     float *u, size_t u_plane)
+{
+    size_t corners = which->c_panels * which->k_panels;
+    bool is_far = g->way == BY_CORNERS;
+    for (size_t i = 0; i < which->planes * corners; i++) {
+        size_t plane = i / corners, corner = i % corners;
+        size_t c_panel = which->c_panel + corner / which->k_panels;
+        size_t k_panel = which->k_panel + corner % which->k_panels;
+        float *to = u + plane * u_plane + corner * CORNER;
+        struct product p = {
+            .a = b->v + (which->plane + plane) * g->v_plane + c_panel * g->most * PANEL,
+            .b = b->z + (which->plane + plane) * g->z_plane + k_panel * g->most * PANEL,
+            .b_step = PANEL,
+            .c = to,
+            .c_row = PANEL,
+            .init = b->begins ? NULL : to,
+            .init_row = PANEL,
+            .panels = 1,
+            .steps = b->count};
+        p.next = is_far ? p.b + g->z_plane : to + CORNER;
+        p.next_floats = is_far ? b->count * PANEL : CORNER;
+        product_grads(&p, PANEL);
+    }
+}
+
+/* Computes dw of a corner from its dU, with planes u_plane floats apart. */
+static void transform_corner(const struct grads *g, size_t c_panel, size_t k_panel, const float *u,
+                             size_t u_plane)
+{
+    for (size_t row = 0; row < PANEL; row++) {
+        float *dw = g->dweight + (c_panel * PANEL + row) * g->k + k_panel * PANEL;
+        for (size_t at = 0; at < PANEL; at += VL) {
+            g->t.scheme->weight_grad(u + row * PANEL + at, u_plane, dw + at, g->c * g->k,
+                                     g->streams);
+        }
+    }
+    if (g->streams) {
+        vstream_end();
+    }
+}
+
+/* Multiplies all corners of some planes of dU (planes, corners, CORNER). */
 static void multiply_planes(const struct grads *g, const struct block *b, size_t plane,
                             size_t planes, float *u)
 {
     struct corners all = {plane, planes, 0, g->c / PANEL, 0, g->k / PANEL};
-    grads_multiply(g, b, &all, u + plane * g->u_plane, g->u_plane);
+    multiply(g, b, &all, u + plane * g->u_plane, g->u_plane);
 }
 
 /* ---- by parts ---- */
@@ -178,7 +256,7 @@ static void item_sum_corner(void *ctx, size_t corner, unsigned thread)
         }
     }
     size_t k_panels = g->k / PANEL;
-    grads_transform_corner(g, corner / k_panels, corner % k_panels, sums, CORNER_PLANE);
+    transform_corner(g, corner / k_panels, corner % k_panels, sums, CORNER_PLANE);
 }
 
 /* ---- together ---- */
@@ -208,27 +286,19 @@ static void item_transform_corner(void *ctx, size_t corner, unsigned thread)
     const struct grads *g = ctx;
     (void)thread;
     size_t k_panels = g->k / PANEL;
-    grads_transform_corner(g, corner / k_panels, corner % k_panels, g->u + corner * CORNER,
-                           g->u_plane);
+    transform_corner(g, corner / k_panels, corner % k_panels, g->u + corner * CORNER, g->u_plane);
 }
 
 /* ---- by corners ---- */
 
-static void item_corners(void *ctx, size_t item, unsigned thread)
+static void item_corner(void *ctx, size_t corner, unsigned thread)
 {
     const struct grads *g = ctx;
-    size_t side = g->item_side, across = g->k / PANEL / side;
-    struct corners some = {.planes = g->t.scheme->planes,
-                           .c_panel = item / across * side,
-                           .c_panels = side,
-                           .k_panel = item % across * side,
-                           .k_panels = side};
+    size_t k_panels = g->k / PANEL, c_panel = corner / k_panels, k_panel = corner % k_panels;
+    struct corners one = {0, g->t.scheme->planes, c_panel, 1, k_panel, 1};
     float *u = g->u + thread * g->u_each;
-    grads_multiply(g, &g->now, &some, u, g->u_plane);
-    for (size_t i = 0; i < side * side; i++) {
-        grads_transform_corner(g, some.c_panel + i / side, some.k_panel + i % side, u + i * CORNER,
-                               g->u_plane);
-    }
+    multiply(g, &g->now, &one, u, g->u_plane);
+    transform_corner(g, c_panel, k_panel, u, g->u_plane);
 }
 
 /* Computes V and Z of the next block with all threads. */
@@ -267,7 +337,7 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
         break;
     case BY_CORNERS:
         transform_next(&g, 0, work->threads);
-        parallel_for(work->threads, corners / (g.item_side * g.item_side), item_corners, &g);
+        parallel_for(work->threads, corners, item_corner, &g);
         break;
     }
     slots_sum_all(g.bias_slots, ceil_div(g.t.count, CHUNK_TILES), g.k, dbias);

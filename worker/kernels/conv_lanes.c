@@ -5,8 +5,7 @@
  *
  * reads weights as rows of C with contiguous K, which is their layout in memory. With channels on
  * the lanes (conv_tiles.c) all weights would have to be transposed; here dy and dx are, which are
- * smaller. Both ways compute the same sums in the same order, so they give the same bits, except
- * with tile registers, which add the parts of products (product_amx.c). */
+ * smaller. Both ways compute the same sums in the same order, so they give the same bits. */
 #include <stdbool.h>
 
 #include "worker/kernels/carve.h"

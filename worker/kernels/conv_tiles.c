@@ -4,10 +4,9 @@
  * Small layers are processed by blocks of tiles: all weights are transformed first, then each block
  * of tiles goes through all stages while its V and M stay in the cache. If there are few tiles, or
  * the transformed weights (36/9 times the weights) would not stay in the cache, all tiles are one
- * block
- * ("wide"), and one or two panels of 32 output channels at a time go through all stages: weights
- * are transformed and used immediately, as many as the cache holds. Threads share blocks in the
- * first case and panels in the second. */
+ * block ("wide"), and one panel of 32 output channels at a time goes through all stages: weights are
+ * transformed and used immediately, as many as the cache holds. Threads share blocks in the first
+ * case and panels in the second. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -20,13 +19,12 @@
 #include "worker/kernels/tiles.h"
 
 #define LARGE_L2_BYTES (2u << 20)
-#define BLOCKS_SHARED 4 /* the number of equal blocks is a multiple of it */
-#define BLOCKS_EACH 2   /* other blocks: each thread gets at least so many */
+#define BLOCKS_SHARED 4 /* the number of blocks is a multiple of it */
 #define DEPTH_ROWS 256  /* of U at a time, at most: the first-level cache holds a plane of them */
-#define PREFETCH_ROWS 8 /* how far ahead weights are prefetched */
-#define TOGETHER_CHANNELS 128         /* of x, from which on two panels at a time are faster */
-#define TURN_ROWS 16                  /* of weights that are transposed at a time: a cache line */
-#define WIDE_TILES 128                /* at most so many tiles are one block */
+#define DEPTH_FLOATS (1u << 18) /* of U at a time, at most: the second-level cache holds them */
+#define PREFETCH_ROWS 8         /* how far ahead weights are prefetched */
+#define TURN_ROWS 16            /* of weights that are transposed at a time: a cache line */
+#define WIDE_TILES 128          /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20) /* with more transformed weights all tiles are one block */
 
 struct conv {
@@ -42,103 +40,73 @@ struct conv {
     size_t threads;
     /* Scratch; arrays of threads lie *_each floats apart, 0: all threads share one. */
     bool wide;
-    size_t block;    /* tiles that go through the stages together */
-    size_t room;     /* tiles that V and M have room for */
-    size_t chunk;    /* tiles per slot of the moments */
-    size_t depth;    /* channels of x whose U exists at a time */
-    size_t together; /* panels of output channels for which V is read once */
-    size_t u_plane, v_plane, m_plane, u_panel, m_panel, u_each, v_each, m_each;
+    size_t block; /* tiles that go through the stages together */
+    size_t room;  /* tiles that V and M have room for */
+    size_t chunk; /* tiles per slot of the moments */
+    size_t depth; /* channels of x whose U exists at a time */
+    size_t u_plane, v_plane, m_plane, u_panel, v_each, m_each;
     float *u, *v, *m, *zeros;
 };
 
 struct tuning {
-    size_t block;    /* the most tiles per block */
-    size_t chunk;    /* blocks are multiples of it; 0: blocks are nearly equal, each is a chunk */
-    size_t stream;   /* a y of more floats has left the cache before it is read */
-    size_t depth;    /* if wide: the most floats of U at a time, for the second-level cache */
-    size_t together; /* the most panels of output channels for which V is read once */
+    size_t block;  /* the most tiles per block */
+    size_t stream; /* a y of more floats has left the cache before it is read */
 };
 
 /* With 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2
  * takes 26.8 ms, 28.5 with 48; with register blocks of 6 rows they would read U too often. With 2
  * MB (Granite Rapids, with a slow third level) blocks of 48 keep V in the second level and read U a
  * quarter as often: conv2_2 takes 17 ms, 21 with 12. There even a small y is better written past
- * the caches, because it would evict V and U. Tile registers are faster than the third level, so U
- * and V should be read and converted (product_amx.c) rarely: conv3_2 takes 14.5 ms with 128, 17
- * with 64; conv4_2 takes 16.7 ms, 19 with one panel at a time. */
+ * the caches, because it would evict V and U. */
 static struct tuning tuning_of_cpu(void)
 {
-    if (KERNELS_AMX) {
-        return (struct tuning){
-            .block = 128, .chunk = 32, .stream = 1u << 17, .depth = 1u << 19, .together = 2};
-    }
     if (cpu_l2_bytes() >= LARGE_L2_BYTES) {
-        return (struct tuning){.block = 48, .stream = 1u << 17, .depth = 1u << 18, .together = 1};
+        return (struct tuning){.block = 48, .stream = 1u << 17};
     }
-    return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48,
-                           .stream = 1u << 20,
-                           .depth = 1u << 18,
-                           .together = 1};
+    return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48, .stream = 1u << 20};
 }
 
-/* The number of tiles per block, unless all tiles are one block. */
-static size_t block_of(const struct tuning *t, size_t tiles, size_t threads)
+/* The number of tiles per block, unless all tiles are one block. Two or four threads get the same
+ * number of blocks, which are nearly equal. */
+static size_t block_of(size_t tiles, size_t most)
 {
-    if (t->chunk == 0) { /* two or four threads get the same number of blocks */
-        return ceil_div(tiles, ceil_div(ceil_div(tiles, t->block), BLOCKS_SHARED) * BLOCKS_SHARED);
-    }
-    size_t block = t->block;
-    while (block > t->chunk && ceil_div(tiles, block) < BLOCKS_EACH * threads) {
-        block /= 2;
-    }
-    return block;
+    return ceil_div(tiles, ceil_div(ceil_div(tiles, most), BLOCKS_SHARED) * BLOCKS_SHARED);
 }
 
-/* An equal part of c, in whole panels, with at most `most` floats of U. */
-static size_t depth_of(size_t planes, size_t c, size_t most)
+/* An equal part of c, in whole panels, with at most DEPTH_FLOATS of U. */
+static size_t depth_of(size_t planes, size_t c)
 {
     size_t depth = c;
-    while ((depth > DEPTH_ROWS || planes * depth * PANEL > most) && depth % (2 * PANEL) == 0) {
+    while ((depth > DEPTH_ROWS || planes * depth * PANEL > DEPTH_FLOATS) &&
+           depth % (2 * PANEL) == 0) {
         depth /= 2;
     }
     return depth;
 }
 
-/* As many panels as possible without leaving a thread idle. With few channels V stays in a near
- * cache anyway. */
-static size_t together_of(const struct tuning *t, const struct conv *cv, size_t threads)
-{
-    size_t shared = cv->wide ? t->together * threads : t->together;
-    bool gains = cv->wide || cv->c >= TOGETHER_CHANNELS;
-    return gains && cv->k / PANEL % shared == 0 ? t->together : 1;
-}
-
-/* Sizes, and places in scratch. */
+/* Chooses the sizes and the places in scratch. */
 static void plan(struct conv *cv, size_t threads, struct carver *scratch)
 {
     size_t planes = cv->t.scheme->planes, most = cv->c > cv->k ? cv->c : cv->k;
     struct tuning tuning = tuning_of_cpu();
     cv->threads = threads;
     cv->wide = cv->t.count <= WIDE_TILES || planes * cv->c * cv->k > WIDE_WEIGHT_FLOATS;
-    cv->block = cv->wide ? cv->t.count : block_of(&tuning, cv->t.count, threads);
+    cv->block = cv->wide ? cv->t.count : block_of(cv->t.count, tuning.block);
     cv->room = cv->wide ? cv->t.count : tuning.block;
-    cv->chunk = cv->wide ? MOMENT_TILES : tuning.chunk != 0 ? tuning.chunk : cv->block;
-    cv->depth = cv->wide ? depth_of(planes, cv->c, tuning.depth) : cv->c;
+    cv->chunk = cv->wide ? MOMENT_TILES : cv->block;
+    cv->depth = cv->wide ? depth_of(planes, cv->c) : cv->c;
     cv->u_plane = cv->depth * PANEL + PLANE_PAD;
     cv->v_plane = cv->c * cv->room + PLANE_PAD;
     cv->m_plane = PANEL * cv->room + PLANE_PAD;
-    cv->together = together_of(&tuning, cv, threads);
     cv->u_panel = planes * cv->u_plane;
-    cv->m_panel = planes * cv->m_plane;
-    cv->u_each = cv->together * cv->u_panel;
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
-    cv->m_each = cv->together * cv->m_panel;
+    cv->m_each = planes * cv->m_plane;
     cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
     /* V and M come first: then they have the same addresses in every layer and are still cached.
      * With U before them the first block of conv2_2 takes 0.70 ms to transform instead of 0.23. */
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
-    cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
+    cv->u = carve(scratch, cv->u_panel * (cv->wide ? threads : cv->k / PANEL));
     cv->zeros = carve(scratch, most);
     cv->moments = carve(scratch, ceil_div(cv->t.count, cv->chunk) * 3 * cv->k);
 }
@@ -215,8 +183,8 @@ static void transform_input(const struct conv *cv, size_t panel, size_t panels, 
                                               .v_rows = cv->room});
 }
 
-/* M of `count` tiles and `together` panels of output channels += `depth` channels of x from `from`
- * on. Fetched ahead is what lies farthest: V where it is of all tiles, else U. */
+/* M of `count` tiles and one panel of output channels += `depth` channels of x from `from` on. It
+ * prefetches what is farthest away: V if it has all tiles, else U. */
 static void multiply(const struct conv *cv, size_t from, size_t count, const float *v,
                      const float *u, float *m, unsigned thread)
 {
@@ -235,9 +203,7 @@ static void multiply(const struct conv *cv, size_t from, size_t count, const flo
                              .a_plane = cv->v_plane,
                              .b_plane = cv->u_plane,
                              .c_plane = cv->m_plane,
-                             .columns = cv->together,
-                             .b_column = cv->u_panel,
-                             .c_column = cv->m_panel};
+                             .columns = 1};
     g.first.next = cv->wide ? g.first.a + cv->v_plane : u + cv->u_plane;
     g.first.next_floats = cv->depth * (cv->wide ? cv->room : PANEL);
     g.next_plane = cv->wide ? cv->v_plane : cv->u_plane;
@@ -275,14 +241,12 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
     }
 }
 
-/* The same for tiles first .. first + count and `together` panels, chunk by chunk. */
+/* Does the same for tiles first .. first + count, chunk by chunk. */
 static void transform_outputs(const struct conv *cv, size_t panel, size_t first, size_t count,
                               const float *m)
 {
-    for (size_t i = 0; i < cv->together; i++) {
-        for (size_t at = 0; at < count; at += cv->chunk) {
-            transform_output(cv, panel + i, first + at, m + i * cv->m_panel + at * PANEL);
-        }
+    for (size_t at = 0; at < count; at += cv->chunk) {
+        transform_output(cv, panel, first + at, m + at * PANEL);
     }
 }
 
@@ -299,7 +263,7 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     float *v = cv->v + thread * cv->v_each, *m = cv->m + thread * cv->m_each;
     size_t first = block * cv->block, count = min_size(cv->block, cv->t.count - first);
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
-    for (size_t panel = 0; panel < cv->k / PANEL; panel += cv->together) {
+    for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
         multiply(cv, 0, count, v, cv->u + panel * cv->u_panel, m, thread);
         transform_outputs(cv, panel, first, count, m);
     }
@@ -312,15 +276,12 @@ static void item_input(void *ctx, size_t panel, unsigned thread)
     transform_input(cv, panel, 1, 0, cv->t.count, cv->v + panel * cv->room * PANEL);
 }
 
-static void item_panels(void *ctx, size_t item, unsigned thread)
+static void item_panel(void *ctx, size_t panel, unsigned thread)
 {
     const struct conv *cv = ctx;
-    float *u = cv->u + thread * cv->u_each, *m = cv->m + thread * cv->m_each;
-    size_t panel = item * cv->together;
+    float *u = cv->u + thread * cv->u_panel, *m = cv->m + thread * cv->m_each;
     for (size_t from = 0; from < cv->c; from += cv->depth) {
-        for (size_t i = 0; i < cv->together; i++) {
-            transform_weight(cv, panel + i, from, u + i * cv->u_panel);
-        }
+        transform_weight(cv, panel, from, u);
         multiply(cv, from, cv->t.count, cv->v, u, m, thread);
     }
     transform_outputs(cv, panel, 0, cv->t.count, m);
@@ -330,7 +291,7 @@ static void run(struct conv *cv, struct thread_pool *threads)
 {
     if (cv->wide) {
         parallel_for(threads, cv->c / PANEL, item_input, cv);
-        parallel_for(threads, cv->k / PANEL / cv->together, item_panels, cv);
+        parallel_for(threads, cv->k / PANEL, item_panel, cv);
     } else {
         parallel_for(threads, cv->k / PANEL, item_weight, cv);
         parallel_for(threads, ceil_div(cv->t.count, cv->block), item_block, cv);

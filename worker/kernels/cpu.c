@@ -7,11 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
-#endif
-#if defined(__x86_64__) && defined(__linux__)
-#include <sys/syscall.h>
 #endif
 
 void cpu_flush_denormals(void)
@@ -52,53 +48,6 @@ size_t cpu_l2_bytes(void)
 
 #if defined(__x86_64__)
 
-#if defined(__linux__)
-#define ARCH_REQ_XCOMP_PERM 0x1023
-#define XFEATURE_XTILEDATA 18
-
-static bool may_use_tiles(void)
-{
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
-}
-#else
-static bool may_use_tiles(void)
-{
-    return false;
-}
-#endif
-
-/* Of leaf 7; cpuid.h names them differently in GCC and clang. */
-#define EDX_AMX_BF16 (1u << 22)
-#define EDX_AMX_TILE (1u << 24)
-#define XCR0_TILES 0x60000u /* the state of tiles: XTILECFG and XTILEDATA */
-
-/* __builtin_cpu_supports of amx-tile and amx-bf16, which clang has only from version 16 on. */
-static bool has_tile_feature(unsigned edx_bit)
-{
-    unsigned eax, ebx, ecx, edx, xcr0, unused;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0) {
-        return false;
-    }
-    __asm__("xgetbv" : "=a"(xcr0), "=d"(unused) : "c"(0));
-    return (xcr0 & XCR0_TILES) == XCR0_TILES && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
-           (edx & edx_bit) != 0;
-}
-
-static bool has_amx;
-
-static void find_amx(void)
-{
-    has_amx = cpu_has_avx512() && has_tile_feature(EDX_AMX_TILE) &&
-              has_tile_feature(EDX_AMX_BF16) && may_use_tiles();
-}
-
-bool cpu_has_amx(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_amx);
-    return has_amx;
-}
-
 bool cpu_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -132,8 +81,6 @@ static void find_features(void) /* no table, because the builtin takes only lite
     add_feature("avx512vl", __builtin_cpu_supports("avx512vl"));
     add_feature("avx512_vnni", __builtin_cpu_supports("avx512vnni"));
     add_feature("avx512_bf16", __builtin_cpu_supports("avx512bf16"));
-    add_feature("amx_tile", has_tile_feature(EDX_AMX_TILE));
-    add_feature("amx_bf16", has_tile_feature(EDX_AMX_BF16));
 }
 
 const char *cpu_features(void)
@@ -151,11 +98,6 @@ bool cpu_has_avx2(void)
 }
 
 bool cpu_has_avx512(void)
-{
-    return false;
-}
-
-bool cpu_has_amx(void)
 {
     return false;
 }

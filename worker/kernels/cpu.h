@@ -1,4 +1,4 @@
-/* The features of the CPU. Each function asks once; other CPUs than x86-64 have none of them. */
+/* The features of the CPU. Each function asks once; CPUs other than x86-64 have none of them. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,16 +6,13 @@
 
 bool cpu_has_avx2(void);   /* with FMA */
 bool cpu_has_avx512(void); /* F, BW, DQ, VL, as Skylake-X */
-/* AMX with bf16, and AVX-512. The first call asks Linux for permission to use tile registers, which
- * it grants or refuses to the whole process. */
-bool cpu_has_amx(void);
 /* The features that matter to the kernels, space-separated: "avx2 fma avx512f ...". Static. */
 const char *cpu_features(void);
 /* From here on a denormal number counts as zero, as an operand and as a result (FTZ and DAZ), in
  * this thread and in those that it starts. Without this the moments of a parameter that gets no
  * gradient become denormal after some 650 steps and stay so, and Adam several times slower. */
 void cpu_flush_denormals(void);
-/* Whether it is so in the calling thread; found by a multiplication. */
+/* Returns whether this is so in the calling thread, which a multiplication shows. */
 bool cpu_flushes_denormals(void);
 /* The second-level cache of one core, 0 if unknown; conv_tiles.c chooses block sizes by it. */
 size_t cpu_l2_bytes(void);

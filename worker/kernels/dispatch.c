@@ -14,10 +14,9 @@ struct isa {
     void (*fc_init)(struct kernels *k);
 };
 
-/* Best first. */
+/* The best instruction set comes first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
-    {"amx", passes_init_avx512, conv_init_amx, fc_init_avx512},
     {"avx512", passes_init_avx512, conv_init_avx512, fc_init_avx512},
     {"avx2", passes_init_avx2, conv_init_avx2, fc_init_avx2},
 #endif
@@ -28,7 +27,7 @@ static const struct isa isas[] = {
 static int cpu_has_isa(const char *name)
 {
     return str_eq(name, "baseline") || (str_eq(name, "avx2") && cpu_has_avx2()) ||
-           (str_eq(name, "avx512") && cpu_has_avx512()) || (str_eq(name, "amx") && cpu_has_amx());
+           (str_eq(name, "avx512") && cpu_has_avx512());
 }
 
 int kernels_init_isa(struct kernels *k, const char *isa)
@@ -46,7 +45,7 @@ int kernels_init_isa(struct kernels *k, const char *isa)
     return -1;
 }
 
-/* Where to begin in the table; an unknown name masks nothing. */
+/* Returns where to begin in the table. An unknown name masks nothing. */
 static size_t first_allowed(const char *mask)
 {
     for (size_t i = 0; mask != NULL && i < N_ISAS; i++) {

@@ -5,10 +5,6 @@
 
 #include "worker/kernels/kernels.h"
 
-#ifndef KERNELS_AMX
-#define KERNELS_AMX 0 /* 1: multiply with tile registers (product_amx.c) */
-#endif
-
 #define ISA_PASTE_(name, isa) name##_##isa
 #define ISA_PASTE(name, isa) ISA_PASTE_(name, isa)
 #define ISA_SYMBOL(name) ISA_PASTE(name, KERNELS_ISA)
@@ -21,7 +17,6 @@ void passes_init_avx512(struct kernels *k);
 void conv_init_baseline(struct kernels *k);
 void conv_init_avx2(struct kernels *k);
 void conv_init_avx512(struct kernels *k);
-void conv_init_amx(struct kernels *k);
 /* Fully connected layers; defined in fc.c. */
 void fc_init_baseline(struct kernels *k);
 void fc_init_avx2(struct kernels *k);

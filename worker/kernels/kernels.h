@@ -43,7 +43,7 @@ struct work {                    /* what a kernel may use during a call */
 };
 
 struct kernels {
-    const char *isa; /* "baseline", "avx2", "avx512", "amx" */
+    const char *isa; /* "baseline", "avx2", "avx512" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
      * definition. Also mean (K) and biased variance (K) of y over N, H, W, unless both are NULL. */
@@ -107,7 +107,7 @@ struct kernels {
 double kernels_softmax_xent(uint32_t n, uint32_t k, const float *logits, const uint8_t *labels,
                             float *dlogits, uint32_t *ret_right);
 /* The best kernels for the CPU, but none better than the environment variable BENCH_CPU_MASK
- * allows: "baseline", "avx2", "avx512", "amx"; other values are ignored. Defined in dispatch.c. */
+ * allows: "baseline", "avx2", "avx512"; other values are ignored. Defined in dispatch.c. */
 void kernels_init_best(struct kernels *k);
 /* The kernels of one instruction set, for tests; -1 if the CPU or the build lacks it. Defined in
  * dispatch.c. */

@@ -145,7 +145,6 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
         }                                                                                          \
     }
 
-#if !KERNELS_AMX /* else product_amx.c defines product_grid_tiles; the others are not called */
 DEFINE_PRODUCT(product_tiles, PANEL, 1)
 
 void product_grid_tiles(const struct product_grid *g, size_t rows)
@@ -164,7 +163,7 @@ void product_grid_tiles(const struct product_grid *g, size_t rows)
         }
     }
 }
+
 DEFINE_PRODUCT(product_grads, 1, PANEL)
-#endif
 DEFINE_PRODUCT(product_pixels, 3, 1)
 DEFINE_PRODUCT(product_pixel_grads, 1, 3)

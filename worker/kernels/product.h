@@ -4,8 +4,7 @@
  * lie 128 bytes apart, so no operand is read with large strides, and nothing needs to be packed,
  * because the transforms write panels. The register block is PRODUCT_ROWS x 2 vectors (simd.h).
  *
- * Compiled once for each instruction set. Defined in product.c; with tile registers
- * product_grid_tiles is in product_amx.c. */
+ * It is compiled once for each instruction set. Defined in product.c. */
 #pragma once
 
 #include <stddef.h>
@@ -57,11 +56,9 @@ static inline size_t product_begin(size_t planes, size_t thread, size_t threads)
 #define product_pixel_grads ISA_SYMBOL(product_pixel_grads)
 /* A_ROW, A_STEP = PANEL, 1: rows of panels times a matrix; steps and b_step are PANEL. */
 void product_grid_tiles(const struct product_grid *g, size_t rows);
-#if !KERNELS_AMX
 void product_tiles(const struct product *p, size_t rows);
 /* 1, PANEL: the transpose of a panel times a panel; b_step is PANEL. */
 void product_grads(const struct product *p, size_t rows);
-#endif
 /* 3, 1: pixels of three channels times a matrix. */
 void product_pixels(const struct product *p, size_t rows);
 /* 1, 3: the transpose of pixels of three channels times a matrix. */
