@@ -137,7 +137,7 @@ class Init(cli.CliCase):
             "kubeflow.org/v2beta1\nkind: MPIJob": (
                 f"{{mpiReplicaSpecs: {{Launcher: {{{template}}}, Worker: {{replicas: 2, {template}}}}}}}", "[1, 2]", "megatron"),
             "ray.io/v1\nkind: RayJob": (
-                f"{{rayClusterSpec: {{workerGroupSpecs: [{{replicas: 2, {template}}}]}}}}", "[1, 2]", "megatron"),
+                f"{{submitterPodT{template[1:]}, rayClusterSpec: {{workerGroupSpecs: [{{replicas: 2, {template}}}]}}}}", "[1, 2]", "megatron"),
         }
         for kind, (spec, workers, rule) in rows.items():
             with self.subTest(kind):

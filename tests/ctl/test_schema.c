@@ -70,6 +70,7 @@ static const char workers[] =
     "{labels: {a: b}}, spec: {containers: [{name: c}]}}}, launcher: "
     "{template: {spec: {containers: [{name: c}]}}}}\n";
 
+#define PODS "{spec: {containers: [{name: c}]}}"
 static const char jobs[] =
     "apiVersion: benchd.io/v1alpha1\n"
     "kind: Benchmark\n"
@@ -80,7 +81,8 @@ static const char jobs[] =
     "    profile: none\n"
     "    log: torch-ddp\n"
     "    job:\n"
-    "      template: {apiVersion: a/v1, kind: A, spec: {}}\n"
+    "      template: {apiVersion: jobset.x-k8s.io/v1, kind: JobSet, spec: {w: " PODS ", l: " PODS
+    ", p: " PODS ", t: " PODS "}}\n"
     "      set: [{path: /spec/n, from: workers}, {path: /spec/c, object: c}]\n"
     "      pods: {worker: {template: /spec/w, add: {a: b}, index: i}, launcher: {template: "
     "/spec/l}, pserver: {template: /spec/p}, trainer: {template: /spec/t}}\n"
@@ -228,8 +230,10 @@ static void was_read(void *ctx, const char *path, const struct schema_field *fie
         is_as_in_spec(seen, path, field);
         return;
     }
-    /* spec_merge.c reads the one, template_rules.c the other, both without a table of fields. */
-    if (str_eq(path, "spec.local") || str_has_suffix(path, ".template.metadata")) {
+    /* spec_merge.c, template_rules.c and job_kinds.c read these, without a table of fields. */
+    static const char *const objects[] = {"spec.local", "spec.systems.job.template",
+                                          "spec.systems.job.objects", NULL};
+    if (str_is_one_of(path, objects) || str_has_suffix(path, ".template.metadata")) {
         return;
     }
     vec_each (char *, p, &seen->paths) {
