@@ -1,8 +1,8 @@
 /* Somebody who may create BenchmarkRuns and wants to be benchd: writes definitions straight to the
  * API server, whose templates ask for benchd's ServiceAccount, its claim, a Secret, or a token of
  * the API server. benchd refuses them, when it reads the definition or when it makes the pod; and
- * whatever it creates is looked at here. Asks also for the results of others to be erased, which the
- * garbage collector is to confirm. */
+ * whatever it creates is looked at here. Asks also for the results of others to be erased, which
+ * the garbage collector is to confirm. */
 #include "sim.h"
 
 #include <string.h>

@@ -322,10 +322,7 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
         check_log(run_uid, row, &logs[i]);
     }
     check_cause(run_uid, row);
-    rows_check_times(run_uid, row);
-    if (sim_prints(sim.seed)) {
-        printer_check_row(run_uid, row);
-    }
+    rows_check(run_uid, row);
     check_only_one(run_uid, row);
     const uint32_t sizes[ROLE_COUNT] = {!sim_prints(sim.seed), row->id.point + 1, 0,
                                         0}; /* user.c, definition() */

@@ -12,7 +12,7 @@
 #define BLIND_NS (60 * SIM_S) /* watches after a backup was restored */
 
 /* A row has the time from the start of the last container to the end of all, whoever was away. */
-void rows_check_times(const char *run_uid, const struct attempt_row *row)
+static void check_times(const char *run_uid, const struct attempt_row *row)
 {
     int64_t start_ns = 0, end_ns = 0;
     for (size_t i = 0; i < node_count(); i++) {
@@ -35,6 +35,14 @@ void rows_check_times(const char *run_uid, const struct attempt_row *row)
                    row->id.point, row->id.trial, row->id.number,
                    (long long)(row->ended_unix_ms - row->started_unix_ms),
                    (long long)((end_ns - start_ns) / SIM_MS));
+    }
+}
+
+void rows_check(const char *run_uid, const struct attempt_row *row)
+{
+    check_times(run_uid, row);
+    if (sim_prints(sim.seed)) {
+        printer_check_row(run_uid, row);
     }
 }
 

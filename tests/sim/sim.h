@@ -598,8 +598,8 @@ bool queue_is_settled(const char **ret_why);
 /* --- rows.c --- */
 
 struct attempt_row;
-/* The times of a row are those of its containers. */
-void rows_check_times(const char *run_uid, const struct attempt_row *row);
+/* Its times are those of its containers, and its figure that of its program. */
+void rows_check(const char *run_uid, const struct attempt_row *row);
 /* The row is that of a wait for a place which was too long. */
 bool rows_explains(const struct sim_run *run, const struct attempt_row *row);
 
