@@ -34,7 +34,7 @@ static const struct {
     {"initContainers", "[{'name':'n','image':'i','envFrom':[{'secretRef':{'name':'@'}}]}]"},
 };
 #define N_DEMANDS (sizeof(demands) / sizeof(demands[0]))
-enum { BY_PATCH = N_DEMANDS, BY_SWEEP, N_WAYS }; /* without a word in a template */
+enum { BY_PATCH = N_DEMANDS, BY_SWEEP, BY_JOB, N_WAYS }; /* without a word in a template */
 
 /* The key of somebody's run, or benchd's own. Owned. */
 static char *wanted_secret(void)
@@ -69,10 +69,67 @@ static void ask_by_sweep(json_t *definition)
                                   "trainer", "paths", "/spec/serviceAccountName"));
 }
 
+/* What benchd may make for itself, or Kubernetes for others. */
+static const struct {
+    const char *api, *kind, *spec;
+} objects[] = {
+    {"v1", "Pod", "{'containers':[{'name':'m','image':'i'}]}"},
+    {"v1", "Secret", "{}"},
+    {"v1", "Service", "{'type':'NodePort','ports':[{'port':80}]}"},
+    {"v1", "Service", "{'externalIPs':['203.0.113.7'],'ports':[{'port':80}]}"},
+    {"discovery.k8s.io/v1", "EndpointSlice", "{}"},
+    {"networking.k8s.io/v1", "NetworkPolicy", "{'podSelector':{}}"},
+    {"coordination.k8s.io/v1", "Lease", "{'holderIdentity':'me'}"},
+    {"benchd.io/v1alpha1", "BenchmarkRun", "{}"},
+};
+#define N_OBJECTS (sizeof(objects) / sizeof(objects[0]))
+enum { AS_TEMPLATE, AS_SET, AS_OBJECT, N_USES };
+
+/* A system that is a job object, or has one in addition, of such a kind. */
+static void ask_by_job(json_t *definition)
+{
+    const uint32_t k = sim_below(DRAW_HOSTILE, N_OBJECTS), use = sim_below(DRAW_HOSTILE, N_USES);
+    const bool is_template = use == AS_TEMPLATE;
+    json_t *set = json_pack("[{s:s, s:s}]", "path", "/spec/parallelism", "from", "workers");
+    json_t *job =
+        json_pack("{s:{s:s, s:s, s:{s:{s:{s:[{s:s, s:s}]}}}}, s:o, s:{s:{s:s}}, s:s, s:s}",
+                  "template", "apiVersion", is_template ? objects[k].api : "batch/v1", "kind",
+                  is_template ? objects[k].kind : "Job", "spec", "template", "spec", "containers",
+                  "name", "m", "image", "i", "set", set, "pods", "worker", "template",
+                  "/spec/template", "succeeded", "{.status.a}=True", "failed", "{.status.b}=True");
+    if (use == AS_SET) {
+        json_array_append_new(set,
+                              json_pack("{s:s, s:s}", "path", "/kind", "value", objects[k].kind));
+        json_array_append_new(
+            set, json_pack("{s:s, s:s}", "path", "/apiVersion", "value", objects[k].api));
+    } else if (use == AS_OBJECT) {
+        json_object_set_new(job, "objects",
+                            json_pack("[{s:s, s:s, s:{s:s}, s:o}]", "apiVersion", objects[k].api,
+                                      "kind", objects[k].kind, "metadata", "name", "extra", "spec",
+                                      value_of(objects[k].spec)));
+    }
+    printer_define(definition); /* without servers, and with a log rule */
+    json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
+    (void)json_object_del(system, "command");
+    json_object_set_new(json_object_get(definition, "workload"), "exchange",
+                        json_pack("{s:s}", "kind", "AllReduce"));
+    json_object_set_new(system, "job", job);
+    json_t *grid = json_object_get(json_object_get(definition, "sweep"), "grid");
+    json_object_set(grid, "workers", json_object_get(grid, "trainers"));
+    (void)json_object_del(grid, "trainers");
+    json_object_set_new(definition, "baseline",
+                        json_pack("{s:s, s:{s:i}}", "kind", "Point", "where", "workers", 1));
+    json_object_set_new(definition, "roles",
+                        json_pack("{s:{s:{s:s}}}", "worker", "replicas", "from", "workers"));
+    (void)json_object_del(definition, "addressing");
+}
+
 void hostile_spoil(json_t *definition)
 {
     const uint32_t way = sim_below(DRAW_HOSTILE, N_WAYS);
-    if (way == BY_SWEEP) {
+    if (way == BY_JOB || sim_one_in(DRAW_HOSTILE, 4)) {
+        ask_by_job(definition);
+    } else if (way == BY_SWEEP) {
         ask_by_sweep(definition);
     } else if (way == BY_PATCH) {
         json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
@@ -181,6 +238,24 @@ static void check_value(const struct sim_pod *p, json_t *value)
     }
     json_array_foreach (value, i, child) {
         check_value(p, child);
+    }
+}
+
+/* Of a kind that somebody else could ask for; server.c refuses those that benchd never makes, and
+ * node.c pods that are no replicas. */
+void hostile_check_object(enum sim_kind kind, const json_t *object)
+{
+    const char *name =
+        json_string_value(json_object_get(json_object_get(object, "metadata"), "name"));
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *type = json_object_get(spec, "type");
+    if (kind == KIND_BENCHMARKS || kind == KIND_RUNS ||
+        (kind == KIND_LEASES && !str_eq(name, "benchd")) ||
+        (kind == KIND_SECRETS && !str_has_suffix(name, "-key")) ||
+        (kind == KIND_SERVICES && ((type != NULL && !is_text(type, "ClusterIP")) ||
+                                   !is_text(json_object_get(spec, "clusterIP"), "None") ||
+                                   json_object_get(spec, "externalIPs") != NULL))) {
+        sim_broken("benchd makes '%s', which somebody asked for", name);
     }
 }
 

@@ -507,6 +507,7 @@ static void serve_post(const struct target *t, const struct sim_request *req,
     if (json == NULL || name == NULL) {
         sim_broken("a body that is no object: %.100s", req->body);
     }
+    hostile_check_object(t->kind, json);
     if (server_find(t->kind, name) != NULL) {
         server_status(ret, 409, "AlreadyExists", "it exists already");
         json_decref(json);

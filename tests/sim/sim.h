@@ -457,6 +457,8 @@ bool meddler_hides_quota(struct sim_answer *ret);
 void hostile_begin(void);
 /* Makes a definition ask for something of benchd. */
 void hostile_spoil(json_t *definition);
+/* What benchd asks the API server to make is what it makes for itself, and of no other kind. */
+void hostile_check_object(enum sim_kind kind, const json_t *object);
 /* A pod that benchd has created: it has nothing of benchd's, no token, and no
  * Secret but its run's key. */
 void hostile_check_pod(const struct sim_pod *p);
