@@ -164,9 +164,9 @@ static void transform_dy(const struct grads *g, const struct block *b, struct ch
     }
 }
 
-/* dU (planes, c_panels, k_panels, PANEL of C, PANEL of K) (+)= V^T Z of the block; planes lie u_plane
- * floats apart. It prefetches what is farthest away: Z if the block is all tiles, else the next
- * corner of dU. */
+/* Computes dU (planes, c_panels, k_panels, PANEL of C, PANEL of K) (+)= V^T Z of the block; planes
+ * lie u_plane floats apart. It prefetches what is farthest away: Z if the block is all tiles, else
+ * the next corner of dU. */
 static void multiply(const struct grads *g, const struct block *b, const struct corners *which,
                      float *u, size_t u_plane)
 {

@@ -4,9 +4,9 @@
  * Small layers are processed by blocks of tiles: all weights are transformed first, then each block
  * of tiles goes through all stages while its V and M stay in the cache. If there are few tiles, or
  * the transformed weights (36/9 times the weights) would not stay in the cache, all tiles are one
- * block ("wide"), and one panel of 32 output channels at a time goes through all stages: weights are
- * transformed and used immediately, as many as the cache holds. Threads share blocks in the first
- * case and panels in the second. */
+ * block ("wide"), and one panel of 32 output channels at a time goes through all stages: weights
+ * are transformed and used immediately, as many as the cache holds. Threads share blocks in the
+ * first case and panels in the second. */
 #include <stdbool.h>
 #include <string.h>
 
