@@ -18,7 +18,6 @@
 #include "base/whole_file.h"
 #include "ctl/cli/terminal_size.h"
 #include "ctl/cli/usage.h"
-#include "doc/json_path.h"
 #include "report/terminal.h"
 
 #define NOTE_INDENT 2 /* of a note's lines after the first */
@@ -106,36 +105,13 @@ static bool is_one_of(const char *word, const char *list)
 static char *fix_of_format(const struct cli *cli)
 {
     const char *o = cli->output;
-    if (str_eq(o, "jsonpath")) {
-        return xstrdup("for example -o jsonpath='{.items[*].name}'");
-    }
     if (is_one_of("svg", cli->verb->formats) && str_has_suffix(o, ".svg")) {
         return xasprintf("-o svg >%s", o);
     }
     if (is_one_of("html", cli->verb->formats) && str_has_suffix(o, ".html")) {
         return xasprintf("--file %s writes the page there", o);
     }
-    _cleanup_(freep) char *formats = usage_formats(cli->verb);
-    return xasprintf("use -o %s", formats);
-}
-
-/* -o jsonpath=TEMPLATE: the output becomes JSON, of which the template is printed. */
-static enum exit_code take_path(struct cli *cli)
-{
-    struct err err = {0};
-    if (cli->verb->formats == NULL || !is_one_of("json", cli->verb->formats) ||
-        !str_has_prefix(cli->output, CLI_JSON_PATH)) {
-        return EXIT_OK;
-    }
-    cli->path = cli->output + strlen(CLI_JSON_PATH);
-    if (json_path_check(cli->path, &err) < 0) {
-        return cli_error(EXIT_USAGE,
-                         "for example -o jsonpath='{.items[*].name}'; "
-                         "-o json | jq selects in all other ways",
-                         "-o %s: %s", cli->output, err.msg);
-    }
-    cli->output = "json";
-    return EXIT_OK;
+    return xasprintf("use -o %s", cli->verb->formats);
 }
 
 static enum exit_code check_globals(const struct cli *cli)
@@ -307,8 +283,7 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
         code = cli_print(&out);
     } else {
         take_globals(cli);
-        if ((code = take_path(cli)) == EXIT_OK && (code = check_globals(cli)) == EXIT_OK &&
-            (code = check_words(cli)) == EXIT_OK) {
+        if ((code = check_globals(cli)) == EXIT_OK && (code = check_words(cli)) == EXIT_OK) {
             code = verb->run(cli);
         }
     }
@@ -473,10 +448,9 @@ static enum exit_code print(const struct buf *out)
                            strerror(errno));
 }
 
-struct buf cli_stream(const struct cli *cli)
+struct buf cli_stream(void)
 {
-    const bool is_whole = cli->path != NULL || isatty(STDOUT_FILENO) == 1;
-    return (struct buf){.take = is_whole ? NULL : write_stdout};
+    return (struct buf){.take = isatty(STDOUT_FILENO) == 1 ? NULL : write_stdout};
 }
 
 /* Logs and texts of servers are among it. Programs get them as they are. */
@@ -488,26 +462,6 @@ enum exit_code cli_print(const struct buf *out)
     _cleanup_(buf_done) struct buf shown = BUF_INIT;
     text_put_shown(&shown, out->data, out->len);
     return print(&shown);
-}
-
-enum exit_code cli_show(const struct cli *cli, const struct buf *out)
-{
-    if (cli->path == NULL || out->len == 0) {
-        return cli_print(out);
-    }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    json_auto_t *document = json_loadb(out->data, out->len, JSON_ALLOW_NUL, NULL);
-    enum exit_code code;
-    if (document == NULL) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "use -o json", "the output is not one JSON document");
-    } else {
-        json_path_print(cli->path, document, &text);
-        code = cli_print(&text);
-        if (strspn(buf_cstr(&text), " \n") == text.len) {
-            cli_note(cli, "-o jsonpath found nothing; -o json shows what there is");
-        }
-    }
-    return code;
 }
 
 enum exit_code cli_take_number(const struct cli *cli, const char *option, int64_t min, int64_t max,

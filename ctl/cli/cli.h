@@ -19,7 +19,6 @@ struct cli {
     const struct verb *verb; /* the one that runs */
     struct args args;        /* words: without the verb itself */
     const char *output;      /* -o, checked against the verb's formats; "" if not given */
-    const char *path;        /* of -o jsonpath=TEMPLATE, which is the output "json"; NULL: none */
     bool is_local;           /* --local */
     const char *store;       /* --store; NULL if not given */
     const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */
@@ -58,12 +57,9 @@ void cli_note_prose(const struct cli *cli, const char *fmt, ...)
 /* Writes data to stdout; to a terminal as text_put_shown of base/text.h does. EXIT_OK, or
  * EXIT_LOCAL_RESOURCE after printing the error. */
 enum exit_code cli_print(const struct buf *out);
-/* The same for what -o asked for: of a JSON document, with -o jsonpath, what the
- * template says of it. */
-enum exit_code cli_show(const struct cli *cli, const struct buf *out);
-/* An empty one for cli_show of a long text, which buf_spill writes as far as it is made: but not to
- * a terminal, and not with -o jsonpath. */
-struct buf cli_stream(const struct cli *cli);
+/* Returns an empty buffer for cli_print of a long text. buf_spill writes what was made so far,
+ * unless stdout is a terminal. */
+struct buf cli_stream(void);
 
 /* --OPTION as a whole number from `min` to `max`; *ret stays where it is not given. EXIT_OK, or
  * prints the error. */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
-
 const struct arg_opt usage_global_opts[] = {
     {"output", 'o', "FORMAT", "Output format"},
     {"namespace", 'n', "NS", "Namespace; default: that of the context, else benchd"},
@@ -51,13 +49,6 @@ void usage_program(const char *program, const struct verb *const *verbs, size_t 
     buf_printf(out, "\nUse \"%s VERB --help\" for the examples and options of a verb.\n", program);
 }
 
-char *usage_formats(const struct verb *verb)
-{
-    const char *json =
-        strstr(verb->formats, "json"); /* the last of the words, or followed by another */
-    return xasprintf("%s%s", verb->formats, json == NULL ? "" : "|" CLI_JSON_PATH "TEMPLATE");
-}
-
 void usage_verb(const char *program, const struct verb *verb, struct buf *out)
 {
     buf_printf(out, "%s\n\nExamples:\n%s\nUsage: %s %s%s%s\n", verb->summary, verb->examples,
@@ -66,9 +57,8 @@ void usage_verb(const char *program, const struct verb *verb, struct buf *out)
         buf_printf(out, "\n%s\n", verb->details);
     }
     if (verb->formats != NULL) {
-        _cleanup_(freep) char *formats = usage_formats(verb);
         buf_puts(out, "\nOutput formats (-o): ");
-        put_formats(formats, out);
+        put_formats(verb->formats, out);
     }
     buf_puts(out, "\nOptions:\n");
     args_help(verb->opts, verb->n_opts, out);

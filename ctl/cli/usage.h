@@ -7,8 +7,6 @@
 /* Help of the program or of one verb; `program` as in struct cli. */
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out);
-/* What -o of the verb takes, for a reader: with "|jsonpath=TEMPLATE" where there is JSON; owned. */
-char *usage_formats(const struct verb *verb);
 void usage_verb(const char *program, const struct verb *verb, struct buf *out);
 
 /* The options that every verb takes. */

@@ -18,12 +18,10 @@ struct verb {
     const char *details;  /* NULL, or a paragraph of --help */
     const struct arg_opt *opts;
     size_t n_opts;
-    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o. With
-                          * json it takes jsonpath=TEMPLATE, too */
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o */
     size_t min_words, max_words;
     const char *instead; /* what may be meant with more words; NULL: `args` */
     enum exit_code (*run)(struct cli *cli);
 };
 /* The two members of an array of options. */
 #define VERB_OPTS(list) .opts = (list), .n_opts = COUNT_OF(list)
-#define CLI_JSON_PATH "jsonpath=" /* of -o, before the template */

@@ -91,7 +91,7 @@ static enum exit_code show_archive(const struct cli *cli, const struct archive *
                    "follow from the records\n",
                    a->digest, path, a->run, a->members.len, a->program);
     }
-    return show_text(cli, &out);
+    return show_text(&out);
 }
 
 /* ---- all archives of a folder ---- */

@@ -72,7 +72,7 @@ static enum exit_code list(const struct cli *cli)
         sheet_table(&s, NULL, t, SHEET_PROSE);
     }
     sheet_write(&s, &out);
-    return show_text(cli, &out);
+    return show_text(&out);
 }
 
 enum exit_code reference_print(const struct cli *cli, const char *name)

@@ -32,18 +32,18 @@ void show_begin(const struct cli *cli, struct sheet *sheet)
     sheet->term.brief = sheet->form == SHEET_TEXT && !term.wide && !args_has(&cli->args, "explain");
 }
 
-enum exit_code show_text(const struct cli *cli, struct buf *out_take)
+enum exit_code show_text(struct buf *out_take)
 {
-    const enum exit_code code = cli_show(cli, out_take);
+    const enum exit_code code = cli_print(out_take);
     buf_done(out_take);
     return code;
 }
 
-enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take)
+enum exit_code show_end(struct sheet *sheet_take)
 {
-    struct buf out = cli_stream(cli);
+    struct buf out = cli_stream();
     sheet_write(sheet_take, &out);
-    return show_text(cli, &out);
+    return show_text(&out);
 }
 
 void show_note_more(const struct cli *cli, const char *run, const char *where)

@@ -20,14 +20,14 @@
         struct sheet sheet_;                                                                       \
         show_begin(cli, &sheet_);                                                                  \
         build(&sheet_, of);                                                                        \
-        show_end(cli, &sheet_);                                                                    \
+        show_end(&sheet_);                                                                         \
     })
 void show_begin(const struct cli *cli, struct sheet *sheet);
-enum exit_code show_end(const struct cli *cli, struct sheet *sheet_take);
+enum exit_code show_end(struct sheet *sheet_take);
 /* After the tables of a run that ended: the commands that show more of it. */
 void show_note_more(const struct cli *cli, const char *run, const char *where);
 /* Prints and frees a text that is no sheet. */
-enum exit_code show_text(const struct cli *cli, struct buf *out_take);
+enum exit_code show_text(struct buf *out_take);
 struct comparison;
 /* The exit code: what was asked for decides, the margin, or else whether there is a change. */
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);

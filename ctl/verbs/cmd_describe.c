@@ -8,7 +8,7 @@
 #include "store/run_document.h"
 
 /* The document that benchd's API has for a run, too, and whether no process drives it any more. */
-static enum exit_code describe_json(const struct cli *cli, const struct loaded_run *run)
+static enum exit_code describe_json(const struct loaded_run *run)
 {
     json_t *document = run_document_to_json(&run->row, NULL, 0, run->events, run->n_events);
     if (document == NULL) {
@@ -17,7 +17,7 @@ static enum exit_code describe_json(const struct cli *cli, const struct loaded_r
     }
     (void)json_object_set_new(json_object_get(document, "run"), "interrupted",
                               json_boolean(run->is_interrupted)); /* grows in memory only */
-    _cleanup_(buf_done) struct buf out = cli_stream(cli);
+    _cleanup_(buf_done) struct buf out = cli_stream();
     struct json_lists w;
     json_lists_begin(&w, document, 2, &out);
     json_lists_open(&w, "attempts");
@@ -25,13 +25,13 @@ static enum exit_code describe_json(const struct cli *cli, const struct loaded_r
         json_lists_add(&w, attempt_row_to_json(loaded_run_row(run, i)));
     }
     json_lists_end(&w);
-    return cli_show(cli, &out);
+    return cli_print(&out);
 }
 
 static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
 {
     if (cli_output_is(b->cli, "json")) {
-        return describe_json(b->cli, run);
+        return describe_json(run);
     }
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct describe_params params = {

@@ -25,7 +25,7 @@ static enum exit_code run(struct cli *cli)
     } else {
         checks_format(&checks, terminal_columns(STDOUT_FILENO), &out);
     }
-    const enum exit_code code = cli_show(cli, &out);
+    const enum exit_code code = cli_print(&out);
     const enum exit_code found = checks_exit_code(&checks);
     return code != EXIT_OK ? code : found;
 }

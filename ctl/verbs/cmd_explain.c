@@ -162,7 +162,7 @@ static enum exit_code run(struct cli *cli)
         } else {
             explain(&s, &field, path, &out);
         }
-        code = cli_show(cli, &out);
+        code = cli_print(&out);
     }
     return code;
 }
@@ -174,7 +174,7 @@ const struct verb verb_explain = {
     .examples = "  benchctl explain spec.systems\n"
                 "  benchctl explain spec.systems.log\n"
                 "  benchctl explain benchmarkrun.spec\n"
-                "  benchctl explain spec.measure -o jsonpath='{.fields[*].name}'\n",
+                "  benchctl explain spec.measure -o json\n",
     .details = "Prints a field's type and bounds, whether it is required, its meaning and\n"
                "default, and its fields. PATH is as in the messages of validate; indexes of\n"
                "lists may be omitted. Without PATH it prints the fields of a Benchmark. A PATH\n"

@@ -117,7 +117,7 @@ static enum exit_code get_once(struct backend *b, const struct get *g)
         listing_sort(&found, g->kind, g->column);
     }
     listing_format(b->cli, g->kind, &found, g->wanted.is_all_namespaces, &out);
-    code = cli_show(b->cli, &out);
+    code = cli_print(&out);
     if (found.items.len == 0 && g->wanted.is_all_namespaces) {
         cli_note(b->cli, "No resources found");
     } else if (found.items.len == 0) {

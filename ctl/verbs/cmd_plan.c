@@ -54,7 +54,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
         buf_puts(&out, checks->list.len > 0 ? "\n" : "");
         checks_format(checks, terminal_columns(STDOUT_FILENO), &out);
     }
-    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_show(cli, &out);
+    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_print(&out);
     preview_rehearsal(def, &warning);
     if (code == EXIT_OK && warning.len > 0) {
         cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));

@@ -96,12 +96,12 @@ static enum exit_code show_page(const struct cli *cli, const struct loaded_runs 
     };
     const bool is_named = args_has(&cli->args, "file") || args_has(&cli->args, "open");
     const bool is_printed = cli_output_is(cli, "html") || (!is_named && !isatty(STDOUT_FILENO));
-    _cleanup_(buf_done) struct buf out = is_printed ? cli_stream(cli) : BUF_INIT;
+    _cleanup_(buf_done) struct buf out = is_printed ? cli_stream() : BUF_INIT;
     struct sheet sheet;
     sheet_init(&sheet, SHEET_HTML, NULL);
     sheet_page(&sheet, &page);
     sheet_write(&sheet, &out);
-    return is_printed ? cli_show(cli, &out) : write_page(cli, &l->runs[0], &out);
+    return is_printed ? cli_print(&out) : write_page(cli, &l->runs[0], &out);
 }
 
 static enum sheet_chart_answer draw(const struct result *result, const char *chart, struct buf *out)

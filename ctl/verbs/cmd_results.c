@@ -142,9 +142,9 @@ static enum exit_code show(const struct cli *cli, const struct by *by,
                            const struct reference *reference, const struct result *result)
 {
     if (is_openmetrics(cli)) {
-        struct buf out = cli_stream(cli);
+        struct buf out = cli_stream();
         openmetrics_write(result, &out);
-        return show_text(cli, &out);
+        return show_text(&out);
     }
     struct sheet sheet;
     show_begin(cli, &sheet);
@@ -161,7 +161,7 @@ static enum exit_code show(const struct cli *cli, const struct by *by,
                                  .year = reference_year_of(result),
                              });
     }
-    return show_end(cli, &sheet);
+    return show_end(&sheet);
 }
 
 static enum exit_code run(struct cli *cli)

@@ -170,7 +170,7 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
     if (files != NULL) {
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         json_text_put(document_list("ValidationList", files), &out);
-        const enum exit_code code = cli_show(cli, &out);
+        const enum exit_code code = cli_print(&out);
         worst = worst == EXIT_OK ? code : worst;
     }
     return worst;

@@ -16,7 +16,7 @@ static enum exit_code run(struct cli *cli)
     } else {
         buf_printf(&out, "benchctl %s\n%s", BENCHD_VERSION, build_text());
     }
-    return cli_show(cli, &out);
+    return cli_print(&out);
 }
 
 const struct verb verb_version = {

@@ -241,14 +241,7 @@ static void complete_roles(struct typing *t)
 static void complete_formats(struct typing *t)
 {
     const struct verb *verb = t->cli.verb;
-    const char *formats = verb == NULL ? NULL : verb->formats;
-    if (formats != NULL && strstr(formats, "json") != NULL &&
-        str_has_prefix(t->end.text, "jsonp")) {
-        offer(t, CLI_JSON_PATH, "");
-        t->hints |= COMPLETION_NO_SPACE; /* the template follows */
-        return;
-    }
-    complete_choices(t, formats);
+    complete_choices(t, verb == NULL ? NULL : verb->formats);
 }
 
 static void complete_files(struct typing *t)

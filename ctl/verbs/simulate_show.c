@@ -170,7 +170,7 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
     show_begin(cli, &s);
     if (s.form == SHEET_JSON) {
         s.document = prediction_to_json(p);
-        return show_end(cli, &s);
+        return show_end(&s);
     }
     sheet_line(&s, &sheet_paragraph, "Predicted, not measured: %s, %lld steps", p->def->spec->name,
                (long long)p->def->spec->steps);
@@ -181,5 +181,5 @@ enum exit_code simulate_show(const struct cli *cli, const struct prediction *p,
     if (reference != NULL) {
         put_beside(cli, &s, p, reference);
     }
-    return show_end(cli, &s);
+    return show_end(&s);
 }

@@ -1,9 +1,9 @@
-/* See json_path.h. A template is read where it is used: once to check it, once for each value to
- * print. Nothing is kept of it. */
+/* See json_path.h. The path is read where it is used: once to check it, and once for each value. */
 #include "doc/json_path.h"
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -11,7 +11,7 @@
 
 struct step {
     enum { STEP_MEMBER, STEP_ITEM, STEP_ALL, STEP_FILTER } kind;
-    const char *name; /* of STEP_MEMBER, STEP_FILTER, in the template */
+    const char *name; /* of STEP_MEMBER, STEP_FILTER, in the path */
     size_t len;
     const char *value; /* of STEP_FILTER: the text that the member has */
     size_t value_len;
@@ -76,17 +76,17 @@ static const char *read_step(const char **at, struct step *ret)
     return NULL;
 }
 
-/* The first step of the path that begins at `at`, or its end. */
-static const char *first_step(const char *at, char end)
+/* Returns the first step of the path that begins at `at`, or its end. */
+static const char *first_step(const char *at)
 {
     at += *at == '$';
-    return *at == '.' && at[1] == end ? at + 1 : at;
+    return *at == '.' && at[1] == '}' ? at + 1 : at;
 }
 
 /* ---- checking ---- */
 
-/* Names what kubectl has there and this has not. */
-static int refuse(const char *template, const char *at, const char *expected, struct err *err)
+/* Names what kubectl accepts there and this file does not. */
+static int refuse(const char *condition, const char *at, const char *expected, struct err *err)
 {
     static const struct {
         const char *text, *what;
@@ -97,13 +97,12 @@ static int refuse(const char *template, const char *at, const char *expected, st
                   {".", "a search below (..)"},
                   {"*", "'*' outside brackets"},
                   {"range ", "range"},
-                  {"end}", "range"},
                   {"\"", "a text in quotes"},
                   {"'", "a text in quotes"},
                   {"\\", "a backslash"},
                   {"(", "a function"},
                   {"@", "@"}};
-    const size_t column = (size_t)(at - template) + 1;
+    const size_t column = (size_t)(at - condition) + 1;
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         if (str_has_prefix(at, others[i].text)) {
             return err_set(err, EINVAL, "character %zu: %s is not supported", column,
@@ -113,32 +112,7 @@ static int refuse(const char *template, const char *at, const char *expected, st
     return err_set(err, EINVAL, "character %zu: expected %s", column, expected);
 }
 
-static int check_path(const char *template, const char *at, char end, struct err *err)
-{
-    struct step step;
-    if (*at == '\0' || strchr(".[$", *at) == NULL) {
-        return refuse(template, at, "a path, which begins with '.'", err);
-    }
-    for (at = first_step(at, end); *at != end;) {
-        const char *expected = *at == '\0' ? "'}'" : read_step(&at, &step);
-        if (expected != NULL) {
-            return refuse(template, at, expected, err);
-        }
-    }
-    return 0;
-}
-
-int json_path_check(const char *template, struct err *err)
-{
-    const char *brace = strchr(template, '{');
-    int r = brace == NULL ? check_path(template, template, '\0', err) : 0;
-    for (; brace != NULL && r >= 0; brace = strchr(brace + 1, '{')) {
-        r = check_path(template, brace + 1, '}', err);
-    }
-    return r;
-}
-
-/* ---- printing ---- */
+/* ---- values ---- */
 
 static void put_value(const json_t *value, struct buf *out)
 {
@@ -158,9 +132,8 @@ static bool is_picked(const struct step *step, const json_t *item)
                                       memcmp(text, step->value, step->value_len) == 0);
 }
 
-/* What the steps from `at` on say of a value; NULL says nothing. */
-static void print_value(const char *at, char end, const json_t *value, bool *is_first,
-                        struct buf *out)
+/* Appends what the steps from `at` on pick of a value, with a space between two values. */
+static void put_picked(const char *at, const json_t *value, bool *is_first, struct buf *out)
 {
     struct step step;
     const char *key;
@@ -168,7 +141,7 @@ static void print_value(const char *at, char end, const json_t *value, bool *is_
     if (value == NULL) {
         return;
     }
-    if (*at == end) {
+    if (*at == '}') {
         buf_puts(out, *is_first ? "" : " ");
         put_value(value, out);
         *is_first = false;
@@ -176,59 +149,48 @@ static void print_value(const char *at, char end, const json_t *value, bool *is_
     }
     (void)read_step(&at, &step); /* it was checked */
     if (step.kind == STEP_MEMBER) {
-        print_value(at, end, json_object_getn(value, step.name, step.len), is_first, out);
+        put_picked(at, json_object_getn(value, step.name, step.len), is_first, out);
     } else if (step.kind == STEP_ITEM) {
-        print_value(at, end, json_array_get(value, step.index), is_first, out);
+        put_picked(at, json_array_get(value, step.index), is_first, out);
     } else {
         for (size_t i = 0; i < json_array_size(value); i++) {
             if (is_picked(&step, json_array_get(value, i))) {
-                print_value(at, end, json_array_get(value, i), is_first, out);
+                put_picked(at, json_array_get(value, i), is_first, out);
             }
         }
         /* Only read: the macro has no const form. */
         json_object_foreach ((json_t *)value, key, member) {
             if (step.kind == STEP_ALL) {
-                print_value(at, end, member, is_first, out);
+                put_picked(at, member, is_first, out);
             }
-        }
-    }
-}
-
-void json_path_print(const char *template, const json_t *document, struct buf *out)
-{
-    bool is_first = true;
-    if (strchr(template, '{') == NULL) {
-        print_value(first_step(template, '\0'), '\0', document, &is_first, out);
-        return;
-    }
-    while (*template != '\0') {
-        const size_t n = strcspn(template, "{");
-        buf_append(out, template, n);
-        template += n;
-        if (*template == '{') {
-            is_first = true;
-            print_value(first_step(template + 1, '}'), '}', document, &is_first, out);
-            template = strchr(template, '}') + 1;
         }
     }
 }
 
 int json_condition_check(const char *condition, struct err *err)
 {
-    const char *close = strrchr(condition, '}');
-    if (condition[0] != '{' || close == NULL || close[1] != '=' || close[2] == '\0' ||
-        strchr(condition + 1, '{') != NULL) {
+    struct step step;
+    const char *close = strchr(condition, '}'), *at = condition + 1;
+    if (condition[0] != '{' || close == NULL || close[1] != '=' || close[2] == '\0') {
         return err_set(err, EINVAL,
                        "expected {.path}=VALUE, as kubectl wait --for=jsonpath has it");
     }
-    return json_path_check(condition, err);
+    if (strchr(".[$", *at) == NULL) {
+        return refuse(condition, at, "a path, which begins with '.'", err);
+    }
+    for (at = first_step(at); *at != '}';) {
+        const char *expected = read_step(&at, &step);
+        if (expected != NULL) {
+            return refuse(condition, at, expected, err);
+        }
+    }
+    return 0;
 }
 
 bool json_condition_holds(const char *condition, const json_t *document)
 {
-    const char *value = strrchr(condition, '}') + 1; /* it was checked */
-    _cleanup_(freep) char *path = xstrndup(condition, (size_t)(value - condition));
+    bool is_first = true;
     _cleanup_(buf_done) struct buf found = BUF_INIT;
-    json_path_print(path, document, &found);
-    return str_eq(buf_cstr(&found), value + 1);
+    put_picked(first_step(condition + 1), document, &is_first, &found);
+    return str_eq(buf_cstr(&found), strchr(condition, '}') + 2); /* it was checked */
 }

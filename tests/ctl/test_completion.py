@@ -44,8 +44,6 @@ class Offers(Case):
     def test_values(self):
         self.assertEqual(self.offered("get", "-o", ""), ["wide", "json", "name"])
         self.assertEqual(self.offered("get", "--output=j"), ["json"])
-        self.assertEqual(self.offered("get", "-o", "jsonp", hints=NO_FILES | NO_SPACE), ["jsonpath="])
-        self.assertEqual(self.offered("report", "-o", "jsonp"), [])
         self.assertEqual(self.offered("-o", "w"), [])  # of which verb?
         self.assertEqual(self.offered("version", "--color", "a"), ["auto", "always"])
         self.assertEqual(self.offered("get", "runs", "--sort-by", "cr"), ["created"])

@@ -61,38 +61,6 @@ class Local(cli.CliCase):
         db.close()
         self.assertTrue(json.loads(self.ctl("describe", "old", "--store", self.store, "-o", "json").stdout)["run"]["interrupted"])
 
-    def test_jsonpath(self):
-        """On every verb that has JSON; what is printed has no newline of its own, as with kubectl."""
-        name = self.make_runs(old=1)
-        where = ("--store", self.store)
-        rows = [(("get", "runs"), "{.items[*].name}", f"{name} old"),
-                (("get", "runs"), "{.items[1].name}: {.items[1].phase}", "old: Succeeded"),
-                (("describe", name), "{.run.name} {.attempts[*].outcome}", f"{name} Succeeded Succeeded Succeeded"),
-                (("results", name), "{.points[1].parameters.pservers}", "2"),
-                (("results", name), ".points[0].throughput.unit", "samples/s"),
-                (("results", name, "--by", "node"), "{.kind}", "BenchmarkResult"),
-                (("compare", name, name), "{.kind}", "BenchmarkComparison"),
-                (("history", "tiny"), "{.benchmark}", "tiny")]
-        elsewhere = [(("get", "benchmarks", "vgg16-single-node", "--local"), "{.items[0].metadata.name}", "vgg16-single-node"),
-                     (("plan", self.define(), "--local"), "{.kind}", "BenchmarkPlan"),
-                     (("validate", self.define()), "{.items[*].valid}", "true"),
-                     (("version",), "{.version}", self.ctl("version").stdout.split()[1])]
-        for args, template, expected in [((*args, *where), *rest) for args, *rest in rows] + elsewhere:
-            with self.subTest(args=args, template=template):
-                whole = subprocess.run([cli.BENCHCTL, *args, "-o", "json"], env=self.env, cwd=self.folder, capture_output=True, text=True,
-                                       check=False)
-                done = self.ctl(*args, "-o", f"jsonpath={template}", code=whole.returncode)
-                self.assertEqual(done.stdout, expected, whole.stdout[:600])
-        self.assertIn("error: -o jsonpath={.items[?(@.a)]}: character 14: expected '==\"' and a text\n"
-                      "fix: for example -o jsonpath='{.items[*].name}'; -o json | jq selects in all other ways\n",
-                      self.ctl("get", "runs", *where, "-o", "jsonpath={.items[?(@.a)]}", code=2).stderr)
-        self.assertIn("use -o html|svg\n", self.ctl("report", name, *where, "-o", "jsonpath={.a}", code=2).stderr)
-        self.assertIn("fix: for example -o jsonpath='{.items[*].name}'", self.ctl("get", *where, "-o", "jsonpath", code=2).stderr)
-
-        done = self.ctl("get", "runs", *where, "-o", "jsonpath={.items[*].metadata.name}")   # kubectl's place of it
-        self.assertEqual((done.stdout, done.stderr), ("", "-o jsonpath found nothing; -o json shows what there is\n"))
-        self.assertEqual(self.ctl("get", "runs", *where, "-q", "-o", "jsonpath={.items[*].uuid}").stderr, "")
-
     def test_kinds_and_names_as_o_name_prints_them(self):
         first = self.make_runs(old=1, older=2)
         where = ("--store", self.store)
