@@ -61,6 +61,7 @@ imageGCHighThresholdPercent: 100
 nodeStatusUpdateFrequency: 5s
 nodeLeaseDurationSeconds: {lease_s}
 crashLoopBackOff: {{maxContainerRestartPeriod: 1s}}
+{more}
 """
 
 def why_not():
@@ -99,9 +100,9 @@ def exe_name(pid):
 class Machine:
     """A node with an address and a range of addresses for its pods. Its owner sets `cluster` before start_kubelet()."""
 
-    def __init__(self, ip, pods, *keeper_options, lease_s=40):
-        """lease_s: of the node's Lease, which is renewed four times in this time."""
-        self.ip, self.pods, self.lease_s = ip, pods, lease_s
+    def __init__(self, ip, pods, *keeper_options, lease_s=40, kubelet=""):
+        """lease_s: of the node's Lease, which is renewed four times in this time; kubelet: more lines of its configuration."""
+        self.ip, self.pods, self.lease_s, self.more = ip, pods, lease_s, kubelet
         self.network = IPV6 if ONLY_IPV6 in keeper_options else IPV4
         self.cluster = None
         self.dir = None
@@ -186,7 +187,7 @@ class Machine:
         pki = self.cluster and self.cluster.dir / "pki"
         path = self.dir / file
         path.write_text(text.format(dir=self.dir, name=self.name, ip=self.ip, pki=pki, pause=PAUSE,
-                                    cni_plugins=CNI_PLUGINS, lease_s=self.lease_s, dns=self.network.dns))
+                                    cni_plugins=CNI_PLUGINS, lease_s=self.lease_s, dns=self.network.dns, more=self.more))
         return path
 
     def _write_cni(self):

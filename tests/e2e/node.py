@@ -38,11 +38,11 @@ COREFILE = """.:53 {{
 
 
 class Node(Machine):
-    def __init__(self, namespace="benchd", controller_options=(), lease_s=40, only_ipv6=False):
-        """namespace, controller_options: as of Cluster; lease_s: as of Machine; only_ipv6: node, Services and pods have
+    def __init__(self, namespace="benchd", controller_options=(), lease_s=40, only_ipv6=False, kubelet=""):
+        """namespace, controller_options: as of Cluster; lease_s, kubelet: as of Machine; only_ipv6: node, Services and pods have
         no other addresses."""
         network = IPV6 if only_ipv6 else IPV4
-        super().__init__(network.node, network.pods, *([ONLY_IPV6] if only_ipv6 else []), lease_s=lease_s)
+        super().__init__(network.node, network.pods, *([ONLY_IPV6] if only_ipv6 else []), lease_s=lease_s, kubelet=kubelet)
         self.namespace = namespace
         self.controller_options = controller_options
 

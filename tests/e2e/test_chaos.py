@@ -140,11 +140,17 @@ class Runs(threading.Thread):
             if points is not None:   # else the store cannot be read now
                 self.ends[name] = (phases[name], points)
         if sum(phase not in FINAL for phase in phases.values()) < OPEN_RUNS and not self.is_over.is_set():
-            name = f"run-{len(self.names)}"
+            name = self.next_name()
             status, _ = self.api("POST", RUNS, {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                                                "spec": spec_of(name)})
+                                                "spec": self.spec(name)})
             if status in (201, 409):   # the answer to the first try may have been lost
                 self.names.append(name)
+
+    def next_name(self):
+        return f"run-{len(self.names)}"
+
+    def spec(self, name):
+        return spec_of(name)
 
     def results(self, name):
         done = self.reader.ctl("results", name, "-o", "json")
@@ -160,11 +166,13 @@ class Chaos:
         self.daemon, self.second = daemons
         self.random, self.api, self.counts = random.Random(seed), Api(cluster), {}
 
+    def mishaps(self):
+        return [self.kill_benchd, self.kill_benchd, self.kill_etcd, self.kill_api_server, self.delete_lease, self.delete_pod,
+                self.delete_pod, self.delete_side_object, self.delete_side_object, self.delete_workload,
+                self.delete_workload, self.evict_all, self.kill_kueue, self.two_benchds, self.store_read_only, self.store_full]
+
     def go_on(self, seconds):
-        mishaps = [self.kill_benchd, self.kill_benchd, self.kill_etcd, self.kill_api_server, self.delete_lease, self.delete_pod,
-                   self.delete_pod, self.delete_side_object, self.delete_side_object, self.delete_workload,
-                   self.delete_workload, self.evict_all, self.kill_kueue, self.two_benchds, self.store_read_only, self.store_full]
-        end = time.monotonic() + seconds
+        mishaps, end = self.mishaps(), time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(self.random.uniform(*REST_S))
             mishap = self.random.choice(mishaps)
