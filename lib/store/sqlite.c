@@ -267,7 +267,8 @@ int store_make_folder(const char *url, struct err *err)
         *slash = '/';
     }
     /* SQLite's own files next to it get its mode. Opening the store says why there is no file. */
-    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+    fd_close(&fd);
     return 0;
 }
 
