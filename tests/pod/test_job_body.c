@@ -171,8 +171,8 @@ TEST(an_object_is_checked_before_it_is_sent)
 {
     static const char *const words[] = {
         "", "Job: spec.template.spec.serviceAccountName: 'benchd' is benchd's own; use another one",
-        "Job: spec.template.spec.serviceAccountName: 'lab-benchd' is benchd's own; use another "
-        "one"};
+        ("Job: spec.template.spec.serviceAccountName: 'lab-benchd' is benchd's own; use another "
+         "one")};
     _cleanup_(run_def_freep) struct run_def *def = make(CONFIG);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct attempt_id attempt = {.point = i};
