@@ -11,7 +11,7 @@ struct jobs_faults {
     int refuse;                                   /* -Exxx of a POST of the Job; 0: none */
     int refuse_extra, refuse_delete, refuse_list; /* the same of others */
     const char *words;                            /* of a refusal; NULL: "no" */
-    const char *events; /* the list of them; NULL: nothing is answered about them */
+    const char *events; /* about objects, the list; NULL: no answer. Pods have none. */
     const char *mute;   /* requests with this in their path are not answered; NULL: all are */
 };
 

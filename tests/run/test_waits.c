@@ -280,6 +280,9 @@ static const struct job_row {
     {"a deleted object is held", "PodsRemain", HOLDER, .begin = remove_while_held},
     {"an object that does not say how it ended", "NoProgress", "job object is awaited",
      .begin = end_pods},
+    {"refused pods of a template without a role", "NoProgress", "FailedCreate: no such account",
+     .faults.events = EVENT("Warning", "FailedCreate", "no such account", NAME "-second-0"),
+     .begin = end_pods},
 };
 
 TEST(what_job_objects_wait_for)

@@ -31,7 +31,7 @@ static const struct pod_member *find_still(const struct pod_gang *g, int64_t now
                : vec_find_item(&l->members, m,
                                pod_gang_has(g, m) &&
                                    (m->state.state == REPLICA_PENDING || pod_logs_is_awaited(m) ||
-                                    pod_jobs_hold_end(&l->jobs, m)));
+                                    pod_jobs_hold_end(&l->jobs, m) != NULL));
 }
 
 static const struct pod_member *find_first(const struct pods *l, int64_t now_ns)
@@ -103,6 +103,7 @@ void pod_events_tick(struct pods *l, int64_t now_ns)
     }
     const char *name = pod_jobs_find_short(&l->jobs, now_ns); /* what it says is shown first */
     const struct pod_member *m = name != NULL ? NULL : find_first(l, now_ns);
+    name = m == NULL ? name : pod_jobs_hold_end(&l->jobs, m);
     const char *uid = m == NULL ? NULL : m->uid, *of = name != NULL ? name : uid;
     if (of == NULL) {
         return;
@@ -134,7 +135,8 @@ void pod_events_done(struct pod_events *e)
 static void say(const struct pod_member *m, const char *reason, const char *otherwise,
                 struct run_wait *ret)
 {
-    const char *node = m->state.node, *words = pod_events_words(&m->owner->events, m->uid);
+    const char *object = pod_jobs_hold_end(&m->owner->jobs, m), *node = m->state.node;
+    const char *words = pod_events_words(&m->owner->events, object == NULL ? m->uid : object);
     pod_wait_say(ret, reason, "%s/%u%s%s%s: %s", role_to_string(m->id.role), m->id.index,
                  node == NULL ? "" : " on node '", node == NULL ? "" : node,
                  node == NULL ? "" : "'", words == NULL ? otherwise : words);

@@ -559,10 +559,11 @@ bool pod_jobs_hold_pod(const struct pod_jobs *j, const struct pod_member *m)
     return job != NULL && job->step != JOB_WANTED && job->step < JOB_GOING;
 }
 
-bool pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m)
+const char *pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m)
 {
     const struct pod_job *job = find(j, &m->id.attempt);
-    return job != NULL && !job->is_removed && job->step == JOB_THERE && waits_for_word(job, m);
+    const bool is_there = job != NULL && !job->is_removed && job->step == JOB_THERE;
+    return is_there && waits_for_word(job, m) ? job->name : NULL;
 }
 
 /* ---- the whole ---- */

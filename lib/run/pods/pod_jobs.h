@@ -52,8 +52,9 @@ bool pod_jobs_identify(struct pod_jobs *j, const struct kube_object *pod, struct
 void pod_jobs_note_second(struct pod_jobs *j, struct pod_member *m, const char *name);
 /* The pod must not be deleted before its object is. */
 bool pod_jobs_hold_pod(const struct pod_jobs *j, const struct pod_member *m);
-/* How the member ended is not decided: its object has not said how it ended, or why. */
-bool pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m);
+/* How the member ended is not decided: its object has not said how it ended, or why. The name of
+ * that object, borrowed; NULL if none holds it. */
+const char *pod_jobs_hold_end(const struct pod_jobs *j, const struct pod_member *m);
 
 /* Something exists that must go, or it is not known yet what exists. */
 bool pod_jobs_are_removing(const struct pod_jobs *j);

@@ -419,7 +419,7 @@ static int64_t step_unix_ms(const struct pod_member *m, int64_t line_ns)
 static struct observed_replica observe(const struct pods *l, const struct pod_member *m)
 {
     const struct pod_state *s = &m->state;
-    const bool is_awaited = pod_logs_is_awaited(m) || pod_jobs_hold_end(&l->jobs, m);
+    const bool is_awaited = pod_logs_is_awaited(m) || pod_jobs_hold_end(&l->jobs, m) != NULL;
     return (struct observed_replica){
         .id = m->id,
         .state = is_awaited ? REPLICA_RUNNING : s->state,
