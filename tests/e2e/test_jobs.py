@@ -209,6 +209,7 @@ def of_its_own_rights(cluster):
     """A benchd that may make Jobs and no ConfigMaps."""
     for file in ("rbac.yaml", "jobs/job.yaml"):
         cluster.kubectl("apply", "-n", "benchd", "-f", tap.ROOT / "manifests" / file)
+    cluster.kubectl("delete", "-n", "benchd", "--ignore-not-found", "-f", tap.ROOT / "manifests/jobs/objects.yaml")
     token = cluster.kubectl("create", "token", "benchd", "-n", "benchd").stdout.strip()
     return Benchd(cluster, "--kubeconfig", cluster.make_kubeconfig("own", set_token(token)), name="own")
 
