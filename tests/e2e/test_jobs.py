@@ -214,14 +214,16 @@ def of_its_own_rights(cluster):
     return Benchd(cluster, "--kubeconfig", cluster.make_kubeconfig("own", set_token(token)), name="own")
 
 
-def check_refused_objects(t, jobs):
+def check_refused_objects(t, jobs, ends):
     """An object that the Job needs and no Role allows: the Job, of which the pods would be made again and again, is deleted, and the next run goes on."""
     definition = jobs.define("Job")
     path = jobs.cluster.dir / "Job.yaml"
     text = path.read_text()
     path.write_text(text.replace("      template:\n", "      objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}]\n      template:\n", 1))
+    ends.is_held.set()   # pods that need an object do not run without it
     run = jobs.start(definition)
     jobs.ends(run, "Failed")
+    ends.is_held.clear()
     t.ok(becomes(jobs.is_empty, WAIT_S), "the Job is deleted")
     t.match(rf"Job '{run}-p0t0a0' needs ConfigMap 'settings-{run}-p0t0a0', which cannot be created; apply manifests/rbac.yaml and manifests/jobs/objects.yaml: .*configmaps",
             " ".join(jobs.ctl("describe", run).stdout.split()), "the failure says what to apply")
@@ -263,7 +265,7 @@ def main():
             check_refusals(t, jobs)
             check_refused_pods(t, jobs)
         with of_its_own_rights(cluster):
-            check_refused_objects(t, jobs)
+            check_refused_objects(t, jobs, ends)
     return t.done()
 
 

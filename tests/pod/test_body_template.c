@@ -130,7 +130,7 @@ TEST(pods_are_restricted_unless_the_template_says_otherwise)
          "{" GROUP "}", "{\"capabilities\":{\"add\":[\"IPC_LOCK\"]}}", ""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("%s\n", rows[i].name);
+        print_message("# %s\n", rows[i].name);
         _cleanup_(freep) char *to =
             xasprintf(NEW_TRAINER "      template: {spec: {%s}}\n", rows[i].spec);
         _cleanup_(run_def_freep) struct run_def *def = make_run(OLD_TRAINER, to);
