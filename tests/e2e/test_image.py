@@ -141,7 +141,8 @@ def check_https(t, build_dir, folder):
         return
     root = folder / "root"
     with opened(mkimage.make("benchd", build_dir, folder)) as (_, layer):
-        layer.extractall(root, filter="tar")
+        layer.extraction_filter = lambda member, _: member   # the argument `filter` is newer than Python 3.11.2 of Debian 12
+        layer.extractall(root)
     port, certificate = serve_https(folder)
     (root / "tmp/own.pem").write_bytes(certificate.read_bytes())
 
