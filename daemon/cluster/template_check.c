@@ -46,8 +46,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     if (run->kind != NULL && r == -ENOENT) {
         run->text = xasprintf("%s: the cluster has no %s; install them", run->what, run->kind);
     } else if (run->kind != NULL && lacks_right) {
-        run->text = xasprintf("%s: apply manifests/rbac.yaml and its Role of manifests/jobs: %s",
-                              run->what, err->msg);
+        run->text = xasprintf("%s: " JOB_RIGHTS_ADVICE ": %s", run->what, err->msg);
     } else if (!is_about_us && (r == -EINVAL || r == -EACCES)) {
         run->text = xasprintf("%s: %s", run->what, err->msg);
     } else if (is_no_answer(r)) {

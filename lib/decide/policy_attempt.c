@@ -367,9 +367,11 @@ static bool judge_overlap(const struct gang *gang, struct attempt_verdict *ret)
 {
     struct overlap overlap;
     overlap_find(gang->members, gang->n_members, &gang->members->id.attempt, gang->size, &overlap);
-    ret->has_ended = overlap.late != NULL;
-    ret->end = overlap.is_for_room ? ATTEMPT_END_NO_ROOM : ATTEMPT_END_INFRASTRUCTURE;
-    text_put(ret->error, sizeof(ret->error), "%s", overlap.words);
+    if (overlap.late != NULL) {
+        ret->has_ended = true;
+        ret->end = overlap.is_for_room ? ATTEMPT_END_NO_ROOM : ATTEMPT_END_INFRASTRUCTURE;
+        text_put(ret->error, sizeof(ret->error), "%s", overlap.words);
+    }
     return ret->has_ended;
 }
 

@@ -13,6 +13,7 @@
 /* The ServiceAccount that makes, lists and deletes them: with its rights, and not with benchd's, so
  * that the API server refuses what these checks might not. */
 #define JOB_ACCOUNT "benchd-jobs"
+#define JOB_RIGHTS_ADVICE "apply manifests/rbac.yaml and its Role of manifests/jobs"
 
 /* NULL: the point's system is no job object. Borrowed. */
 const json_t *job_of_point(const struct run_def *def, uint32_t point);

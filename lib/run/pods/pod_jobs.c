@@ -240,7 +240,7 @@ static void refuse(struct pod_job *job, int r, const struct kube_response *res, 
     const json_t *extra = job->step == JOB_THERE ? next_extra(job) : NULL;
     const char *advice =
         !kube_lacks_right(res) ? (r == -ENOENT ? "; install its kind in the cluster" : "")
-        : extra == NULL        ? "; apply manifests/rbac.yaml and its Role of manifests/jobs"
+        : extra == NULL        ? "; " JOB_RIGHTS_ADVICE
                                : "; apply manifests/rbac.yaml and manifests/jobs/objects.yaml";
     job->owner->params.counters->failed++;
     if (extra != NULL) { /* the object is there, and is deleted with the attempt */
