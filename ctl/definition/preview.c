@@ -14,8 +14,6 @@
 #include "report/terminal.h"
 #include "report/words.h"
 
-#define SHOWN_SLOTS 24
-#define SLOTS_A_LINE 12
 #define WIDTH 80 /* of lines that no terminal breaks */
 #define INDENT 2 /* of the lines that a line is broken into */
 
@@ -113,21 +111,6 @@ static void format_points(const struct run_def *def, const struct point_rate *ra
         put_point(def, &def->matrix.points[i], &rates[i], opts->is_local, t);
     }
     table_format_list(t, 1, !opts->no_headers, opts->columns, out);
-}
-
-static void format_order(const struct run_def *def, struct buf *out)
-{
-    uint32_t shown = def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
-    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_names[def->spec->order],
-               (unsigned long long)def->spec->workload.seed);
-    for (uint32_t i = 0; i < shown; i++) {
-        buf_printf(out, "%s%u.%u", i % SLOTS_A_LINE == 0 ? "\n  " : " ", def->slots[i].point,
-                   def->slots[i].trial);
-    }
-    if (shown < def->n_slots) {
-        buf_printf(out, "\n  ... (%u more; -o json has all)", def->n_slots - shown);
-    }
-    buf_putc(out, '\n');
 }
 
 /* At most a thousand days: larger numbers are of no use. */
@@ -303,7 +286,6 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
     format_points(def, rates, opts, out);
     _cleanup_(buf_done) struct buf lines = BUF_INIT;
     format_totals(def, rates, opts, &lines);
-    format_order(def, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
     return 0;
 }

@@ -130,21 +130,22 @@ static json_t *file_to_json(const char *name, enum exit_code code, struct findin
                      code == EXIT_OK, "problems", problems, "notes", f->notes);
 }
 
-/* One word of the command line: its text is printed, or its document added to `files`. */
-static enum exit_code validate_word(const struct cli *cli, const struct profiles *profiles,
-                                    const char *word, json_t *files)
+/* Prints the text of one definition, or adds its document to `files`. A word may also be the name
+ * of a shipped definition. */
+static enum exit_code validate_one(const struct cli *cli, const struct profiles *profiles,
+                                   const char *name, bool is_word, json_t *files)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct findings f = {.notes = files == NULL ? NULL : json_array()};
     struct err err = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     enum exit_code code;
-    const int r = definition_find(word, &file, &err);
+    const int r = is_word ? definition_find(name, &file, &err) : definition_read(name, &file, &err);
     if (r >= 0) {
         code = validate(cli, profiles, &file, files == NULL ? NULL : &f, &out);
         code = code == EXIT_OK && files == NULL ? cli_print(&out) : code;
     } else {
-        _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(word, false) : NULL;
+        _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(name, !is_word) : NULL;
         code = r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE;
         if (files == NULL) {
             (void)cli_error(code, fix, "%s", err.msg);
@@ -153,7 +154,7 @@ static enum exit_code validate_word(const struct cli *cli, const struct profiles
         }
     }
     if (files != NULL) { /* grows in memory only */
-        (void)json_array_append_new(files, file_to_json(r >= 0 ? file.path : word, code, &f));
+        (void)json_array_append_new(files, file_to_json(r >= 0 ? file.path : name, code, &f));
     }
     diags_done(&f.problems);
     return code;
@@ -163,8 +164,13 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
 {
     enum exit_code worst = EXIT_OK;
     json_t *files = cli_output_is(cli, "json") ? json_array() : NULL;
+    const char *path;
+    for (size_t i = 0; (path = args_get_nth(&cli->args, "file", i)) != NULL; i++) {
+        const enum exit_code code = validate_one(cli, profiles, path, false, files);
+        worst = worst == EXIT_OK ? code : worst;
+    }
     for (size_t i = 0; i < cli->args.n_words; i++) {
-        const enum exit_code code = validate_word(cli, profiles, cli->args.words[i], files);
+        const enum exit_code code = validate_one(cli, profiles, cli->args.words[i], true, files);
         worst = worst == EXIT_OK ? code : worst;
     }
     if (files != NULL) {
@@ -178,14 +184,22 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
 
 static enum exit_code run(struct cli *cli)
 {
+    if (cli->args.n_words == 0 && !args_has(&cli->args, "file")) {
+        return cli_error(EXIT_USAGE, "benchctl validate my-sweep.yaml",
+                         "'validate' needs a FILE or -f FILE");
+    }
     _cleanup_(profiles_done) struct profiles profiles = {0};
     const enum exit_code code = profiles_open(&profiles);
     return code == EXIT_OK ? validate_all(cli, &profiles) : code;
 }
 
+static const struct arg_opt opts[] = {
+    {"file", 'f', "FILE", "Check this file (- for stdin); may be repeated"},
+};
+
 const struct verb verb_validate = {
     .name = "validate",
-    .args = "FILE...",
+    .args = "FILE... [option...]",
     .summary = "Check definitions and report every problem with its line",
     .examples = "  benchctl validate my-sweep.yaml\n"
                 "  benchctl validate benchmarks/*.yaml\n"
@@ -196,8 +210,8 @@ const struct verb verb_validate = {
                "problems (line, column, path, message, fix; line 0 if it has no line) and notes.\n"
                "\n"
                "Exit codes: 2 a definition is invalid, 3 a file does not exist.",
+    VERB_OPTS(opts),
     .formats = "text|json",
-    .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
 };

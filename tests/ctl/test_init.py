@@ -152,7 +152,7 @@ class Init(cli.CliCase):
                 self.assertEqual([word for word in ("namespace:", "uid:", "status:", "My-Job") if word in made], [])
                 self.assertIn('a: "yes"', made)
                 self.assertIn("leave out --local, or the system with --systems", self.ctl("run", str(path), "--local", code=2).stderr)
-                self.assertIn("point.trial:", self.ctl("plan", str(path), "--repeats", "1").stdout)
+                self.assertIn("Largest point:", self.ctl("plan", str(path), "--repeats", "1").stdout)
 
     def test_other_manifests(self):
         for text, words in (("apiVersion: apps/v1\nkind: Deployment\n", "is a Deployment of apps/v1, for which no profile exists; there are Job (batch/v1)"),

@@ -54,6 +54,10 @@ class Usage(cli.CliCase):
         self.assertEqual(items[2]["problems"][0]["path"], "spec.local.repeats")
         self.assertEqual((items[3]["file"], items[3]["problems"][0]["line"]), ("/no/such.yaml", 0))
         self.assertIn("No such file", items[3]["problems"][0]["message"])
+        with open(local, encoding="utf-8") as file:
+            again = self.ctl("validate", "-f", "-", "-f", str(bad), "vgg16-single-node", "-o", "json", stdin=file, code=2)
+        self.assertEqual([item["valid"] for item in json.loads(again.stdout)["items"]], [False, False, True])
+        self.assertIn("'validate' needs a FILE or -f FILE", self.ctl("validate", code=2).stderr)
         text = (cli.ROOT / "benchmarks" / "vgg16-systems.yaml").read_text(encoding="utf-8")
         (self.folder / "no-image.yaml").write_text(re.sub(r", image: [^}]*", "", text), encoding="utf-8")
         no_image = json.loads(self.ctl("validate", "no-image.yaml", "-o", "json").stdout)["items"][0]
@@ -444,8 +448,8 @@ class Names(cli.CliCase):
         mine.mkdir()
         del self.env["BENCHCTL_PATH"]
         pathlib.Path(self.define("benchmarks/tiny.json"))
-        self.assertIn("Sequential", self.ctl("plan", "tiny").stdout)           # ./benchmarks
-        self.assertIn("Sequential", self.ctl("plan", "benchmarks/tiny.json").stdout)
+        self.assertIn("6 trials of 1", self.ctl("plan", "tiny").stdout)           # ./benchmarks
+        self.assertIn("6 trials of 1", self.ctl("plan", "benchmarks/tiny.json").stdout)
         self.define("mine/tiny.json", repeats=7)
         self.env["BENCHCTL_PATH"] = f"/nowhere:{mine}"
         self.assertIn("21 trials", self.ctl("plan", "tiny").stdout)            # the path comes first
