@@ -145,8 +145,8 @@ class Witness(threading.Thread):
             key = (labels["benchd.io/run"], *(int(labels[f"benchd.io/{word}"]) for word in ("point", "trial", "attempt")))
             for container in pod["status"].get("containerStatuses", []):
                 for state in container["state"].values():
-                    if "startedAt" in state:
-                        self.spans[key][uid] = (seconds(state["startedAt"]), seconds(state["finishedAt"]) if "finishedAt" in state else None)
+                    if state.get("startedAt"):   # null where the kubelet has lost the container
+                        self.spans[key][uid] = (seconds(state["startedAt"]), seconds(state["finishedAt"]) if state.get("finishedAt") else None)
 
     def ran_together(self, key, size):
         """True, False, or None where an end was not seen. The times are whole seconds."""
