@@ -27,6 +27,7 @@ static const struct arg_opt opts[] = {
     {"queue", 0, "NAME", "LocalQueue of Kueue for runs without spec.scheduling.queueName; default: none"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled, or container not created, after this time; default: 120"},
     {"setup-wait", 0, "SECONDS", "Fail a pod whose volumes, sandbox or network its node cannot set up after this time; default: 300"},
+    {"container-log-max-size", 0, "SIZE", "The smallest containerLogMaxSize of the nodes' kubelets, which says which logs are known to be whole; default: 10Mi"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"network-policy", 0, NULL, "Create a NetworkPolicy per run: its replicas reach each other and DNS, nothing else"},
     {"prometheus", 0, "URL", "Where the metrics of definitions (spec.metrics) are asked for, such as http://prometheus.monitoring:9090"},
@@ -41,7 +42,6 @@ static const struct arg_opt opts[] = {
     {"version", 0, NULL, "Print the version"},
 };
 /* clang-format on */
-#define KEEP_BYTES_MIN (INT64_C(1) << 20) /* an empty store has less */
 
 static void print_help(void)
 {
@@ -85,22 +85,32 @@ static int read_age(const struct args *a, const char *name, const char *fallback
     return 0;
 }
 
+static int read_size(const struct args *a, const char *option, const char *least, int64_t *ret,
+                     struct err *err)
+{
+    int64_t min;
+    const char *text = args_get(a, option, NULL);
+    if (text != NULL &&
+        (parse_mem_bytes(text, ret) < 0 || parse_mem_bytes(least, &min) < 0 || *ret < min)) {
+        return err_set(err, EINVAL, "--%s '%s': expected a size from %s, such as 20Gi", option,
+                       text, least);
+    }
+    return 0;
+}
+
 /* How long finished runs are kept. What is not given is no limit. */
 static int read_keep(const struct args *a, struct retention_policy *ret, struct err *err)
 {
     *ret = (struct retention_policy){0};
-    const char *runs = args_get(a, "keep-runs", NULL), *bytes = args_get(a, "keep-bytes", NULL);
+    const char *runs = args_get(a, "keep-runs", NULL);
     if (runs != NULL && parse_i64_in(runs, 1, 1000000000, &ret->n_runs) < 0) {
         return err_set(err, EINVAL,
                        "--keep-runs '%s': expected a number from 1 to 1000000000, such as 500",
                        runs);
     }
-    if (bytes != NULL &&
-        (parse_mem_bytes(bytes, &ret->store_bytes) < 0 || ret->store_bytes < KEEP_BYTES_MIN)) {
-        return err_set(err, EINVAL, "--keep-bytes '%s': expected a size from 1Mi, such as 20Gi",
-                       bytes);
-    }
-    return read_age(a, "keep", NULL, &ret->age_ms, err);
+    /* An empty store has less. */
+    const int r = read_size(a, "keep-bytes", "1Mi", &ret->store_bytes, err);
+    return r < 0 ? r : read_age(a, "keep", NULL, &ret->age_ms, err);
 }
 
 static int read_all(const struct args *a, struct options *ret, struct err *err)
@@ -149,6 +159,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     r = r < 0 ? r : read_seconds(a, &image_wait, &ret->image_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &setup_wait, &ret->setup_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, &lease, &ret->lease_ms, err);
+    r = r < 0 ? r : read_size(a, "container-log-max-size", "1Ki", &ret->log_file_bytes, err);
     r = r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
     return r < 0 ? r : read_keep(a, &ret->keep, err);
 }

@@ -18,6 +18,7 @@ struct options {                           /* texts are borrowed from argv */
     const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
     int64_t lease_ms;    /* without a renewal; then another benchd may take it */
     int64_t wait_ms, image_wait_ms, setup_wait_ms;
+    int64_t log_file_bytes;         /* containerLogMaxSize of the nodes */
     int64_t undelete_ms;            /* after its object was deleted */
     struct retention_policy keep;   /* of finished runs */
     const char *queue;              /* of runs that name none; NULL: none */

@@ -15,10 +15,11 @@
 #define BACKOFF_MAX_NS (3000 * NS_PER_MS)
 #define LATE_MS 10000U    /* how long a stream may be silent after its container's end */
 #define TRIES_AFTER_END 5 /* answers: a node that is gone cannot serve its log */
-/* Less than the smallest file that a kubelet replaces was printed before a line of that age. */
-#define YOUNG_NS (10000 * NS_PER_MS)
-#define FAST_BYTES (UINT64_C(2) << 20) /* in KUBE_LOG_EARLY_NS: 10 MiB in YOUNG_NS */
-#define HEAD_BYTES 64                  /* has a time stamp */
+/* Less than a file was printed in that time, which follows from what was printed after it. */
+#define UNSEEN_MAX_NS (10000 * NS_PER_MS)
+/* The start is known to the second, and benchd needs some time to open the log. */
+#define UNSEEN_MIN_NS (3000 * NS_PER_MS)
+#define HEAD_BYTES 64 /* has a time stamp */
 
 struct kube_follow {
     struct kube_client *client;
@@ -76,14 +77,13 @@ static void on_data(void *ctx, const char *data, size_t len)
 
 /* ---- is it whole? ---- */
 
-/* Nothing was printed before the first line. A log may have no line at all. */
-static bool has_its_beginning(const struct kube_follow *f)
+static bool may_lack_lines(const struct kube_follow *f, int64_t unseen_max_ns)
 {
     const bool saw_wait = f->params.saw_wait;
-    const int64_t until_ns = f->params.started_unix_ms * NS_PER_MS + YOUNG_NS;
-    return f->cursor.first_ns == INT64_MIN
-               ? saw_wait
-               : f->cursor.first_ns <= until_ns + (saw_wait ? f->waited_ns : 0);
+    const int64_t start_ns = f->params.started_unix_ms * NS_PER_MS;
+    return f->cursor.first_ns == INT64_MIN /* no line at all */
+               ? !saw_wait
+               : f->cursor.first_ns - start_ns - (saw_wait ? f->waited_ns : 0) > unseen_max_ns;
 }
 
 static void on_line(void *ctx, const char *line, size_t len)
@@ -92,7 +92,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (!f->has_begun && f->cursor.first_ns != INT64_MIN) {
         f->has_begun = true;
         f->waited_ns = (int64_t)(uv_hrtime() - f->opened_ns);
-        if (f->params.must_be_whole && !has_its_beginning(f)) {
+        if (f->params.file_bytes > 0 && may_lack_lines(f, UNSEEN_MAX_NS)) {
             f->params.on_line(f->params.ctx, KUBE_LOG_GAP, sizeof(KUBE_LOG_GAP) - 1);
         }
     }
@@ -102,11 +102,14 @@ static void on_line(void *ctx, const char *line, size_t len)
 /* `head`: how the newest file begins. */
 static int check_whole(const struct kube_follow *f, const char *head, size_t len, struct err *err)
 {
-    const bool is_replaced =
-        kube_log_line_time(head, len) != f->cursor.first_ns || f->cursor.has_gap;
-    const bool is_fast = f->cursor.early_bytes >= FAST_BYTES;
+    const struct kube_log_cursor *c = &f->cursor;
+    const int64_t seen_ns = f->waited_ns + (c->last_ns - c->first_ns);
+    const int64_t unseen_max_ns = seen_ns > UNSEEN_MIN_NS ? seen_ns : UNSEEN_MIN_NS;
+    const bool is_replaced = kube_log_line_time(head, len) != c->first_ns || c->has_gap;
+    const bool is_fast =
+        c->early_bytes >= f->params.file_bytes / (UNSEEN_MAX_NS / KUBE_LOG_EARLY_NS);
     if (!is_replaced && !is_fast) {
-        return has_its_beginning(f)
+        return !may_lack_lines(f, unseen_max_ns < UNSEEN_MAX_NS ? unseen_max_ns : UNSEEN_MAX_NS)
                    ? 0
                    : err_set(err, ENODATA,
                              "lines may be missing, since it was not read from the start of its "
@@ -115,7 +118,7 @@ static int check_whole(const struct kube_follow *f, const char *head, size_t len
     return err_set(err, ENODATA,
                    "lines may be missing, since the kubelet %s its file; print less than "
                    "containerLogMaxSize of the node (10 MiB by default), or raise it",
-                   is_replaced ? "has replaced" : "may have replaced, at 1 MiB a second,");
+                   is_replaced ? "has replaced" : "may have replaced");
 }
 
 static void end(struct kube_follow *f, int r, const struct err *err)
@@ -138,7 +141,7 @@ static void end_lines(struct kube_follow *f, int r, const struct err *err)
 {
     kube_log_cursor_end(&f->cursor, r == 0);
     (void)uv_timer_stop(&f->timer); /* cannot fail */
-    if (r < 0 || !f->params.must_be_whole) {
+    if (r < 0 || f->params.file_bytes == 0) {
         end(f, r, err);
         return;
     }

@@ -1,12 +1,13 @@
 /* Follows one container's log over as many connections as it takes. A stream may end before its
  * container does, so the owner, which watches pods, reports when the container has ended.
  *
- * Whether a log is whole. A kubelet renames a log file of containerLogMaxSize (10 MiB unless the
- * node says otherwise) and begins another; it returns the newest file only, and a stream that is
- * open then may lose lines. No answer says so. A log is known to be whole if
- * - its first line has a time at most 10 s after the container's start, or the first stream with a
- *   line was opened by then, by an owner that had seen the container wait;
- * - the container did not print so fast that it may have filled a file in those 10 s;
+ * Whether a log is whole. A kubelet renames a log file of containerLogMaxSize and begins another;
+ * it returns the newest file only, and a stream that is open then may lose lines. No answer says
+ * so. What may be unseen is the time from the container's start to its first line, without the
+ * time that an owner who had seen the container wait was waiting for that line. A log is known to
+ * be whole if
+ * - at most 10 s may be unseen, and at most 3 s or the time that was seen, whichever is more;
+ * - in its first 2 s came less than a fifth of a file, so that those 10 s cannot have filled one;
  * - at its end the newest file begins with that line, so that no file was replaced;
  * - each later stream repeated the last line of the one before it. */
 #pragma once
@@ -25,11 +26,11 @@ struct kube_follow_params {
     /* Last callback: the log is complete or cannot be read any more. 0: the container and then the
      * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT nothing came for
      * 10 s after the end of its container. Other failures are retried until then.
-     * must_be_whole: -ENODATA if it is not known to be whole. */
+     * file_bytes: -ENODATA if the log is not known to be whole. */
     void (*on_end)(void *ctx, int r, const struct err *err);
     void *ctx;
     uint64_t seed;
-    bool must_be_whole;
+    uint64_t file_bytes;     /* containerLogMaxSize of the node; 0: a log need not be whole */
     bool saw_wait;           /* the owner has seen that the container had not started */
     int64_t started_unix_ms; /* the container, by its node's clock to the second; 0: not known */
 };

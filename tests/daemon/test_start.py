@@ -34,6 +34,7 @@ def main():
             ("no number of runs", [*cluster, *store, "--keep-runs", "many"], 2, "--keep-runs 'many': expected a number from 1"),
             ("no size", [*cluster, *store, "--keep-bytes", "20GB"], 2, "--keep-bytes '20GB': expected a size from 1Mi"),
             ("a size that no store fits", [*cluster, *store, "--keep-bytes", "1000"], 2, "--keep-bytes '1000': expected a size from 1Mi"),
+            ("a size of no log", [*cluster, *store, "--container-log-max-size", "0"], 2, "--container-log-max-size '0': expected a size from 1Ki"),
             ("a Lease that ends before its renewal", [*cluster, *store, "--lease-duration", "5"], 2,
              "--lease-duration '5': expected seconds from 6 to 3600, such as 15"),
             ("not an address", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),

@@ -35,8 +35,9 @@ RATES = range(10, 50)
 FIGURE = len(RATES) / sum(1 / rate for rate in RATES)   # of a worker, in images a second
 NOISE = "yes 0123456789012345678901234567890123456789012345678 | head -c {}; echo; sleep {}"
 # Of a log that was replaced there is no figure: never of QUIET, sometimes of MORE, always of LOUD.
-QUIET, MORE, LOUD = "sleep 0.1", NOISE.format(1200, 0.1), NOISE.format(16000, 0.1)
-SMALL_LOGS = "containerLogMaxSize: 64Ki\ncontainerLogMonitorInterval: 3s"
+QUIET, MORE, LOUD = "sleep 0.1", NOISE.format(930, 0.3), NOISE.format(16000, 0.1)
+LOG_SIZE = "64Ki"
+SMALL_LOGS = f"containerLogMaxSize: {LOG_SIZE}\ncontainerLogMonitorInterval: 3s"
 MEMORY_KIB = 128 << 10   # of benchd
 GONE_S = 180
 LEAST_RUNS = 20          # of half an hour, two of each kind
@@ -306,6 +307,9 @@ def check(t, api, runs, witness, meter, told):
 def prepare(node, kinds):
     k, manifests = node.cluster.kubectl, tap.ROOT / "manifests"
     node.install()
+    words = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": word} for word in ("--container-log-max-size", LOG_SIZE)]
+    k("patch", "deployment", "benchd", "-n", "benchd", "--type=json", "-p", json.dumps(words))
+    k("rollout", "status", "deployment/benchd", "-n", "benchd", f"--timeout={GONE_S}s")
     for file in (*(f"jobs/{kind}.yaml" for kind in ("job", "jobset") if kind in kinds), *(["kueue.yaml"] if "queued" in kinds else [])):
         k("apply", "-n", "benchd", "-f", manifests / file)
     peers = [name for name, kind in (("kueue", "queued"), ("jobset", "jobset")) if kind in kinds]

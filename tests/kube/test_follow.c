@@ -10,6 +10,7 @@
 
 #define MS_NS INT64_C(1000000)
 #define ONE "2026-11-20T08:52:51.1Z one\n"
+#define LATER "2026-11-20T08:53:01.2Z later\n" /* than ONE by 10.1 s */
 #define TWO "2026-11-20T08:52:51.2Z two\n"
 
 struct reader {
@@ -42,7 +43,7 @@ static void on_break(void *ctx)
     r->n_breaks++;
 }
 
-/* `whole`: must_be_whole and what belongs to it. */
+/* `whole`: file_bytes and what belongs to it. */
 static struct reader *start_for(const struct kube_follow_params *whole)
 {
     struct reader *r = xnew(struct reader);
@@ -194,6 +195,7 @@ TEST(waits_longer_until_data_comes)
     finish(r, "one\ntwo\n"); /* in the middle of a stream: finish() sees that it was cancelled */
 }
 
+#define FILE_BYTES (UINT64_C(10) << 20)
 #define STARTED_MS INT64_C(1795164770000) /* 08:52:50 */
 #define HEAD "2026-11-20T08:52:51.1Z on"
 #define GAP_LINE KUBE_LOG_GAP "\n"
@@ -219,10 +221,17 @@ TEST(only_a_whole_log_is_good_for_figures)
         const char *text, *again; /* again NULL: the first stream goes on to the end */
         const char *head;
         bool is_whole, is_marked;
+        uint64_t file_bytes; /* 0: FILE_BYTES */
     } rows[] = {
         {"a line at once", 1, false, 0, ONE, NULL, HEAD, true, false},
-        {"read late, and its first line is young", 10, false, 0, ONE, NULL, HEAD, true, false},
-        {"read late, and its first line is late", 11, false, 0, ONE, NULL, HEAD, false, true},
+        {"read late, and its first line is young", 10, false, 0, ONE LATER, NULL, HEAD, true,
+         false},
+        {"... and little was seen", 10, false, 0, ONE TWO, NULL, HEAD, false, false},
+        {"... and its line was waited for", 10, true, 4, ONE, NULL, HEAD, false, false},
+        {"... for longer than it was not", 10, true, 5, ONE, NULL, HEAD, true, false},
+        {"little was seen, and less was not", 3, false, 0, ONE, NULL, HEAD, true, false},
+        {"little was seen, and more was not", 4, false, 0, ONE, NULL, HEAD, false, false},
+        {"read late, and its first line is late", 11, false, 0, ONE LATER, NULL, HEAD, false, true},
         {"... though the stream was open for long", 30, false, 28, ONE, NULL, HEAD, false, true},
         {"a silent beginning that was watched", 30, true, 20, ONE, NULL, HEAD, true, false},
         {"... from too late on", 30, true, 19, ONE, NULL, HEAD, false, true},
@@ -236,10 +245,14 @@ TEST(only_a_whole_log_is_good_for_figures)
         {"the kubelet's own words", 1, true, 0, "cannot read\n", NULL, "cannot read\n", true,
          false},
         {"many lines", 1, true, 0, NULL, NULL, HEAD, false, false},
+        {"fewer than those of a larger file", 1, true, 0, NULL, NULL, HEAD, true, false,
+         2 * FILE_BYTES},
+        {"a fifth of a file", 1, true, 0, ONE, NULL, HEAD, false, false, 5 * (sizeof(ONE) - 2)},
+        {"less than a fifth of it", 1, true, 0, ONE, NULL, HEAD, true, false, 5 * sizeof(ONE)},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct reader *r = start_for(&(const struct kube_follow_params){
-            .must_be_whole = true,
+            .file_bytes = rows[i].file_bytes ?: FILE_BYTES,
             .saw_wait = rows[i].saw_wait,
             .started_unix_ms = STARTED_MS + 1100 - rows[i].age_s * 1000});
         fake_client_pass(rows[i].wait_s * S_NS);
@@ -269,7 +282,7 @@ TEST(only_a_whole_log_is_good_for_figures)
 TEST(a_late_beginning_is_marked_at_its_place)
 {
     struct reader *r = start_for(
-        &(const struct kube_follow_params){.must_be_whole = true, .started_unix_ms = 1000});
+        &(const struct kube_follow_params){.file_bytes = FILE_BYTES, .started_unix_ms = 1000});
     fake_client_data(fake_client_stream(), ONE TWO);
     finish(r, GAP_LINE "one\ntwo\n"); /* before its end */
 }
@@ -279,7 +292,7 @@ TEST(a_head_that_cannot_be_read)
 {
     for (int is_freed = 0; is_freed <= 1; is_freed++) {
         struct reader *r = start_for(&(const struct kube_follow_params){
-            .must_be_whole = true, .started_unix_ms = STARTED_MS});
+            .file_bytes = FILE_BYTES, .started_unix_ms = STARTED_MS});
         fake_client_data(fake_client_stream(), ONE);
         kube_follow_container_ended(r->follow);
         fake_client_end(fake_client_stream(), 200);

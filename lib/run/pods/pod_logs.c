@@ -190,19 +190,20 @@ static void start_follow(struct pod_member *m)
     }
     m->log.step = POD_LOG_FOLLOWING;
     m->log.output_unix_ms = clock_steady_unix_ms();
-    m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
-                                                        .ns = params->ns,
-                                                        .pod = m->name,
-                                                        .container = container_of(m),
-                                                        .on_line = on_follow_line,
-                                                        .on_break = on_follow_break,
-                                                        .on_end = on_follow_end,
-                                                        .ctx = m,
-                                                        .seed = params->seed,
-                                                        .must_be_whole = m->log.reader != NULL,
-                                                        .saw_wait = !m->was_running,
-                                                        .started_unix_ms = m->state.started_unix_ms,
-                                                    });
+    m->log.follow = kube_follow_new(
+        params->client, &(struct kube_follow_params){
+                            .ns = params->ns,
+                            .pod = m->name,
+                            .container = container_of(m),
+                            .on_line = on_follow_line,
+                            .on_break = on_follow_break,
+                            .on_end = on_follow_end,
+                            .ctx = m,
+                            .seed = params->seed,
+                            .file_bytes = m->log.reader != NULL ? params->log_file_bytes : 0,
+                            .saw_wait = !m->was_running,
+                            .started_unix_ms = m->state.started_unix_ms,
+                        });
 }
 
 /* ---- reading once ---- */

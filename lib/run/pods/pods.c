@@ -18,6 +18,7 @@
 
 #define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
+#define DEFAULT_LOG_FILE_BYTES (UINT64_C(10) << 20)
 #define DEFAULT_SETUP_WAIT_MS (INT64_C(300) * 1000)
 
 /* At most that many members are POSTING, TAKEN or CHECKING at a time. */
@@ -655,6 +656,7 @@ static struct pods_params params_dup(const struct pods_params *params)
     copy.denied_wait_ms = params->denied_wait_ms ?: DEFAULT_DENIED_WAIT_MS;
     copy.image_wait_ms = params->image_wait_ms ?: DEFAULT_IMAGE_WAIT_MS;
     copy.setup_wait_ms = params->setup_wait_ms ?: DEFAULT_SETUP_WAIT_MS;
+    copy.log_file_bytes = params->log_file_bytes ?: DEFAULT_LOG_FILE_BYTES;
     copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
     return copy;
 }

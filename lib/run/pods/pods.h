@@ -38,6 +38,7 @@ struct pods_params {
     int64_t image_wait_ms;       /* then a pod whose image cannot be pulled, or whose
                                   container cannot be created, fails; 0: 2 min */
     int64_t setup_wait_ms;       /* then a pod that its node cannot set up fails; 0: 5 min */
+    uint64_t log_file_bytes;     /* containerLogMaxSize of the kubelets; 0: 10 MiB, their default */
     struct pods_counters *counters;  /* borrowed; added to */
     struct node_labels *node_labels; /* borrowed; NULL: nodes are not read */
     struct run_wait wait;            /* what an earlier process said that the run waits for */
