@@ -10,7 +10,7 @@
 
 /* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
 enum exit_code reference_open(const char *name, struct reference **ret);
-/* --reference NAME next to a run or a prediction; *ret stays NULL without it. `fix`: for formats
+/* --reference NAME next to a run or bounds; *ret stays NULL without it. `fix`: for formats
  * other than text and markdown. */
 enum exit_code reference_take(const struct cli *cli, const char *fix, struct reference **ret);
 /* Prints the set alone, or the list of sets, as `-o` asks: text, markdown, csv or json.

@@ -1,6 +1,5 @@
-/* When trainers exchange, and for whom they wait. The worker asks these functions at run time, a
- * definition is checked by them, and a simulation may ask the same ones. Pure. All zero: Sync,
- * after each step. */
+/* When trainers exchange, and for whom they wait. The worker asks these functions at run time, and
+ * a definition is checked by them. Pure. All zero: Sync, after each step. */
 #pragma once
 
 #include <stdbool.h>

@@ -46,6 +46,11 @@ int link_parse_rate(const char *text, uint64_t *ret)
     return r;
 }
 
+int link_parse_any_rate(const char *text, double *ret)
+{
+    return parse_quantity(text, rate_units, 1, 1e15, ret);
+}
+
 int link_parse_delay(const char *text, int64_t *ret)
 {
     double ns;

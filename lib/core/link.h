@@ -17,6 +17,8 @@ struct link {
 
 /* "1gbit", "2.5gbit", "100mbit", "500000kbit". -EINVAL: it is not a rate, or out of bounds. */
 int link_parse_rate(const char *text, uint64_t *ret);
+/* The same of a link that is not shaped: from 1 bit a second to 1000000gbit. */
+int link_parse_any_rate(const char *text, double *ret);
 /* "1ms", "250us", "0.5s". -EINVAL. */
 int link_parse_delay(const char *text, int64_t *ret);
 /* A sweep value: "1gbit", "1gbit 1ms", "none". -EINVAL. */

@@ -1,6 +1,6 @@
 /* A network as data: a table of layers. The variants are static tables in variants.c; tests define
  * small networks of their own, so they check the code that trains. Pure: benchworker trains what it
- * says, and benchctl simulates it. */
+ * says, and benchctl counts its parameters. */
 #pragma once
 
 #include <stddef.h>

@@ -78,8 +78,8 @@ static void put_pairs(struct sheet *s, const struct beside *x)
         }
         put_theirs(x, pair, &theirs);
         table_text(table, "POINT", "%s", buf_cstr(&point));
-        if (x->b->is_predicted) {
-            table_number(table, "PREDICTED", "%s", buf_cstr(&own));
+        if (x->b->is_bound) {
+            table_number(table, "AT MOST", "%s", buf_cstr(&own));
         } else {
             table_number(table, "THIS RUN", "%s", buf_cstr(&own));
         }
@@ -177,8 +177,8 @@ static void collect_reasons(const struct beside *x, struct buf *reasons)
         add_reason(reasons, "another year (here %d, there %lld)", b->year,
                    (long long)b->reference->year);
     }
-    if (b->is_predicted) {
-        add_reason(reasons, "the figures here are predicted, not measured");
+    if (b->is_bound) {
+        add_reason(reasons, "the figures here are bounds, not measured");
     } else if (b->result->simulated || b->result->def->rehearsal) {
         add_reason(reasons, "this run is %s", b->result->simulated ? "simulated" : "a rehearsal");
     }
@@ -314,7 +314,7 @@ static void put_lines(struct sheet *s, const struct beside *x)
 static void put_table(struct sheet *s, const struct reference_beside *b,
                       const struct reference_table *t)
 {
-    const char *ours = b->is_predicted ? "this prediction" : "this run";
+    const char *ours = b->is_bound ? "these bounds" : "this run";
     struct beside x = {.b = b, .t = t, .pairs = reference_pairs_of(b, t)};
     bool is_some_alone = false;
     sheet_title(s, t->name, t->title);
@@ -357,7 +357,7 @@ static void put_table(struct sheet *s, const struct reference_beside *b,
 static void put_cpus(struct sheet *s, const struct reference_beside *b)
 {
     struct machines here = {0};
-    if (b->reference->cpu[0] == '\0' || b->is_predicted) {
+    if (b->reference->cpu[0] == '\0' || b->is_bound) {
         return;
     }
     result_each_point (p, b->result) {
@@ -379,7 +379,7 @@ void sheet_beside(struct sheet *s, const struct reference_beside *b)
     size_t n_left_out = 0;
     _cleanup_(buf_done) struct buf left_out = BUF_INIT;
     sheet_block(s, NULL);
-    reference_layout_title(s, b->reference, b->is_predicted ? "Predicted, beside " : "Beside ");
+    reference_layout_title(s, b->reference, b->is_bound ? "Bounds, beside " : "Beside ");
     put_cpus(s, b);
     vec_each (const struct reference_table, t, &b->reference->tables) {
         if (vec_any(&t->rows, row, reference_has_task(b, t, row))) {

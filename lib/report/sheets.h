@@ -62,7 +62,7 @@ struct reference_beside {
     const struct reference *reference;
     const char *asked; /* as for benchctl results --reference: its name, or its file's path */
     const struct result *result;
-    int year;          /* in which the run was made */
-    bool is_predicted; /* its figures are those of a prediction */
+    int year;      /* in which the run was made */
+    bool is_bound; /* its figures are bounds (predict/bound.h), not measured */
 };
 void sheet_beside(struct sheet *s, const struct reference_beside *b);

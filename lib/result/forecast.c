@@ -58,7 +58,7 @@ static char *find_reason(const struct measured *m, const struct forecast *f)
     }
     if (m->last->point->replicas[ROLE_PSERVER] > 0) {
         return xstrdup("it is for workers that reduce among themselves; benchctl simulate "
-                       "predicts parameter servers");
+                       "prints what parameter servers cannot exceed");
     }
     const double least = m->sizes.items[0].n, most = FORECAST_MAX_FACTOR * m->sizes.items[n - 1].n;
     if (f->n < least || f->n > most) {

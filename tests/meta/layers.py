@@ -30,7 +30,7 @@ RULES = {
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
     "result": (["base", "core", "stats", "spec", "result"], ["jansson.h"], LIBC_PURE),
     "compare": (["base", "core", "stats", "spec", "result", "compare"], ["jansson.h"], LIBC_PURE),
-    "predict": (["base", "core", "exchange", "network", "stats", "spec", "result", "predict"], ["jansson.h"], LIBC_PURE),
+    "predict": (["base", "network", "spec", "predict"], [], LIBC_PURE),
     "pod": (["base", "core", "doc", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h"], ANY),
     "bucket": (["base", "bucket"], ["curl/", "openssl/"], ANY),

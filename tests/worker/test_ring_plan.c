@@ -190,7 +190,7 @@ TEST(lengths_of_slices)
     }
 }
 
-/* lib/predict computes the plan of one rank. */
+/* The plan of a rank is that of rank 0, with the slices of other owners. */
 TEST(all_ranks_have_one_plan)
 {
     for (uint32_t n = 2; n <= 9; n++) {
