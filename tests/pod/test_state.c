@@ -1,4 +1,5 @@
-/* Every way in which a pod can look, and what it means: the table of docs/pods.md. */
+/* Every state of a pod, and what it means for its replica (docs/pods.md, "What a pod's status
+ * means"; docs/contracts/retries.md). */
 #include "tests/test.h"
 #include "pod/state.h"
 
