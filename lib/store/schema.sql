@@ -1,4 +1,4 @@
--- The tables of a store; docs/store.md says what each column means.
+-- The tables of a store; docs/store.md explains the view trial.
 CREATE TABLE run (
   uid TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, benchmark TEXT NOT NULL,
   definition TEXT NOT NULL, created_unix_ms INTEGER NOT NULL, cpus INTEGER NOT NULL,
