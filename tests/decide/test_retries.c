@@ -1,4 +1,4 @@
-/* Compares the golden tables of docs/contracts/retries.md with the policies. */
+/* Compares the tables of docs/contracts/golden/retries.txt with the policies. */
 #include "tests/test.h"
 #include "decide/policy_end.h"
 #include "decide/policy_attempt.h"
@@ -35,7 +35,7 @@ static struct row cut_row(char *line)
 /* Calls `check` for each row of the table whose head line is `head`; at least `min_rows`. */
 static void each_row(const char *head, size_t min_rows, void (*check)(const struct row *row))
 {
-    _cleanup_(freep) char *text = golden_read("docs/contracts/retries.md");
+    _cleanup_(freep) char *text = golden_read("docs/contracts/golden/retries.txt");
     char *at = strstr(text, head);
     assert_non_null(at);
     char *save = NULL;
