@@ -1,5 +1,5 @@
 /* Real data, the shipped network: a short training must learn. Without dropout, since with it the
- * first hundred steps hardly do (docs/training-fashion-mnist.md has the long run as published).
+ * first hundred steps hardly do.
  * Fashion-MNIST is where Debian's dataset-fashion-mnist puts it; without it the test is skipped. */
 #include <unistd.h>
 
