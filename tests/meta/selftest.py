@@ -25,6 +25,7 @@ import promises
 import sizes
 import threads
 import units
+import usage
 import waits
 import words
 
@@ -347,6 +348,29 @@ class SelfTest(unittest.TestCase):
         for path, old, new, n in (("lib/decide/policy_wait.c", '"Queued", 0},', '"Queued", 0},\n    {"New", 0},', 2),
                                   ("docs/troubleshooting.md", "| Queued |", "| Old |", 2), ("docs/metrics.md", "Queued", "Old", 1)):
             self.assertEqual(len(self.findings(waits.check, {**good, path: good[path].replace(old, new)})), n, path)
+
+    def test_usage(self):
+        class Known:
+            """What three small programs know."""
+            verbs = {"benchctl": {"run": ({"local", "output"}, {"json"}), "help": (set(), set())}, "benchworker": {"bench": ({"batch"}, set())},
+                     "benchd": {"": ({"store"}, set())}}
+            scripts = {"fast"}
+
+            @staticmethod
+            def has_field(path):
+                return path in ("spec.measure", "spec.measure.steps", "spec.measure.unit", "benchmarkrun.status.phase")
+
+        table = "| field | values | default |\n|---|---|---|\n| measure.steps, unit | a | b |\n"
+        good = ("`benchctl run --local -o json`, `run --local`, `script/test --fast`, `spec.measure.steps`, `measure.unit`, `status.phase`, `measure.c`\n"
+                "```\n$ benchctl run --local\nbenchctl is a name\n$ benchd --store x\n```\n" + table)
+        self.assertEqual(usage.check_page(Known, good, {"spec", "status", "measure"}), ([], set()))
+        for text, *wanted in (("`benchctl fly`", "benchctl has no fly"), ("`benchctl run --batch 2`", "benchctl run has no --batch"),
+                              ("`run --batch 2`", "benchctl run has no --batch"), ("`benchctl run -o xml`", "benchctl run has no format xml"),
+                              ("```\nbenchctl run \\\n  --batch 1\n```\n", "benchctl run has no --batch"), ("`benchd --batch`", "benchd has no --batch"),
+                              ("a `--new` option", "no program has --new"), ("`measure.step`", "no field measure.step"),
+                              ("`spec.steps: 3`", "no field spec.steps"), (table.replace("unit", "units"), "no field measure.steps units")):
+            found, _ = usage.check_page(Known, text, {"spec", "status", "measure"})
+            self.assertEqual([bad for _, bad in found], wanted, text)
 
     def test_reading(self):
         text = 'int a; /* b\n */ char *c = "/* d */"; // e\n'
