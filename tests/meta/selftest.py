@@ -360,7 +360,7 @@ class SelfTest(unittest.TestCase):
             def has_field(path):
                 return path in ("spec.measure", "spec.measure.steps", "spec.measure.unit", "benchmarkrun.status.phase")
 
-        table = "| field | values | default |\n|---|---|---|\n| measure.steps, unit | a | b |\n"
+        table = "| field | what it says |\n|---|---|\n| measure.steps, unit | a |\n"
         good = ("`benchctl run --local -o json`, `run --local`, `script/test --fast`, `spec.measure.steps`, `measure.unit`, `status.phase`, `measure.c`\n"
                 "```\n$ benchctl run --local\nbenchctl is a name\n$ benchd --store x\n```\n" + table)
         self.assertEqual(usage.check_page(Known, good, {"spec", "status", "measure"}), ([], set()))

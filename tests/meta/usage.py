@@ -39,7 +39,7 @@ _HELP_FORMATS = re.compile(r"(?:Output formats \(-o\): |--output FORMAT +)([a-z|
 _SCRIPTS = ("script", "bench", "benchmarks/profiles", "tests/e2e", "tests/sim")
 # Where a script reads an option, or has it in its usage.
 _SCRIPT_OPTION = re.compile(r'(?:add_argument\("|^ *(?:-\w \| )?|\n *"|\[|^# +script/\w+ [^\n]*?)--([a-z][\w-]*)(?:"|\)| )', re.MULTILINE)
-_FIELDS_TABLE = re.compile(r"^\| field \| values \| default \|\n\|[-|]+\n((?:\|[^\n]*\n)+)", re.MULTILINE)
+_FIELDS_TABLE = re.compile(r"^\| field \| what it says \|\n\|[-|]+\n((?:\|[^\n]*\n)+)", re.MULTILINE)
 
 
 class Programs:
