@@ -264,7 +264,8 @@ class Fuzzer:
         for _ in range(self.draw.choice([0, 0, 1, 1, 2, 4])):
             key, value = self.hostile()
             at = self.draw.choice(self.maps(tree))
-            at[key if self.draw.random() < 0.85 or not at else self.draw.choice(sorted(at))] = value if self.draw.random() < 0.85 else self.value()
+            key = key if self.draw.random() < 0.85 or not at else self.draw.choice(sorted(at))
+            at[key] = copy.deepcopy(value if self.draw.random() < 0.85 else self.value())   # a later change must not reach CONTAINER
         return tree
 
     def pointers(self, tree, path=""):
