@@ -167,20 +167,25 @@ class OpenMpi(cli.CliCase):
         source = cli.ROOT / "benchmarks" / "profiles" / "open-mpi" / "allreduce.c"
         subprocess.run(["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", place / "mpi-allreduce", source], check=True)
         self.env.update(PATH=f"{place}:{self.env.get('PATH', os.defpath)}", BENCHCTL_PATH=str(cli.ROOT / "benchmarks"))
-        words = ("--systems", "open-mpi", "--set", "bytes=4096,65536", "--set", "workers=2", "--steps", "3", "--repeats", "1")
+        words = ("--systems", "open-mpi", "--set", "bytes=4096,65536", "--set", "workers=2,4", "--steps", "3", "--repeats", "1")
         result = json.loads(self.ctl("run", "allreduce-systems", "--local", "--store", self.store, "-o", "json", *words).stdout)
         self.assertEqual("Succeeded", result["phase"])
-        for point, size in zip(result["points"], (4096, 65536), strict=True):
-            self.assertEqual("GB/s", point["throughput"]["unit"])
+        for point, (size, ranks) in zip(result["points"], ((4096, 2), (4096, 4), (65536, 2), (65536, 4)), strict=True):
+            self.assertEqual((size, ranks), (point["parameters"]["bytes"], point["parameters"]["workers"]))
+            self.assertEqual(("GB/s", point["point"]), (point["throughput"]["unit"], point["baseline"]["point"]))
             log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
-            self.assertIn(" allreduce: 2 ranks\n", log)
+            self.assertIn(f" allreduce: {ranks} ranks\n", log)
             self.assertIn("# Out of bounds values : 0 OK\n", log)
             (row,) = re.findall(rf"(?m)^ +{size} +{size // 4} +float +sum +-1 +([\d.]+) +([\d.]+) +([\d.]+) +0 +([\d.]+) +([\d.]+) +([\d.]+) +0$", log)
             us, rate, bus, in_us, in_rate, in_bus = map(float, row)
-            self.assertEqual((rate, in_rate), (bus, in_bus))  # of two ranks: 2 (2 - 1)/2
+            for one_rate, one_bus in ((rate, bus), (in_rate, in_bus)):
+                self.assertAlmostEqual(one_rate * 2 * (ranks - 1) / ranks, one_bus, delta=.0016)
             for time_us, gb_per_s in ((us, rate), (in_us, in_rate)):  # the table rounds to 0.01 us and 0.001 GB/s
                 self.assertLess(abs(size / time_us / 1e3 - gb_per_s), .0006 + size / time_us / 1e3 * .0051 / time_us)
             self.assertAlmostEqual((bus + in_bus) / 2, point["throughput"]["value"], delta=.001)
+        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
+        self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
+        self.assertNotRegex(table.partition("\nWarnings\n")[0], "EFFICIENCY|%")
 
     def test_without_a_command(self):
         path = self.define(definition=re.sub(r"    command: .*\n", "", DEFINITION))

@@ -55,36 +55,6 @@ class Real(cli.CliCase):
         self.assertEqual(trial["timeToAccuracy"]["bestAccuracy"], max(accuracies))
         self.assertEqual(trial["accuracyAfterTime"]["reason"], "the first evaluation came later")
 
-    def test_allreduce_sweep(self):
-        """As it ships: bus bandwidths by size and ranks. A system whose command is benchworker gets that of local runs."""
-        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
-        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096,65536", "--set", "workers=2,4",
-                        "--steps", "3", "--repeats", "1")
-        result = json.loads(done.stdout)
-        self.assertEqual("Succeeded", result["phase"])
-        self.assertEqual([(4096, 2), (4096, 4), (65536, 2), (65536, 4)],
-                         [(point["parameters"]["bytes"], point["parameters"]["workers"]) for point in result["points"]])
-        for number, point in enumerate(result["points"]):
-            self.assertEqual(("GB/s", number), (point["throughput"]["unit"], point["baseline"]["point"]))
-            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
-            self.assertIn("# Out of bounds values : 0 OK", log)
-            self.assertIn(f"Avg bus bandwidth    : {point['throughput']['value']:g}", log)
-        table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
-        self.assertRegex(table, r"Throughput in GB/s, rehearsal, by bytes \(rows\) and workers\s+\(columns\)")
-        self.assertNotRegex(table.partition("\nWarnings\n")[0], "EFFICIENCY|%")
-
-    def test_allreduce_sweep_by_backend(self):
-        """What carries the bytes is declared, and swept when it is asked for."""
-        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
-        done = self.ctl("run", "allreduce-sweep", "--local", "--store", self.store, "-o", "json", "--set", "bytes=4096", "--set", "workers=2",
-                        "--set", "backend=tcp,shm", "--steps", "3", "--repeats", "1")
-        result = json.loads(done.stdout)
-        self.assertEqual("Succeeded", result["phase"])
-        self.assertEqual(["tcp", "shm"], [point["parameters"]["backend"] for point in result["points"]])
-        for number, backend in enumerate(["tcp", "shm"]):
-            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(number), "--role", "worker").stdout
-            self.assertIn(f" allreduce: 2 ranks, backend {backend}, ", log)
-
     def test_vgg16_allreduce_sweep(self):
         """As it ships, with as little work as there can be: a ring beside one worker alone."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]

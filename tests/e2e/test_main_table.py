@@ -25,7 +25,8 @@ SMALL_POD = ["cpu=500m", "memory=3Gi"]
 RESNET = ["net=resnet20", "workers=1,2", "data=synthetic", "samples=256", "test_samples=256", "epochs=2", "width=4", "cpu=500m"]
 # As small as they can be: the values, more options, the rows.
 OTHERS = {
-    "allreduce-systems": (["bytes=65536", "workers=2", *SMALL_POD], [], ["benchworker", "gloo", "open-mpi"]),
+    "allreduce-sweep": (["bytes=65536", "workers=2", *SMALL_POD], [], ["pytorch"]),
+    "allreduce-systems": (["bytes=65536", "workers=2", *SMALL_POD], [], ["gloo", "open-mpi"]),
     "imagenet-2017": (["net=resnet50,inception3", "data=real", "image_size=96", "batch_size=2", "workers=2", *SMALL_POD], ["--steps", "2"],
                       ["pytorch-ddp", "tensorflow-ps"]),
     "mlbench-resnet": (RESNET, [], ["pytorch-ddp", "pytorch-open-mpi", "tensorflow-mwms"]),
