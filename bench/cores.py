@@ -2,7 +2,6 @@
 import dataclasses
 import os
 import pathlib
-import re
 import resource
 import subprocess
 import time
@@ -19,25 +18,6 @@ def busy_s():
             user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
             busy[int(name[3:])] = (user + nice + system + irq + softirq + steal) / TICKS_A_SECOND
     return busy
-
-
-def first_thread(cpu):
-    """The core of a CPU, as the number of its first hardware thread; without sysfs each CPU counts as a core."""
-    try:
-        text = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="ascii")
-    except OSError:
-        return cpu
-    return int(re.split("[,-]", text)[0])
-
-
-def one_cpu_each(n):
-    """A CPU for each of n programs, as benchctl pins them: those of different cores first. None for each if there are fewer CPUs."""
-    usable = sorted(os.sched_getaffinity(0))
-    if len(usable) < n:
-        return [None] * n
-    cores = [first_thread(cpu) for cpu in usable]
-    nth_of_core = {cpu: cores[:i].count(cores[i]) for i, cpu in enumerate(usable)}
-    return sorted(usable, key=nth_of_core.get)[:n]
 
 
 def cpu_info():

@@ -26,17 +26,8 @@ def definition(mbit, trainers, systems, workload, steps):
         "measure": {"warmupSteps": 2, "steps": steps}, "repeats": {"min": 1}}}
 
 
-def of_workers(mbit, system, workload, steps):
-    """The same with two workers and no server."""
-    document = definition(mbit, 1, [system], workload, steps)
-    document["spec"].update(sweep={"grid": {"workers": [2]}}, baseline={"kind": "Point", "where": {"workers": 2}},
-                            roles={"worker": {"replicas": {"from": "workers"}}})
-    document["spec"]["workload"]["exchange"] = {"kind": "AllReduce"}
-    return document
-
-
-def measured(document):
-    """The only point of its results."""
+def samples_per_s(document):
+    """The throughput of its only point."""
     with tempfile.TemporaryDirectory(prefix="benchd-shaped-") as folder:
         path = pathlib.Path(folder, "shaped.json")
         path.write_text(json.dumps(document), encoding="utf-8")
@@ -44,12 +35,7 @@ def measured(document):
                               capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"benchctl run: exit code {done.returncode}: {done.stderr[-600:]}")
-    return json.loads(done.stdout)["points"][0]
-
-
-def samples_per_s(document):
-    """What benchctl measures."""
-    return measured(document)["throughput"]["value"]
+    return json.loads(done.stdout)["points"][0]["throughput"]["value"]
 
 
 def run_exchange(mbit, trainers, steps):
@@ -65,23 +51,6 @@ def run_iperf(mbit):
              "trainer": {"command": [sys.executable, os.path.abspath(__file__)]}}
     rate = samples_per_s(definition(mbit, 1, [{"name": "iperf3", "profile": "none", "roles": roles}], {"model": "bytes"}, 1))
     return {"gbit_per_s": rate * 8 / 1e9}
-
-
-def run_call(mbit, size, steps):
-    """All-reduce of two ranks as a call: as many bytes of the message as it has cross each link, in each direction."""
-    command = ["benchworker", "allreduce", "-b", str(size), "-e", str(size)]
-    system = {"name": "ours", "profile": "none", "command": command, "log": "nccl-tests"}
-    return {"gbit_per_s": 8 * samples_per_s(of_workers(mbit, system, {"model": "fp32-sum"}, steps))}
-
-
-def run_ring(mbit, batch, steps):
-    """Two workers that train at full speed: a step, how much of it a worker waited for the exchange, and its CPU time, of both."""
-    workload = {"model": "vgg16-fluid-fc512", "batchSize": batch, "threads": 1}
-    point = measured(of_workers(mbit, {"name": "ours", "profile": "benchworker"}, workload, steps))
-    summaries = [replica["summary"] for replica in point["trials"][0]["replicas"]["items"]]
-    waited_ns = sum(s["phaseNs"][phase] for s in summaries for phase in ("send", "wait", "receive"))
-    return {"step_s": 2 * batch / point["throughput"]["value"], "wait_s": waited_ns / 1e9 / len(summaries) / steps,
-            "cpu_s": sum(s["noise"]["cpuRunNs"] for s in summaries) / 1e9 / steps}
 
 
 def main():

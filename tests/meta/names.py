@@ -20,7 +20,6 @@ EXPECTED = (
 ALLOWED = {
     "a page for users, and the contract or the golden of it": ("prediction.md", "systems.md", "summary.json"),
     "a name that Debian gives": ("format",),
-    "a bench, and the program of a profile that it runs": ("allreduce.py",),
 }
 
 

@@ -50,7 +50,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(["FAULT_TRIAL=b", "start bench/random_faults.py"], self.bench("faults", FAULT_TRIAL="b"))
 
     def test_help_builds_nothing(self):
-        for name in ("worker", "systems", "front", "allreduce"):
+        for name in ("worker", "systems", "front"):
             with self.subTest(name):
                 self.assertEqual([f"start bench/{name}.py link --help"], self.bench(name, "link", "--help"))
 
