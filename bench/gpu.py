@@ -38,12 +38,11 @@ WHEEL, ARCHITECTURE = "nvidia-nccl-cu12==2.32.3", 90
 FATBIN = 0xBA55ED50
 LIMIT_BYTES = 60 << 20
 MODEL_BYTES = 61018408
-COPY_BYTES = 256 << 20
 PRECISIONS = ("fp32", "tf32", "bf16")
 # Name, batch, steps, and floating-point operations of training with a sample: six for each multiplication of its layers.
 NETWORKS = (("vgg16-fluid-fc512", 512, 200, 1878816768), ("imagenet", 256, 30, 24535105536))
 LOST = "worker/1"
-OF_RANKS = ("Two workers", "All-reduce", "A rank is lost")
+OF_RANKS = ("Two workers", "All-reduce", "A worker is lost")
 SHARED = "**Ranks share the GPU: this shows that calls are right, how ranks begin and end, and what the programs add; nothing of a link.**\n\n"
 SHARES = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
 
@@ -154,16 +153,13 @@ class Gpu:
         return {"name": "-".join(["pytorch", *options]).replace("--precision=", ""), "profile": "none", "command": command, **keys}
 
     def ranks(self, **keys):
-        """The same as ranks, with the NCCL of the archive in place of PyTorch's own, if PyTorch is there."""
+        """The same as ranks, with the NCCL of the archive in place of PyTorch's own."""
         env = [*self.env, {"name": "LD_PRELOAD", "value": str(ROOT / "lib/libnccl.so.2")}]
-        return [self.torch(profile="torchrun", env=env, **keys)] if not self.lacks_pytorch else []
+        return self.torch(profile="torchrun", env=env, **keys)
 
     def ctl(self, *words):
         store = f"sqlite:{self.out}/results.db"
         return [os.environ["BENCHCTL"], *map(str, words), "--store", store]
-
-    def without_ranks(self):
-        return f"\nNot run: PyTorch's ranks: {self.lacks_pytorch}\n" if self.lacks_pytorch else ""
 
     def need_pytorch(self):
         if self.lacks_pytorch:
@@ -187,13 +183,14 @@ class Gpu:
         return done.stdout + late
 
     @contextlib.contextmanager
-    def started(self, n, *options):
-        """Ranks of benchworker, by hand."""
-        addrs = exchange.own_addresses(n)
+    def started(self):
+        """Two workers of benchworker that train over NCCL, by hand."""
+        addrs = exchange.own_addresses(2)
         env = {**{key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}, **{it["name"]: it["value"] for it in self.env}}
         with exchange.secret() as (_, key):
-            common = ["--run", "gpu", "--workers", n, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--backend", "nccl", *options]
-            argvs = [[os.environ["BENCHWORKER"], "allreduce", "--index", i, "--listen", addr, *common] for i, addr in enumerate(addrs)]
+            common = ["--run", "gpu", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--transport", "Nccl",
+                      "--batch-size", 4, "--steps", 1000000]
+            argvs = [[os.environ["BENCHWORKER"], "worker", "--index", i, "--listen", addr, *common] for i, addr in enumerate(addrs)]
             with exchange.started(argvs, env=env) as processes:
                 yield processes
 
@@ -209,17 +206,6 @@ class Gpu:
         return "".join(f"GPU {i}: " + "; ".join(f"{name} {value.strip()}" for name, value in zip(fields.split(","), line.split(","))) + "\n"
                        for i, line in enumerate(done.stdout.splitlines()))
 
-    def copy(self, limit_s):
-        """A rank alone: its sum is a copy."""
-        size = 4096 if self.args.quick else COPY_BYTES
-        with self.started(1, "-b", size, "-e", size, "-n", 20, "-J", self.out / "copy.json") as (rank,):
-            _, said = rank.communicate(timeout=limit_s)
-        if rank.returncode != 0:
-            raise OSError(said.strip())
-        row = json.loads((self.out / "copy.json").read_text(encoding="utf-8"))["rows"][0]
-        took_us = row["out_of_place"]["time_us"]
-        return f"{size} bytes within the GPU's memory: {took_us:.1f} us, {2 * size / took_us / 1e3:.0f} GB/s read and written. {row['way']}.\n"
-
     def multiply(self, limit_s):
         """What MFU is divided by, next to the data sheet."""
         self.need_pytorch()
@@ -232,10 +218,10 @@ class Gpu:
 
     def lose(self, number):
         """Seconds from the signal to rank 1 until rank 0 has ended, its exit code, and its last words."""
-        with self.started(2, "-b", 4096, "-e", 64 << 20, "-f", 64 << 8, "-n", 60) as (ours, lost):
-            if not any(line.split()[:1] == ["4096"] for line in ours.stdout):
+        with self.started() as (ours, lost):
+            if not any('"type":"step"' in line for line in ours.stdout):
                 raise OSError(ours.stderr.read().strip())
-            time.sleep(0.1 if self.args.quick else random.uniform(0.1, 1))   # somewhere in the calls of 64 MiB
+            time.sleep(0.1 if self.args.quick else random.uniform(0.1, 1))   # somewhere in a step
             begin = time.monotonic()
             lost.send_signal(number)
             _, said = ours.communicate(timeout=60)
@@ -247,31 +233,31 @@ class Gpu:
             for name, found in ends.items():
                 if not found or time.monotonic() < end - 12:
                     found.append(self.lose(getattr(signal, name)))
-        text = "Of two ranks that add 64 MiB again and again, one is lost.\n\n| signal | times | the other ended after, s | exit code 11, and named it |" \
+        text = "Of two workers that train, one is lost.\n\n| signal | times | the other ended after, s | exit code 11, and named it |" \
                "\n|---|---|---|---|\n"
         for name, found in ends.items():
             n_named = sum(code == 11 and LOST in words for _, code, words in found)
             text += f"| {name} | {len(found)} | {Spread.of([took for took, _, _ in found]).text()} | {n_named} |\n"
         text += "\n" + "\n".join(f"After {name}: `{words}`" for name, found in ends.items() for words in sorted({w for _, _, w in found})) + "\n"
         if any(code != 11 or LOST not in words for found in ends.values() for _, code, words in found):
-            raise OSError(f"a rank did not name the one that was lost\n\n{text}")
+            raise OSError(f"a worker did not name the one that was lost\n\n{text}")
         return text
 
     def allreduce(self, limit_s):
-        systems = [{"name": "benchworker", "profile": "none", "command": ["benchworker", "allreduce", "--backend", "nccl"], "log": "nccl-tests",
-                    "env": self.env}]
-        systems += self.ranks(log="nccl-tests")
+        self.need_pytorch()
+        systems = [self.ranks(log="nccl-tests")]
         ranks = [n for n in (2, 4, 8) if n <= (8 if self.is_shared else self.n_gpus)]
         grid = {"bytes": [4096] if self.args.quick else [4096, 1 << 20, MODEL_BYTES], "workers": ranks[:1] if self.args.quick else ranks, "batch_size": [1]}
         return self.measure(definition("gpu-allreduce", systems, grid, "worker", self.steps, self.repeats, model="fp32-sum",
-                                       exchange={"kind": "AllReduce"}), limit_s) + self.without_ranks()
+                                       exchange={"kind": "AllReduce"}), limit_s)
 
     def transports(self, limit_s):
         systems = [{"name": name.lower(), "profile": "benchworker", "exchange": {"kind": "AllReduce", "transport": name}, "env": self.env}
                    for name in ("Nccl", "Tcp")]
-        systems += self.ranks()
-        return self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", self.steps,
-                                       self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s) + self.without_ranks()
+        systems += [] if self.lacks_pytorch else [self.ranks()]
+        tables = self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", self.steps,
+                                         self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
+        return tables + (f"\nNot run: PyTorch's ranks: {self.lacks_pytorch}\n" if self.lacks_pytorch else "")
 
     def pytorch(self, limit_s):
         self.need_pytorch()
@@ -314,9 +300,9 @@ def run(args):
     text = f"# {name}\n{rehearsal}{n_gpus} GPU{'s' if n_gpus > 1 else ''}, driver {driver}, {os.cpu_count()} CPUs, " \
            f"{'PyTorch ' + gpu.pytorch_version if gpu.pytorch_version else 'no PyTorch'}, {time.strftime('%d %B %Y')}.\n"
     table = "\n## Steps\n| step | limit, s | it took, s | |\n|---|---|---|---|\n"
-    for title, step, limit_s in (("Snapshot", gpu.snapshot, 10), ("Copy within the GPU", gpu.copy, 15), ("Products of matrices", gpu.multiply, 20),
+    for title, step, limit_s in (("Snapshot", gpu.snapshot, 10), ("Products of matrices", gpu.multiply, 20),
                                  ("Readings of the GPU", gpu.readings, 40), ("Two workers", gpu.transports, 55), ("All-reduce", gpu.allreduce, 90),
-                                 ("A rank is lost", gpu.faults, 140), ("PyTorch on one GPU", gpu.pytorch, 120)):
+                                 ("A worker is lost", gpu.faults, 140), ("PyTorch on one GPU", gpu.pytorch, 120)):
         begin, end = time.monotonic(), "done"
         try:
             said = step(limit_s)

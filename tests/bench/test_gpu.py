@@ -131,13 +131,12 @@ class Gpu(unittest.TestCase):
         self.assertEqual(f"{text}\n", done.stdout)
         self.assertTrue(text.startswith("# Stand-in GPU 0\n**A rehearsal with stand-ins: no figure means anything.**\n"), text)
         no_torch = "not run: ModuleNotFoundError: No module named 'torch'"
-        ends = ["not run: there is no nvidia-smi", "done", no_torch, "done", "done", "done", "done", no_torch]
+        ends = ["not run: there is no nvidia-smi", no_torch, "done", "done", no_torch, "done", no_torch]
         self.assertEqual(ends, re.findall(r"^\| [^|]+ \| \d+ \| \d+ \| (.*) \|$", text.partition("\n## Steps\n")[2], re.M), text)
-        for what in (r"4096 bytes within the GPU's memory: [\d.]+ us, \d+ GB/s read and written\. NCCL 2\.21\.5\.",
-                     r"CPU time that benchctl needs more for them: [\d.-]+", r"\| nccl .*\|", r"\| tcp .*\|", r"; bytes 4096; workers 2; 1 point;",
+        for what in (r"CPU time that benchctl needs more for them: [\d.-]+", r"\| nccl .*\|", r"\| tcp .*\|",
                      r"\| SIGKILL \| 1 \| [\d.() -]+ \| 1 \|\n\| SIGSTOP \| 1 \| [5-9]\.[\d.() -]+ \| 1 \|\n", "\nAfter SIGSTOP: `.*worker/1.*`\n"):
             self.assertRegex(text, what)
-        self.assertEqual(2, text.count("\nNot run: PyTorch's ranks: ModuleNotFoundError"))
+        self.assertEqual(1, text.count("\nNot run: PyTorch's ranks: ModuleNotFoundError"))
         (inside / "bench/torch.py").write_text(TORCH, encoding="utf-8")
         (inside / "share/benchd/benchmarks/profiles/pytorch/train.py").write_text(TRAIN, encoding="utf-8")
         with unittest.mock.patch.multiple(gpu, ROOT=inside, __file__=str(inside / "bench/gpu.py"), card=lambda: ("Stand-in GPU 0", "0.0", 1),
@@ -146,7 +145,7 @@ class Gpu(unittest.TestCase):
                 contextlib.redirect_stdout(io.StringIO()) as out:
             self.assertEqual(1, gpu.run(types.SimpleNamespace(quick=True, out=self.folder / "failed")))
         text = out.getvalue()
-        self.assertEqual((2, 4, 3), (text.count("\nFailed: exit code "), text.count("| failed |"), text.count(gpu.SHARED)), text)
+        self.assertEqual((2, 3, 3), (text.count("\nFailed: exit code "), text.count("| failed |"), text.count(gpu.SHARED)), text)
         self.assertIn("8192 x 8192 by PyTorch: fp32 1100 TFLOP/s, tf32 1100 TFLOP/s, bf16 2199 TFLOP/s\n", text)
         rows = re.findall(r"^\| (.*) \| (.*) \| (\d+) \| ([\d.]+) \| unknown \| ([\d.]+) \| ([\d.]+) \|$", text, re.M)
         self.assertEqual([(model, precision, str(batch)) for model, batch, *_ in gpu.NETWORKS for precision in gpu.PRECISIONS],
