@@ -42,15 +42,13 @@ void fault_gang_name(const struct fault_gang *g, uint32_t i, char ret[static 32]
 
 /* ---- what one process would compute ---- */
 
-/* Sums of the numbers of a call are exact, whatever its order; those of training show their
- * order in their bits. */
+/* The sums of these numbers show the order of the additions in their bits. */
 static void make_gradient(const struct fault_gang *g, uint32_t rank, uint32_t step, float *grad)
 {
     uint32_t x = (rank + 1) * 2654435761u + step * 40503u;
     for (size_t i = 0; i < g->n; i++) {
         x = x * 1664525u + 1013904223u;
-        grad[i] = g->family == FAMILY_CALL ? (float)(int32_t)(x >> 20)
-                                           : (float)(int32_t)x / (float)(1u << (x & 15u));
+        grad[i] = (float)(int32_t)x / (float)(1u << (x & 15u));
     }
 }
 
@@ -406,67 +404,6 @@ static int train(struct process *p)
     return code;
 }
 
-/* ---- a rank that calls all-reduce ---- */
-
-static int call_steps(const struct process *p, struct collective *c, struct adam *adam,
-                      int *ret_code, struct err *err)
-{
-    const struct fault_gang *g = p->gang;
-    struct collective_memory memory = {0};
-    if (c->ops->memory != NULL) {
-        c->ops->memory(c, &memory);
-    }
-    float *grad = memory.from != NULL ? memory.from : p->grad;
-    float *sum = memory.to != NULL ? memory.to : p->grad;
-    for (uint32_t step = 0; step < g->steps; step++) {
-        if (atomic_load(&p->said->order) == ORDER_ABANDON) {
-            c->ops->abandon(c, EXIT_WORKER_DATA, "its data is damaged");
-            *ret_code = say(p, EXIT_WORKER_DATA, "", "its data is damaged");
-            return -1;
-        }
-        sleep_for(g->compute_ns);
-        make_gradient(g, p->rank, step, grad);
-        const int r = c->ops->all_reduce(c, grad, sum, g->n, err);
-        if (r < 0) {
-            return r;
-        }
-        adam_apply(adam, step + 1, 0, g->n, p->params, sum, 1.0f / (float)g->n_workers);
-        if (!check_params(p, p->params, step)) {
-            *ret_code = FAULT_GANG_WRONG;
-            return -1;
-        }
-    }
-    return c->ops->goodbye(c, err);
-}
-
-static int call(struct process *p)
-{
-    struct fault_gang *g = p->gang;
-    struct collective_params params = {
-        .gang = meet_as(g, p->rank, p->rank),
-        .n_ranks = g->n_workers,
-        .addrs = g->addrs,
-        .algorithm = g->algorithm,
-        .transport = g->transport,
-        .n_max = g->n,
-    };
-    struct adam adam = ADAM_DEFAULT;
-    adam_init(&adam, g->n);
-    struct collective *c;
-    struct exchange_fault fault;
-    struct err err;
-    int code = EXIT_OK;
-    if (collective_mesh_new(&params, &c, &fault, &err) < 0) {
-        return say_fault(p, &fault, err.msg);
-    }
-    if (call_steps(p, c, &adam, &code, &err) < 0 && code == EXIT_OK) {
-        c->ops->fault(c, &fault);
-        code = say_fault(p, &fault, err.msg);
-    }
-    c->ops->free(c);
-    return code;
-}
-
 int fault_gang_run(struct fault_gang *g, uint32_t i)
 {
     if (i < g->n_servers) {
@@ -479,5 +416,5 @@ int fault_gang_run(struct fault_gang *g, uint32_t i)
         .grad = xnew_array(float, g->n),
         .params = xnew_array(float, g->n),
     };
-    return g->family == FAMILY_CALL ? call(&p) : train(&p);
+    return train(&p);
 }

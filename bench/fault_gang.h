@@ -1,14 +1,13 @@
 /* The processes of a gang in which something goes wrong (fault_trial.c): parameter servers and
- * trainers, workers of a ring, or ranks that call all-reduce. Small arrays, real connections, real
- * optimisers; where they would compute they sleep. Each checks the parameters after each step
- * against one process that computed them alone, and leaves in shared memory how it ended. */
+ * trainers, or workers of a ring. Small arrays, real connections, real optimisers; where they would
+ * compute they sleep. Each checks the parameters after each step against one process that computed
+ * them alone, and leaves in shared memory how it ended. */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "worker/comm/collective/collective.h"
 #include "worker/comm/ps/exchange_ps.h"
 #include "worker/comm/ring/exchange_ring.h"
 
@@ -20,7 +19,6 @@
 enum fault_family {
     FAMILY_PSERVER, /* servers apply Adam, each to its slices */
     FAMILY_RING,    /* workers apply it, each to its slices */
-    FAMILY_CALL,    /* all ranks apply it to all parameters, after an all-reduce as a call */
 };
 /* What a process shall do at its next step; the others are asked for nothing. */
 enum fault_order { ORDER_NONE, ORDER_ABANDON, ORDER_STICK };
@@ -36,14 +34,13 @@ struct fault_process { /* in shared memory */
 struct fault_gang {
     enum fault_family family;
     enum exchange_transport transport;
-    enum collective_algorithm algorithm;
-    uint32_t n_servers, n_workers; /* trainers, or ranks */
+    uint32_t n_servers, n_workers; /* trainers, or workers of a ring */
     uint32_t steps;
     size_t n; /* floats */
     int64_t compute_ns, silence_ns;
     struct slices slices;
     uint8_t secret[AUTH_SECRET_SIZE], digest[AUTH_DIGEST_SIZE];
-    int listeners[FAULT_GANG_MAX]; /* of servers, or of ranks */
+    int listeners[FAULT_GANG_MAX]; /* of servers, or of workers of a ring */
     struct net_addr addrs[FAULT_GANG_MAX];
     uint32_t *want;                  /* (steps) CRC-32Cs of all parameters */
     struct fault_process *processes; /* (servers, then workers) shared */

@@ -3,9 +3,8 @@
  *   fault_trial family=ring transport=Tcp workers=3 fault=kill victim=1 after_ms=120
  *
  * | name | values |
- * | family | pserver, ring, call: see fault_gang.h |
+ * | family | pserver, ring: see fault_gang.h |
  * | transport | Tcp, SharedMemory |
- * | algorithm | of calls: ring, halving-doubling, auto, halving, doubling |
  * | servers, workers, floats, steps, compute_ms | of the gang |
  * | fault | none; kill, stop: SIGKILL, SIGSTOP; pause: SIGSTOP, for for_ms; |
  * |       | cut: a connection of the victim is shut down; |
@@ -52,7 +51,7 @@ enum fault_kind {
 };
 static const char *const fault_names[] = {"none", "kill",    "stop", "pause",
                                           "cut",  "abandon", "stick"};
-static const char *const family_names[] = {"pserver", "ring", "call"};
+static const char *const family_names[] = {"pserver", "ring"};
 #define COUNT(names) ((int64_t)(sizeof(names) / sizeof((names)[0])))
 
 struct child {
@@ -360,7 +359,6 @@ struct arg {
 enum {
     FAMILY,
     TRANSPORT,
-    ALGORITHM,
     FAULT,
     SERVERS,
     WORKERS,
@@ -426,8 +424,6 @@ int main(int argc, char **argv)
         [FAMILY] = {"family", family_names, 0, COUNT(family_names) - 1, FAMILY_RING},
         [TRANSPORT] = {"transport", exchange_transport_names, 0, EXCHANGE_TRANSPORT_SHARED_MEMORY,
                        EXCHANGE_TRANSPORT_TCP},
-        [ALGORITHM] = {"algorithm", collective_algorithm_names, 0, COLLECTIVE_ALGORITHMS - 1,
-                       COLLECTIVE_AUTO},
         [FAULT] = {"fault", fault_names, 0, COUNT(fault_names) - 1, FAULT_NONE},
         [SERVERS] = {"servers", NULL, 0, FAULT_GANG_MAX, 0},
         [WORKERS] = {"workers", NULL, 1, FAULT_GANG_MAX, 2},
@@ -445,7 +441,6 @@ int main(int argc, char **argv)
     struct trial t = {
         .gang = {.family = (enum fault_family)args[FAMILY].value,
                  .transport = (enum exchange_transport)args[TRANSPORT].value,
-                 .algorithm = (enum collective_algorithm)args[ALGORITHM].value,
                  .n_servers = (uint32_t)args[SERVERS].value,
                  .n_workers = (uint32_t)args[WORKERS].value,
                  .steps = (uint32_t)args[STEPS].value,

@@ -3,8 +3,7 @@
 wrong sum taken for a right one?
 
 Each trial is a gang of real processes with real connections and small arrays (bench/fault_trial.c): parameter servers and trainers,
-a ring of workers, each with the optimiser of its part, or ranks that call all-reduce, each with the whole optimiser; over TCP or through shared
-memory. One of them is killed, stopped, paused, stuck, gives up, or loses a connection; or nothing happens. Every worker checks all
+or a ring of workers, each with the optimiser of its part; over TCP or through shared memory. One of them is killed, stopped, paused, stuck, gives up, or loses a connection; or nothing happens. Every worker checks all
 parameters after each step. The seed and the number of a trial say what happens in it, so each can be repeated: --trial NUMBER.
 
 With --json FILE each trial is a line of FILE, and trials that are in FILE already are not run again.
@@ -39,7 +38,7 @@ POLL_S = 0.02
 FAULTS = {"none": (1, None), "kill": (4, 2), "stop": (2, 10), "pause": (2, None), "cut": (2, 2), "abandon": (2, 2), "stick": (1, 10)}
 HARMLESS = ("none", "pause")
 OF_WORKERS = ("abandon", "stick")  # what a main thread does, or does not
-FAMILIES = ("pserver", "ring", "call")
+FAMILIES = ("pserver", "ring")
 TRANSPORTS = ("Tcp", "SharedMemory")
 KINDS = ("hangs", "wrong sums", "healthy peers named", "other ends", "late")
 
@@ -71,11 +70,7 @@ def draw(seed, number, families, silence_s=SILENCE_S):
              "steps": 100, "compute_ms": 5, "silence_s": silence_s}
     if family == "pserver":
         words.update(servers=rng.randint(1, 3), workers=rng.randint(1, 4))
-    if family == "call":
-        words.update(algorithm=rng.choice(["auto", "ring", "halving", "doubling"]), floats=rng.choice([2000, 40000, 300000]))
-        words.update(steps=30 if words["floats"] == 300000 else 100)
-    kinds = [kind for kind in FAULTS if kind != "stick" or family != "call"]  # a call has no thread that could watch its caller
-    fault = rng.choices(kinds, [FAULTS[kind][0] for kind in kinds])[0]
+    fault = rng.choices(list(FAULTS), [weight for weight, _ in FAULTS.values()])[0]
     first = words["servers"] if fault in OF_WORKERS else 0
     words.update(fault=fault, victim=rng.randrange(first, words["servers"] + words["workers"]),
                  after_ms=rng.randrange(40) if rng.random() < 0.2 else rng.randrange(600))
