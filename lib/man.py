@@ -26,7 +26,7 @@ DESCRIPTIONS = {
         "It ends with SIGTERM; pods of the active run go on, and the next benchd continues with them.",
     "benchworker":
         "benchworker is one process of a training run. `benchctl run --local` and benchd start trainers, parameter "
-        "servers, workers and allreduce; the other roles are for use by hand. `benchworker` ROLE `--help` lists the "
+        "servers and workers; the other roles are for use by hand. `benchworker` ROLE `--help` lists the "
         "options of a role, and the environment variables that an option stands for.",
 }
 HELP_OPTION = (None, "-h, --help", "", "Print the help of the verb")

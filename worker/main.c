@@ -20,7 +20,6 @@ static const struct role_verb roles[] = {
     {"pserver", role_pserver, "Run one parameter server of a distributed run"},
     {"worker", role_worker, "Run one worker of a ring, which needs no server"},
     {"bench", role_bench, "Measure the speed of training steps, layer by layer"},
-    {"allreduce", role_allreduce, "Measure all-reduce among workers, size by size"},
 };
 
 static void print_help(FILE *to)

@@ -1,7 +1,6 @@
 /* The settings of a replica, see role_env.h. One table defines variables, options and --help. */
 #include "worker/role_env.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +17,12 @@
 #include "worker/comm/link/handshake.h"
 #include "worker/role_options.h"
 
-#define TRAINER 1u
-#define PSERVER 2u
-#define WORKER 4u
+#define TRAINER (1u << ROLE_TRAINER)
+#define PSERVER (1u << ROLE_PSERVER)
+#define WORKER (1u << ROLE_WORKER)
 #define TRAINING (TRAINER | WORKER)
 #define BOTH (TRAINER | PSERVER)
 #define ALL (TRAINING | PSERVER)
-#define RANK                                                                                       \
-    8u /* of `benchworker allreduce`: it meets the others as a worker, and trains nothing */
-#define EVERYBODY (ALL | RANK)
 
 enum kind { TEXT, NUMBER };
 #define TEXT_AT(member, fallback) TEXT, offsetof(struct role_env, member), 0, 0, fallback
@@ -43,24 +39,24 @@ static const struct variable {
     int64_t min, max;
     const char *fallback;
 } variables[] = {
-    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, EVERYBODY, TEXT_AT(run, "manual")},
-    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, EVERYBODY, NUMBER_AT(point, 0, UINT32_MAX, "0")},
-    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, EVERYBODY, NUMBER_AT(trial, 0, UINT32_MAX, "0")},
+    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, ALL, TEXT_AT(run, "manual")},
+    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, ALL, NUMBER_AT(point, 0, UINT32_MAX, "0")},
+    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, ALL, NUMBER_AT(trial, 0, UINT32_MAX, "0")},
     {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"},
-     EVERYBODY, NUMBER_AT(attempt, 0, UINT32_MAX, "0")},
+     ALL, NUMBER_AT(attempt, 0, UINT32_MAX, "0")},
     {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"},
-     EVERYBODY, NUMBER_AT(index, 0, FRAME_MAX_INDEX, "0")},
+     ALL, NUMBER_AT(index, 0, FRAME_MAX_INDEX, "0")},
     {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"},
      BOTH, NUMBER_AT(n_pservers, 0, FRAME_MAX_INDEX + 1, "1")},
     {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"},
      BOTH, NUMBER_AT(n_trainers, 1, FRAME_MAX_INDEX + 1, "1")},
     {"WORKERS", {"workers", 0, "N", "Number of workers (default 1)"},
-     WORKER | RANK, NUMBER_AT(n_trainers, 1, FRAME_MAX_INDEX + 1, "1")},
-    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER | RANK, TEXT_AT(listen, NULL)},
+     WORKER, NUMBER_AT(n_trainers, 1, FRAME_MAX_INDEX + 1, "1")},
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER | WORKER, TEXT_AT(listen, NULL)},
     {"SECRET_FILE", {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
-     EVERYBODY, TEXT_AT(secret_file, NULL)},
+     ALL, TEXT_AT(secret_file, NULL)},
     {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"},
-     EVERYBODY, NUMBER_AT(secret_fd, -1, INT32_MAX, "-1")},
+     ALL, NUMBER_AT(secret_fd, -1, INT32_MAX, "-1")},
     {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, ALL, TEXT_AT(summary_file, NULL)},
     {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
      ALL, TEXT_AT(model_name, "vgg16-fluid-fc512")},
@@ -77,10 +73,6 @@ static const struct variable {
      TRAINING, NUMBER_AT(warmup_steps, 0, 1000000000, "2")},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"},
      TRAINING, NUMBER_AT(steps, 1, 1000000000, "10")},
-    {"WARMUP_STEPS", {"warmup_iters", 'w', "N", "Warm-up calls of each size (default 5)"},
-     RANK, NUMBER_AT(warmup_steps, 0, 1000000, "5")},
-    {"STEPS", {"iters", 'n', "N", "Measured calls of each size (default 20)"},
-     RANK, NUMBER_AT(steps, 1, 1000000, "20")},
     {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"},
      BOTH, TEXT_AT(wire_name, "Fp32")},
     {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
@@ -97,9 +89,9 @@ static const struct variable {
     {"ARENA_FD", {"arena-fd", 0, "N", "Emulated: open file that all trainers of a machine share"},
      TRAINING, NUMBER_AT(arena_fd, -1, INT32_MAX, "-1")},
     {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
-     EVERYBODY, NUMBER_AT(rendezvous_s, 1, 86400, "60")},
+     ALL, NUMBER_AT(rendezvous_s, 1, 86400, "60")},
     {"PEER_TIMEOUT_S", {"peer-timeout-s", 0, "N", "Seconds of silence after which a peer is lost (default 6)"},
-     EVERYBODY, NUMBER_AT(peer_timeout_s, 3, 86400, "6")},
+     ALL, NUMBER_AT(peer_timeout_s, 3, 86400, "6")},
 };
 /* clang-format on */
 
@@ -112,7 +104,7 @@ static const struct {
      TRAINER},
     {{"worker-addrs", 0, "LIST",
       "Addresses of all workers, in their order: host:port,host:port or name-{0..19}:port"},
-     WORKER | RANK},
+     WORKER},
     {{"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"}, TRAINER},
     {{"exchange", 0, "KIND", "Gradient exchange: AllReduce"}, WORKER},
     {{"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"}, TRAINING},
@@ -121,34 +113,19 @@ static const struct {
      TRAINING},
 };
 
-/* What is read, and by whom. */
-struct reader {
-    enum role role;
-    unsigned bit;
-    const struct arg_opt *own; /* (n_own) first of the options */
-    size_t n_own;
-    const char *verb, *text; /* of --help */
-};
+#define OPTIONS_MAX (COUNT_OF(variables) + COUNT_OF(other_options))
 
-#define OWN_MAX 16
-#define OPTIONS_MAX (OWN_MAX + COUNT_OF(variables) + COUNT_OF(other_options))
-
-/* In the order of the tables. */
-static size_t list_options(const struct reader *reader, struct arg_opt ret[OPTIONS_MAX])
+/* Lists them in the order of the tables. */
+static size_t list_options(enum role role, struct arg_opt ret[OPTIONS_MAX])
 {
     size_t n = 0;
-    assert(reader->n_own <= OWN_MAX);
-    while (n < reader->n_own) {
-        ret[n] = reader->own[n];
-        n++;
-    }
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
-        if ((variables[i].roles & reader->bit) != 0) {
+        if ((variables[i].roles & 1u << role) != 0) {
             ret[n++] = variables[i].opt;
         }
     }
     for (size_t i = 0; i < COUNT_OF(other_options); i++) {
-        if ((other_options[i].roles & reader->bit) != 0) {
+        if ((other_options[i].roles & 1u << role) != 0) {
             ret[n++] = other_options[i].opt;
         }
     }
@@ -408,14 +385,14 @@ static int check_compute(struct role_env *e, struct err *err)
 }
 
 /* The place of this replica among the others. */
-static int check_gang(const struct role_env *e, const char *verb, struct err *err)
+static int check_gang(const struct role_env *e, struct err *err)
 {
     const bool listens = e->role == ROLE_PSERVER || (e->role == ROLE_WORKER && e->n_trainers > 1);
     int64_t count = e->role == ROLE_PSERVER ? e->n_pservers : e->n_trainers;
     const char *role = getenv("BENCHD_ROLE");
     if (role != NULL && !str_eq(role, role_to_string(e->role))) {
         return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but the command is benchworker %s", role,
-                       verb);
+                       role_to_string(e->role));
     }
     if (e->index >= count) {
         return err_set(err, EINVAL,
@@ -429,100 +406,71 @@ static int check_gang(const struct role_env *e, const char *verb, struct err *er
     return 0;
 }
 
-static void print_help(const struct reader *reader, const struct arg_opt *options, size_t n)
+static void print_help(enum role role, const struct arg_opt *options, size_t n)
 {
+    static const char *const texts[] = {
+        [ROLE_PSERVER] =
+            "Keep a part of the parameters for all trainers and apply their gradients.",
+        [ROLE_TRAINER] = "Train with parameter servers, or alone with --exchange None.",
+        [ROLE_WORKER] =
+            "Train with other workers in a ring; each applies the gradients of its part.",
+    };
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     args_help(options, n, &text);
-    printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value%s can also be set in "
-           "the environment: --%s. The option takes precedence.\n\n"
+    printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value can also be set in "
+           "the environment: --seed as BENCHD_SEED. The option takes precedence.\n\n"
            "Options:\n%s",
-           reader->verb, reader->text, reader->bit == RANK ? " from --run on" : "",
-           reader->bit == RANK ? "workers as BENCHD_WORKERS, --iters as BENCHD_STEPS"
-                               : "seed as BENCHD_SEED",
-           buf_cstr(&text));
-}
-
-/* The end of what reads settings with the result r: they are the caller's if it has succeeded. */
-static int hand_over(struct role_env *e, int r, struct role_env *ret)
-{
-    if (r < 0) {
-        role_env_done(e);
-        return r;
-    }
-    *ret = *e;
-    return 0;
+           role_to_string(role), texts[role], buf_cstr(&text));
 }
 
 /* Parses argv and reads the variables. 1: help was printed. */
-static int read_settings(const struct reader *reader, int argc, char *const *argv,
-                         struct role_env *ret, struct err *err)
+static int read_settings(int argc, char *const *argv, struct role_env *e, struct err *err)
 {
-    struct role_env e = {.role = reader->role};
-    e.options = xnew_array(struct arg_opt, OPTIONS_MAX);
-    size_t n_options = list_options(reader, e.options);
-    int r = args_parse(e.options, n_options, argc - 1, argv + 1, &e.args, err);
-    if (r >= 0 && args_has(&e.args, "help")) {
-        print_help(reader, e.options, n_options);
-        role_env_done(&e);
+    e->options = xnew_array(struct arg_opt, OPTIONS_MAX);
+    const size_t n_options = list_options(e->role, e->options);
+    int r = args_parse(e->options, n_options, argc - 1, argv + 1, &e->args, err);
+    if (r >= 0 && args_has(&e->args, "help")) {
+        print_help(e->role, e->options, n_options);
         return 1;
     }
-    if (r >= 0 && e.args.n_words > 0) {
-        r = err_set(err, EINVAL, "unexpected argument '%s'", e.args.words[0]);
+    if (r >= 0 && e->args.n_words > 0) {
+        r = err_set(err, EINVAL, "unexpected argument '%s'", e->args.words[0]);
     }
     for (size_t i = 0; r >= 0 && i < COUNT_OF(variables); i++) {
-        if ((variables[i].roles & reader->bit) != 0) {
-            r = read_variable(&e, &variables[i], err);
+        if ((variables[i].roles & 1u << e->role) != 0) {
+            r = read_variable(e, &variables[i], err);
         }
     }
-    return hand_over(&e, r, ret);
+    return r;
+}
+
+static int read_prints(struct role_env *e, struct err *err)
+{
+    e->prints_digest = args_has(&e->args, "print-digest");
+    e->prints_accuracy = args_has(&e->args, "print-accuracy");
+    if ((e->prints_digest || e->prints_accuracy) && e->is_emulated) {
+        return err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
+                       e->prints_digest ? "digest" : "accuracy");
+    }
+    return 0;
 }
 
 int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
                   struct err *err)
 {
-    const struct reader reader = {
-        .role = role,
-        .bit = role == ROLE_TRAINER  ? TRAINER
-               : role == ROLE_WORKER ? WORKER
-                                     : PSERVER,
-        .verb = role_to_string(role),
-        .text = role == ROLE_TRAINER
-                    ? "Train with parameter servers, or alone with --exchange None."
-                : role == ROLE_WORKER
-                    ? "Train with other workers in a ring; each applies the gradients of its part."
-                    : "Keep a part of the parameters for all trainers and apply their gradients.",
-    };
-    struct role_env e;
-    int r = read_settings(&reader, argc, argv, &e, err);
+    struct role_env e = {.role = role};
+    int r = read_settings(argc, argv, &e, err);
+    r = r != 0 ? r : read_exchange(&e, err);
+    r = r != 0 ? r : check_gang(&e, err);
+    r = r != 0 ? r : role_find_model(e.model_name, &e.model, err);
+    r = r != 0 ? r : check_compute(&e, err);
+    r = r != 0 ? r : read_prints(&e, err);
     if (r != 0) {
+        role_env_done(&e);
         return r;
     }
-    r = read_exchange(&e, err);
-    r = r < 0 ? r : check_gang(&e, reader.verb, err);
-    r = r < 0 ? r : role_find_model(e.model_name, &e.model, err);
-    r = r < 0 ? r : check_compute(&e, err);
-    e.prints_digest = args_has(&e.args, "print-digest");
-    e.prints_accuracy = args_has(&e.args, "print-accuracy");
-    if (r >= 0 && (e.prints_digest || e.prints_accuracy) && e.is_emulated) {
-        r = err_set(err, EINVAL, "--print-%s: an emulated trainer has no parameters",
-                    e.prints_digest ? "digest" : "accuracy");
-    }
-    return hand_over(&e, r, ret);
-}
-
-int role_env_read_rank(const char *verb, const char *text, const struct arg_opt *own, size_t n_own,
-                       int argc, char *const *argv, struct role_env *ret, struct err *err)
-{
-    const struct reader reader = {ROLE_WORKER, RANK, own, n_own, verb, text};
-    struct role_env e;
-    int r = read_settings(&reader, argc, argv, &e, err);
-    if (r != 0) {
-        return r;
-    }
-    e.exchange = EXCHANGE_ALL_REDUCE;
-    r = e.n_trainers > 1 ? read_addrs(&e, err) : 0;
-    r = r < 0 ? r : check_gang(&e, reader.verb, err);
-    return hand_over(&e, r, ret);
+    *ret = e;
+    return 0;
 }
 
 void role_env_done(struct role_env *e)
@@ -588,9 +536,7 @@ int role_env_meet(const struct role_env *e, struct meet_params *ret, struct err 
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
         .silence_ns = e->peer_timeout_s * INT64_C(1000000000),
     };
-    if (e->model != NULL) {
-        role_env_digest(e, ret->digest);
-    }
+    role_env_digest(e, ret->digest);
     if (e->role == ROLE_WORKER && e->n_trainers == 1) {
         return 0;
     }

@@ -48,16 +48,11 @@ struct role_env {
 /* 0; 1: help was printed; -EINVAL. The texts are borrowed from argv and the environment. */
 int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
                   struct err *err);
-/* The same for a program of role worker that trains nothing: its name and identity, the other
- * workers, the secret, and how often it measures (warmup_steps, steps). `own` are its own options;
- * their values are in args. */
-int role_env_read_rank(const char *verb, const char *text, const struct arg_opt *own, size_t n_own,
-                       int argc, char *const *argv, struct role_env *ret, struct err *err);
 void role_env_done(struct role_env *e);
 
-/* How the replica meets the others: its identity in frames, the digest (of a replica that trains),
- * the secret and the socket that it listens on; of a worker alone neither of these two. -EINVAL: a
- * setting is wrong or missing; else it is the machine. */
+/* How the replica meets the others: its identity in frames, the digest, the secret and the socket
+ * that it listens on; of a worker alone neither of these two. -EINVAL: a setting is wrong or
+ * missing; else it is the machine. */
 int role_env_meet(const struct role_env *e, struct meet_params *ret, struct err *err);
 struct frame_id role_env_id(const struct role_env *e);
 /* The slices of the parameters, and the digest of what all replicas of the trial must agree on. */

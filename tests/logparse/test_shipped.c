@@ -345,12 +345,6 @@ static const struct log_row logs[] = {
      "   134217728      33554432     float     sum      -1   1209.5  110.97  194.20      0   1205.7  111.32  194.81      0\n"
      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 41.2341 \n#\n",
      ROLE_TRAINER, 41.2341, NONE, 0, "last of 1 summary line"},
-    {"benchworker allreduce", "nccl-tests",
-     "# benchworker 0.1.0 allreduce: 2 ranks, backend tcp, algorithm auto\n# calls of a size: 5 to warm up, 20 measured, 1 checked\n#\n"
-     "#       size         count      type   redop    root      time   algbw   busbw  #wrong      time   algbw   busbw  #wrong\n"
-     "        4096          1024     float     sum      -1     13.20   0.310   0.310       0     12.91   0.317   0.317       0\n"
-     "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.313789\n#\n",
-     ROLE_WORKER, 0.313789, NONE, 0, "last of 1 summary line"},
 };
 /* clang-format on */
 

@@ -43,7 +43,6 @@ void nccl_header_calls(const struct nccl_api *api, void *p, size_t n, int i, uin
     BOTH(ncclCommDestroy, comm_destroy, p);
     BOTH(ncclCommGetAsyncError, comm_get_async_error, p, p);
     BOTH(ncclCommAbort, comm_abort, p);
-    BOTH(ncclAllReduce, all_reduce, p, p, n, ncclFloat32, ncclSum, p, p);
     BOTH(ncclReduceScatter, reduce_scatter, p, p, n, ncclFloat32, ncclSum, p, p);
     BOTH(ncclAllGather, all_gather, p, p, n, ncclFloat32, p, p);
     BOTH(cuInit, cu_init, 0);

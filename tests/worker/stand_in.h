@@ -19,10 +19,3 @@ static inline void stand_in_nap(void)
 {
     (void)poll(NULL, 0, 1); /* nothing announces what it waits for */
 }
-
-struct stand_in_stream {
-    /* The call of NCCL that is under way: goes on without waiting, and returns 1 when it is
-     * through. NULL: none is. */
-    int (*advance)(void *ctx);
-    void *ctx;
-};

@@ -1,12 +1,10 @@
 /* A stand-in for libnccl.so.2: the few calls that benchworker makes, between processes of one
  * machine, through a file in /dev/shm that the unique id names. Its "device" memory is that of
- * stand_in_cuda.c: plain memory of the process. It adds in the order of the ranks. ncclAllReduce
- * returns at once, and works when the stream is asked; the others wait. Not for measuring.
+ * stand_in_cuda.c: plain memory of the process. It adds in the order of the ranks. Its calls return
+ * when their work is done. Not for measuring.
  *
  * In the environment:
  *   STAND_IN_NCCL_FAILS    the call of that name fails
- *   STAND_IN_NCCL_WRONG    if it is set, the first number of each sum of ncclAllReduce is 1 too
- *                          large
  *   STAND_IN_NCCL_HANGS    a folder: ncclCommInitRank makes a file with the rank's number there,
  *                          and does not return
  *   STAND_IN_NCCL_STUCK    the call of that name waits until it is aborted
@@ -42,13 +40,6 @@ struct comm {
     size_t bytes;
     int n_ranks, rank;
     atomic_bool is_aborted;
-    struct work { /* of ncclAllReduce */
-        enum { WORK_BEGIN, WORK_ALL_CAME, WORK_ALL_READ } state;
-        const float *from;
-        float *to;
-        size_t n, at;
-        int turn;
-    } work;
 };
 
 int ncclGetVersion(int *ret);
@@ -58,8 +49,6 @@ int ncclCommInitRank(struct comm **ret, int n_ranks, struct id id, int rank);
 int ncclCommDestroy(struct comm *c);
 int ncclCommGetAsyncError(struct comm *c, int *ret);
 int ncclCommAbort(struct comm *c);
-int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
-                  struct stand_in_stream *stream);
 int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,
                       void *stream);
 int ncclAllGather(const float *from, float *to, size_t n, int type, struct comm *c, void *stream);
@@ -92,17 +81,6 @@ int ncclGetUniqueId(struct id *ret)
     return fails("ncclGetUniqueId") ? FAILURE : 0;
 }
 
-/* Returns the turn that ends when all have come. */
-static int come(struct comm *c)
-{
-    const int turn = atomic_load(&c->table->turn);
-    if (atomic_fetch_add(&c->table->n_here, 1) + 1 == c->n_ranks) {
-        atomic_store(&c->table->n_here, 0);
-        atomic_fetch_add(&c->table->turn, 1);
-    }
-    return turn;
-}
-
 static atomic_bool has_comm; /* that is neither destroyed nor aborted */
 
 /* The error that STAND_IN_NCCL_ASYNC asks for by now; 0: none. */
@@ -118,10 +96,14 @@ static int reported(void)
     return digit - '0';
 }
 
-/* False: the communicator has been aborted. */
+/* Waits until all ranks have come. False: the communicator has been aborted. */
 static bool meet(struct comm *c)
 {
-    const int turn = come(c);
+    const int turn = atomic_load(&c->table->turn);
+    if (atomic_fetch_add(&c->table->n_here, 1) + 1 == c->n_ranks) {
+        atomic_store(&c->table->n_here, 0);
+        atomic_fetch_add(&c->table->turn, 1);
+    }
     while (atomic_load(&c->table->turn) == turn && !atomic_load(&c->is_aborted)) {
         stand_in_nap();
     }
@@ -236,56 +218,6 @@ static float sum_at(const struct comm *c, size_t i)
         sum += slot_of(c, r)[i];
     }
     return sum;
-}
-
-/* Goes on as far as it can: 1 when it is through. */
-static int advance(void *ctx)
-{
-    struct comm *c = ctx;
-    struct work *w = &c->work;
-    while (!is_stuck("ncclAllReduce")) {
-        const size_t len = w->n - w->at < SLOT_FLOATS ? w->n - w->at : SLOT_FLOATS;
-        if (w->state != WORK_BEGIN && atomic_load(&c->table->turn) == w->turn) {
-            return 0;
-        }
-        switch (w->state) {
-        case WORK_BEGIN:
-            if (w->at == w->n) {
-                return 1;
-            }
-            memcpy(slot_of(c, c->rank), floats(w->from) + w->at, len * sizeof(float));
-            w->turn = come(c);
-            w->state = WORK_ALL_CAME;
-            break;
-        case WORK_ALL_CAME:
-            for (size_t i = 0; i < len; i++) {
-                floats(w->to)[w->at + i] = sum_at(c, i);
-            }
-            floats(w->to)[w->at] += getenv("STAND_IN_NCCL_WRONG") != NULL ? 1.0f : 0.0f;
-            w->turn = come(c);
-            w->state = WORK_ALL_READ;
-            break;
-        case WORK_ALL_READ:
-            w->at += len;
-            w->state = WORK_BEGIN;
-            break;
-        }
-    }
-    return 0;
-}
-
-int ncclAllReduce(const float *from, float *to, size_t n, int type, int op, struct comm *c,
-                  struct stand_in_stream *stream)
-{
-    if (fails("ncclAllReduce") || type != 7 || op != 0 || stream->advance != NULL) {
-        return FAILURE;
-    }
-    if (refused() != 0) {
-        return refused();
-    }
-    c->work = (struct work){.from = from, .to = to, .n = n};
-    *stream = (struct stand_in_stream){advance, c};
-    return 0;
 }
 
 int ncclReduceScatter(const float *from, float *to, size_t n, int type, int op, struct comm *c,

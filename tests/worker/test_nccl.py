@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from worker_gang import LOST_S, SHORT, Ring, seconds_since, signal
+from worker_gang import LOST_S, PATIENCE_S, SHORT, Ring, seconds_since, signal
 from tap import Tap
 
 FOLDER = sys.argv[1]
@@ -71,6 +71,7 @@ def check_sums(tap):
 FAILURES = [
     ({"STAND_IN_GPUS": "0"}, "transport Nccl: there is no GPU"),
     ({"LD_LIBRARY_PATH": "/nowhere"}, "transport Nccl: libcuda.so.1: cannot open shared object file"),
+    ({"LD_LIBRARY_PATH": "only the driver"}, "transport Nccl: libnccl.so.2: cannot open shared object file"),
     ({"STAND_IN_NCCL_FAILS": "ncclGetUniqueId"}, "ncclGetUniqueId: stand-in failure (NCCL 2)"),
     ({"STAND_IN_NCCL_FAILS": "ncclCommInitRank"}, "ncclCommInitRank: stand-in failure (NCCL 2)"),
     ({"STAND_IN_NCCL_FAILS": "ncclReduceScatter"}, "ncclReduceScatter: stand-in failure (NCCL 2)"),
@@ -78,13 +79,26 @@ FAILURES = [
 
 
 def check_failures(tap):
-    for variables, says in FAILURES:
-        end, _ = ends(2, "Nccl", **variables)
-        codes = sorted(code for code, _, _ in end.values())
-        tap.ok(codes[-1] == 13 and codes[0] in (11, 13), f"{says}: exit codes", f"got {codes}")
-        for name, (code, error, stderr) in end.items():
-            tap.ok(says in stderr, f"{says}: {name} says so", f"got {stderr!r}")
-            tap.equal(1, stderr.count("\n"), f"{says}: {name} says it in one line")
+    with tempfile.TemporaryDirectory() as only_cuda:
+        os.symlink(os.path.join(FOLDER, "libcuda.so.1"), os.path.join(only_cuda, "libcuda.so.1"))
+        for variables, says in FAILURES:
+            if variables.get("LD_LIBRARY_PATH") == "only the driver":
+                variables = {"LD_LIBRARY_PATH": only_cuda}
+            end, _ = ends(2, "Nccl", **variables)
+            check_ends(tap, says, end, says)
+
+
+def check_local_rank(tap):
+    """The rank among those of a machine chooses the GPU: here all ranks, as on machines of their own, are the same."""
+    for variables, gpu in (({"LOCAL_RANK": "0"}, "0"), ({"LOCAL_RANK": "3"}, "1"),
+                           *(({name: "1"}, "1") for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))):
+        end, _ = ends(2, "Nccl", STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
+        tap.equal([0, 0], [code for code, _, _ in end.values()], f"{variables}: GPU {gpu} of 2")
+    for variables in ({}, {"LOCAL_RANK": "x"}):
+        with started(2, [*STEPS, "--transport", "Nccl", "--rendezvous-s", 3], STAND_IN_GPUS="2", STAND_IN_GPU="0", **variables) as ring:
+            end = ring.end()
+        tap.match("cuDeviceGet", end["worker/1"][2], f"{variables or 'no launcher'}: worker/1 takes GPU 1")
+        tap.match("worker/1", end["worker/0"][2], f"{variables or 'no launcher'}: worker/0 takes GPU 0, and misses worker/1")
 
 
 def check_kill(tap):
@@ -96,6 +110,20 @@ def check_kill(tap):
         tap.equal((11, "worker/1"), (code, error and error["peer"]), "a killed peer is named")
         tap.equal(1, stderr.count("\n"), "in one line")
         tap.ok(seconds_since(begin) < LIMIT_S, "at once", f"after {seconds_since(begin):.1f} s")
+
+
+def check_connecting(tap):
+    """NCCL connects all ranks, or none: it waits for a rank that has died."""
+    with tempfile.TemporaryDirectory() as folder, started(3, [*STEPS, "--transport", "Nccl"], STAND_IN_NCCL_HANGS=folder) as ring:
+        begin = time.monotonic()
+        while len(os.listdir(folder)) < 3 and seconds_since(begin) < PATIENCE_S:
+            time.sleep(0.05)
+        begin = time.monotonic()
+        ring["worker/1"].signal(signal.SIGKILL)
+        end = ring.end(["worker/0", "worker/2"])
+        tap.ok(seconds_since(begin) < LIMIT_S, "killed while NCCL connects: at once", f"after {seconds_since(begin):.1f} s")
+    for name, (code, error, stderr) in end.items():
+        tap.equal((11, "worker/1", 1), (code, error and error["peer"], stderr.count("\n")), f"killed while NCCL connects: {name} names the cause")
 
 
 # What NCCL does, in which the communicator's abort may hang too, and what all ranks say within the limit.
@@ -182,7 +210,9 @@ def main():
     tap = Tap()
     check_sums(tap)
     check_failures(tap)
+    check_local_rank(tap)
     check_kill(tap)
+    check_connecting(tap)
     check_stuck(tap)
     check_reported(tap)
     return tap.done()

@@ -57,8 +57,6 @@ class Replica:
     def read(self):
         try:
             for line in self.process.stdout:
-                if line.startswith("#"):
-                    continue  # of a table
                 with self.changed:
                     self.records.append(json.loads(line))
                     self.changed.notify_all()

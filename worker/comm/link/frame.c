@@ -17,16 +17,16 @@ static const uint8_t magic[4] = {'b', 'n', 'c', 'X'};
 enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
-    AT_TYPE = FRAME_TYPE_AT,
+    AT_TYPE = 5,
     AT_ROLE = 6,
     AT_DTYPE = 7,
     AT_INDEX = 8,
     AT_ATTEMPT = 12,
     AT_RUN = 16,
-    AT_STEP = FRAME_STEP_AT,
+    AT_STEP = 24,
     AT_OFFSET = 32,
     AT_SLICE = 40,
-    AT_PARAMS_VERSION = FRAME_MESSAGE_AT,
+    AT_PARAMS_VERSION = 44,
     AT_PAYLOAD_LEN = 48,
     AT_PAYLOAD_CRC = 52,
     AT_SEQUENCE = 56,
@@ -245,11 +245,6 @@ static int finish_payload(struct frame_parser *p, struct err *err)
     p->got = 0;
     p->state = PARSER_HEADER;
     return FRAME_COMPLETE;
-}
-
-bool frame_parser_is_inside(const struct frame_parser *p)
-{
-    return p->state != PARSER_HEADER || p->got > 0;
 }
 
 size_t frame_parser_arrived(const struct frame_parser *p)

@@ -25,10 +25,6 @@
 #define FRAME_VERSION 3
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
-/* Where a header has its type (one byte), step (8) and length of the message (4), little-endian. */
-#define FRAME_TYPE_AT 5
-#define FRAME_STEP_AT 24
-#define FRAME_MESSAGE_AT 44
 #define FRAME_MAX_PAYLOAD (1u << 20)
 #define FRAME_READ_BYTES                                                                           \
     ((size_t)256 << 10)         /* of a payload at a time: the second-level cache holds it */
@@ -76,11 +72,8 @@ struct frame {
     uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
-    union {
-        /* with backup trainers: of PARAMS, or of those that a GRADIENT was computed with */
-        uint32_t params_version;
-        uint32_t message; /* in a collective: floats of the whole message, modulo 2^32 */
-    };
+    /* with backup trainers: of PARAMS, or of those that a GRADIENT was computed with */
+    uint32_t params_version;
     uint64_t sequence; /* frames sent before this one on this connection and direction */
     uint32_t payload_len;
     uint32_t payload_crc;
@@ -127,8 +120,6 @@ int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
 /* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser
  * keeps them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);
-/* True if a frame has begun and is not complete. */
-bool frame_parser_is_inside(const struct frame_parser *p);
 /* Bytes of the payload of p->frame that have arrived; 0 while a header arrives. Nothing has
  * verified them yet: a wrong CRC is found when the last one is there. */
 size_t frame_parser_arrived(const struct frame_parser *p);

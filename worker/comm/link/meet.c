@@ -25,7 +25,6 @@ void meet_init(struct meet *m, const struct meet_params *params)
         .listener = {.fd = params->listen_fd},
         .handshake_ns = MEET_HANDSHAKE_NS,
         .late = MEET_LATE,
-        .max_guests = MEET_STRANGERS,
     };
 }
 
@@ -266,16 +265,6 @@ bool meet_dial_silent(const struct meet *m, struct meet_peer *p)
     return is_silent;
 }
 
-static int agree(const struct meet *m, const struct handshake_side *self,
-                 const struct handshake_side *peer, struct err *err)
-{
-    const int r = handshake_agree(self, peer, err);
-    return r != -EPROTO || m->params.differs == NULL
-               ? r
-               : err_set(err, EPROTO, "%s differ; give all replicas of a run the same settings",
-                         m->params.differs);
-}
-
 int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct frame *f,
                       const uint8_t *payload, struct err *err)
 {
@@ -292,7 +281,7 @@ int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct fr
     conn_send(&p->conn, FRAME_PROOF, proof, sizeof(proof));
     /* The proof is sent even if the two sides differ, so that the other side also learns the
      * reason. */
-    r = agree(m, &h->trainer, &h->server, err);
+    r = handshake_agree(&h->trainer, &h->server, err);
     if (r < 0) {
         return -EPROTO;
     }
@@ -379,7 +368,7 @@ static int join(const struct visit *v, struct err *err)
         refuse(m, guest);
         return 0;
     }
-    const int r = agree(m, &guest->handshake.server, &guest->handshake.trainer, err);
+    const int r = handshake_agree(&guest->handshake.server, &guest->handshake.trainer, err);
     if (r < 0) {
         return r;
     }
@@ -427,7 +416,8 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
     return join(v, err);
 }
 
-void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+/* Refuses numbers until the end of the handshake. */
+static void *no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
 {
     (void)ctx, (void)c;
     (void)err_set(err, EPROTO, "%s came before the handshake's end", frame_type_to_string(f->type));
@@ -444,7 +434,7 @@ static void drop_guest(struct meet *m, struct meet_peer *guest)
 static int guest_turn(struct meet *m, const struct meet_host *host, struct meet_peer *guest,
                       struct err *err)
 {
-    static const struct conn_handler handler = {.place = meet_no_place, .frame = on_frame};
+    static const struct conn_handler handler = {.place = no_place, .frame = on_frame};
     struct visit visit = {m, host, guest};
     int r = conn_pump_rx(&guest->conn, m->now_ns, TURN_BYTES, &handler, &visit, err);
     r = r < 0 ? r : conn_pump_tx(&guest->conn, TURN_BYTES, err);
@@ -481,11 +471,11 @@ static int add_guest(struct meet *m, int fd, struct err *err)
     return auth_nonce(guest->handshake.server.nonce, err);
 }
 
-/* With max_guests others are closed again: a flood; a process of the gang dials again. */
+/* More than MEET_STRANGERS are a flood, and are closed again; a process of the gang dials again. */
 static int accept_all(struct meet *m, struct err *err)
 {
     for (;;) {
-        const bool is_full = m->guests.len >= m->max_guests;
+        const bool is_full = m->guests.len >= MEET_STRANGERS;
         const int fd = net_accept(&m->listener, m->now_ns, err);
         if (fd < 0) {
             /* Without a place for every process there is no gang. Strangers may wait. */

@@ -1,5 +1,5 @@
 /* How two processes of a gang meet: one dials, the other accepts, and both prove the secret
- * (handshake.h). Trainers, servers, the ring and the mesh meet this way; who may join is theirs to
+ * (handshake.h). Trainers, servers and workers of a ring meet this way; who may join is theirs to
  * decide (meet_host). Strangers (wrong secret, another run or attempt, garbage, a second process of
  * a name) change nothing. For the thread that owns the connections.
  *
@@ -55,7 +55,6 @@ struct meet_params {
     int listen_fd; /* -1: it does not accept. Whoever gets these takes it over, failing or not */
     int64_t rendezvous_ns; /* the time limit for all to be connected */
     int64_t silence_ns;    /* of a peer that is lost; 0: HEARTBEAT_SILENCE_NS */
-    const char *differs;   /* what is wrong with another digest; NULL: as handshake_agree says it */
 };
 
 /* A process among the others of its gang. */
@@ -73,9 +72,8 @@ struct meet {
 
     /* Of a process that accepts: */
     struct net_listener listener;
-    int64_t handshake_ns; /* the time limit of a guest, */
-    const char *late;     /* and the reason of one that is rejected at it */
-    size_t max_guests;
+    int64_t handshake_ns;              /* the time limit of a guest, */
+    const char *late;                  /* and the reason of one that is rejected at it */
     VEC(struct meet_peer *) guests;    /* those that have not joined; owned */
     bool has_all;                      /* that may join; set by the owner of this */
     char rejected[MEET_REJECTED_SIZE]; /* "": none */
@@ -144,8 +142,6 @@ bool meet_dial_silent(const struct meet *m, struct meet_peer *p);
  * -EPROTO: it is not p->id, or not of this run. */
 int meet_on_challenge(const struct meet *m, struct meet_peer *p, const struct frame *f,
                       const uint8_t *payload, struct err *err);
-/* For a conn_handler until the handshake's end, on both sides: numbers are refused. */
-void *meet_no_place(void *ctx, struct conn *c, const struct frame *f, struct err *err);
 
 /* ---- who accepts ---- */
 

@@ -28,7 +28,6 @@ static const struct symbol {
     FROM(nccl, comm_destroy, "ncclCommDestroy"),
     FROM(nccl, comm_get_async_error, "ncclCommGetAsyncError"),
     FROM(nccl, comm_abort, "ncclCommAbort"),
-    FROM(nccl, all_reduce, "ncclAllReduce"),
     FROM(nccl, reduce_scatter, "ncclReduceScatter"),
     FROM(nccl, all_gather, "ncclAllGather"),
     FROM(cuda, cu_init, "cuInit"),

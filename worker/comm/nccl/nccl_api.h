@@ -1,6 +1,6 @@
-/* The few calls of NCCL and of the CUDA driver that exchange_nccl.c and collective_nccl.c make,
- * from libnccl.so.2 and libcuda.so.1, which are loaded when they are asked for: benchworker is
- * built and runs without them. The declarations are our own, of the parts of both interfaces that
+/* The few calls of NCCL and of the CUDA driver that exchange_nccl.c makes, from libnccl.so.2 and
+ * libcuda.so.1, which are loaded when they are asked for: benchworker is built and runs without
+ * them. The declarations are our own, of the parts of both interfaces that
  * have not changed since NCCL 2.4 and CUDA 3.2 (the names with _v2). */
 #pragma once
 
@@ -38,10 +38,6 @@ struct nccl_api {
     int (*comm_get_async_error)(nccl_comm comm, int *ret);
     /* Ends what is under way on the GPU and in another thread's call, and frees `comm`. */
     int (*comm_abort)(nccl_comm comm);
-    /* to (n) = the sum over all ranks of from (n); `to` may be `from`. It returns
-     * before the sum is there. */
-    int (*all_reduce)(const void *from, void *to, size_t n, int type, int op, nccl_comm comm,
-                      cuda_stream stream);
     /* to (n) of rank r = the sum over all ranks of from (n_ranks * n) at r * n */
     int (*reduce_scatter)(const void *from, void *to, size_t n, int type, int op, nccl_comm comm,
                           cuda_stream stream);

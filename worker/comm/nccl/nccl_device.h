@@ -1,5 +1,4 @@
-/* A GPU and a stream on it, for those that use NCCL: exchange_nccl.c and collective_nccl.c. Both
- * are used by one thread but for nccl_device_use. */
+/* A GPU and a stream on it, which exchange_nccl.c uses in one thread. */
 #pragma once
 
 #include "worker/comm/nccl/nccl_api.h"

@@ -1,5 +1,4 @@
-/* Ranks with a GPU each that use NCCL together: what exchange_nccl.c and collective_nccl.c have in
- * common.
+/* Ranks with a GPU each that use NCCL together, for exchange_nccl.c.
  *
  * A ring over TCP (exchange_ring.h) remains in addition, for the rendezvous, the secret, the
  * barrier, life signs, faults, and sums of a few numbers, the first of which carries NCCL's unique
