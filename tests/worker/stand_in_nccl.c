@@ -197,7 +197,7 @@ int ncclCommDestroy(struct comm *c)
     return 0;
 }
 
-/* After a failure it stays: see close_device (nccl_gang.c). */
+/* After a failure it stays: see close_device (exchange_nccl.c). */
 __attribute__((destructor)) static void look_for_comm(void)
 {
     if (has_comm && getenv("STAND_IN_NCCL_FAILS") == NULL &&

@@ -1,16 +1,32 @@
 /* See exchange_nccl.h. */
 #include "worker/comm/nccl/exchange_nccl.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/fd.h"
 #include "base/mem.h"
-#include "worker/comm/nccl/nccl_gang.h"
+#include "exchange/ring_plan.h"
+#include "worker/comm/link/heartbeat.h"
+#include "worker/comm/nccl/nccl_device.h"
+#include "worker/comm/nccl/nccl_watch.h"
 
 struct nccl {
     struct exchange base;
-    struct exchange_ring_params params; /* of the caller */
-    struct nccl_gang gang;
-    size_t n, chunk; /* floats; of each rank, in the buffers */
-    float *sum;      /* (chunk) owned */
+    struct exchange_ring_params params; /* those of the caller */
+    struct exchange *ring;              /* owned */
+    struct nccl_device gpu;
+    struct nccl_watch watch;
+    uint32_t n_ranks, rank;
+    nccl_comm comm; /* NULL until the ranks are connected */
+    int result;     /* the first failure */
+    struct err err; /* its text */
+    size_t n;       /* floats */
+    size_t chunk;   /* floats of each rank in the two arrays */
+    cuda_ptr all;   /* (n_ranks * chunk) on the GPU: gradients, then parameters */
+    cuda_ptr own;   /* (chunk) on the GPU: this rank's part */
+    float *sum;     /* (chunk) owned */
     bool is_in_step, is_done;
     const float *grads;
     float *new_params;
@@ -18,9 +34,6 @@ struct nccl {
     uint64_t t;                 /* steps that have ended */
     int64_t wait_ns, update_ns; /* of the step */
 };
-
-/* The arrays of the gang: (n_ranks * chunk) gradients, then parameters; (chunk) of this rank. */
-enum { ALL, OWN };
 
 static size_t chunk_of(size_t n_params, uint32_t n_ranks)
 {
@@ -33,11 +46,117 @@ size_t exchange_nccl_part(size_t n_params, uint32_t n_ranks, uint32_t rank)
     return begin >= n_params ? 0 : n_params - begin < chunk ? n_params - begin : chunk;
 }
 
-/* What follows the last parameter is added too: zeros. */
+/* ---- failures ---- */
+
+/* Returns 0, or the first failure with its text. */
+static int result_of(const struct nccl *x, struct err *err)
+{
+    if (x->result < 0 && err != NULL) {
+        *err = x->err;
+    }
+    return x->result;
+}
+
+/* Reports a failure of this rank to the others, which name it. Returns r. */
+static int fail(struct nccl *x, int r, const struct err *err)
+{
+    if (x->result == 0) {
+        x->result = r;
+        x->err = *err;
+        x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, err->msg);
+    }
+    return r;
+}
+
+/* Waits for the work that nccl_watch_begin has announced. r is the result of the calls that began
+ * it. */
+static int finish_call(struct nccl *x, int r, struct err *err)
+{
+    const struct nccl_api *api = &x->gpu.api;
+    r = r < 0 ? r
+              : cuda_check(api, api->cu_stream_synchronize(x->gpu.stream), "cuStreamSynchronize",
+                           err);
+    r = nccl_watch_end(&x->watch, r, err);
+    return r < 0 ? fail(x, r, err) : 0;
+}
+
+/* The watch calls the next three functions in its thread. */
+static bool knows_cause(void *ctx)
+{
+    const struct nccl *x = ctx;
+    struct exchange_fault fault;
+    x->ring->ops->fault(x->ring, &fault);
+    return fault.exit_code != 0;
+}
+
+static void report_to_peers(void *ctx, const char *why)
+{
+    struct nccl *x = ctx;
+    x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, why);
+}
+
+static void give_up(void *ctx, const char *why)
+{
+    const struct nccl *x = ctx;
+    const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
+    if (x->params.owner.on_fault != NULL) {
+        x->params.owner.on_fault(x->params.owner.ctx, &fault, why);
+    }
+}
+
+/* ---- the beginning ---- */
+
+/* Stands in the ring where an optimiser would be. */
+static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                     const float *sum, float scale)
+{
+    (void)ctx, (void)t, (void)offset, (void)scale;
+    memcpy(params, sum, n * sizeof(float));
+}
+
+/* Sends NCCL's unique id from rank 0 to the others: a sum to which they add zeros. */
+static int share_id(struct nccl *x, struct nccl_id *id, struct err *err)
+{
+    float mine[NCCL_ID_BYTES] = {0}, sums[NCCL_ID_BYTES] = {0};
+    struct exchange_times times;
+    if (x->rank == 0) {
+        nccl_id_to_numbers(id, mine);
+    }
+    const int r = exchange_round(x->ring, mine, sums, &times, err);
+    nccl_id_from_numbers(sums, id);
+    return r;
+}
+
+static int init_rank(struct nccl *x, struct err *err)
+{
+    const struct nccl_api *api = &x->gpu.api;
+    struct nccl_id id = {{0}};
+    int r = nccl_device_begin(&x->gpu, err);
+    /* NCCL adds what follows the last parameter too: zeros. */
+    r = r < 0 ? r
+              : nccl_device_new_array(&x->gpu, x->n_ranks * x->chunk * sizeof(float), &x->all, err);
+    r = r < 0 ? r : nccl_device_new_array(&x->gpu, x->chunk * sizeof(float), &x->own, err);
+    if (r >= 0 && x->rank == 0) {
+        r = nccl_check(api, api->get_unique_id(&id), "ncclGetUniqueId", err);
+    }
+    if (r < 0) {
+        return fail(x, r, err);
+    }
+    r = share_id(x, &id, err);
+    if (r < 0) {
+        return r; /* the ring has named its cause */
+    }
+    nccl_watch_begin(&x->watch, "ncclCommInitRank", NULL);
+    r = nccl_check(api, api->comm_init_rank(&x->comm, (int)x->n_ranks, id, (int)x->rank),
+                   "ncclCommInitRank", err);
+    r = nccl_watch_end(&x->watch, r, err);
+    return r < 0 ? fail(x, r, err) : 0;
+}
+
+/* Connects all ranks in the first call that needs them. */
 static int connect_all(struct nccl *x, struct err *err)
 {
-    const size_t own = x->chunk * sizeof(float), bytes[] = {own * x->gang.n_ranks, own};
-    return nccl_gang_connect(&x->gang, bytes, err);
+    return x->comm != NULL || x->result < 0 ? result_of(x, err) : init_rank(x, err);
 }
 
 /* ---- a step ---- */
@@ -46,7 +165,7 @@ static int nccl_barrier(struct exchange *exchange, struct err *err)
 {
     struct nccl *x = (struct nccl *)exchange;
     const int r = connect_all(x, err);
-    return r < 0 ? r : x->gang.ring->ops->barrier(x->gang.ring, err);
+    return r < 0 ? r : x->ring->ops->barrier(x->ring, err);
 }
 
 static int nccl_begin(struct exchange *exchange, const float *grads, float *params, struct err *err)
@@ -68,77 +187,74 @@ static int nccl_begin(struct exchange *exchange, const float *grads, float *para
 static void nccl_ready(struct exchange *exchange, size_t offset)
 {
     struct nccl *x = (struct nccl *)exchange;
-    if (!x->is_in_step || x->gang.result < 0 || offset >= x->ready_offset) {
+    if (!x->is_in_step || x->result < 0 || offset >= x->ready_offset) {
         return;
     }
     struct err err;
-    const struct nccl_device *gpu = &x->gang.gpu;
+    const struct nccl_device *gpu = &x->gpu;
     const int r = cuda_check(
         &gpu->api,
-        gpu->api.cu_copy_to_device(x->gang.arrays[ALL] + offset * sizeof(float), x->grads + offset,
+        gpu->api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
                                    (x->ready_offset - offset) * sizeof(float), gpu->stream),
         "cuMemcpyHtoDAsync", &err);
     x->ready_offset = offset;
     if (r < 0) {
-        (void)nccl_gang_fail(&x->gang, r, &err); /* end reports it */
+        (void)fail(x, r, &err); /* end reports it */
     }
 }
 
 static int reduce(struct nccl *x, size_t n_own, struct err *err)
 {
-    struct nccl_gang *g = &x->gang;
-    const struct nccl_api *api = &g->gpu.api;
-    nccl_watch_begin(&g->watch, "ncclReduceScatter", g->comm);
+    const struct nccl_api *api = &x->gpu.api;
+    nccl_watch_begin(&x->watch, "ncclReduceScatter", x->comm);
     int r = nccl_check(api,
-                       api->reduce_scatter(nccl_device_at(g->arrays[ALL]),
-                                           nccl_device_at(g->arrays[OWN]), x->chunk, NCCL_FLOAT32,
-                                           NCCL_SUM, g->comm, g->gpu.stream),
+                       api->reduce_scatter(nccl_device_at(x->all), nccl_device_at(x->own), x->chunk,
+                                           NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
                        "ncclReduceScatter", err);
     if (r >= 0 && n_own > 0) {
-        r = cuda_check(
-            api, api->cu_copy_to_host(x->sum, g->arrays[OWN], n_own * sizeof(float), g->gpu.stream),
-            "cuMemcpyDtoHAsync", err);
+        r = cuda_check(api,
+                       api->cu_copy_to_host(x->sum, x->own, n_own * sizeof(float), x->gpu.stream),
+                       "cuMemcpyDtoHAsync", err);
     }
-    return nccl_gang_finish(g, r, err);
+    return finish_call(x, r, err);
 }
 
 static int gather(struct nccl *x, float *own, size_t n_own, struct err *err)
 {
-    struct nccl_gang *g = &x->gang;
-    const struct nccl_api *api = &g->gpu.api;
-    nccl_watch_begin(&g->watch, "ncclAllGather", g->comm);
-    int r = n_own == 0 ? 0
-                       : cuda_check(api,
-                                    api->cu_copy_to_device(g->arrays[OWN], own,
-                                                           n_own * sizeof(float), g->gpu.stream),
-                                    "cuMemcpyHtoDAsync", err);
+    const struct nccl_api *api = &x->gpu.api;
+    nccl_watch_begin(&x->watch, "ncclAllGather", x->comm);
+    int r =
+        n_own == 0
+            ? 0
+            : cuda_check(api,
+                         api->cu_copy_to_device(x->own, own, n_own * sizeof(float), x->gpu.stream),
+                         "cuMemcpyHtoDAsync", err);
     r = r < 0 ? r
               : nccl_check(api,
-                           api->all_gather(nccl_device_at(g->arrays[OWN]),
-                                           nccl_device_at(g->arrays[ALL]), x->chunk, NCCL_FLOAT32,
-                                           g->comm, g->gpu.stream),
+                           api->all_gather(nccl_device_at(x->own), nccl_device_at(x->all), x->chunk,
+                                           NCCL_FLOAT32, x->comm, x->gpu.stream),
                            "ncclAllGather", err);
     r = r < 0 ? r
               : cuda_check(api,
-                           api->cu_copy_to_host(x->new_params, g->arrays[ALL], x->n * sizeof(float),
-                                                g->gpu.stream),
+                           api->cu_copy_to_host(x->new_params, x->all, x->n * sizeof(float),
+                                                x->gpu.stream),
                            "cuMemcpyDtoHAsync", err);
     /* The gradients of the next step lie there, and zeros must follow the last parameter. */
-    const size_t padding = (x->chunk * g->n_ranks - x->n) * sizeof(float);
-    r = nccl_gang_finish(g, r, err);
+    const size_t padding = (x->chunk * x->n_ranks - x->n) * sizeof(float);
+    r = finish_call(x, r, err);
     r = r < 0 || padding == 0
             ? r
-            : cuda_check(api, api->cu_set_bytes(g->arrays[ALL] + x->n * sizeof(float), 0, padding),
+            : cuda_check(api, api->cu_set_bytes(x->all + x->n * sizeof(float), 0, padding),
                          "cuMemsetD8", err);
-    return r < 0 ? nccl_gang_fail(g, r, err) : 0;
+    return r < 0 ? fail(x, r, err) : 0;
 }
 
 /* All gradients are ready. */
 static int finish(struct nccl *x, struct err *err)
 {
-    const uint32_t n_ranks = x->gang.n_ranks, rank = x->gang.rank;
-    if (x->is_done || x->gang.result < 0) {
-        return nccl_gang_result(&x->gang, err);
+    const uint32_t n_ranks = x->n_ranks, rank = x->rank;
+    if (x->is_done || x->result < 0) {
+        return result_of(x, err);
     }
     const int64_t begin_ns = clock_monotonic_ns();
     const size_t n_own = exchange_nccl_part(x->n, n_ranks, rank);
@@ -170,7 +286,7 @@ static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struc
     const int r = finish(x, err);
     x->is_in_step = false;
     if (r >= 0) {
-        const uint64_t moved = (uint64_t)(x->gang.n_ranks - 1) * x->chunk * sizeof(float);
+        const uint64_t moved = (uint64_t)(x->n_ranks - 1) * x->chunk * sizeof(float);
         *ret = (struct exchange_times){.wait_ns = x->wait_ns,
                                        .update_ns = x->update_ns,
                                        .bytes_tx = 2 * moved,
@@ -183,18 +299,22 @@ static int nccl_end(struct exchange *exchange, struct exchange_times *ret, struc
 
 static int nccl_goodbye(struct exchange *exchange, struct err *err)
 {
-    struct exchange *ring = ((struct nccl *)exchange)->gang.ring;
+    struct exchange *ring = ((struct nccl *)exchange)->ring;
     return ring->ops->goodbye(ring, err);
 }
 
 static void nccl_abandon(struct exchange *exchange, int exit_code, const char *why)
 {
-    nccl_gang_abandon(&((struct nccl *)exchange)->gang, exit_code, why);
+    struct nccl *x = (struct nccl *)exchange;
+    if (x->result == 0) {
+        x->result = err_set(&x->err, ECANCELED, "%s", why);
+    }
+    x->ring->ops->abandon(x->ring, exit_code, why);
 }
 
 static void nccl_fault(const struct exchange *exchange, struct exchange_fault *ret)
 {
-    const struct exchange *ring = ((const struct nccl *)exchange)->gang.ring;
+    const struct exchange *ring = ((const struct nccl *)exchange)->ring;
     ring->ops->fault(ring, ret);
 }
 
@@ -205,11 +325,29 @@ static enum exchange_transport nccl_transport(const struct exchange *exchange, c
     return EXCHANGE_TRANSPORT_NCCL;
 }
 
+/* After a failure NCCL may still be at work on the GPU: see nccl_device_close. */
+static void close_device(struct nccl *x)
+{
+    if (x->comm != NULL && x->result < 0) {
+        return;
+    }
+    if (x->comm != NULL) {
+        (void)x->gpu.api.comm_destroy(x->comm); /* the process ends */
+    }
+    nccl_device_free_array(&x->gpu, x->all);
+    nccl_device_free_array(&x->gpu, x->own);
+    nccl_device_close(&x->gpu);
+}
+
 static void nccl_free(struct exchange *exchange)
 {
     struct nccl *x = (struct nccl *)exchange;
     if (x != NULL) {
-        nccl_gang_done(&x->gang);
+        nccl_watch_stop(&x->watch);
+        if (x->ring != NULL) {
+            x->ring->ops->free(x->ring);
+        }
+        close_device(x);
         free(x->sum);
         free(x);
     }
@@ -228,16 +366,44 @@ static const struct exchange_ops nccl_ops = {
     .free = nccl_free,
 };
 
+/* Takes a GPU, and opens the ring and the watch. */
+static int open_all(struct nccl *x, struct err *err)
+{
+    struct exchange_ring_params ring = x->params;
+    int r = nccl_device_open(&x->gpu, x->rank, err);
+    if (r < 0) {
+        fd_close(&ring.gang.listen_fd); /* nothing came there */
+        return err_wrap(err, r, "transport Nccl");
+    }
+    ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
+    ring.transport = EXCHANGE_TRANSPORT_TCP;
+    ring.apply = keep_sum;
+    r = exchange_ring_new(&ring, &x->ring, err);
+    const struct nccl_watch_params watch = {
+        .api = &x->gpu.api,
+        .limit_ns = ring.gang.rendezvous_ns,
+        .peer_ns = heartbeat_limit_ns(ring.gang.silence_ns) + HEARTBEAT_PERIOD_NS,
+        .knows_cause = knows_cause,
+        .report = report_to_peers,
+        .give_up = give_up,
+        .ctx = x,
+    };
+    return r < 0 ? r : nccl_watch_start(&x->watch, &watch, err);
+}
+
 int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange **ret,
                       struct err *err)
 {
     struct nccl *x = xnew(struct nccl);
     x->base.ops = &nccl_ops;
     x->params = *ring;
+    x->gpu = NCCL_DEVICE_INIT;
+    x->n_ranks = ring->slices.n_servers;
+    x->rank = ring->gang.self.index;
     x->n = ring->slices.n_params;
-    x->chunk = chunk_of(x->n, ring->slices.n_servers);
+    x->chunk = chunk_of(x->n, x->n_ranks);
     x->sum = xnew_array(float, x->chunk + 1);
-    const int r = nccl_gang_open(&x->gang, "transport Nccl", ring, err);
+    const int r = open_all(x, err);
     if (r < 0) {
         nccl_free(&x->base);
         return r;

@@ -5,8 +5,8 @@
 
 #include "base/parse.h"
 
-/* The number of this process among those of its machine, as who starts ranks says it: torchrun,
- * Open MPI, MPICH, srun. Without one all ranks are on one machine, or each has GPUs of its own. */
+/* Returns the number of this process among those of its machine, which torchrun, Open MPI, MPICH and
+ * srun set. Without it all ranks are on one machine, or each has GPUs of its own. */
 static uint64_t local_rank(uint32_t rank)
 {
     static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -42,14 +42,10 @@ int nccl_device_open(struct nccl_device *d, uint32_t rank, struct err *err)
     return r;
 }
 
-int nccl_device_use(const struct nccl_device *d, struct err *err)
-{
-    return cuda_check(&d->api, d->api.cu_context_set_current(d->context), "cuCtxSetCurrent", err);
-}
-
 int nccl_device_begin(struct nccl_device *d, struct err *err)
 {
-    const int r = nccl_device_use(d, err);
+    const int r =
+        cuda_check(&d->api, d->api.cu_context_set_current(d->context), "cuCtxSetCurrent", err);
     return r < 0
                ? r
                : cuda_check(&d->api, d->api.cu_stream_create(&d->stream, 0), "cuStreamCreate", err);
@@ -69,7 +65,7 @@ int nccl_device_new_array(const struct nccl_device *d, size_t bytes, cuda_ptr *r
     return 0;
 }
 
-/* The process ends, or has said what is wrong: the calls of these two have nothing to add. */
+/* The process ends, or has reported its failure: errors of the next two are not reported. */
 void nccl_device_free_array(const struct nccl_device *d, cuda_ptr array)
 {
     if (array != 0) {

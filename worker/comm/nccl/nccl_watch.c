@@ -117,7 +117,7 @@ static void end_call(struct nccl_watch *w)
     const struct err err = w->err; /* it does not change any more */
     const nccl_comm comm = w->comm;
     (void)pthread_mutex_unlock(&w->mutex);
-    p.tell(p.ctx, err.msg);
+    p.report(p.ctx, err.msg);
     const int64_t until_ns = clock_monotonic_ns() + NCCL_WATCH_BACK_NS;
     if (comm != NULL) {
         abort_comm(p.api, comm);
@@ -145,10 +145,10 @@ static void *watch_main(void *arg)
         }
     }
     if (w->result != 0) {
-        const bool is_told = may_be_peer && is_of_peer(w);
+        const bool is_peer = may_be_peer && is_of_peer(w);
         w->is_decided = true;
         (void)pthread_cond_broadcast(&w->cond);
-        if (!is_told) {
+        if (!is_peer) {
             end_call(w);
         }
     }

@@ -8,7 +8,7 @@
  *     (idle) -------> (under way) ------------------------------------------------> (ended)
  *        ^               |                1. wait: if it is a peer's fault and `knows_cause`
  *        |               |                   says so, do nothing more
- *        +---------------+                2. `tell`, ncclCommAbort
+ *        +---------------+                2. `report`, ncclCommAbort
  *               end                       3. `end` returns the error; if it is not called soon,
  *                                            `give_up`
  *
@@ -36,7 +36,7 @@ struct nccl_watch_params {
      * or in nccl_watch_end. */
     bool (*knows_cause)(void *ctx);
     /* Called in the watch's thread. */
-    void (*tell)(void *ctx, const char *why);    /* to the peers */
+    void (*report)(void *ctx, const char *why);  /* to the peers */
     void (*give_up)(void *ctx, const char *why); /* ends the process */
     void *ctx;
 };
