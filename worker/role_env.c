@@ -35,7 +35,7 @@ static const struct variable {
     struct arg_opt opt;
     unsigned roles;
     enum kind kind;
-    size_t at; /* of `const char *` or int64_t in struct role_env */
+    size_t at; /* the offset of a `const char *` or int64_t in struct role_env */
     int64_t min, max;
     const char *fallback;
 } variables[] = {
@@ -164,7 +164,7 @@ static int read_variable(struct role_env *e, const struct variable *v, struct er
     return 0;
 }
 
-/* Counts all, and keeps those that are wanted. */
+/* Counts all addresses, and stores the first n_wanted. */
 struct address_count {
     struct net_addr *addrs; /* (n_wanted) */
     int64_t n, n_wanted;
@@ -182,7 +182,7 @@ static int take_address(void *ctx, const char *text, struct err *err)
     return r;
 }
 
-/* Of the role's peers: the servers of a trainer, all workers of a worker. */
+/* Reads the addresses of the role's peers: the servers of a trainer, all workers of a worker. */
 static int read_addrs(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -211,8 +211,8 @@ static int read_addrs(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* What a worker cannot do. It has no such options, but variables may come from a trainer's
- * environment, and what it would do instead is another experiment. */
+/* Refuses what a worker cannot do. It has no such options, but variables may come from a trainer's
+ * environment, and ignoring them would measure something else. */
 static int check_variables_of_worker(const struct role_env *e, struct err *err)
 {
     static const struct {
@@ -264,7 +264,7 @@ static int read_exchange_of_worker(struct role_env *e, struct err *err)
     return r < 0 || e->n_trainers == 1 ? r : read_addrs(e, err);
 }
 
-/* Of a trainer or a server. */
+/* Reads the wire of a trainer or a server. */
 static int read_wire(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -281,7 +281,7 @@ static int read_wire(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* Of a trainer or a server. A trainer alone may add gradients up, as it would with others. */
+/* Reads the mode of a trainer or a server. A trainer alone may add gradients up, as with others. */
 static int read_mode(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -384,7 +384,7 @@ static int check_compute(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* The place of this replica among the others. */
+/* Checks the place of this replica among the others. */
 static int check_gang(const struct role_env *e, struct err *err)
 {
     const bool listens = e->role == ROLE_PSERVER || (e->role == ROLE_WORKER && e->n_trainers > 1);

@@ -21,12 +21,12 @@ struct role_env {
     enum role role;
     const char *run;
     int64_t point, trial, attempt, index;
-    int64_t n_pservers, n_trainers; /* the latter: trainers, or workers */
-    struct net_addr *peer_addrs;    /* (n_pservers), or of a worker (n_trainers); owned */
-    const char *listen;             /* NULL: not given */
-    const char *secret_file;        /* NULL: not given */
-    int64_t secret_fd;              /* -1: not given */
-    const char *summary_file;       /* NULL: stdout only */
+    int64_t n_pservers, n_trainers; /* n_trainers counts workers in a ring */
+    struct net_addr *peer_addrs;    /* (n_pservers), or (n_trainers) for a worker; owned */
+    const char *listen;             /* NULL if not given */
+    const char *secret_file;        /* NULL if not given */
+    int64_t secret_fd;              /* -1 if not given */
+    const char *summary_file;       /* NULL for stdout only */
     const struct model_def *model;
     const char *model_name, *data;
     int64_t batch_size, threads, seed, warmup_steps, steps;
@@ -45,14 +45,15 @@ struct role_env {
     bool prints_digest, prints_accuracy;
 };
 
-/* 0; 1: help was printed; -EINVAL. The texts are borrowed from argv and the environment. */
+/* Returns 0, 1 if it printed the help, or -EINVAL. The texts are borrowed from argv and the
+ * environment. */
 int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
                   struct err *err);
 void role_env_done(struct role_env *e);
 
 /* How the replica meets the others: its identity in frames, the digest, the secret and the socket
- * that it listens on; of a worker alone neither of these two. -EINVAL: a setting is wrong or
- * missing; else it is the machine. */
+ * that it listens on. A worker alone has neither secret nor socket. Returns -EINVAL if a setting is
+ * wrong or missing; other errors are the machine's. */
 int role_env_meet(const struct role_env *e, struct meet_params *ret, struct err *err);
 struct frame_id role_env_id(const struct role_env *e);
 /* The slices of the parameters, and the digest of what all replicas of the trial must agree on. */

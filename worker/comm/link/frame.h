@@ -53,9 +53,9 @@ enum frame_type {
 const char *frame_type_to_string(enum frame_type type);
 
 enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32, FRAME_DTYPE_BF16 };
-/* Of GRADIENT and PARAMS on a connection with this wire. */
+/* Returns the type of the numbers of GRADIENT and PARAMS on a connection with this wire. */
 enum frame_dtype frame_dtype_of(enum exchange_wire wire);
-/* Of a number on it. */
+/* Returns the bytes of such a number. */
 size_t frame_wire_bytes(enum exchange_wire wire);
 
 struct frame_id { /* a sender */
@@ -72,7 +72,8 @@ struct frame {
     uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
-    /* with backup trainers: of PARAMS, or of those that a GRADIENT was computed with */
+    /* With backup trainers it is the version of PARAMS, or of the parameters that a GRADIENT was
+     * computed with. */
     uint32_t params_version;
     uint64_t sequence; /* frames sent before this one on this connection and direction */
     uint32_t payload_len;

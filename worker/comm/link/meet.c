@@ -15,8 +15,8 @@
 #include "base/vec_walk.h"
 
 #define TURN_BYTES ((size_t)64 << 10)
-#define CLAIM_SIZE 192 /* of a rejected connection */
-#define NAMES_MAX 3    /* of a list */
+#define CLAIM_SIZE 192 /* bytes of the text about a rejected connection */
+#define NAMES_MAX 3    /* names in a message */
 
 void meet_init(struct meet *m, const struct meet_params *params)
 {
@@ -126,7 +126,7 @@ int meet_on_abort(struct meet *m, bool is_joining, const struct frame *f, const 
     return err_set(err, ECANCELED, "%s", m->fault.message);
 }
 
-/* The payload of an ABORT with the fault of this process. Returns its length. */
+/* Writes the payload of an ABORT that reports the fault of this process. Returns its length. */
 static size_t report(const struct meet *m, uint8_t ret[static FRAME_SMALL_PAYLOAD])
 {
     memcpy(ret, m->relayed, m->relayed_len);
@@ -317,11 +317,11 @@ static void note_rejected(struct meet *m, const struct meet_peer *guest, const c
     log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
 }
 
-/* The handshake failed with r. */
+/* Notes that the handshake with this guest failed with r. */
 static void note_failed(struct meet *m, const struct meet_peer *guest, int r, const struct err *err)
 {
-    /* Who accepts proves the secret first, and who dialled leaves if that proof is wrong, or dials
-     * again if it does not come (DIAL_ANSWER_NS). */
+    /* The accepting process proves the secret first. The dialling process leaves if that proof is
+     * wrong, and dials again if it does not come (DIAL_ANSWER_NS). */
     const bool has_left = r == -ECONNRESET && guest->handshake.trainer.id.run != 0;
     note_rejected(
         m, guest,
@@ -482,7 +482,7 @@ static int accept_all(struct meet *m, struct err *err)
             return fd == -EAGAIN || m->has_all ? 0 : fd;
         }
         if (is_full || net_tune(fd, err) < 0) {
-            (void)close(fd); /* it has sent nothing that counts */
+            (void)close(fd); /* it has not proved the secret */
             continue;
         }
         const int r = add_guest(m, fd, err);

@@ -106,7 +106,7 @@ static void give_up(void *ctx, const char *why)
 
 /* ---- the beginning ---- */
 
-/* Stands in the ring where an optimiser would be. */
+/* The ring calls this in place of an optimiser. */
 static void keep_sum(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
                      const float *sum, float scale)
 {

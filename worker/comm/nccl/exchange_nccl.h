@@ -18,9 +18,9 @@
 
 #include "worker/comm/ring/exchange_ring.h"
 
-/* `ring` is as for exchange_ring_new, but only the numbers of parameters and ranks of its `slices` are
- * read. apply is called in the caller's thread, once a step, with offset 0 and exchange_nccl_part
- * floats. Returns -ELIBACC if a library is missing, and -ENODEV without a GPU. */
+/* `ring` is as for exchange_ring_new, but only the numbers of parameters and ranks of its `slices`
+ * are read. apply is called in the caller's thread, once a step, with offset 0 and
+ * exchange_nccl_part floats. Returns -ELIBACC if a library is missing, -ENODEV without a GPU. */
 int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange **ret,
                       struct err *err);
 /* Returns the number of parameters that a rank updates: the last ranks may have fewer. */

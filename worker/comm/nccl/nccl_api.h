@@ -24,17 +24,17 @@ typedef struct cuda_stream *cuda_stream; /* CUstream, and NCCL's cudaStream_t */
 typedef struct cuda_context *cuda_context;
 typedef uint64_t cuda_ptr; /* CUdeviceptr */
 
-/* All return 0 or an error of their library. */
+/* The functions return 0 or an error of their library. */
 struct nccl_api {
-    void *nccl, *cuda; /* of dlopen */
+    void *nccl, *cuda; /* what dlopen returned */
 
     int (*get_version)(int *ret);
     const char *(*get_error_string)(int result);
     int (*get_unique_id)(struct nccl_id *ret);
     int (*comm_init_rank)(nccl_comm *ret, int n_ranks, struct nccl_id id, int rank);
     int (*comm_destroy)(nccl_comm comm);
-    /* *ret: the error that ended the work of `comm` after the call that began it had returned; 0 or
-     * NCCL_IN_PROGRESS: none has. Any thread may ask. */
+    /* Sets *ret to the error that ended the work of `comm` after the call that began it had
+     * returned, or to 0 or NCCL_IN_PROGRESS. Any thread may call it. */
     int (*comm_get_async_error)(nccl_comm comm, int *ret);
     /* Ends what is under way on the GPU and in another thread's call, and frees `comm`. */
     int (*comm_abort)(nccl_comm comm);
@@ -62,12 +62,13 @@ struct nccl_api {
     int (*cu_copy_to_host)(void *to, cuda_ptr from, size_t bytes, cuda_stream stream);
 };
 
-/* -ELIBACC with the loader's own words: a library or one of its functions is missing. */
+/* Returns -ELIBACC with the loader's own text if a library or one of its functions is missing. */
 int nccl_api_load(struct nccl_api *api, struct err *err);
 void nccl_api_unload(struct nccl_api *api);
-/* Of the library found here: "2.21.5". ", ranks may share a GPU" follows if
- * NCCL_MULTI_RANK_GPU_ENABLE is 1: then figures say nothing about links. Owned; NULL: unknown. */
+/* Returns the version of the library on this machine, as "2.21.5", or NULL without one; the caller
+ * frees it. ", ranks may share a GPU" follows if NCCL_MULTI_RANK_GPU_ENABLE is 1: then figures say
+ * nothing about links. */
 char *nccl_version_here(void);
-/* Turn a result that is not 0 into -EIO and a text. */
+/* Return 0, or -EIO with a text for a result that is not 0. */
 int nccl_check(const struct nccl_api *api, int result, const char *what, struct err *err);
 int cuda_check(const struct nccl_api *api, int result, const char *what, struct err *err);

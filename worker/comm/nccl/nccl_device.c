@@ -5,8 +5,8 @@
 
 #include "base/parse.h"
 
-/* Returns the number of this process among those of its machine, which torchrun, Open MPI, MPICH and
- * srun set. Without it all ranks are on one machine, or each has GPUs of its own. */
+/* Returns the number of this process among those of its machine, which torchrun, Open MPI, MPICH
+ * and srun set. Without it all ranks are on one machine, or each has GPUs of its own. */
 static uint64_t local_rank(uint32_t rank)
 {
     static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",

@@ -1,5 +1,5 @@
-/* Wakes a process that sleeps until another one has changed memory that both see (mesh_shm.h,
- * ring_shm.h): a pair of local datagram sockets. Its owner sleeps on one end, and hands the other
+/* Wakes a process that sleeps until another one has changed memory that both see
+ * (ring_shm.h): a pair of local datagram sockets. Its owner sleeps on one end, and hands the other
  * one to those who ring (shm_pass.h).
  *
  * The process that rings trusts neither the descriptor that it was handed nor what the owner does

@@ -1,8 +1,7 @@
 /* A process and the others of its gang that run on the same host: it gives its own memory and its
  * doorbell to those that ask, asks them for theirs (shm_pass.h), and maps what they give. What
  * differs is agreed on over TCP: who asks whom, when, and what follows from the answers. A ring
- * passes a frame round (ring_share.h), a mesh does all-reduces (mesh_share.h), a trainer and a
- * server talk it over (lend.h).
+ * passes a frame round (ring_share.h), a trainer and a server talk it over (lend.h).
  *
  *     init ---> open ---> ask, answer ---> stop_giving ---> done
  *
