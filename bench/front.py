@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""script/bench front [--runs N] [--rounds N] [--paints N] [--steps N] [--points N]
+"""script/bench front [--runs N] [--rounds N] [--paints N] [--points N]
 
 How soon benchctl is there: `version`, which opens nothing, `get runs --local` of a store of 1,000 runs, and completion of a run's
 name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
-run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it; how soon a live page shows a step.
+run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it.
 How much memory verbs need that read a run of --points points and 5 trials.
 
 The store is made here: one run of a tiny definition, with tests/ctl/fake_replica.c in place of a worker; its row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
 but does not make it cost more; wall time, the least and the median, is printed next to it. Completion is wall time. A paint is the least of --paints, from
-navigation to the first content; a step is the slowest of --steps, from the daemon's word to the text in the page, by a clock here.
+navigation to the first content.
 Also prints how large the program is, and how many shared libraries it loads when it starts.
 """
 import argparse
@@ -34,7 +34,7 @@ import fake_cluster  # noqa: E402
 
 MIB = 2**20
 VERSION_S, LIST_S, LARGE_MIB = 0.010, 0.025, 64
-COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S, FOLLOW_S = 0.3, 1.0, 64, 250000, 0.3, 1.0
+COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S = 0.3, 1.0, 64, 250000, 0.3
 
 
 @dataclasses.dataclass
@@ -137,7 +137,7 @@ def completion(benchctl, folder, args, bars):
 
 
 def report(build, folder, args, bars):
-    """The page of 44 points of 5 trials, made and opened. Its path, and rows of a table."""
+    """The page of 44 points of 5 trials, made and opened: rows of a table."""
     store, page = folder / "report.db", folder / "page.html"
     subprocess.run([build / "bench" / "results_store", store], check=True, stdout=subprocess.DEVNULL)
     cost = least([cost_of([build / "ctl" / "benchctl", "report", "small-sweep-00000", "--store", f"sqlite:{store}", "--file", page])
@@ -154,7 +154,7 @@ def report(build, folder, args, bars):
             paints_s.append(browser.first_paint_s())
     lines.append(["  its first paint in Chromium", f"{1000 * min(paints_s):.0f} ms", f"{1000 * PAINT_S:.0f} ms",
                   bars.add(min(paints_s), PAINT_S), "", f"{1000 * statistics.median(paints_s):.0f}"])
-    return store, lines
+    return lines
 
 
 def large(build, folder, args, bars):
@@ -172,42 +172,11 @@ def large(build, folder, args, bars):
     return lines
 
 
-def live(build, store, args, bars):
-    """From the daemon's word of a step to the page that shows it: rows of a table."""
-    server = subprocess.Popen([build / "tests" / "daemon" / "web" / "web_server", f"sqlite:{store}", "small-sweep-00000"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    took_s = []
-
-    def say(line):
-        server.stdin.write(line + "\n")
-        server.stdin.flush()
-
-    with chromium.Chromium() as browser:
-        address = server.stdout.readline().strip()
-        say("phase Running")
-        browser.show(f"http://{address}/runs/small-sweep-00000")
-        for step in range(10, 10 + args.steps):
-            time.sleep(0.3)
-            said = time.monotonic()
-            say(f"step {step}")
-            while not browser.value_or_none(f"document.getElementById('step').textContent.includes('step {step + 1} of')"):
-                if time.monotonic() - said > 30:
-                    sys.exit(f"the page does not show step {step + 1}")
-                time.sleep(0.005)
-            took_s.append(time.monotonic() - said)
-    server.stdin.close()
-    server.wait()
-    took_s = took_s[1:] or took_s   # the first may come before the page has connected
-    return [["a live page follows a step", f"{1000 * max(took_s):.0f} ms", f"{1000 * FOLLOW_S:.0f} ms", bars.add(max(took_s), FOLLOW_S), "",
-             f"{1000 * statistics.median(took_s):.0f}"]]
-
-
 def main(argv):
     parser = argparse.ArgumentParser(prog="script/bench front", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--paints", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--points", type=int, default=10000, help="a multiple of 200")
     args = parser.parse_args(argv)
     build = pathlib.Path(os.environ.get("BENCHD_BUILD_DIR", ROOT / "build-test"))
@@ -216,8 +185,7 @@ def main(argv):
         folder = pathlib.Path(name)
         lines = commands(benchctl, folder, args, bars)
         lines += completion(benchctl, folder, args, bars)
-        store, more = report(build, folder, args, bars)
-        lines += more + live(build, store, args, bars) + large(build, folder, args, bars)
+        lines += report(build, folder, args, bars) + large(build, folder, args, bars)
     print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")
     print(f"reached {bars.reached} of {bars.all}")

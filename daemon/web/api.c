@@ -1,20 +1,23 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "core/json_lists.h"
-#include "daemon/web/live_state.h"
 #include "daemon/web/site.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
 #include "store/run_list.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
+#define NOT_GIVEN (-1)
 
 void api_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
@@ -29,6 +32,21 @@ void api_runs(struct site *site, const struct web_request *req, struct web_respo
     json_t *items = JSON_ARRAY_OF(vec_each (struct site_item, item, &list.items),
                                   run_item_to_json(&item->row, item->is_interrupted));
     web_put_json(res, document_list(RUN_LIST_KIND, items));
+}
+
+/* The last step of trainer 0; null if no step of the current attempt was seen. */
+static json_t *progress_to_json(const struct daemon_run *run)
+{
+    if (!run->progress.is_known) {
+        return json_null();
+    }
+    const struct daemon_progress *p = &run->progress;
+    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "role", role_to_string(p->id.role),
+                     "index", (json_int_t)p->id.index, "step", (json_int_t)p->step, "warmup",
+                     p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
+                     (json_int_t)p->samples, "loss",
+                     isfinite(p->loss) ? json_real(p->loss) : json_null(), "seen",
+                     run_time_to_json(p->seen_unix_ms));
 }
 
 /* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
@@ -55,7 +73,7 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
     JSON_ADD(document, {"apiVersion", json_string(API_VERSION)},
              {"kind", json_string("BenchmarkRunSummary")},
              {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
-             {"progress", run.live == NULL ? json_null() : live_progress_to_json(run.live)}, {
+             {"progress", run.live == NULL ? json_null() : progress_to_json(run.live)}, {
                  "attempts",
                      JSON_ARRAY_OF(for (size_t i = 0; i < n_ids; i++), attempt_id_to_json(&ids[i]))
              });
@@ -63,6 +81,26 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
 }
 
 /* ---- attempts ---- */
+
+static bool take_number(const struct web_request *req, const char *name, int64_t *ret,
+                        struct web_response *res)
+{
+    const char *text = web_request_arg(req, name);
+    *ret = NOT_GIVEN;
+    if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
+        web_fail(res, 400, "%s '%.64s': expected a whole number from 0", name, text);
+        return false;
+    }
+    return true;
+}
+
+static bool take_attempts(const struct web_request *req, struct attempt_wanted *ret,
+                          struct web_response *res)
+{
+    return take_number(req, "point", &ret->point, res) &&
+           take_number(req, "trial", &ret->trial, res) &&
+           take_number(req, "attempt", &ret->number, res);
+}
 
 /* The rows that match, of one point at a time. */
 static int put_rows(const struct site *site, const struct site_run *run,
@@ -126,7 +164,7 @@ void api_attempts(struct site *site, const struct web_request *req, struct web_r
     struct attempt_wanted wanted;
     _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
-    if (!site_take_attempts(req, &wanted, res) ||
+    if (!take_attempts(req, &wanted, res) ||
         !site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
         return;
     }
@@ -151,18 +189,102 @@ void api_results(struct site *site, const struct web_request *req, struct web_re
     }
     result_json_put(run.result, web_long_body(res));
     res->content_type = WEB_JSON;
-    const struct result_source *source = run.result->source;
-    if (source != NULL && source->fault.code != 0) {
-        site_fail(res, -source->fault.code, &source->fault);
+    site_run_check(&run, res);
+}
+
+/* ---- logs ---- */
+
+/* The arguments, which are the options of `benchctl logs` with the same defaults. */
+struct wanted {
+    struct attempt_wanted attempt;
+    int64_t index;
+    int role;
+};
+
+/* The log of one replica. */
+struct chosen_log {
+    struct site_run run; /* with the attempts that match */
+    const struct attempt_row *row;
+    const struct replica_row *replica;
+    char *text; /* owned; NULL if the replica printed nothing */
+    size_t len;
+};
+
+static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
+{
+    static const char *const names[] = {"point", "trial", "attempt", "role", "index"};
+    const char *role = web_request_arg(req, "role");
+    ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
+    for (size_t i = 0; i < req->n_args; i++) {
+        if (str_index(req->args[i].name, names, COUNT_OF(names)) < 0) {
+            web_fail(res, 400, "unknown argument '%.64s'; use point, trial, attempt, role or index",
+                     req->args[i].name);
+            return false;
+        }
     }
+    if (role != NULL && ret->role < 0) {
+        web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher", role);
+        return false;
+    }
+    return take_attempts(req, &ret->attempt, res) && take_number(req, "index", &ret->index, res);
+}
+
+/* A replica that printed nothing has no log. */
+static int read_log(const struct site *site, struct chosen_log *log, struct err *err)
+{
+    struct store *s = site->store;
+    const int r =
+        s->ops->get_log(s, log->run.item.row.uid, &log->replica->id, &log->text, &log->len, err);
+    return r == -ENOENT ? 0 : r;
+}
+
+static void chosen_log_done(struct chosen_log *log)
+{
+    free(log->text);
+    site_run_done(&log->run);
+}
+
+/* Finds the attempt and the replica. Returns false after answering with an error. */
+static bool choose(struct chosen_log *log, struct wanted *w, struct web_response *res)
+{
+    const struct site_run *run = &log->run;
+    if (w->attempt.point == NOT_GIVEN && run->def != NULL && run->def->matrix.n_points == 1) {
+        w->attempt.point = 0;
+    }
+    log->row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
+    log->replica = log->row == NULL ? NULL : attempt_row_find_replica(log->row, w->role, w->index);
+    if (w->attempt.point == NOT_GIVEN) {
+        web_fail(res, 400, "run '%s' has several points; choose one with point=N",
+                 run->item.row.name);
+    } else if (log->row == NULL) {
+        web_fail(res, 404, "run '%s': no finished attempt matches", run->item.row.name);
+    } else if (log->replica == NULL) {
+        web_fail(res, 404, "run '%s': the attempt has no such replica", run->item.row.name);
+    } else {
+        return true;
+    }
+    return false;
 }
 
 void api_logs(struct site *site, const struct web_request *req, struct web_response *res)
 {
-    struct site_log log;
-    if (site_log_load(site, req, &log, res)) {
-        res->content_type = WEB_TEXT;
+    struct wanted w;
+    struct err err = {0};
+    _cleanup_(chosen_log_done) struct chosen_log log = {0};
+    if (!take_wanted(req, &w, res)) {
+        return;
+    }
+    int r = site_run_load(site, req->run, SITE_ROWS, &w.attempt, &log.run, &err);
+    if (r >= 0 && !choose(&log, &w, res)) {
+        return;
+    }
+    r = r < 0 ? r : read_log(site, &log, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    res->content_type = WEB_TEXT;
+    if (log.text != NULL) {
         buf_append(&res->body, log.text, log.len);
-        site_log_done(&log);
     }
 }

@@ -15,6 +15,7 @@
  * which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@
 #include "daemon/web/listen.h"
 #include "daemon/web/render.h"
 #include "daemon/web/tls.h"
+#include "report/style.h"
 
 #define CONNECTIONS 512
 #define CONNECTIONS_OF_ONE 384 /* the rest is for probes and scrapes */
@@ -39,11 +41,6 @@
 #define SCRAPES_SENDING_BYTES ((size_t)8 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
 #define BLOCK_BYTES ((size_t)64 << 10) /* of a packed response, unpacked at a time */
-
-#define SECURITY                                                                                   \
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri "       \
-    "'none'; form-action 'self'; "                                                                 \
-    "frame-ancestors 'none'"
 
 /* Where documents of one kind come from, and how much of them is on its way. */
 struct source {
@@ -175,14 +172,20 @@ static struct MHD_Response *make_response(struct source *source, struct body *bo
     return response;
 }
 
+/* Pages have the style and the script of reports, and nothing else. */
 static void add_headers(struct MHD_Response *response, int code, const char *content_type,
                         bool must_retry_later)
 {
+    char policy[512];
+    (void)snprintf(policy, sizeof(policy),
+                   "default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; "
+                   "form-action 'self'; frame-ancestors 'none'",
+                   page_style_hash, page_script_hash);
     const struct {
         const char *name, *value;
     } headers[] = {
         {"Content-Type", content_type},
-        {"Content-Security-Policy", SECURITY},
+        {"Content-Security-Policy", policy},
         {"X-Content-Type-Options", "nosniff"},
         {"Referrer-Policy", "no-referrer"},
         {"Cache-Control", "no-store"},

@@ -59,21 +59,16 @@ static int results_load(const struct site *site, const char *benchmark, struct r
 
 static void put_history(struct buf *out, const char *benchmark, const struct run_history *h)
 {
-    const struct page page = {.title = benchmark, .up = "../", .has_charts = true};
-    page_open(out, &page);
-    buf_puts(out, "<nav><a href=\"../\">Runs</a></nav>\n");
-    page_element(out, "h1", benchmark);
+    page_open(out, &(struct page){.title = benchmark, .up = "../"});
     struct sheet sheet;
     sheet_init(&sheet, SHEET_HTML, NULL);
     sheet.run_href = "../runs/";
     sheet_history(&sheet, h);
+    sheet_line(&sheet, &sheet_soft,
+               "This page reads the newest %d runs that succeeded. To read more, use ", MAX_RUNS);
+    sheet_span(&sheet, SHEET_CODE, "benchctl history %s", benchmark);
     sheet_write(&sheet, out);
-    buf_printf(
-        out,
-        "<p class=\"soft\">The newest %d runs that succeeded at most; <code>benchctl history "
-        "%s</code> reads more.</p>\n",
-        MAX_RUNS, benchmark); /* a name of the path: it has nothing to escape */
-    page_close(out, &page);
+    page_close(out);
 }
 
 void html_history(struct site *site, const struct web_request *req, struct web_response *res)

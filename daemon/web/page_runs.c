@@ -1,16 +1,12 @@
 /* The page with the list of runs, found by name, benchmark and phase. */
-#include <string.h>
-
-#include "daemon/web/page.h"
 #include "base/str.h"
+#include "daemon/web/page.h"
 #include "daemon/web/site.h"
-#include "report/table.h"
-
-static const struct page page = {.title = "Runs", .up = "", .live = "live"};
+#include "report/sheet.h"
 
 struct wanted {
-    const char *text; /* in the name of the run or of its benchmark; "": any */
-    int phase;        /* -1: any */
+    const char *text; /* is a part of the name of the run or of its benchmark */
+    int phase;        /* enum run_phase, or -1 for any */
 };
 
 static bool is_wanted(const struct site_item *item, const struct wanted *w)
@@ -20,7 +16,7 @@ static bool is_wanted(const struct site_item *item, const struct wanted *w)
             str_find_nocase(item->row.benchmark, w->text) != NULL);
 }
 
-/* False: it was answered. */
+/* Returns false after answering with an error. */
 static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
 {
     const char *text = web_request_arg(req, "q"), *phase = web_request_arg(req, "phase");
@@ -38,7 +34,7 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
 
 static void put_form(struct buf *out, const struct wanted *w)
 {
-    buf_puts(out, "<form class=\"find\" role=\"search\"><label>Name or benchmark <input "
+    buf_puts(out, "<form class=\"screen\" role=\"search\"><label>Name or benchmark <input "
                   "type=\"search\" name=\"q\" value=\"");
     html_escape(w->text, out);
     buf_puts(out, "\"></label> <label>Phase <select name=\"phase\"><option value=\"\">any");
@@ -49,54 +45,45 @@ static void put_form(struct buf *out, const struct wanted *w)
     buf_puts(out, "</select></label> <button>Find</button></form>\n");
 }
 
-static void put_item(struct buf *out, const struct site_item *item)
+static void put_item(struct table *t, const struct site_item *item)
 {
-    const struct run_status *st = &item->row.status;
-    _cleanup_(buf_done) struct buf name = BUF_INIT;
-    html_escape(item->row.name, &name);
-    buf_printf(out, "<tr data-run=\"%s\"><td><a href=\"runs/%s\">%s</a></td>", buf_cstr(&name),
-               buf_cstr(&name), buf_cstr(&name));
-    buf_puts(out, "<td><a href=\"benchmarks/");
-    page_query(out, item->row.benchmark);
-    buf_puts(out, "\">");
-    html_escape(item->row.benchmark, out);
-    buf_printf(out,
-               "</a></td><td data-is=\"phase\">%s%s</td><td class=\"r\" data-is=\"trials\">%u/%u"
-               "</td><td class=\"r\" data-is=\"failed\">%u</td><td>",
-               run_phase_to_string(st->phase), item->is_interrupted ? " (interrupted)" : "",
-               st->trials_done, st->trials_total, st->trials_failed);
-    page_date(out, item->row.created_unix_ms);
-    buf_puts(out, "</td></tr>\n");
+    const struct run_row *row = &item->row;
+    const struct run_status *st = &row->status;
+    char date[CLOCK_RFC3339_SIZE];
+    _cleanup_(buf_done) struct buf benchmark = BUF_INIT;
+    buf_put_percent(&benchmark, row->benchmark, BUF_ALNUM "-._");
+    table_text(t, "NAME", "%s", row->name);
+    table_link(t, "runs/", row->name);
+    table_text(t, "BENCHMARK", "%s", row->benchmark);
+    table_link(t, "benchmarks/", buf_cstr(&benchmark));
+    table_text(t, "PHASE", "%s%s", run_phase_to_string(st->phase),
+               item->is_interrupted ? " (interrupted)" : "");
+    table_number(t, "TRIALS", "%u/%u", st->trials_done, st->trials_total);
+    table_number(t, "FAILED", "%u", st->trials_failed);
+    table_text(t, "CREATED", "%s", page_date(row->created_unix_ms, date));
+    table_end_row(t);
 }
 
-static void put_list(struct buf *out, const struct site_list *list, const struct wanted *w)
+static void put_list(struct sheet *s, const struct site_list *list, const struct wanted *w)
 {
     size_t n = 0;
+    struct table *t = table_new();
     vec_each (const struct site_item, item, &list->items) {
-        if (!is_wanted(item, w)) {
-            continue;
-        }
-        if (n++ == 0) {
-            page_open_table(out, "Runs",
-                            "<th>NAME</th><th>BENCHMARK</th><th>PHASE</th>"
-                            "<th class=\"r\">TRIALS</th><th class=\"r\">FAILED</th>"
-                            "<th>CREATED</th>");
-        }
-        if (n <= PAGE_MAX_ROWS) {
-            put_item(out, item);
+        if (is_wanted(item, w) && n++ < PAGE_MAX_ROWS) {
+            put_item(t, item);
         }
     }
+    sheet_table(s, NULL, t, 1);
     if (n > 0) {
-        page_close_table(out);
+        sheet_name_table(s, "Runs");
     } else if (list->items.len == 0) {
-        buf_puts(out, "<p>No runs yet. Start one with <code>benchctl run NAME</code>.</p>\n");
+        sheet_line(s, &sheet_paragraph, "No runs yet. Start one with ");
+        sheet_span(s, SHEET_CODE, "benchctl run NAME");
     } else {
-        buf_printf(out, "<p>None of the %zu runs matches.</p>\n", list->items.len);
+        sheet_line(s, &sheet_paragraph, "None of the %zu runs matches.", list->items.len);
     }
     if (n > PAGE_MAX_ROWS) {
-        buf_printf(out,
-                   "<p class=\"soft\">%zu older runs are not shown: search for them, or read "
-                   "<a href=\"api/v1/runs\">api/v1/runs</a></p>\n",
+        sheet_line(s, &sheet_soft, "%zu older runs are not shown; search for them.",
                    n - PAGE_MAX_ROWS);
     }
 }
@@ -106,6 +93,7 @@ void html_runs(struct site *site, const struct web_request *req, struct web_resp
     _cleanup_(site_list_done) struct site_list list = {0};
     struct wanted wanted;
     struct err err = {0};
+    struct sheet sheet;
     if (!take_wanted(req, &wanted, res)) {
         return;
     }
@@ -114,17 +102,11 @@ void html_runs(struct site *site, const struct web_request *req, struct web_resp
         site_fail(res, r, &err);
         return;
     }
-    struct buf *out = &res->body;
     res->content_type = WEB_HTML;
-    if (page_is_part(req)) {
-        put_list(out, &list, &wanted);
-    } else {
-        page_open(out, &page);
-        buf_puts(out, "<h1>Runs</h1>\n");
-        put_form(out, &wanted);
-        buf_puts(out, "<div id=\"part\">\n");
-        put_list(out, &list, &wanted);
-        buf_puts(out, "</div>\n");
-        page_close(out, &page);
-    }
+    page_open(&res->body, &(struct page){.title = "Runs"});
+    put_form(&res->body, &wanted);
+    sheet_init(&sheet, SHEET_HTML, NULL);
+    put_list(&sheet, &list, &wanted);
+    sheet_write(&sheet, &res->body);
+    page_close(&res->body);
 }

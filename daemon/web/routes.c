@@ -21,15 +21,8 @@ static const struct {
     {"/api/v1/runs/", "/results", api_results, ROUTE_READ, false},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},
-    {"/live", NULL, live_state, ROUTE_QUICK, false},
-    {"/runs/", "/live", live_state, ROUTE_QUICK, false},
-    {"/style.css", NULL, assets_style, ROUTE_QUICK, true},
-    {"/live.js", NULL, assets_script, ROUTE_QUICK, true},
-    {"/chart.js", NULL, assets_chart_script, ROUTE_QUICK, true},
     {"/benchmarks/", "", html_history, ROUTE_READ, false},
     {"/runs/", "", html_run, ROUTE_READ, false},
-    {"/runs/", "/point", html_point, ROUTE_READ, false},
-    {"/runs/", "/log", html_log, ROUTE_READ, false},
 };
 
 /* The name between prefix and suffix, if an object can have it. */

@@ -154,6 +154,14 @@ bool site_run_open(const struct site *site, const char *name, enum site_depth de
     return r >= 0;
 }
 
+void site_run_check(const struct site_run *run, struct web_response *res)
+{
+    const struct result_source *source = run->result == NULL ? NULL : run->result->source;
+    if (source != NULL && source->fault.code != 0) {
+        site_fail(res, -source->fault.code, &source->fault);
+    }
+}
+
 void site_run_done(struct site_run *run)
 {
     result_free(run->result);

@@ -93,7 +93,7 @@
 
   function begin(svg) {
     const title = svg.querySelector('title'), path = svg.querySelector('path[data-ms]');
-    if (svg.closest('.chart') || !title) return;
+    if (!title) return;
     const dot = path && dotOf(svg), chart = {svg, dot, width: svg.viewBox.baseVal.width, at: -1};
     chart.marks = path ? stepsOf(svg, path, dot) : marksOf(svg);
     if (path) {
@@ -114,11 +114,6 @@
     svg.addEventListener('pointerleave', event => { if (shown === chart && event.pointerType === 'mouse') hush(); });
   }
 
-  function beginAll() {
-    if (shown && !shown.svg.isConnected) hush(); // a page that follows a run draws its charts anew
-    document.querySelectorAll('figure svg').forEach(begin);
-  }
   document.addEventListener('pointerdown', event => { if (shown && !shown.svg.contains(event.target)) hush(); });
-  new MutationObserver(beginAll).observe(document.body, {childList: true, subtree: true});
-  beginAll();
+  document.querySelectorAll('figure svg').forEach(begin);
 })();

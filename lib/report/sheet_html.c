@@ -56,23 +56,21 @@ static void put_heading(struct buf *out, int level, const char *text)
 
 /* ---- a page of its own ---- */
 
-static void begin_page(const char *name, struct buf *out)
+void html_begin_page(const char *title, const char *program, const char *meta, struct buf *out)
 {
     buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    buf_printf(out,
-               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-               "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
-               page_style_hash, page_script_hash);
+    buf_puts(out, meta);
     html_put(out,
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
              "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-             name, " - benchd report</title>\n<style>");
+             title, " - ");
+    buf_printf(out, "%s</title>\n<style>", program);
     buf_puts(out, page_style);
     buf_puts(out, "</style>\n</head>\n<body>\n<header>\n");
-    put_heading(out, 1, name);
+    put_heading(out, 1, title);
 }
 
-static void end_page(struct buf *out)
+void html_end_page(struct buf *out)
 {
     buf_puts(out, "</main>\n<script>");
     buf_puts(out, page_script);
@@ -121,7 +119,11 @@ static void put_title(struct writer *w, int level, const char *text)
 static void open_section(struct writer *w, const struct sheet_part *p)
 {
     if (p->look == SHEET_PAGE) {
-        begin_page(p->name, w->out);
+        _cleanup_(freep) char *policy =
+            xasprintf("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                      "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
+                      page_style_hash, page_script_hash);
+        html_begin_page(p->name, "benchd report", policy, w->out);
         w->is_page = w->in_head = true;
     } else if (p->look == SHEET_VERDICT) {
         html_put(w->out, "<section class=\"verdict\" aria-label=\"", p->name, "\">\n");
@@ -271,6 +273,6 @@ void sheet_write_html(const struct sheet *s, struct buf *out)
     }
     enter(&w, GROUP_NONE);
     if (w.is_page) {
-        end_page(out);
+        html_end_page(out);
     }
 }

@@ -216,13 +216,9 @@ static void on_done(struct render_job *job)
 static struct asked *draw_request(void)
 {
     static const char *const of_all[] = {"/metrics", "/metrics", "/", "/api/v1/runs"};
-    static const char *const of_a_run[] = {"/api/v1/runs/%s",
-                                           "/api/v1/runs/%s/attempts",
-                                           "/api/v1/runs/%s/attempts",
-                                           "/api/v1/runs/%s/results",
-                                           "/api/v1/runs/%s/logs",
-                                           "/runs/%s",
-                                           "/runs/%s/log"};
+    static const char *const of_a_run[] = {"/api/v1/runs/%s",          "/api/v1/runs/%s/attempts",
+                                           "/api/v1/runs/%s/attempts", "/api/v1/runs/%s/results",
+                                           "/api/v1/runs/%s/logs",     "/runs/%s"};
     enum { N_ALL = sizeof(of_all) / sizeof(of_all[0]), N_RUN = sizeof(of_a_run) / sizeof(char *) };
     struct asked *a = xnew(struct asked);
     const struct sim_run *run = user_get(sim_below(DRAW_READER, (uint32_t)user_count()));

@@ -8,6 +8,7 @@ import pathlib
 import select
 import shutil
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -47,11 +48,7 @@ class Http(serve.ServedCase):
                 (f"/api/v1/runs/{self.name}/logs?point=0", 200, "text/plain; charset=utf-8"),
                 ("/", 200, "text/html; charset=utf-8"),
                 (f"/runs/{self.name}", 200, "text/html; charset=utf-8"),
-                ("/style.css", 200, "text/css; charset=utf-8"),
-                ("/live.js", 200, "text/javascript; charset=utf-8"),
-                ("/chart.js", 200, "text/javascript; charset=utf-8"),
-                (f"/runs/{self.name}/point?point=0", 200, "text/html; charset=utf-8"),
-                (f"/runs/{self.name}/log?point=0", 200, "text/html; charset=utf-8"),
+                (f"/runs/{self.name}/point", 404, "application/json"),
                 (f"/compare?run={self.name}&run={self.name}", 404, "application/json"),
                 (f"/benchmarks/{self.document['benchmark']}", 200, "text/html; charset=utf-8"),
                 ("/favicon.ico", 404, "application/json"),
@@ -74,24 +71,13 @@ class Http(serve.ServedCase):
                        "--role", "pserver").stdout
         self.assertEqual(self.server.get(f"/api/v1/runs/{self.name}/logs?point=2&trial=1&role=pserver")[2], log)
 
-    def test_live(self):
-        """What open pages ask for: the state that the daemon shows, from its word to the answer."""
-        server, path = self.serve(self.name), f"/runs/{self.name}/live"
-
-        def told(line, **expected):
-            server.say(line)
-            serve.cli.wait_for(line, lambda: all(server.json(path).get(key) == value for key, value in expected.items()), 90)
-        self.assertEqual(server.json(path)["progress"]["step"], 3)
-        server.say("step 4")
-        serve.cli.wait_for("a step", lambda: server.json(path)["progress"]["step"] == 4, 90)
-        self.assertEqual([(run["name"], run["over"]) for run in server.json("/live")["runs"]], [(self.name, False)])
-        told("phase Suspended", phase="Suspended", over=False)
-        told("phase Failed", phase="Failed", over=True)
-        self.assertEqual(server.get(path, method="HEAD")[::2], (200, ""))
-        server.say("gone")
-        serve.cli.wait_for("its end", lambda: server.get(path)[0] == 404, 90)
-        self.assertIn("there is nothing to follow", server.get(path)[2])
-        self.assertEqual([server.get(wrong)[0] for wrong in ("/runs//live", "/runs/a/b/live")], [404, 404])
+    def test_damaged_rows(self):
+        """An error, and no page or document without them."""
+        with contextlib.closing(sqlite3.connect(self.folder / "results.db")) as store, store:
+            store.execute("UPDATE replicas SET zstd = x'00'")
+        for path in (f"/runs/{self.name}", f"/api/v1/runs/{self.name}/results"):
+            code, _, body = self.server.get(path)
+            self.assertEqual((code, json.loads(body)["code"]), (500, 500), path)
 
     def test_methods(self):
         code, headers, body = self.server.get("/metrics", method="HEAD")

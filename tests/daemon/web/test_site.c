@@ -5,7 +5,6 @@
 
 #include "tests/test.h"
 #include "base/str.h"
-#include "daemon/web/log_window.h"
 #include "daemon/web/page.h"
 #include "daemon/web/routes.h"
 #include "fake_daemon.h"
@@ -385,26 +384,24 @@ TEST(test_html)
         "&lt;i&gt;note&lt;/i&gt;",
         "(interrupted)",
         "<th class=\"r\">THROUGHPUT</th>",
-        "<link rel=\"stylesheet\" href=\"../style.css\">",
-        "href=\"../runs/" RUN "/log?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver",
+        "<a href=\"../api/v1/runs/" RUN "/logs?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver"
+        "&amp;index=0\">log of pserver/0</a>",
         /* the one that the error names */
-        "attempt=0&amp;role=trainer&amp;index=1#fault\">log line</a>",
+        "attempt=0&amp;role=trainer&amp;index=1\">log of trainer/1</a>",
         "<a href=\"../benchmarks/demo\">",
+        "<a href=\"../api/v1/runs/" RUN "/results\">",
+        "<nav class=\"screen\"><a href=\"../\">Runs</a></nav>",
     };
     for (size_t i = 0; i < N_ROWS(expected); i++) {
         if (strstr(page, expected[i]) == NULL) {
             fail_msg("expected '%s' in:\n%s", expected[i], page);
         }
     }
-    assert_null(strstr(page, "live.js")); /* nobody drives it: there is nothing to follow */
-    assert_non_null(strstr(page, "<script src=\"../chart.js\" defer></script>"));
+    assert_null(
+        strstr(page, "http-equiv")); /* benchd does not drive the run: nothing will change */
     assert_null(strstr(page, "<i>"));
-    assert_non_null(strstr(get(rig, "/style.css", 200), "max-width"));
-    assert_non_null(strstr(get(rig, "/style.css", 200), ".fault"));
-    assert_non_null(strstr(get(rig, "/live.js", 200), "dataset.live"));
-    assert_string_equal(get(rig, "/chart.js", 200), page_script);
-    assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
-    assert_string_equal(rig->res.content_type, "text/javascript; charset=utf-8");
+    assert_non_null(strstr(page, page_style));
+    assert_non_null(strstr(page, page_script));
 }
 
 static void assert_page_has(struct rig *rig, const char *url, const char *expected)
@@ -415,26 +412,45 @@ static void assert_page_has(struct rig *rig, const char *url, const char *expect
     }
 }
 
-TEST(test_html_live)
+/* The page of a run that goes on loads itself again. */
+TEST(test_html_refresh)
 {
+    static const char refresh[] = "<meta http-equiv=\"refresh\" content=\"10\">";
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     make_live(rig, true);
-    static const char *const expected[] = {
-        "<body data-live=\"" RUN "/live\">",
-        "<script src=\"../live.js\" defer></script>",
-        "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>",
-        "<main id=\"part\" data-figures=\"Running 8 1 0.0.0\">",
-        "<progress id=\"bar\" aria-label=\"trials decided\" max=\"9\" value=\"8\">",
-        "id=\"now\">point 0, trial 0, attempt 0</span>",
-    };
-    for (size_t i = 0; i < N_ROWS(expected); i++) {
-        assert_page_has(rig, "/runs/" RUN, expected[i]);
-    }
-    /* The state is the same as the page's: no page asks again for what it has. */
-    assert_page_has(rig, "/runs/" RUN "/live", "\"figures\": \"Running 8 1 0.0.0\"");
-    const char *part = get(rig, "/runs/" RUN "?part=1", 200);
-    assert_null(strstr(part, "<html"));
-    assert_non_null(strstr(part, "<th class=\"r\">THROUGHPUT</th>"));
+    assert_page_has(rig, "/runs/" RUN, refresh);
+    rig->status.phase = RUN_SUCCEEDED;
+    assert_null(strstr(get(rig, "/runs/" RUN, 200), refresh));
+}
+
+static int fail_events(struct store *s, const char *uid, struct event_row **ret, size_t *ret_n,
+                       struct err *err)
+{
+    (void)s, (void)uid, (void)ret, (void)ret_n;
+    return err_set(err, EIO, "store: disk I/O error");
+}
+
+static int fail_rows(struct store *s, const char *uid, const struct attempt_wanted *wanted,
+                     struct attempt_row **ret, size_t *ret_n, struct err *err)
+{
+    (void)s, (void)uid, (void)wanted, (void)ret, (void)ret_n;
+    return err_set(err, EBADMSG, "damaged rows");
+}
+
+/* A page without a part of what is stored would be taken for the whole. */
+TEST(test_html_damaged)
+{
+    _cleanup_(rig_freep) struct rig *rig = rig_new();
+    struct store_ops ops = *rig->store->ops;
+    const struct store_ops *const good = rig->store->ops;
+    rig->store->ops = &ops;
+    ops.list_events = fail_events;
+    assert_non_null(strstr(get(rig, "/runs/" RUN, 500), "store: disk I/O error"));
+    ops.list_events = good->list_events;
+    ops.list_wanted = fail_rows; /* reads the replicas of a point */
+    assert_non_null(strstr(get(rig, "/runs/" RUN, 500), "damaged rows"));
+    assert_non_null(strstr(get(rig, "/api/v1/runs/" RUN "/results", 500), "damaged rows"));
+    rig->store->ops = good;
 }
 
 TEST(test_html_list)
@@ -445,12 +461,12 @@ TEST(test_html_list)
     } rows[] = {
         {"/", "<a href=\"runs/" RUN "\">" RUN "</a>", "None of"},
         {"/", "<a href=\"benchmarks/demo\">demo</a>", "older runs"},
-        {"/?q=DEMO", "<tr data-run=\"" RUN "\">", "None of"},
-        {"/?q=7k3FQ&phase=Running", "<tr data-run", "None of"},
-        {"/?q=other", "<p>None of the 1 runs matches.</p>", "<tr data-run"},
-        {"/?phase=Failed", "<option value=\"Failed\" selected>", "<tr data-run"},
+        {"/?q=DEMO", "<tr><td><a href=\"runs/" RUN "\">", "None of"},
+        {"/?q=7k3FQ&phase=Running", "<a href=\"runs/" RUN "\">", "None of"},
+        {"/?q=other", "<p>None of the 1 runs matches.</p>", RUN},
+        {"/?phase=Failed", "<option value=\"Failed\" selected>", RUN},
         {"/?q=\"><b>", "value=\"&quot;&gt;&lt;b&gt;\"", "<b>"},
-        {"/?part=1", "<tr data-run", "<html"},
+        {"/", "<td>Running (interrupted)</td><td class=\"r\">8/9</td>", "http-equiv"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_page_has(rig, rows[i].url, rows[i].expected);
@@ -461,26 +477,6 @@ TEST(test_html_list)
     assert_non_null(strstr(get(rig, "/?phase=Odd", 400), "unknown phase 'Odd'"));
 }
 
-TEST(test_html_point_and_log)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_new();
-    assert_page_has(rig, "/runs/" RUN "/point?point=1", "<h1>Point 1 of " RUN "</h1>");
-    assert_page_has(rig, "/runs/" RUN "/point?point=0",
-                    "<dt>Throughput</dt><dd>51.00 samples/s (95%: ");
-    assert_page_has(rig, "/runs/" RUN "/point?point=0",
-                    "<dt>Speedup</dt><dd>0.7183 times its baseline (95%: ");
-    assert_page_has(rig, "/runs/" RUN "/point?point=0", "<dt>Efficiency</dt><dd>71.8% (95%: ");
-    assert_page_has(rig, "/runs/" RUN "/point?point=1", "2 of 3 succeeded");
-    assert_page_has(rig, "/runs/" RUN "/point?point=1", "&lt;script&gt;alert(1)");
-    assert_page_has(rig, "/runs/" RUN "/point?point=2", "a baseline that others divide by");
-    assert_non_null(strstr(get(rig, "/runs/" RUN "/point?point=3", 404), "the points 0 to 2"));
-    assert_non_null(strstr(get(rig, "/runs/" RUN "/point", 400), "expected a whole number"));
-    assert_page_has(rig, "/runs/" RUN "/log?point=0", "<li value=\"1\">trainer</li>");
-    assert_page_has(rig, "/runs/" RUN "/log?point=1&trial=2&role=trainer&index=1",
-                    "<li value=\"1\" id=\"fault\" class=\"fault\">trainer</li>");
-    assert_non_null(strstr(get(rig, "/runs/" RUN "/log?point=9", 404), "no finished attempt"));
-}
-
 /* A browser is shown a page with the way back, whatever a client has put into the
  * error; others get JSON. */
 TEST(test_html_errors)
@@ -488,12 +484,13 @@ TEST(test_html_errors)
     static const struct {
         const char *accept, *path, *text;
     } rows[] = {
-        {NULL, "/runs/a/log", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
-        {"application/json", "/runs/a/log", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
-        {"text/html,*/*;q=0.8", "/runs/a/log",
-         "<nav><a href=\"../../\">Runs</a></nav>\n<h1>Error 409</h1>\n<p>&lt;b&gt;&amp;</p>\n"},
-        {"text/html", "/runs/a", "<nav><a href=\"../\">Runs</a></nav>"},
-        {"text/html", "/", "<nav><a href=\"./\">Runs</a></nav>"},
+        {NULL, "/api/v1/runs/a", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
+        {"application/json", "/api/v1/runs/a", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
+        {"text/html,*/*;q=0.8", "/api/v1/runs/a",
+         "<h1>Error 409</h1>\n<nav class=\"screen\"><a "
+         "href=\"./../../../\">Runs</a></nav>\n</header>\n<main>\n<p>&lt;b&gt;&amp;</p>\n"},
+        {"text/html", "/runs/a", "<a href=\"./../\">Runs</a></nav>"},
+        {"text/html", "/", "<a href=\"./\">Runs</a></nav>"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct web_request req = {.path = rows[i].path, .accept = rows[i].accept};
@@ -528,44 +525,6 @@ TEST(test_html_history)
                      0);
     assert_page_has(rig, "/benchmarks/demo", "<h2>Runs</h2>");
     assert_page_has(rig, "/benchmarks/demo", "<a href=\"../runs/" RUN "\">" RUN "</a>");
-}
-
-/* Lines of which the log has many: which are shown, and which is the one of the failure. */
-TEST(test_log_window)
-{
-    _cleanup_(buf_done) struct buf many = BUF_INIT;
-    for (unsigned i = 1; i <= 10000; i++) {
-        buf_printf(&many, "this is line %u\n", i);
-    }
-    const struct {
-        const char *text, *error;
-        size_t n_lines, first, n, fault;
-    } rows[] = {
-        {"", NULL, 0, 1, 0, 0},
-        {"", "failed", 0, 1, 0, 0},
-        {"a\nb", NULL, 2, 1, 2, 0},
-        {"a\nb\n\n  \n", "trainer/0: exit code 1", 4, 1, 4, 2},
-        {"first\n  no such file \r\nbye\n", "trainer/0: no such file", 3, 1, 3, 2},
-        {"exit\nbye\n", "trainer/0: exit code 1", 2, 1, 2, 2}, /* too short to be a quote */
-        {buf_cstr(&many), NULL, 10000, 8001, 2000, 0},
-        {buf_cstr(&many), "x: this is line 5000", 10000, 4000, 2000, 5000},
-        {buf_cstr(&many), "x: this is line 20\n", 10000, 1, 2000, 20},
-        {buf_cstr(&many), "x: this is line 9999\n", 10000, 8001, 2000, 9999},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct log_window w;
-        log_window_find(rows[i].text, strlen(rows[i].text), rows[i].error, &w);
-        if (w.n_lines != rows[i].n_lines || w.first != rows[i].first || w.n != rows[i].n ||
-            w.fault != rows[i].fault) {
-            fail_msg("row %zu: %zu lines, from %zu, %zu of them, fault %zu", i, w.n_lines, w.first,
-                     w.n, w.fault);
-        }
-        if (w.n_lines == 10000) {
-            char begin[32];
-            (void)snprintf(begin, sizeof(begin), "this is line %zu\n", w.first);
-            assert_int_equal(strncmp(rows[i].text + w.from_byte, begin, strlen(begin)), 0);
-        }
-    }
 }
 
 /* A scrape of the same state does not read the store; a trial more does. */

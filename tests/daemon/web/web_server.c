@@ -2,12 +2,7 @@
  * address, ends when stdin does, and prints then how late its loop was at most and how
  * much it worked between two beats, in ns. A run that is not finished is taken for one
  * that is driven; ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it
- * were. Lines on stdin change it:
- *
- *   step N      trainer 0 has done this step
- *   phase NAME  the run is in this phase; a final one ends it
- *   gone        the daemon does not know it any more
- */
+ * were. The line "phase NAME" on stdin puts it into that phase; a final phase ends it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,22 +201,14 @@ static void obey(struct served *s, const char *line)
     vec_each (struct fake_run, r, &s->daemon.runs) {
         run = r->is_active || r->progress.is_known ? r : run;
     }
-    unsigned step = 0;
     char phase[32] = "";
-    if (run == NULL) {
+    if (run == NULL || sscanf(line, "phase %31s", phase) != 1) {
         return;
     }
-    if (sscanf(line, "step %u", &step) == 1) {
-        run->progress.step = step;
-        run->progress.seen_unix_ms = clock_unix_ms();
-    } else if (sscanf(line, "phase %31s", phase) == 1) {
-        struct run_status *st = (struct run_status *)run->status; /* a row's, see load */
-        const int to = run_phase_from_string(phase);
-        st->phase = to < 0 ? st->phase : (enum run_phase)to;
-        run->is_active = !run_phase_is_final(st->phase);
-    } else if (str_eq(line, "gone")) {
-        *run = s->daemon.runs.items[--s->daemon.runs.len];
-    }
+    struct run_status *st = (struct run_status *)run->status; /* a row's, see load */
+    const int to = run_phase_from_string(phase);
+    st->phase = to < 0 ? st->phase : (enum run_phase)to;
+    run->is_active = !run_phase_is_final(st->phase);
     fake_daemon_publish(&s->daemon, s->view);
 }
 
