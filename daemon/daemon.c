@@ -29,7 +29,6 @@
 /* For other processes that write to the store: the limit of all calls from one look to the next,
  * including those that the driver makes between them. A tenth of the Lease's time. */
 #define STORE_WAIT_MS 1000
-#define SHOW_EVERY_NS (200 * INT64_C(1000000))
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
 #define PURGE_EVERY_NS (60 * INT64_C(1000000000))
@@ -49,19 +48,6 @@ static void wake(void *ctx)
          * timers until none is due. Cannot fail: the callback is not NULL and the handle is not
          * closing. */
         (void)uv_timer_start(&d->timer, on_timer, 1, LOOK_EVERY_MS);
-    }
-}
-
-/* A step is published at once for pages that are open, not only with the next look. Of steps that
- * come faster, the newest is published when SHOW_EVERY_NS are over and another one comes, or with
- * that look. */
-static void show(void *ctx)
-{
-    struct daemon *d = ctx;
-    const int64_t now_ns = clock_monotonic_ns();
-    if (now_ns - d->shown_ns >= SHOW_EVERY_NS) {
-        d->shown_ns = now_ns;
-        publish_view(d);
     }
 }
 
@@ -489,7 +475,6 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .pod_counters = &d->pods,
                                   .counters = &d->counters,
                                   .wake = wake,
-                                  .show = show,
                                   .ctx = d};
     if (params->archive != NULL) {
         d->archiver = archiver_new(params->archive, params->new_mark, &d->run_env, &d->queue);

@@ -51,7 +51,6 @@ struct daemon {
     struct archiver *archiver; /* NULL: no --archive */
     int64_t purge_ns;          /* nothing is erased before that */
     int64_t trim_ns;           /* memory goes back to the system not before that */
-    int64_t shown_ns;          /* when a step was published last */
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */

@@ -75,7 +75,6 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         .loss = step->loss,
         .seen_unix_ms = clock_steady_unix_ms(),
     };
-    run->env->show(run->env->ctx);
 }
 
 static void on_done(void *ctx)

@@ -30,6 +30,5 @@ struct run_env {
     struct pods_counters *pod_counters;
     struct daemon_counters *counters;
     void (*wake)(void *ctx); /* something has changed: look at all runs in the loop's next turn */
-    void (*show)(void *ctx); /* a step is known: publish it */
     void *ctx;
 };

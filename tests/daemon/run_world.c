@@ -12,16 +12,6 @@ static void on_wake(void *ctx)
     ((struct world *)ctx)->n_wakes++;
 }
 
-static void on_show(void *ctx)
-{
-    struct world *w = ctx;
-    w->n_shows++;
-    if (w->followed != NULL) {
-        run_refresh_shown(w->followed, clock_steady_unix_ms());
-        run_drop_def(w->followed);
-    }
-}
-
 struct world *world_new(void)
 {
     struct world *w = xnew(struct world);
@@ -41,7 +31,6 @@ struct world *world_new(void)
     w->env.events = &w->events;
     w->env.counters = &w->counters;
     w->env.wake = on_wake;
-    w->env.show = on_show;
     w->env.ctx = w;
     return w;
 }

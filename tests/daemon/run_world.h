@@ -28,8 +28,7 @@ struct world {
     struct run_env env;
     struct event_recorder events;
     struct daemon_counters counters;
-    unsigned n_wakes, n_shows;
-    struct run *followed; /* show does to it what publish_view does to each run; NULL: nothing */
+    unsigned n_wakes;
 };
 
 struct world *world_new(void);
