@@ -33,7 +33,7 @@ ENTRYPOINT ["/usr/bin/benchd"]
 FROM base AS benchworker
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-    libjansson4 libopenblas0-pthread libssl3 zlib1g \
+    libisal2 libjansson4 libopenblas0-pthread libssl3 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /out/usr/bin/benchworker /usr/bin/
 USER 65532:65532

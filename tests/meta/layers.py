@@ -44,7 +44,7 @@ RULES = {
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
-    "worker/comm": (["base", "core", "exchange", "worker/tensor", "worker/comm"], ["immintrin.h", "openssl/"], ANY),
+    "worker/comm": (["base", "core", "exchange", "worker/tensor", "worker/comm"], ["isa-l/", "openssl/"], ANY),
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
     "worker/model": (["base", "network", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
     "worker": (["base", "core", "exchange", "host", "network", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
@@ -64,7 +64,7 @@ GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",
                "libpq-fe.h", "microhttpd.h", "gnutls/", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
-               "archive.h")
+               "archive.h", "isa-l/")
 
 
 def folder_of(path):
