@@ -49,8 +49,8 @@ static json_t *progress_to_json(const struct daemon_run *run)
                      run_time_to_json(p->seen_unix_ms));
 }
 
-/* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
- * asks every second, so their rows are not read. */
+/* Lists the attempts that have ended by id alone: a watcher asks every second and fetches those
+ * that it does not know yet. */
 void api_run(struct site *site, const struct web_request *req, struct web_response *res)
 {
     _cleanup_(site_run_done) struct site_run run = {0};
@@ -102,7 +102,7 @@ static bool take_attempts(const struct web_request *req, struct attempt_wanted *
            take_number(req, "attempt", &ret->number, res);
 }
 
-/* The rows that match, of one point at a time. */
+/* Adds the rows that match. */
 static int put_rows(const struct site *site, const struct site_run *run,
                     const struct attempt_wanted *wanted, struct json_lists *w, struct err *err)
 {

@@ -42,16 +42,16 @@
 #define SMALL_BYTES ((size_t)64 << 10)
 #define BLOCK_BYTES ((size_t)64 << 10) /* of a packed response, unpacked at a time */
 
-/* Where documents of one kind come from, and how much of them is on its way. */
+/* Makes the documents of one kind, and counts how much of them is being sent. */
 struct source {
     struct renderer *renderer;
     size_t n_sending,
-        max_sending; /* bytes of responses that are not sent completely; the HTTP thread's alone */
+        max_sending; /* bytes of responses that are being sent; only for the HTTP thread */
 };
 
 struct web {
     const struct daemon_view *view;
-    char *read_key; /* owned; NULL: not needed */
+    char *read_key; /* owned, or NULL if everybody may read */
     bool is_tls;
     struct source readers, scrapes;
     char address[LISTEN_ADDRESS_SIZE];
@@ -114,7 +114,7 @@ static void read_request(struct request *request, const char *path)
 struct sending {
     struct source *source;
     struct body *body;          /* referenced */
-    struct text_reader *reader; /* of a packed one; else NULL */
+    struct text_reader *reader; /* unpacks a packed body; else NULL */
 };
 
 static void on_sent(void *ctx)
@@ -131,7 +131,7 @@ static void on_sent(void *ctx)
     free(s);
 }
 
-/* Bytes of memory that one more connection takes. */
+/* One more connection takes this many bytes of memory. */
 static size_t size_to_send(const struct body *body)
 {
     return (body->n_sending > 0 ? 0 : body->n_bytes) + (body->is_packed ? PACK_READER_BYTES : 0);
@@ -143,7 +143,7 @@ static bool may_send(const struct source *source, const struct body *body)
     return n <= SMALL_BYTES || source->n_sending + n <= source->max_sending;
 }
 
-/* MHD asks for the bytes one after the other, and for no more than there are. */
+/* MHD asks for the bytes in order, and never beyond the end. */
 static ssize_t on_wanted(void *ctx, uint64_t at, char *to, size_t max)
 {
     struct sending *s = ctx;
@@ -229,7 +229,7 @@ static enum MHD_Result send_response(struct web *w, struct MHD_Connection *conne
                      res->must_retry_later);
 }
 
-/* Compares without telling by the time it takes how much is right. */
+/* The time of the comparison does not depend on how much of the key is right. */
 static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
 {
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, WEB_READ_KEY);
@@ -240,7 +240,7 @@ static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
     return strlen(given) == len && CRYPTO_memcmp(given, w->read_key, len) == 0;
 }
 
-/* What needs neither the store nor much time. */
+/* For routes that need neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
     struct site site = {0};
@@ -305,7 +305,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     switch (request->state) {
     case REQUEST_NEW:
         break;
-    case REQUEST_WAITING: /* until now */
+    case REQUEST_WAITING: /* The document is there now. */
         request->state = REQUEST_ANSWERED;
         return send_body(source_of(w, request), connection, job->code, take_ptr(job->body),
                          job->must_retry_later);
@@ -331,7 +331,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     }
 }
 
-/* On a render thread. */
+/* Runs on a render thread. */
 static void on_done(struct render_job *job)
 {
     const struct request *request = job->ctx;

@@ -6,7 +6,7 @@
 #include "report/sheets.h"
 #include "compare/run_history.h"
 
-/* Each is read anew. */
+/* Each request reads so many runs from the store. */
 #define MAX_RUNS 20
 
 /* Results of runs, without what is known of single replicas. */
@@ -21,14 +21,14 @@ static void results_done(struct results *r)
     vec_done(&r->list);
 }
 
-/* Those of simulated nodes say nothing. */
+/* Results of simulated nodes are not comparable. */
 static bool is_usable(const struct run_row *row, const char *benchmark)
 {
     return str_eq(row->benchmark, benchmark) && row->status.phase == RUN_SUCCEEDED &&
            !row->simulated;
 }
 
-/* The newest MAX_RUNS of the benchmark that succeeded, the oldest first. */
+/* Loads the newest MAX_RUNS runs of the benchmark that succeeded, the oldest first. */
 static int results_load(const struct site *site, const char *benchmark, struct results *ret,
                         struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Runs that the daemon shows and of its store, put together; see site.h. */
+/* Joins the runs that the daemon shows with the runs of its store; see site.h. */
 #include "daemon/web/site.h"
 
 #include "base/str.h"
