@@ -6,7 +6,6 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHIPPED = sorted((ROOT / "benchmarks").glob("*.yaml"))
-WRONG = sorted((ROOT / "tests" / "wrong").glob("*.yaml"))
 
 
 def whole(path):

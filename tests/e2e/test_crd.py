@@ -5,12 +5,17 @@ The order matters a little: the definition first, then the shipped files, which 
 """
 import copy
 import json
+import pathlib
 import re
 import sys
+import tempfile
 
 import tap
 from cluster import CRD, Cluster
 from rest import BENCHMARKS, Api
+
+sys.path.append(str(tap.ROOT / "tests" / "wrong"))
+import expand  # noqa: E402
 
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
@@ -230,8 +235,9 @@ def check_status_owners(t, k, definition):
     t.equal({"definition": definition, "phase": "Running", "failed": 0}, status, "each manager keeps its own fields")
 
 
-def check_wrong(t, k):
-    for path in tap.WRONG:
+def check_wrong(t, k, folder):
+    expand.main(tap.ROOT / "tests" / "wrong" / "cases.txt", folder)
+    for path in sorted(folder.glob("*.yaml")):
         tags = tap.wrong_tags(path)
         done = k("create", "--validate=strict", "--dry-run=server", "-f", path, check=False)
         if tags["layer"] == "benchd":
@@ -265,7 +271,8 @@ def main():
         check_immutable(t, k)
         check_status(t, k, definition)
         check_status_owners(t, k, definition)
-        check_wrong(t, k)
+        with tempfile.TemporaryDirectory() as folder:
+            check_wrong(t, k, pathlib.Path(folder))
     return t.done()
 
 
