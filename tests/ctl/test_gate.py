@@ -117,18 +117,6 @@ class Gate(cli.CliCase):
         self.gate(b, code=15)
         self.gate(b, "--base", a, code=15)  # the usual spread is not known
 
-    def test_two_trials_half_as_fast(self):
-        for _ in range(3):
-            self.measure(pservers=(1,), repeats=2)
-        self.gate(self.measure(pservers=(1,), repeats=2, env=SLOW), code=15)
-
-    def test_one_point_half_as_fast(self):
-        for _ in range(3):
-            self.measure(repeats=3)
-        self.gate(self.measure(repeats=3, env={"FAKE_FACTOR": "1=2"}), code=15)
-        self.bases()
-        self.gate(self.measure(env={"FAKE_FACTOR": "1=2"}), code=6)
-
     def test_a_point_that_is_missing(self):
         alone = {"baseline": {"kind": "Point", "where": {"pservers": 1}}}
         for _ in range(3):
@@ -146,11 +134,6 @@ class Gate(cli.CliCase):
             "failurePolicy": {"onTrialFailure": "Skip", "maxFailedTrials": 9}})
         self.assertIn(("Run", "Failed"), self.outcomes(failed, code=1))
         self.assertIn("trainer/0", self.junit(failed, code=1).find("testcase/failure").text)
-
-    def test_all_trials_failed(self):
-        self.bases()
-        failed = self.measure(code=1, env={"FAKE_FAIL": "*.*.*=12"})
-        self.assertEqual(self.outcomes(failed, code=1), {("Run", "Failed"), ("Comparison", "Unknown")})
 
     def test_a_summary_without_samples(self):
         self.bases()
@@ -175,41 +158,6 @@ class Gate(cli.CliCase):
         self.gate(self.measure(repeats=2, extra=well), "--base", "none")
         error = self.gate(self.measure(repeats=2), "--base", "none", code=2).stderr
         self.assertIn("--base none checks thresholds only, and 'tiny' has none", error)
-
-    def test_skipped_thresholds(self):
-        """Who narrows a sweep gets its tables with exit 0; a gate that judges nothing does not pass."""
-        far = {"metric": "throughput", "where": {"pservers": 2}, "min": 0.001}
-        path = self.define(pservers=(1, 2), repeats=1, extra={"thresholds": [far]})
-        text = self.ctl("run", path, "--store", self.store, "--set", "pservers=1").stdout
-        self.assertIn("? throughput >= 0.001: no such point: pservers=2", text)
-        alone = self.run_name()
-        described = self.ctl("describe", alone, "--store", self.store).stdout
-        self.assertRegex(described, r"ThresholdFailed +Unknown +NotJudged +1 of 1 skipped")
-        refused = self.words(alone, "--base", "none", code=7)
-        self.assertIn("nothing was checked except whether it finished; 1 of 1 thresholds skipped", refused)
-        suite = self.junit(alone, "--base", "none", code=7)
-        self.assertEqual(suite.find("testcase/skipped").get("message"), "no such point: pservers=2")
-        self.gate(alone, code=15)  # no base either
-        both = {"thresholds": [far, {**far, "where": {"pservers": 1}}]}
-        one = self.run_tiny("--set", "pservers=1", pservers=(1, 2), repeats=1, extra=both)
-        self.assertEqual([s["where"] for s in one["skippedThresholds"]], [{"pservers": 2}])
-        self.assertEqual([t["verdict"] for t in one["thresholds"]], ["Passed"])
-        self.assertIn("every applicable check passed; 1 of 2 thresholds skipped",
-                      self.words(one["run"], "--base", "none"))
-        self.assertIn(("Threshold", "Skipped"), self.outcomes(one["run"], "--base", "none"))
-
-    def test_an_unfinished_and_a_simulated_run(self):
-        self.bases()
-        a = self.measure()
-        db = sqlite3.connect(self.folder / "results.db")
-        with db:
-            db.execute("UPDATE run SET phase = 'Running' WHERE name = ?", (a,))
-        self.assertIn(("Run", "Unknown"), self.outcomes(a, code=15))
-        with db:
-            db.execute("UPDATE run SET phase = 'Succeeded' WHERE name = ?", (a,))
-            db.execute("UPDATE attempt SET simulated = 1 WHERE run_uid = (SELECT uid FROM run WHERE name = ?)", (a,))
-        db.close()
-        self.gate(a, code=15)
 
     def test_two_builds_in_one_run(self):
         both = {"repeats": {"min": 5, "order": "Interleaved"}}
