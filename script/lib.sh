@@ -44,7 +44,8 @@ use_real_python() {
     export PATH
 }
 
-# Which suites a build is for: build_in builds what their tests run, and no more. Empty: all.
+# Which suites a build is for: build_in builds what their tests run, and no more. If it is empty,
+# it builds all; if it is `none`, it only configures.
 for_suites=
 
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
@@ -57,6 +58,7 @@ build_in() {
             { cat "$dir.setup.log" >&2; exit 1; }
         rm -f "$dir.setup.log"
     fi
+    [ "$for_suites" != none ] || return 0
     say "building $(basename "$dir")"
     ninja -C "$dir" --quiet build.ninja >&2 # with the targets as they are now
     targets=
