@@ -16,24 +16,19 @@ LINES = ("text", "markdown", "csv", "junit")
 RESULTS = (*LINES[:3], "json")
 # name of the file: (arguments, formats, exit code)
 CASES = {
-    **{f"results-{run}": (("results", run), (*RESULTS, "wide", "openmetrics"), 0) for run in ("accuracy", "tiny-broken", "tiny-d", "vgg16")},
+    **{f"results-{run}": (("results", run), (*RESULTS, "wide", "openmetrics"), 0) for run in ("accuracy", "tiny-broken", "vgg16")},
     **{f"results-{by}": (("results", "tiny-nodes", "--by", by), RESULTS, 0) for by in ("node", "replica", "curve")},
     "results-phase": (("results", "vgg16", "--by", "phase"), RESULTS, 0),
     "results-pivot": (("results", "vgg16", "--rows", "trainers", "--cells", "efficiency"), RESULTS, 0),
     "results-ratio": (("results", "vgg16", "--ratio", "trainers=2/1"), RESULTS, 0),
     "results-price": (("results", "tiny-d", "--cells", "cost", "--price", "0.05/cpu-hour"), RESULTS, 0),
-    "results-reference": (("results", "vgg16", "--reference", "paddle-vgg16-cpu-2018"), LINES[:2], 0),
-    "compare-two": (("compare", "tiny-a", "tiny-b"), RESULTS, 0),
     "compare-slower": (("compare", "tiny-a", "tiny-d"), RESULTS, 6),
     "compare-axis": (("compare", "tiny-axis", "--axis", "pservers"), RESULTS, 6),
     "gate-passed": (("gate", "tiny-c", "--base", "tiny-a"), ("text", "json"), 0),
     "gate-refused": (("gate", "tiny-d"), ("text", "markdown", "junit", "json"), 6),
-    "gate-axis": (("gate", "tiny-axis", "--axis", "pservers"), ("text", "markdown", "junit", "json"), 6),
     "history": (("history", "tiny"), RESULTS, 0),
-    "reference-list": (("results", "--reference", "list"), RESULTS, 0),
-    "reference-set": (("results", "--reference", "horovod-2017"), ("text", "json"), 0),
     **{f"describe-{run}": (("describe", run), ("text", "json"), 0) for run in ("accuracy", "tiny-broken", "vgg16")},
-    **{f"report-{run}": (("report", run), ("html", "svg"), 0) for run in ("accuracy", "tiny-broken", "tiny-d", "vgg16")},
+    **{f"report-{run}": (("report", run), ("html", "svg"), 0) for run in ("accuracy", "tiny-broken", "vgg16")},
 }
 
 

@@ -6,7 +6,7 @@
 #include "report_runs.h"
 
 /* These have something that the others have not. */
-static const char *const runs[] = {"trouble", "wide", "mixed"};
+static const char *const runs[] = {"trouble", "mixed"};
 #define N_RUNS (sizeof(runs) / sizeof(runs[0]))
 
 /* Attempts one after the other, of four seconds each; the last one first. */
