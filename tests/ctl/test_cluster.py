@@ -114,20 +114,6 @@ class Reading(ClusterCase):
         self.ctl("get")
         self.assertIn("/namespaces/benchd/", self.fake.requests[-1][1])
 
-    def test_a_list_of_kubeconfigs(self):
-        """They are merged as kubectl does: the first file that has a name wins."""
-        one = self.fake.kubeconfig(self.folder / "one")
-        other = self.fake.kubeconfig(self.folder / "other", namespace="elsewhere")
-        for value, namespace in ((f"{self.folder}/none:{one}", NS), (f"{one}:", NS), (f":{one}:{one}", NS),
-                                 (f"{one}:{other}", NS), (f"{other}:{one}", "elsewhere")):
-            self.env["KUBECONFIG"] = value
-            self.fake.requests.clear()
-            self.ctl("get")
-            self.assertIn(f"/namespaces/{namespace}/", self.fake.requests[0][1], value)
-        self.ctl("get", "--kubeconfig", one)
-        self.env["KUBECONFIG"] = f"{self.folder}/none:{self.folder}/neither"
-        self.assertIn(f"{self.folder}/none", self.ctl("get", code=2).stderr)
-
     def with_plugin(self, script):
         """A kubeconfig whose user is a credential plugin, which refuses to be run twice."""
         path = self.folder / "kubeconfig"
@@ -139,20 +125,6 @@ class Reading(ClusterCase):
         login = self.folder / "login"
         login.write_text(f"#!/bin/sh\nmkdir {self.folder}/ran || exit 9\n{script}\n", encoding="utf-8")
         login.chmod(0o755)
-
-    def test_a_credential_plugin(self):
-        self.with_plugin("""echo "logged in as $LOGIN$(id -un | tr -c '\n' x)" >&2
-            printf '%s' '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0"}}'""")
-        done = self.ctl("get")
-        self.assertRegex(done.stderr, r"(?m)^logged in as hiddenx+$")
-        self.assertNotRegex(done.stderr, r"\bt0\b")  # the token: the folder may have these letters in its name
-
-    def test_a_credential_plugin_that_fails(self):
-        self.with_plugin("echo 'the session has expired' >&2\nexit 3")
-        done = self.ctl("get", code=5)
-        self.assertRegex(done.stderr, "(?s)^the session has expired\n.*no credentials: '.*/login' exited with code 3; "
-                                      "Ask the platform team for login.")
-        self.assertEqual(self.fake.requests, [])
 
     def test_a_credential_plugin_that_asks(self):
         """At a terminal it has ours: it asks on standard error, and reads the answer."""
