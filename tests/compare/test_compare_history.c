@@ -9,6 +9,7 @@ static const double wide[FIXTURE_HISTORY] = {1.12, 0.9, 1.07, 0.94, 1.1};
 TEST(a_change_is_beyond_the_usual_spread)
 {
     static const double x[] = {40, 70, 120, 200};
+    /* clang-format off */
     static const struct {
         const char *name;
         double b[4];
@@ -17,56 +18,22 @@ TEST(a_change_is_beyond_the_usual_spread)
         const char *changes; /* S slower, F faster, u spread unknown, U usual, - none shown */
         enum change whole_change, change;
     } rows[] = {
-        {"10% slower, no other run",
-         {36, 63, 108, 180},
-         usual,
-         0,
-         "uuuu",
-         CHANGE_SPREAD_UNKNOWN,
+        {"10% slower, no other run", {36, 63, 108, 180}, usual, 0, "uuuu", CHANGE_SPREAD_UNKNOWN,
          CHANGE_INCONCLUSIVE},
-        {"half as fast, one other run",
-         {20, 35, 60, 100},
-         usual,
-         1,
-         "uuuu",
-         CHANGE_SPREAD_UNKNOWN,
+        {"half as fast, one other run", {20, 35, 60, 100}, usual, 1, "uuuu", CHANGE_SPREAD_UNKNOWN,
          CHANGE_INCONCLUSIVE},
-        {"10% slower, runs differ by 0.3%",
-         {36, 63, 108, 180},
-         usual,
-         5,
-         "SSSS",
-         CHANGE_SLOWER,
+        {"10% slower, runs differ by 0.3%", {36, 63, 108, 180}, usual, 5, "SSSS", CHANGE_SLOWER,
          CHANGE_SLOWER},
-        {"one point 10% faster",
-         {40, 70, 132, 200},
-         usual,
-         5,
-         "--F-",
-         CHANGE_FASTER,
+        {"one point 10% faster", {40, 70, 132, 200}, usual, 5, "--F-", CHANGE_FASTER,
          CHANGE_FASTER},
-        {"10% slower, runs differ by 10%",
-         {36, 63, 108, 180},
-         wide,
-         5,
-         "UUUU",
-         CHANGE_NONE,
+        {"10% slower, runs differ by 10%", {36, 63, 108, 180}, wide, 5, "UUUU", CHANGE_NONE,
          CHANGE_NONE},
-        {"half as fast, runs differ by 10%",
-         {20, 35, 60, 100},
-         wide,
-         5,
-         "SSSS",
-         CHANGE_SLOWER,
+        {"half as fast, runs differ by 10%", {20, 35, 60, 100}, wide, 5, "SSSS", CHANGE_SLOWER,
          CHANGE_SLOWER},
-        {"nothing changed, no other run",
-         {40, 70, 120, 200},
-         usual,
-         0,
-         "----",
-         CHANGE_NONE,
+        {"nothing changed, no other run", {40, 70, 120, 200}, usual, 0, "----", CHANGE_NONE,
          CHANGE_NONE},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 5, x, 0);

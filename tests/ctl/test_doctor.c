@@ -28,41 +28,31 @@ TEST(test_times_of_the_cpus)
 TEST(test_a_machine)
 {
     const struct cpu_times start = {1000, 100, 10};
+    /* clang-format off */
     const struct {
         const char *what;
         struct machine_seen seen;
         const char *check, *result, *found; /* part of it */
     } rows[] = {
-        {"well",
-         {4, 4, "performance", false, true, start, {1100, 103, 10}},
-         "cpus",
-         "ok",
+        {"well", {4, 4, "performance", false, true, start, {1100, 103, 10}}, "cpus", "ok",
          "4 of 4"},
         {"well", {4, 4, "performance", false, true, start, {1100, 103, 10}}, "frequency", "ok", ""},
         {"well", {4, 4, "performance", false, true, start, {1100, 103, 11}}, "steal", "ok", "1%"},
         {"well", {4, 4, "performance", false, true, start, {1100, 105, 10}}, "load", "ok", "5%"},
         {"one CPU", {4, 1, NULL, false, false, {0}, {0}}, "cpus", "warn", "1 of 4"},
         {"no governor", {4, 4, NULL, false, false, {0}, {0}}, "frequency", "skip", "no frequency"},
-        {"saves power",
-         {4, 4, "powersave", false, false, {0}, {0}},
-         "frequency",
-         "warn",
+        {"saves power", {4, 4, "powersave", false, false, {0}, {0}}, "frequency", "warn",
          "'powersave'"},
         {"mixed", {4, 4, "performance", true, false, {0}, {0}}, "frequency", "warn", "different"},
         {"stolen", {4, 4, NULL, false, true, start, {1100, 100, 12}}, "steal", "warn", "takes 2%"},
-        {"busy",
-         {4, 4, NULL, false, true, start, {1100, 150, 10}},
-         "load",
-         "warn",
+        {"busy", {4, 4, NULL, false, true, start, {1100, 150, 10}}, "load", "warn",
          "2.0 of 4 CPUs"},
         {"no /proc/stat", {4, 4, NULL, false, false, {0}, {0}}, "steal", "skip", "does not say"},
         {"no tick since", {4, 4, NULL, false, true, start, start}, "steal", "skip", "does not say"},
-        {"a clock that went back",
-         {4, 4, NULL, false, true, {1100, 103, 10}, start},
-         "load",
-         "skip",
-         "does not say"},
+        {"a clock that went back", {4, 4, NULL, false, true, {1100, 103, 10}, start}, "load",
+         "skip", "does not say"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(checks_done) struct checks c = {0};
         machine_check(&rows[i].seen, &c);

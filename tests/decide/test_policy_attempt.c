@@ -233,6 +233,7 @@ TEST(verdicts)
 /* Of two servers' and trainers' gangs: started and last output, in seconds before now; -1: none. */
 TEST(limits)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         int64_t timeout_s, stall_s;
@@ -242,46 +243,22 @@ TEST(limits)
     } rows[] = {
         {"no limits", 0, 0, {900, 900, 900}, {900, 900, 900}, NULL, 0},
         {"in time", 60, 0, {90, 90, 50}, {0, 0, 0}, NULL, 10000},
-        {"from the last start",
-         60,
-         0,
-         {90, 60, 90},
-         {0, 0, 0},
-         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)",
-         0},
+        {"from the last start", 60, 0, {90, 60, 90}, {0, 0, 0},
+         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)", 0},
         {"one has not started", 60, 0, {90, 90, -1}, {0, 0, 0}, NULL, 0},
         {"talks", 0, 30, {90, 90, 90}, {90, 90, 20}, NULL, 10000},
-        {"all are silent",
-         0,
-         30,
-         {90, 90, 90},
-         {0, 30, 40},
-         "trainer/0: no output for 30 s (runPolicy.stallSeconds)",
-         0},
-        {"only one is seen",
-         0,
-         30,
-         {90, 90, 90},
-         {-1, -1, 31},
-         "trainer/1: no output for 30 s (runPolicy.stallSeconds)",
-         0},
+        {"all are silent", 0, 30, {90, 90, 90}, {0, 30, 40},
+         "trainer/0: no output for 30 s (runPolicy.stallSeconds)", 0},
+        {"only one is seen", 0, 30, {90, 90, 90}, {-1, -1, 31},
+         "trainer/1: no output for 30 s (runPolicy.stallSeconds)", 0},
         {"none is seen", 0, 30, {90, 90, 90}, {90, -1, -1}, NULL, 0},
-        {"one has not started yet, the other waits for it",
-         0,
-         30,
-         {90, 90, -1},
-         {90, 90, -1},
-         NULL,
+        {"one has not started yet, the other waits for it", 0, 30, {90, 90, -1}, {90, 90, -1}, NULL,
          0},
         {"the nearer limit is looked at first", 60, 30, {50, 50, 50}, {25, 25, 25}, NULL, 5000},
-        {"both: the trial's",
-         60,
-         30,
-         {90, 90, 90},
-         {90, 90, 90},
-         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)",
-         0},
+        {"both: the trial's", 60, 30, {90, 90, 90}, {90, 90, 90},
+         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)", 0},
     };
+    /* clang-format on */
     static const uint32_t size[ROLE_COUNT] = {1, 2, 0};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);

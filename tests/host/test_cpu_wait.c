@@ -60,6 +60,7 @@ static void look_at(const struct thread_file *files, struct cpu_wait_look *look)
 
 TEST(made_up)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct thread_file begin[MAX_THREADS], end[MAX_THREADS];
@@ -68,37 +69,27 @@ TEST(made_up)
         {"one thread", {{"7", "100 10 3\n"}}, {{"7", "160 50 9\n"}}, {60, 40}},
         {"threads add up, in whatever order they are listed",
          {{"7", "100 10 3\n"}, {"12", "5 6 7\n"}, {"100", "1 1 1\n"}},
-         {{"100", "2 2 2\n"}, {"7", "160 50 9\n"}, {"12", "6 8 9\n"}},
-         {62, 43}},
+         {{"100", "2 2 2\n"}, {"7", "160 50 9\n"}, {"12", "6 8 9\n"}}, {62, 43}},
         {"nobody waited", {{"7", "100 10 3\n"}}, {{"7", "160 10 9\n"}}, {60, 0}},
-        {"a thread that began since counts whole",
-         {{"7", "100 10 3\n"}},
-         {{"7", "160 50 9\n"}, {"8", "3 4 1\n"}},
-         {63, 44}},
+        {"a thread that began since counts whole", {{"7", "100 10 3\n"}},
+         {{"7", "160 50 9\n"}, {"8", "3 4 1\n"}}, {63, 44}},
         {"a thread that has ended: nobody knows how long it waited",
-         {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}},
-         {{"7", "160 50 9\n"}},
-         {0, 0}},
-        {"one has ended, another has begun",
-         {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}},
-         {{"7", "160 50 9\n"}, {"9", "3 4 1\n"}},
-         {0, 0}},
+         {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}}, {{"7", "160 50 9\n"}}, {0, 0}},
+        {"one has ended, another has begun", {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}},
+         {{"7", "160 50 9\n"}, {"9", "3 4 1\n"}}, {0, 0}},
         {"its number has a new owner", {{"7", "100 10 3\n"}}, {{"7", "160 9 9\n"}}, {0, 0}},
         {"a kernel that does not count", {{"7", "0 0 0\n"}}, {{"7", "0 0 0\n"}}, {0, 0}},
-        {"a kernel that counts no running, though who looks runs",
-         {{"7", "0 10 3\n"}},
-         {{"7", "0 50 9\n"}},
-         {0, 0}},
+        {"a kernel that counts no running, though who looks runs", {{"7", "0 10 3\n"}},
+         {{"7", "0 50 9\n"}}, {0, 0}},
         {"no such file", {{NULL, NULL}}, {{NULL, NULL}}, {0, 0}},
         {"nothing at the barrier", {{NULL, NULL}}, {{"7", "160 50 9\n"}}, {0, 0}},
         {"nothing at the end", {{"7", "160 50 9\n"}}, {{NULL, NULL}}, {0, 0}},
         {"damaged at the end", {{"7", "100 10 3\n"}}, {{"7", "160\n"}}, {0, 0}},
         {"negative at the end", {{"7", "100 10 3\n"}}, {{"7", "160 -50 9\n"}}, {0, 0}},
-        {"more than a thread can have run",
-         {{"7", "100 10 3\n"}},
-         {{"7", "9223372036854775807 50 9\n"}},
-         {0, 0}},
+        {"more than a thread can have run", {{"7", "100 10 3\n"}},
+         {{"7", "9223372036854775807 50 9\n"}}, {0, 0}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(cpu_wait_look_done) struct cpu_wait_look begin = {0}, end = {0};

@@ -187,6 +187,7 @@ TEST(arrival_counts)
 
 TEST(why_there_is_no_figure)
 {
+    /* clang-format off */
     static const struct {
         const char *name, *lines, *log, *said;
         int64_t warmup;
@@ -194,38 +195,28 @@ TEST(why_there_is_no_figure)
         {"nothing at all", PLAIN, "", "the program printed nothing for the log rule mine\n", 0},
         {"no line matches", "- {kind: Step, pattern: 'a=(?<loss>) Speed = (?<rate>) img/s'}\n",
          "a=1 img/s\na=2 Speed = 12 images\nthree\nfour\nfive\na=6\n",
-         "no line of 6 matched the log rule mine\n"
-         "the last 5 lines:\n  2: a=2 Speed = 12 images\n  3: three\n  4: four\n  5: five\n"
-         "  6: a=6\n"
-         "nearest miss: line 2, for lines[0] (Step) of the rule; it lacks ' img/s':\n"
-         "  2: a=2 Speed = 12 images\n"
-         "  pattern: a=(?<loss>) Speed = (?<rate>) img/s\n",
-         0},
+         "no line of 6 matched the log rule mine\nthe last 5 lines:\n  2: a=2 Speed = 12 "
+         "images\n  3: three\n  4: four\n  5: five\n  6: a=6\nnearest miss: line 2, for lines[0] "
+         "(Step) of the rule; it lacks ' img/s':\n  2: a=2 Speed = 12 images\n  pattern: "
+         "a=(?<loss>) Speed = (?<rate>) img/s\n", 0},
         {"what stands between does not fit", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
-         "Speed = fast img/s\n",
-         "no line of 1 matched the log rule mine\nthe only line:\n  1: Speed = fast img/s\n"
-         "nearest miss: line 1, for lines[0] (Step) of the rule; it matches the pattern's "
-         "literals but not its groups:\n  1: Speed = fast img/s\n"
-         "  pattern: Speed = (?<rate>) img/s\n",
-         0},
+         "Speed = fast img/s\n", "no line of 1 matched the log rule mine\nthe only line:\n  1: "
+         "Speed = fast img/s\nnearest miss: line 1, for lines[0] (Step) of the rule; it matches "
+         "the pattern's literals but not its groups:\n  1: Speed = fast img/s\n  pattern: Speed "
+         "= (?<rate>) img/s\n", 0},
         {"all in the warm-up", RATE, "step 1 5 img/s\nstep 2 5 img/s\n",
          "2 lines matched the log rule mine, 2 of them in the warm-up, and no throughput follows "
          "from the others; lower measure.warmupSteps, or let the program run longer\nthe last 2 "
-         "lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
-         10},
-        {"no number", PLAIN, "0 img/s\n",
-         "1 lines matched the log rule mine, but no throughput follows from them; 1 refused, line "
-         "1: its 'rate' is '0', which is not above 0\nthe only line:\n  1: 0 img/s\n",
-         0},
-        {"nonsense", PLAIN, "1e300 img/s\n",
-         "1 lines matched the log rule mine, but no throughput follows from them\nthe only line:\n"
-         "  1: 1e300 img/s\n",
-         0},
-        {"no batch size", TIMED, "step 1 took 5 ms\n",
-         "1 lines matched the log rule mine, but the samples of a step are unknown\n"
-         "the only line:\n  1: step 1 took 5 ms\n",
-         0},
+         "lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n", 10},
+        {"no number", PLAIN, "0 img/s\n", "1 lines matched the log rule mine, but no throughput "
+         "follows from them; 1 refused, line 1: its 'rate' is '0', which is not above 0\nthe "
+         "only line:\n  1: 0 img/s\n", 0},
+        {"nonsense", PLAIN, "1e300 img/s\n", "1 lines matched the log rule mine, but no "
+         "throughput follows from them\nthe only line:\n  1: 1e300 img/s\n", 0},
+        {"no batch size", TIMED, "step 1 took 5 ms\n", "1 lines matched the log rule mine, but "
+         "the samples of a step are unknown\nthe only line:\n  1: step 1 took 5 ms\n", 0},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(misses); i++) {
         print_message("# row '%s'\n", misses[i].name);
         _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(misses[i].lines);
@@ -318,81 +309,40 @@ TEST(samples_over_duration_is_the_rate)
  * seconds after the begin. */
 TEST(evaluations_have_times)
 {
+    /* clang-format off */
     static const struct {
         const char *name, *rule, *log;
         uint32_t n;
         double t_s[3], accuracy[3];
     } kept[] = {
-        {"by arrival, since the first step",
-         SCORED,
-         "@3step 1 9 img/s acc 0.9\n@8test 50%\n@9step 2 9 img/s acc 0.9\n@10.5test 60%\n",
-         2,
-         {5, 7.5},
-         {0.5, 0.6}},
-        {"since a line that says so",
-         SCORED,
-         "@1begin\n@3step 1 9 img/s acc 0.9\n@8test 50%\n",
-         1,
-         {7},
-         {0.5}},
-        {"the line knows",
-         SCORED,
-         "@3step 1 9 img/s acc 0\n@8epoch 1 9 img/s acc 0.5 after 4.25\n@9epoch 2 9 img/s acc 0.25 "
-         "after 5\n",
-         2,
-         {4.25, 5},
-         {0.5, 0.25}},
-        {"a line that knows is no clock for others",
-         SCORED,
-         "@3begin\n@8epoch 1 9 img/s acc 0.5 after 4.25\n@9test 60%\n",
-         1,
-         {4.25},
-         {0.5}},
-        {"the first line is an evaluation: when did it begin?",
-         SCORED,
-         "@3epoch 1 9 img/s acc 0.5\n@8epoch 2 9 img/s acc 0.6\n",
-         0,
-         {0},
-         {0}},
-        {"the first line is a test",
-         SCORED,
-         "@3test 50%\n@4epoch 1 9 img/s acc 0.5\n",
-         0,
-         {0},
+        {"by arrival, since the first step", SCORED,
+         "@3step 1 9 img/s acc 0.9\n@8test 50%\n@9step 2 9 img/s acc 0.9\n@10.5test 60%\n", 2,
+         {5, 7.5}, {0.5, 0.6}},
+        {"since a line that says so", SCORED, "@1begin\n@3step 1 9 img/s acc 0.9\n@8test 50%\n", 1,
+         {7}, {0.5}},
+        {"the line knows", SCORED, "@3step 1 9 img/s acc 0\n@8epoch 1 9 img/s acc 0.5 after "
+         "4.25\n@9epoch 2 9 img/s acc 0.25 after 5\n", 2, {4.25, 5}, {0.5, 0.25}},
+        {"a line that knows is no clock for others", SCORED,
+         "@3begin\n@8epoch 1 9 img/s acc 0.5 after 4.25\n@9test 60%\n", 1, {4.25}, {0.5}},
+        {"the first line is an evaluation: when did it begin?", SCORED,
+         "@3epoch 1 9 img/s acc 0.5\n@8epoch 2 9 img/s acc 0.6\n", 0, {0}, {0}},
+        {"the first line is a test", SCORED, "@3test 50%\n@4epoch 1 9 img/s acc 0.5\n", 0, {0},
          {0}},
         {"no clock: all lines at once", SCORED, "step 1 9 img/s acc 0.9\ntest 50%\n", 0, {0}, {0}},
-        {"the summary's own time",
-         SCORED,
-         "step 1 9 img/s acc 0.9\n80% reached in 407.1 s\n",
-         1,
-         {407.1},
-         {0.8}},
-        {"not of a step",
-         SCORED,
-         "@3step 1 9 img/s acc 0.1\n@4step 2 9 img/s acc 0.9\n",
-         0,
-         {0},
+        {"the summary's own time", SCORED, "step 1 9 img/s acc 0.9\n80% reached in 407.1 s\n", 1,
+         {407.1}, {0.8}},
+        {"not of a step", SCORED, "@3step 1 9 img/s acc 0.1\n@4step 2 9 img/s acc 0.9\n", 0, {0},
          {0}},
-        {"a percentage that is none",
-         SCORED,
-         "@3begin\n@4step 1 9 img/s acc 1\n@5test 101%\n@6test 10%\n",
-         1,
-         {3},
-         {0.1}},
-        {"of the first rank",
-         SCORED,
-         "@3begin\n@4step 1 9 img/s acc 1\n@5[rank1] test 70%\n@6[rank0] test 60%\n",
-         1,
-         {3},
+        {"a percentage that is none", SCORED,
+         "@3begin\n@4step 1 9 img/s acc 1\n@5test 101%\n@6test 10%\n", 1, {3}, {0.1}},
+        {"of the first rank", SCORED,
+         "@3begin\n@4step 1 9 img/s acc 1\n@5[rank1] test 70%\n@6[rank0] test 60%\n", 1, {3},
          {0.6}},
         {"by stamps over midnight", DATED, "23:59:50 9 img/s\n00:00:10 test 0.5\n", 1, {20}, {0.5}},
-        {"a clock that was set back",
-         SCORED,
-         "@30begin\n@40test 50%\n@20test 60%\n@45step 1 9 img/s acc 0\n",
-         1,
-         {10},
-         {0.5}},
+        {"a clock that was set back", SCORED,
+         "@30begin\n@40test 50%\n@20test 60%\n@45step 1 9 img/s acc 0\n", 1, {10}, {0.5}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(kept); i++) {
         print_message("# row '%s'\n", kept[i].name);
         _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(kept[i].rule);

@@ -161,31 +161,24 @@ TEST(the_box_says_that_a_baseline_is_faster)
  * figure is the highest. */
 TEST(the_box_says_which_point_to_choose)
 {
+    /* clang-format off */
     static const struct {
         double trials[3][3]; /* of each point: trainers 1, 2, 4 */
         uint32_t n;          /* trials of each */
         const char *text;
     } rows[] = {
-        {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}},
-         3,
-         "2 trainers is the fastest of the 3 points compared, on this machine: every other one is "
-         "slower, each with 95% confidence"},
-        {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}},
-         3,
-         "no clear winner: none of the other 2 points is significantly slower; more repeats may "
-         "tell them apart"},
-        {{{100, 101, 102}, {99, 101, 103}, {40, 41, 42}},
-         3,
+        {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}}, 3, "2 trainers is the fastest of the "
+         "3 points compared, on this machine: every other one is slower, each with 95% confidence"},
+        {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}}, 3, "no clear winner: none of the "
+         "other 2 points is significantly slower; more repeats may tell them apart"},
+        {{{100, 101, 102}, {99, 101, 103}, {40, 41, 42}}, 3,
          "2 of 3 points may be the fastest, the other is slower; more repeats may tell them apart"},
-        {{{100}, {140}, {90}},
-         1,
-         "no clear winner: none of the other 2 points is significantly slower; to decide, each "
-         "point needs 3 trials or more"},
-        {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}},
-         3,
-         "1 trainer is the fastest of the 3 points compared, on this machine: every other one is "
-         "slower, each with 95% confidence"},
+        {{{100}, {140}, {90}}, 1, "no clear winner: none of the other 2 points is significantly "
+         "slower; to decide, each point needs 3 trials or more"},
+        {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}}, 3, "1 trainer is the fastest of the 3 "
+         "points compared, on this machine: every other one is slower, each with 95% confidence"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(fixture_done) struct fixture f;
         _cleanup_(freep) char *rest = xasprintf(

@@ -49,47 +49,29 @@ TEST(texts)
 TEST(utilization)
 {
 #define SAYS "\"flops_per_sample\":1e9,\"threads\":2"
+    /* clang-format off */
     static const struct {
         const char *name, *environment;
         uint32_t devices;
         enum precision precision;
         const char *has[3], *lacks;
     } rows[] = {
-        {"a CPU",
-         "{" SAYS "}",
-         0,
-         PRECISION_FP32,
-         {" 0.4000 ", "10.0%", "MFU: TFLOPS / CPU_PEAK_TFLOPS, the threads x"},
-         "above 100%:"},
-        {"a CPU with fast kernels",
-         "{\"flops_per_sample\":2e10,\"threads\":2}",
-         0,
-         PRECISION_FP32,
-         {"200.0%"},
-         "above 100%:"},
+        {"a CPU", "{" SAYS "}", 0, PRECISION_FP32,
+         {" 0.4000 ", "10.0%", "MFU: TFLOPS / CPU_PEAK_TFLOPS, the threads x"}, "above 100%:"},
+        {"a CPU with fast kernels", "{\"flops_per_sample\":2e10,\"threads\":2}", 0, PRECISION_FP32,
+         {"200.0%"}, "above 100%:"},
         {"emulated", "{" SAYS ",\"compute\":\"Emulated\"}", 0, PRECISION_FP32, {NULL}, "TFLOPS"},
-        {"a GPU that is not counted",
-         "{" SAYS ",\"accelerator\":\"NVIDIA H200\"}",
-         0,
-         PRECISION_FP32,
-         {NULL},
-         "TFLOPS"},
+        {"a GPU that is not counted", "{" SAYS ",\"accelerator\":\"NVIDIA H200\"}", 0,
+         PRECISION_FP32, {NULL}, "TFLOPS"},
         {"another precision", "{" SAYS "}", 0, PRECISION_BF16, {NULL}, "TFLOPS"},
         {"unknown threads", "{\"flops_per_sample\":1e9}", 0, PRECISION_FP32, {NULL}, "TFLOPS"},
-        {"a GPU",
-         "{\"accelerator\":\"NVIDIA H200\"}",
-         1,
-         PRECISION_FP32,
-         {"MFU: TFLOPS / 67,", "MFU is above 100%:"},
-         "CPU_PEAK"},
+        {"a GPU", "{\"accelerator\":\"NVIDIA H200\"}", 1, PRECISION_FP32,
+         {"MFU: TFLOPS / 67,", "MFU is above 100%:"}, "CPU_PEAK"},
         {"no peak", "{\"accelerator\":\"a\"}", 1, PRECISION_FP32, {"No MFU: "}, "MFU: TFLOPS"},
-        {"tokens",
-         "{\"accelerator\":\"NVIDIA H200\"}",
-         1,
-         PRECISION_FP32,
-         {"6 N a token, N 1e+09 / devices", "0.2400"},
-         "a sequence"},
+        {"tokens", "{\"accelerator\":\"NVIDIA H200\"}", 1, PRECISION_FP32,
+         {"6 N a token, N 1e+09 / devices", "0.2400"}, "a sequence"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

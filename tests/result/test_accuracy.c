@@ -202,6 +202,7 @@ TEST(points)
 {
     static const struct curve_row slow = {{40, 44, -1}, {0.3, 0.8}};
     static const struct curve_row bad = {{10, 40, -1}, {0.3, 0.4}};
+    /* clang-format off */
     static const struct {
         const char *name;
         const struct curve_row *trials[3];
@@ -209,31 +210,14 @@ TEST(points)
         double time_s, accuracy; /* NaN: unknown */
         enum threshold_verdict time, after;
     } rows[] = {
-        {"all reach it",
-         {&rising, &slow, &dipping},
-         3,
-         3,
-         30,
-         0.8,
-         THRESHOLD_PASSED,
+        {"all reach it", {&rising, &slow, &dipping}, 3, 3, 30, 0.8, THRESHOLD_PASSED,
          THRESHOLD_PASSED},
-        {"one never does",
-         {&rising, &bad, &dipping},
-         2,
-         3,
-         NAN,
-         0.7,
-         THRESHOLD_UNKNOWN,
+        {"one never does", {&rising, &bad, &dipping}, 2, 3, NAN, 0.7, THRESHOLD_UNKNOWN,
          THRESHOLD_PASSED},
-        {"one has no evaluation",
-         {&rising, &none, &dipping},
-         2,
-         2,
-         NAN,
-         NAN,
-         THRESHOLD_UNKNOWN,
+        {"one has no evaluation", {&rising, &none, &dipping}, 2, 2, NAN, NAN, THRESHOLD_UNKNOWN,
          THRESHOLD_UNKNOWN},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

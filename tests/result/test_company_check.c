@@ -15,6 +15,7 @@ TEST(lanes_are_independent_if_the_company_check_shows_it)
     "parallel, not shown independent: up to 2 trials ran at a time, on nodes of their own but "    \
     "with one network; "
 #define COMPARE "; compare its numbers only with runs of as many"
+    /* clang-format off */
     static const struct {
         const char *name;
         double x[6]; /* 0: the trial has failed */
@@ -36,23 +37,11 @@ TEST(lanes_are_independent_if_the_company_check_shows_it)
          6,
          NOT_SHOWN "in company, point 1 has 100.3% of its throughput alone (95%: 92.0..109.4%; 3 "
                    "pairs of trials, 1.0 other trials at a time)" COMPARE},
-        {"no company",
-         {100, 99, 101, 101, 99, 100},
-         499,
-         0,
-         6,
+        {"no company", {100, 99, 101, 101, 99, 100}, 499, 0, 6,
          NOT_SHOWN "the company check of point 1 has 0 pairs of trials, and needs 3" COMPARE},
-        {"one alone had company",
-         {100, 99, 101, 101, 99, 100},
-         1000,
-         100,
-         6,
+        {"one alone had company", {100, 99, 101, 101, 99, 100}, 1000, 100, 6,
          NOT_SHOWN "the company check of point 1 has 2 pairs of trials, and needs 3" COMPARE},
-        {"one has failed",
-         {100, 99, 101, 101, 99, 0},
-         1000,
-         0,
-         6,
+        {"one has failed", {100, 99, 101, 101, 99, 0}, 1000, 0, 6,
          NOT_SHOWN "the company check of point 1 has 2 pairs of trials, and needs 3" COMPARE},
         {"three of four pairs",
          {100, 99, 101, 101, 99, 100},
@@ -62,6 +51,7 @@ TEST(lanes_are_independent_if_the_company_check_shows_it)
          NOT_SHOWN "in company, point 1 has 100.0% of its throughput alone (95%: 97.5..102.5%; 3 "
                    "pairs of trials, 1.0 other trials at a time)" COMPARE},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

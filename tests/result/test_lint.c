@@ -197,6 +197,7 @@ static void check_found(const struct result *r, uint32_t point, const char *text
  * point 1 in trial 1 alone. */
 TEST(a_warm_up_that_is_too_short)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         size_t n_steps, until;
@@ -209,36 +210,28 @@ TEST(a_warm_up_that_is_too_short)
          "{\"state\":\"Enough\",\"found\":2}"},
         {"one step of so few is no more than chance", 40, 1, 1.2, 3, NULL, NULL,
          "2 (found: at most 2)", "{\"state\":\"Enough\",\"found\":2}"},
-        {"two steps", 40, 2, 1.2, 3,
-         "warm-up of 2 steps is too short at point 2: times settle after step 4 (20% slower "
-         "before); raise "
-         "measure.warmupSteps to 4",
-         NULL, "2 (found: 4)", "{\"state\":\"Short\",\"found\":4}"},
-        {"five steps", 40, 5, 1.1, 3,
-         "warm-up of 2 steps is too short at point 2: times settle after step 7 (10% slower "
-         "before); raise "
-         "measure.warmupSteps to 7",
-         NULL, "2 (found: 7)", "{\"state\":\"Short\",\"found\":7}"},
-        {"faster at first", 40, 10, 0.8, 3,
-         "warm-up of 2 steps is too short at point 2: times settle after step 12 (20% faster "
-         "before); raise "
-         "measure.warmupSteps to 12",
-         NULL, "2 (found: 12)", "{\"state\":\"Short\",\"found\":12}"},
-        {"stored in groups of 12", 3000, 600, 1.1, 3,
-         "warm-up of 2 steps is too short at point 2: times settle after step 602 (10% slower "
-         "before); raise "
-         "measure.warmupSteps to 602",
+        {"two steps", 40, 2, 1.2, 3, "warm-up of 2 steps is too short at point 2: times settle "
+         "after step 4 (20% slower before); raise measure.warmupSteps to 4", NULL, "2 (found: 4)",
+         "{\"state\":\"Short\",\"found\":4}"},
+        {"five steps", 40, 5, 1.1, 3, "warm-up of 2 steps is too short at point 2: times settle "
+         "after step 7 (10% slower before); raise measure.warmupSteps to 7", NULL, "2 (found: 7)",
+         "{\"state\":\"Short\",\"found\":7}"},
+        {"faster at first", 40, 10, 0.8, 3, "warm-up of 2 steps is too short at point 2: times "
+         "settle after step 12 (20% faster before); raise measure.warmupSteps to 12", NULL,
+         "2 (found: 12)", "{\"state\":\"Short\",\"found\":12}"},
+        {"stored in groups of 12", 3000, 600, 1.1, 3, "warm-up of 2 steps is too short at point "
+         "2: times settle after step 602 (10% slower before); raise measure.warmupSteps to 602",
          NULL, "2 (found: 602)", "{\"state\":\"Short\",\"found\":602}"},
-        {"too late for a warm-up", 40, 30, 1.04, 3, NULL,
-         "no steady state at point 2: times still change after measured step 30 (4% slower "
-         "before), too late for "
-         "a warm-up; measure more steps, or find what changes",
-         "2 (found: none)", "{\"state\":\"Never\",\"found\":null}"},
+        {"too late for a warm-up", 40, 30, 1.04, 3, NULL, "no steady state at point 2: times "
+         "still change after measured step 30 (4% slower before), too late for a warm-up; "
+         "measure more steps, or find what changes", "2 (found: none)",
+         "{\"state\":\"Never\",\"found\":null}"},
         {"not worth a word", 40, 10, 1.015, 3, NULL, NULL, "2 (found: at most 2)",
          "{\"state\":\"Enough\",\"found\":2}"},
         {"two trials are too few", 40, 5, 1.2, 2, NULL, NULL, "2",
          "{\"state\":\"Unknown\",\"found\":null}"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;
@@ -392,6 +385,7 @@ TEST(a_machine_that_was_not_itself)
 #define MORE                                                                                       \
     " in the figures: run again when nothing else uses the machine (benchctl describe shows the "  \
     "noise of each trial)"
+    /* clang-format off */
     static const struct {
         const char *name;
         struct look looks[2]; /* of 12 trials; the others are as usual */
@@ -400,17 +394,10 @@ TEST(a_machine_that_was_not_itself)
         bool has_launcher;  /* or in its place, on the same node, a launcher saw it half as fast */
         const char *message;
     } rows[] = {
-        {"quiet",
-         {{3, 2, 0.96, 1.04, 0.8, 1.2, 0.019}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         false,
-         false,
+        {"quiet", {{3, 2, 0.96, 1.04, 0.8, 1.2, 0.019}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
          NULL},
-        {"a clock that was slow before",
-         {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         false,
-         false,
+        {"a clock that was slow before", {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3,
+         false, false,
          "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE},
         {"a clock that was fast after, and another trial",
          {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}},
@@ -419,17 +406,9 @@ TEST(a_machine_that_was_not_itself)
          false,
          "trial 2 of point 3: clock 20% above the run's median in the probe after it; also noisy: "
          "trial 0 of point 1" TWO},
-        {"memory",
-         {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         false,
-         false,
+        {"memory", {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
          "trial 1 of point 0: memory copies 50% below the run's median in the probe after it" ONE},
-        {"no copy at all",
-         {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         false,
-         false,
+        {"no copy at all", {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
          "trial 1 of point 0: the machine was too busy for one copy in the probe before it" ONE},
         {"steal",
          {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}},
@@ -438,19 +417,13 @@ TEST(a_machine_that_was_not_itself)
          false,
          "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; "
          "also noisy: trial 0 of point 1" TWO},
-        {"a slow node is no noise",
-         {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         true,
-         false,
+        {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, false,
          NULL},
         {"nor is a launcher beside a trainer, but a trial beside others of the launcher",
-         {{3, 1, 0.4, 0.5, 0.5, 0.5, 0, true}, {1, 0, 1, 1, 1, 1, 0}},
-         3,
-         false,
-         true,
+         {{3, 1, 0.4, 0.5, 0.5, 0.5, 0, true}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, true,
          "trial 1 of point 3: clock 20% below the run's median in the probe before it" ONE},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

@@ -55,34 +55,20 @@ static void build(struct fixture *f, const struct row *row)
 
 TEST(slow_nodes)
 {
+    /* clang-format off */
     static const struct row rows[] = {
-        {"12% in 5 of 6 points",
-         6,
-         {113, 112, 114, 113, 117, 104},
-         "n4",
-         "6 replicas, 6 points, 5 of 6 slower, +12.1%",
-         "node 'n4' is 12% slower than the others, in 5 of 6 points by 5% or more: its replicas "
-         "need that much more time a step"},
-        {"as fast as the other",
-         6,
-         {100, 101, 99, 100, 100, 101},
-         "n4",
-         "6 replicas, 6 points, 0 of 6 slower, +0.2%",
-         ""},
-        {"slower once",
-         6,
-         {100, 100, 100, 100, 100, 170},
-         "n4",
-         "6 replicas, 6 points, 1 of 6 slower, +9.2%",
-         ""},
-        {"two points are too few",
-         2,
-         {120, 121},
-         "n4",
-         "2 replicas, 2 points, 2 of 2 slower, +20.5%",
-         ""},
+        {"12% in 5 of 6 points", 6, {113, 112, 114, 113, 117, 104}, "n4",
+         "6 replicas, 6 points, 5 of 6 slower, +12.1%", "node 'n4' is 12% slower than the "
+         "others, in 5 of 6 points by 5% or more: its replicas need that much more time a step"},
+        {"as fast as the other", 6, {100, 101, 99, 100, 100, 101}, "n4",
+         "6 replicas, 6 points, 0 of 6 slower, +0.2%", ""},
+        {"slower once", 6, {100, 100, 100, 100, 100, 170}, "n4",
+         "6 replicas, 6 points, 1 of 6 slower, +9.2%", ""},
+        {"two points are too few", 2, {120, 121}, "n4",
+         "2 replicas, 2 points, 2 of 2 slower, +20.5%", ""},
         {"nothing to compare with", 6, {120, 120, 120, 120, 120, 120}, "fast", "", ""},
     };
+    /* clang-format on */
     for (size_t k = 0; k < N_ROWS(rows); k++) {
         print_message("# row '%s'\n", rows[k].name);
         _cleanup_(fixture_done) struct fixture f;

@@ -55,42 +55,31 @@ static void describe(const struct result *r, struct buf *out)
 
 TEST(who_is_slow)
 {
+    /* clang-format off */
     static const struct gang_row rows[] = {
-        {"alike",
-         5,
-         {{100, 101, 99, 100, 102}, {100, 100, 100, 100, 100}, {99, 100, 101, 100, 100}},
-         {{0}},
+        {"alike", 5,
+         {{100, 101, 99, 100, 102}, {100, 100, 100, 100, 100}, {99, 100, 101, 100, 100}}, {{0}},
          ""},
         {"slow, but under 5%", 5, {{100, 100, 100, 100, 104}}, {{0}}, ""},
-        {"slow in one trial",
-         5,
+        {"slow in one trial", 5,
          {{100, 101, 99, 100, 112}, {100, 100, 100, 100, 100}, {99, 100, 101, 100, 100}},
-         {{"a", "b", "c", "d", "e"}},
-         "point 0 trial 0 trainer/4 e +12% spread 1% of 4, 1/3"},
+         {{"a", "b", "c", "d", "e"}}, "point 0 trial 0 trainer/4 e +12% spread 1% of 4, 1/3"},
         {"within the spread of the others", 5, {{100, 130, 80, 110, 135}}, {{0}}, ""},
-        {"the same node under another index",
-         5,
+        {"the same node under another index", 5,
          {{100, 100, 100, 100, 120}, {130, 100, 100, 100, 100}, {100, 100, 100, 100, 100}},
          {{"a", "b", "c", "d", "e"}, {"e", "a", "b", "c", "d"}, {"a", "b", "c", "d", "e"}},
          "point 0 trial 1 trainer/0 e +30% spread 0% of 4, 2/3"},
-        {"two alike and three trials",
-         2,
-         {{100, 110}, {100, 111}, {100, 109}},
+        {"two alike and three trials", 2, {{100, 110}, {100, 111}, {100, 109}},
          {{"a", "b"}, {"a", "b"}, {"a", "b"}},
          "point 0 trial 1 trainer/1 b +10% spread 1% of 1, 3/3"},
-        {"two, but not always the same",
-         2,
-         {{100, 120}, {120, 100}, {100, 120}},
-         {{"a", "b"}, {"a", "b"}, {"a", "b"}},
-         ""},
+        {"two, but not always the same", 2, {{100, 120}, {120, 100}, {100, 120}},
+         {{"a", "b"}, {"a", "b"}, {"a", "b"}}, ""},
         {"two, and two trials", 2, {{100, 110}, {100, 110}}, {{0}}, ""},
-        {"two that changed nodes",
-         2,
-         {{100, 110}, {100, 111}, {100, 109}},
-         {{"a", "b"}, {"b", "a"}, {"a", "b"}},
-         ""},
+        {"two that changed nodes", 2, {{100, 110}, {100, 111}, {100, 109}},
+         {{"a", "b"}, {"b", "a"}, {"a", "b"}}, ""},
         {"a single one", 1, {{100}, {150}, {200}}, {{0}}, ""},
     };
+    /* clang-format on */
     for (size_t k = 0; k < N_ROWS(rows); k++) {
         const struct gang_row *row = &rows[k];
         print_message("# row '%s'\n", row->name);

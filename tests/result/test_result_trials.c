@@ -162,6 +162,7 @@ TEST(a_trainer_may_speak_for_the_job)
 #define LOG(samples, unit, scope)                                                                  \
     "\"samples\":" samples ",\"duration_ns\":1000000000,\"steps\":1,\"log\":{\"rule\":\"r\","      \
     "\"method\":\"m\",\"unit\":\"" unit "\",\"scope\":\"" scope "\"}"
+    /* clang-format off */
     static const struct {
         const char *name, *of[2]; /* the rest of the summaries of both trainers; NULL: none */
         double value;
@@ -169,23 +170,15 @@ TEST(a_trainer_may_speak_for_the_job)
     } rows[] = {
         {"one speaks", {LOG("90", "words", "job"), NULL}, 90, "words/s", NULL},
         {"the other one", {NULL, LOG("90", "samples", "job")}, 90, "samples/s", NULL},
-        {"both speak",
-         {LOG("90", "samples", "job"), LOG("94", "samples", "job")},
-         92,
-         "samples/s",
+        {"both speak", {LOG("90", "samples", "job"), LOG("94", "samples", "job")}, 92, "samples/s",
          NULL},
-        {"each has its own",
-         {LOG("90", "GB", "replica"), LOG("10", "GB", "replica")},
-         100,
-         "GB/s",
+        {"each has its own", {LOG("90", "GB", "replica"), LOG("10", "GB", "replica")}, 100, "GB/s",
          NULL},
         {"one has none", {LOG("90", "GB", "replica"), NULL}, 0, NULL, "trainer/1 wrote no summary"},
-        {"different things",
-         {LOG("90", "GB", "replica"), LOG("10", "steps", "replica")},
-         0,
-         NULL,
+        {"different things", {LOG("90", "GB", "replica"), LOG("10", "steps", "replica")}, 0, NULL,
          "trainer/0 has GB/s and trainer/1 steps/s, which do not add up"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

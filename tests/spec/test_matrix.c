@@ -42,85 +42,71 @@ static char *expand(const char *text)
 
 TEST(expands)
 {
+    /* clang-format off */
     static const struct {
         const char *name, *sweep, *baseline, *expected;
     } rows[] = {
         {"grid, last name fastest, one baseline for all", sample_grid, "kind: SingleNode",
-         "0 0: batch_size=16 pservers=1 trainers=1 | 1p 1t PServer b16 t1 -> 6\n"
-         "1 0: batch_size=16 pservers=1 trainers=2 | 1p 2t PServer b16 t1 -> 6\n"
-         "2 0: batch_size=16 pservers=1 trainers=4 | 1p 4t PServer b16 t1 -> 6\n"
-         "3 0: batch_size=16 pservers=2 trainers=1 | 2p 1t PServer b16 t1 -> 6\n"
-         "4 0: batch_size=16 pservers=2 trainers=2 | 2p 2t PServer b16 t1 -> 6\n"
-         "5 0: batch_size=16 pservers=2 trainers=4 | 2p 4t PServer b16 t1 -> 6\n"
-         "6* 0: batch_size=16 pservers=0 trainers=1 | 0p 1t None b16 t1 -> 6\n"},
+         "0 0: batch_size=16 pservers=1 trainers=1 | 1p 1t PServer b16 t1 -> 6\n1 0: "
+         "batch_size=16 pservers=1 trainers=2 | 1p 2t PServer b16 t1 -> 6\n2 0: batch_size=16 "
+         "pservers=1 trainers=4 | 1p 4t PServer b16 t1 -> 6\n3 0: batch_size=16 pservers=2 "
+         "trainers=1 | 2p 1t PServer b16 t1 -> 6\n4 0: batch_size=16 pservers=2 trainers=2 | 2p "
+         "2t PServer b16 t1 -> 6\n5 0: batch_size=16 pservers=2 trainers=4 | 2p 4t PServer b16 "
+         "t1 -> 6\n6* 0: batch_size=16 pservers=0 trainers=1 | 0p 1t None b16 t1 -> 6\n"},
         {"a baseline for each batch and number of threads",
          "grid: {trainers: [2], pservers: [1], threads: [1, 2], batch_size: [8, 4]}",
-         "kind: SingleNode",
-         "0 0: batch_size=8 pservers=1 threads=1 trainers=2 | 1p 2t PServer b8 t1 -> 4\n"
-         "1 0: batch_size=8 pservers=1 threads=2 trainers=2 | 1p 2t PServer b8 t2 -> 5\n"
-         "2 0: batch_size=4 pservers=1 threads=1 trainers=2 | 1p 2t PServer b4 t1 -> 6\n"
-         "3 0: batch_size=4 pservers=1 threads=2 trainers=2 | 1p 2t PServer b4 t2 -> 7\n"
-         "4* 0: batch_size=8 pservers=0 threads=1 trainers=1 | 0p 1t None b8 t1 -> 4\n"
-         "5* 0: batch_size=8 pservers=0 threads=2 trainers=1 | 0p 1t None b8 t2 -> 5\n"
-         "6* 0: batch_size=4 pservers=0 threads=1 trainers=1 | 0p 1t None b4 t1 -> 6\n"
-         "7* 0: batch_size=4 pservers=0 threads=2 trainers=1 | 0p 1t None b4 t2 -> 7\n"},
+         "kind: SingleNode", "0 0: batch_size=8 pservers=1 threads=1 trainers=2 | 1p 2t PServer "
+         "b8 t1 -> 4\n1 0: batch_size=8 pservers=1 threads=2 trainers=2 | 1p 2t PServer b8 t2 -> "
+         "5\n2 0: batch_size=4 pservers=1 threads=1 trainers=2 | 1p 2t PServer b4 t1 -> 6\n3 0: "
+         "batch_size=4 pservers=1 threads=2 trainers=2 | 1p 2t PServer b4 t2 -> 7\n4* 0: "
+         "batch_size=8 pservers=0 threads=1 trainers=1 | 0p 1t None b8 t1 -> 4\n5* 0: "
+         "batch_size=8 pservers=0 threads=2 trainers=1 | 0p 1t None b8 t2 -> 5\n6* 0: "
+         "batch_size=4 pservers=0 threads=1 trainers=1 | 0p 1t None b4 t1 -> 6\n7* 0: "
+         "batch_size=4 pservers=0 threads=2 trainers=1 | 0p 1t None b4 t2 -> 7\n"},
         {"other parameters stay in the baseline",
          "grid: {pservers: [1], trainers: [2], cpu: [\"1\", 1]}", "kind: SingleNode",
-         "0 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 2\n"
-         "1 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 3\n"
-         "2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"
-         "3* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 3\n"},
+         "0 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 2\n1 0: cpu=1 pservers=1 "
+         "trainers=2 | 1p 2t PServer b64 t1 -> 3\n2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None "
+         "b64 t1 -> 2\n3* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 3\n"},
         {"zip", "zip: {pservers: [1, 2], trainers: [3, 1]}", "kind: SingleNode",
-         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
-         "1 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 2\n"
-         "2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
+         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n1 0: pservers=2 trainers=1 | "
+         "2p 1t PServer b64 t1 -> 2\n2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
         {"points", "points: [{trainers: 3, pservers: 2}, {pservers: 1, trainers: 3}]",
-         "kind: SingleNode",
-         "0 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n"
-         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
-         "2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
+         "kind: SingleNode", "0 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n1 0: "
+         "pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n2* 0: pservers=0 trainers=1 | 0p 1t "
+         "None b64 t1 -> 2\n"},
         {"a swept point is the baseline", "grid: {pservers: [1, 2], trainers: [1, 3]}",
-         "kind: Point, where: {trainers: 1}",
-         "0 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
-         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n"
-         "2 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 2\n"
-         "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n"},
+         "kind: Point, where: {trainers: 1}", "0 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 "
+         "-> 0\n1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n2 0: pservers=2 "
+         "trainers=1 | 2p 1t PServer b64 t1 -> 2\n3 0: pservers=2 trainers=3 | 2p 3t PServer b64 "
+         "t1 -> 2\n"},
         {"a baseline that is not swept is added", "grid: {pservers: [1, 2], trainers: [2, 3]}",
-         "kind: Point, where: {trainers: 1}",
-         "0 0: pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 4\n"
-         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 4\n"
-         "2 0: pservers=2 trainers=2 | 2p 2t PServer b64 t1 -> 5\n"
-         "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 5\n"
-         "4* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 4\n"
-         "5* 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 5\n"},
+         "kind: Point, where: {trainers: 1}", "0 0: pservers=1 trainers=2 | 1p 2t PServer b64 t1 "
+         "-> 4\n1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 4\n2 0: pservers=2 "
+         "trainers=2 | 2p 2t PServer b64 t1 -> 5\n3 0: pservers=2 trainers=3 | 2p 3t PServer b64 "
+         "t1 -> 5\n4* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 4\n5* 0: pservers=2 "
+         "trainers=1 | 2p 1t PServer b64 t1 -> 5\n"},
         {"an excluded point is no baseline, though others have theirs",
-         "grid: {cpu: [1, 8], pservers: [1], trainers: [1, 3]}\n"
-         "    exclude: [{trainers: 1, cpu: 8}]",
-         "kind: Point, where: {trainers: 1}",
-         "0 0: cpu=1 pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
-         "1 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n"
-         "2 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"},
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [1, 3]}\n    exclude: [{trainers: 1, cpu: "
+         "8}]", "kind: Point, where: {trainers: 1}", "0 0: cpu=1 pservers=1 trainers=1 | 1p 1t "
+         "PServer b64 t1 -> 0\n1 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n2 "
+         "0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"},
         {"an exclusion of a baseline alone",
-         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n"
-         "    exclude: [{trainers: 1, cpu: 8}]",
-         "kind: Point, where: {trainers: 1}",
-         "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
-         "1 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"
-         "2* 0: cpu=1 pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 2\n"},
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n    exclude: [{trainers: 1, cpu: 8}]",
+         "kind: Point, where: {trainers: 1}", "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer "
+         "b64 t1 -> 2\n1 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n2* 0: "
+         "cpu=1 pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 2\n"},
         {"a single node is excluded by the counts that it has",
-         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n"
-         "    exclude: [{trainers: 1, cpu: 8}]",
-         "kind: SingleNode",
-         "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
-         "1 0: cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n"
-         "2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
-        {"exclude needs all its pairs",
-         "grid: {pservers: [1, 2], trainers: [1, 3]}\n"
-         "    exclude: [{trainers: 1, pservers: 2}, {trainers: 3, pservers: 1}]",
-         "kind: Point, where: {trainers: 1, pservers: 1}",
-         "0 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
-         "1 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 0\n"},
+         "grid: {cpu: [1, 8], pservers: [1], trainers: [3]}\n    exclude: [{trainers: 1, cpu: 8}]",
+         "kind: SingleNode", "0 0: cpu=1 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n1 0: "
+         "cpu=8 pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> none\n2* 0: cpu=1 pservers=0 "
+         "trainers=1 | 0p 1t None b64 t1 -> 2\n"},
+        {"exclude needs all its pairs", "grid: {pservers: [1, 2], trainers: [1, 3]}\n    "
+         "exclude: [{trainers: 1, pservers: 2}, {trainers: 3, pservers: 1}]",
+         "kind: Point, where: {trainers: 1, pservers: 1}", "0 0: pservers=1 trainers=1 | 1p 1t "
+         "PServer b64 t1 -> 0\n1 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 0\n"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *with_sweep = definition_with(sample_grid, rows[i].sweep);
         char *at = strstr(with_sweep, "kind: SingleNode");

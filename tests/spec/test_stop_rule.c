@@ -9,6 +9,7 @@ TEST(trials_that_are_needed)
 {
     /* t(0.975, 2) = 4.3027, t(0.975, 4) = 2.7764; s of the logs of 98, 100, 102 is 0.020003, of
      * 100, 100.5, 101 0.004975, of 95, 98, 100, 102, 105 0.038112. */
+    /* clang-format off */
     static const struct {
         const char *name;
         int64_t min, max;
@@ -18,13 +19,8 @@ TEST(trials_that_are_needed)
     } rows[] = {
         {"not known yet", 3, 10, 0.05, {98, 100}, 2, 10},
         {"nothing yet", 3, 10, 0.05, {0}, 0, 10},
-        {"(4.3027 x 0.020003 / ln 1.05)^2 = 3.11, more than 3; (3.11 pi + 2 - pi) / 2 = 4.3",
-         3,
-         10,
-         0.05,
-         {98, 100, 102},
-         3,
-         5},
+        {"(4.3027 x 0.020003 / ln 1.05)^2 = 3.11, more than 3; (3.11 pi + 2 - pi) / 2 = 4.3", 3, 10,
+         0.05, {98, 100, 102}, 3, 5},
         {"of the first stage alone", 3, 10, 0.05, {98, 100, 102, 300, 1}, 5, 5},
         {"enough: 0.19", 3, 10, 0.05, {100, 100.5, 101}, 3, 3},
         {"too many: 18.9", 3, 10, 0.02, {98, 100, 102}, 3, 10},
@@ -32,21 +28,12 @@ TEST(trials_that_are_needed)
         {"more than any number", 3, 10, 1e-200, {98, 100, 102}, 3, 10},
         {"all alike", 3, 10, 1e-9, {7, 7, 7}, 3, 3},
         {"(2.7764 x 0.038112 / ln 1.05)^2 = 4.70", 5, 9, 0.05, {95, 98, 100, 102, 105}, 5, 5},
-        {"(2.7764 x 0.038112 / ln 1.04)^2 = 7.28; 10.9",
-         5,
-         19,
-         0.04,
-         {95, 98, 100, 102, 105},
-         5,
+        {"(2.7764 x 0.038112 / ln 1.04)^2 = 7.28; 10.9", 5, 19, 0.04, {95, 98, 100, 102, 105}, 5,
          11},
-        {"the order of the first stage does not matter",
-         5,
-         19,
-         0.04,
-         {105, 95, 102, 98, 100},
-         5,
+        {"the order of the first stage does not matter", 5, 19, 0.04, {105, 95, 102, 98, 100}, 5,
          11},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct spec spec = {
             .repeats = rows[i].max, .min_repeats = rows[i].min, .stop = {true, rows[i].half_width}};

@@ -139,6 +139,7 @@ static void sha256(const char *text, char ret[static ARCHIVE_SHA256_SIZE])
          "{\"name\": \"b\", \"bytes\": 1, " A_SHA "}]}"
 
 /* Each member's text is "a". */
+/* clang-format off */
 static const struct hostile_row {
     const char *what, *manifest; /* NULL: there is none */
     const char *names[3];
@@ -152,53 +153,30 @@ static const struct hostile_row {
     {"a NUL", "\"\\u0000\"", {"a", "b"}, EPROTO, "manifest.json: "},
     {"a key twice", "{\"format\": 1, \"format\": 2}", {"a"}, EPROTO, "duplicate object key"},
     {"another format", "{\"format\": \"x\", \"version\": 1}", {"a"}, EPROTO, "its format is 'x'"},
-    {"a newer version",
-     "{\"format\": \"benchd.io/archive\", \"version\": 2}",
-     {"a"},
-     EPROTONOSUPPORT,
-     "it has version 2, this benchctl reads up to version 1"},
+    {"a newer version", "{\"format\": \"benchd.io/archive\", \"version\": 2}", {"a"},
+     EPROTONOSUPPORT, "it has version 2, this benchctl reads up to version 1"},
     {"no list", HEAD "\"members\": {}}", {"a"}, EPROTO, "'members' must be a list"},
-    {"no program",
-     "{\"format\": \"benchd.io/archive\", \"version\": 1, \"members\": []}",
-     {NULL},
-     EPROTO,
-     "'program'"},
+    {"no program", "{\"format\": \"benchd.io/archive\", \"version\": 1, \"members\": []}", {NULL},
+     EPROTO, "'program'"},
     {"a member less", A_AND_B, {"a"}, EPROTO, "member 'b' is missing"},
     {"a member more", A_AND_B, {"a", "b", "c"}, EPROTO, "member 'c' is not in the manifest"},
     {"another order", A_AND_B, {"b", "a"}, EPROTO, "member 'b' stands where 'a' was written"},
     {"twice", A_AND_B, {"a", "a"}, EPROTO, "member 'a' is there twice"},
-    {"a second manifest",
-     A_AND_B,
-     {"a", "manifest.json"},
-     EPROTO,
+    {"a second manifest", A_AND_B, {"a", "manifest.json"}, EPROTO,
      "member 'manifest.json' is there twice"},
-    {"out of the folder",
-     A_AND_B,
-     {"a", "../b"},
-     EPROTO,
+    {"out of the folder", A_AND_B, {"a", "../b"}, EPROTO,
      "member '../b' has a name that leads out"},
     {"absolute", A_AND_B, {"/a", "b"}, EPROTO, "member '/a' has a name that leads out"},
-    {"through a folder",
-     A_AND_B,
-     {"a", "b/../../c"},
-     EPROTO,
+    {"through a folder", A_AND_B, {"a", "b/../../c"}, EPROTO,
      "member 'b/../../c' has a name that leads out"},
-    {"wrong size",
-     HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 2, " A_SHA "}]}",
-     {"a"},
-     EPROTO,
+    {"wrong size", HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 2, " A_SHA "}]}", {"a"}, EPROTO,
      "member 'a' has 1 bytes, the manifest says 2"},
-    {"wrong digest",
-     HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 1, \"sha256\": \"ca97\"}]}",
-     {"a"},
-     EPROTO,
-     "member 'a' is not what was written: its SHA-256 is ca978112"},
-    {"no digest",
-     HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 1}]}",
-     {"a"},
-     EPROTO,
+    {"wrong digest", HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 1, \"sha256\": \"ca97\"}]}",
+     {"a"}, EPROTO, "member 'a' is not what was written: its SHA-256 is ca978112"},
+    {"no digest", HEAD "\"members\": [{\"name\": \"a\", \"bytes\": 1}]}", {"a"}, EPROTO,
      "'sha256'"},
 };
+/* clang-format on */
 
 static void build_tar(const struct hostile_row *row, struct buf *tar)
 {
