@@ -1,5 +1,5 @@
-/* Every definition that the build makes of tests/wrong/cases.txt is rejected, with the message and the place that its
- * head asks for. */
+/* Every definition that the build makes of tests/wrong/cases.txt is rejected, with the message and
+ * at the place that its head asks for. */
 #include "tests/test.h"
 #include "small_definition.h"
 
