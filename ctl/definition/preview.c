@@ -1,7 +1,6 @@
 /* See preview.h. */
 #include "ctl/definition/preview.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -113,45 +112,6 @@ static void format_points(const struct run_def *def, const struct point_rate *ra
     table_format_list(t, 1, !opts->no_headers, opts->columns, out);
 }
 
-/* At most a thousand days: larger numbers are of no use. */
-static int64_t to_ms(double ms)
-{
-    return ms < 8.64e10 ? (int64_t)ms : INT64_C(86400000000);
-}
-
-/* How long trials may take on average: with as many as there are at most, and at least. */
-static void format_budget(const struct run_def *def, const struct point_rate *rates,
-                          struct buf *out)
-{
-    const struct spec *spec = def->spec;
-    const struct budget *b = &spec->budget;
-    double cpus_per_hour = 0, cost_per_hour = 0; /* of one trial of each point */
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const double cpus = (double)rates[i].counted_millicores / 1000;
-        cpus_per_hour += cpus;
-        cost_per_hour += cpus * b->per_cpu_hour + (double)rates[i].n_replicas * b->per_replica_hour;
-    }
-    const double hours = b->cpu_hours > 0 ? b->cpu_hours / cpus_per_hour : INFINITY;
-    const double cost_hours = b->cost > 0 && cost_per_hour > 0 ? b->cost / cost_per_hour : INFINITY;
-    const double rounds_ms = fmin(hours, cost_hours) * 3.6e6; /* of all points together */
-    char most[HUMAN_SIZE], least[HUMAN_SIZE];
-    human_duration(to_ms(rounds_ms / (double)spec->repeats), most);
-    buf_printf(out, "Budget:");
-    if (b->cpu_hours > 0) {
-        buf_printf(out, " %.4g CPU-hours", b->cpu_hours);
-    }
-    if (b->cost > 0) {
-        buf_printf(out, "%s a cost of %.4g", b->cpu_hours > 0 ? " and" : "", b->cost);
-    }
-    buf_printf(out, ", enough for all trials if one takes %s on average", most);
-    if (spec->stop.is_set) {
-        human_duration(to_ms(rounds_ms / (double)spec->min_repeats), least);
-        buf_printf(out, ",\n  for %lld a point if one takes %s", (long long)spec->min_repeats,
-                   least);
-    }
-    buf_puts(out, ".\n");
-}
-
 static void put_range(double least, double most, struct buf *out)
 {
     if (least < most) {
@@ -231,9 +191,6 @@ static void format_totals(const struct run_def *def, const struct point_rate *ra
                    "A point's first %lld trials decide how many it needs for a 95%% interval "
                    "within %.3g%%;\n  a point that has them is not run again.\n",
                    (long long)spec->min_repeats, 100 * spec->stop.half_width_ratio);
-    }
-    if (spec_has_budget(spec)) {
-        format_budget(def, rates, out);
     }
 }
 

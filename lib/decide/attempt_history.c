@@ -115,7 +115,6 @@ void attempt_history_done(struct attempt_history *p)
     vec_done(&p->attempts);
     free(p->trials);
     free(p->points);
-    free(p->rates);
 }
 
 bool attempt_history_may_have(const struct attempt_history *p, const struct attempt_id *id)
@@ -152,52 +151,6 @@ static void apply_stop_rule(struct attempt_history *p, uint32_t point)
     count_point(tally, &p->counts);
 }
 
-void attempt_history_set_rates(struct attempt_history *p, struct budget_rate *rates_take)
-{
-    free(p->rates);
-    p->rates = rates_take;
-}
-
-static void spend(struct attempt_history *p, uint32_t point, int64_t ms)
-{
-    struct point_tally *tally = &p->points[point];
-    ms = ms > 0 ? ms : 0; /* a clock was set back */
-    tally->longest_ms = ms > tally->longest_ms ? ms : tally->longest_ms;
-    p->longest_ms = ms > p->longest_ms ? ms : p->longest_ms;
-    if (p->rates != NULL) {
-        budget_add(&p->spent, &p->rates[point], ms);
-    }
-}
-
-/* How long the next attempt of the point will take. */
-static int64_t expected_ms(const struct attempt_history *p, uint32_t point)
-{
-    const int64_t longest_ms = p->points[point].longest_ms;
-    return longest_ms > 0 ? longest_ms : p->longest_ms;
-}
-
-void attempt_history_reserve(const struct attempt_history *p, uint32_t point,
-                             struct budget_usage *usage)
-{
-    if (p->rates != NULL) {
-        budget_add(usage, &p->rates[point], expected_ms(p, point));
-    }
-}
-
-bool attempt_history_affords(const struct attempt_history *p, uint32_t point,
-                             const struct budget_usage *usage)
-{
-    return p->rates == NULL ||
-           budget_allows(&p->def->spec->budget, usage, &p->rates[point], expected_ms(p, point));
-}
-
-void attempt_history_describe_budget(const struct attempt_history *p, uint32_t point, char *dst,
-                                     size_t size)
-{
-    budget_describe(&p->def->spec->budget, &p->spent, &p->rates[point], expected_ms(p, point), dst,
-                    size);
-}
-
 void attempt_history_add(struct attempt_history *p, const struct history_row *row)
 {
     const struct attempt_id *id = &row->id;
@@ -209,7 +162,6 @@ void attempt_history_add(struct attempt_history *p, const struct history_row *ro
     *a = (struct history_attempt){*id, row->outcome,
                                   row->error == NULL ? NULL : xstrdup(row->error), t->newest};
     t->newest = p->attempts.len;
-    spend(p, id->point, row->spent_ms);
     struct history_row kept = *row;
     kept.error = a->error;
     struct point_tally *point = &p->points[id->point];

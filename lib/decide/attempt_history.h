@@ -10,7 +10,6 @@
 
 #include "base/vec.h"
 #include "decide/policy_attempt.h"
-#include "decide/policy_budget.h"
 #include "decide/policy_end.h"
 #include "spec/run_def.h"
 
@@ -27,10 +26,9 @@ struct trial { /* what rows and replicas say about one trial */
 struct point_tally {   /* the trials of one point */
     uint32_t n_trials; /* that are to be decided: fewer where a stop rule has enough of them */
     uint32_t done, failed;
-    uint32_t n_values;  /* of `done`, with a throughput */
-    uint32_t needed;    /* of them: stop_rule_needed() */
-    uint32_t least;     /* of n_trials: those of a company check */
-    int64_t longest_ms; /* of its attempts with a row */
+    uint32_t n_values; /* of `done`, with a throughput */
+    uint32_t needed;   /* of them: stop_rule_needed() */
+    uint32_t least;    /* of n_trials: those of a company check */
 };
 /* A row of an attempt that has ended. */
 struct history_row {
@@ -38,7 +36,6 @@ struct history_row {
     enum attempt_outcome outcome;
     const char *error; /* borrowed; NULL: none */
     double throughput; /* of one that succeeded; NaN: none, or nothing depends on it */
-    int64_t spent_ms;  /* from its start to its end */
 };
 /* A row of the trial counts from now on: here, in the tally of its point, in
  * the counts of the run. */
@@ -61,25 +58,11 @@ struct attempt_history {
     struct point_tally *points; /* by point, owned */
     VEC(struct history_attempt) attempts;
     struct trial_counts counts;
-    struct budget_rate *rates; /* by point, owned; NULL: nothing depends on them */
-    struct budget_usage spent;
-    int64_t longest_ms;  /* of all attempts with a row */
     uint32_t first_open; /* all slots before it are decided, or of a point that is not open */
 };
 
 void attempt_history_init(struct attempt_history *p, const struct run_def *def);
 void attempt_history_done(struct attempt_history *p);
-/* What each point takes (matrix.n_points): with a budget, before the first row. */
-void attempt_history_set_rates(struct attempt_history *p, struct budget_rate *rates_take);
-/* Adds what an attempt of the point is expected to cost. */
-void attempt_history_reserve(const struct attempt_history *p, uint32_t point,
-                             struct budget_usage *usage);
-/* Is there money for another attempt of the point, with what is spent and reserved so far? */
-bool attempt_history_affords(const struct attempt_history *p, uint32_t point,
-                             const struct budget_usage *usage);
-/* Describes why no further attempt is affordable. */
-void attempt_history_describe_budget(const struct attempt_history *p, uint32_t point, char *dst,
-                                     size_t size);
 /* Is there such an attempt, by the definition? */
 bool attempt_history_may_have(const struct attempt_history *p, const struct attempt_id *id);
 /* Where `trials` has it; attempt_history_may_have. */

@@ -132,28 +132,3 @@ void lane_retry(struct decision *d, struct lane *l)
         put_current(d, l, last.point, last.trial);
     }
 }
-
-void lanes_share_budget(struct decision *d)
-{
-    const struct attempt_history *history = d->o->history;
-    struct budget_usage usage = history->spent;
-    vec_each (struct lane, l, &d->lanes) {
-        if (l->gang != NULL) {
-            attempt_history_reserve(history, l->current.point, &usage);
-        }
-    }
-    vec_each (struct lane, l, &d->lanes) {
-        const uint32_t point = l->current.point;
-        l->is_out_of_budget =
-            l->has_current && l->gang == NULL && !attempt_history_affords(history, point, &usage);
-        if (l->has_current && l->gang == NULL && !l->is_out_of_budget) {
-            attempt_history_reserve(history, point, &usage);
-        }
-    }
-}
-
-const struct lane *lanes_find_poor(const struct decision *d)
-{
-    const bool goes_on = vec_any(&d->lanes, it, it->has_current && !it->is_out_of_budget);
-    return goes_on ? NULL : vec_find(&d->lanes, it, it->is_out_of_budget);
-}

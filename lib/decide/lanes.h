@@ -13,7 +13,6 @@ struct lane {
     bool has_current;               /* else nothing is left for it, or the run has ended */
     struct attempt_id current;      /* that is due */
     struct observed_gang *gang;     /* NULL: nothing of it lives */
-    bool is_out_of_budget;          /* it waits for what the attempts of other lanes cost */
     char error[ATTEMPT_ERROR_SIZE]; /* of the one attempt that a call can save */
 };
 
@@ -26,7 +25,6 @@ struct decision {
 
     bool is_paused;           /* it waits, and its time does not count */
     bool is_interrupted;      /* cancelled, suspended or out of time */
-    char budget[128];         /* why it ends the run; "": it does not */
     bool awaits_row;          /* what follows depends on a row that this plan saves */
     int64_t deadline_ms;      /* left; DEADLINE_NONE */
     int64_t recheck_ms;       /* left until a verdict may change by itself; DEADLINE_NONE */
@@ -44,7 +42,3 @@ void lanes_find(struct decision *d);
 void lane_retry(struct decision *d, struct lane *l);
 /* What those do that have nothing to do. */
 void lanes_find_more(struct decision *d);
-/* For which lanes there is no money, where each that lives or begins is paid for. */
-void lanes_share_budget(struct decision *d);
-/* The first of the lanes without money; NULL: some other is under way, or may begin. */
-const struct lane *lanes_find_poor(const struct decision *d);

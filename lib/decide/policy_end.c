@@ -23,14 +23,6 @@ struct run_end run_end_decide(const struct trial_counts *counts,
                             counts->n_given_up > 0 ? "SomePointsFailed" : "SomeTrialsFailed"};
 }
 
-struct run_end run_end_of_budget(const struct trial_counts *counts, bool has_enough)
-{
-    const enum run_phase phase = counts->failed == counts->done      ? RUN_FAILED
-                                 : counts->failed > 0 || !has_enough ? RUN_PARTIALLY_FAILED
-                                                                     : RUN_SUCCEEDED;
-    return (struct run_end){true, phase, "BudgetExhausted"};
-}
-
 int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64_t now_unix_ms)
 {
     if (deadline_s <= 0 || started_unix_ms <= 0) {

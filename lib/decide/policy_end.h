@@ -28,10 +28,6 @@ struct run_end {
  * PartiallyFailed, whatever maxFailedTrials allows. */
 struct run_end run_end_decide(const struct trial_counts *counts,
                               const struct failure_policy *policy);
-/* The end of a run whose next attempt is not affordable. `has_enough`: every point has the trials
- * that the definition asks for at least. */
-struct run_end run_end_of_budget(const struct trial_counts *counts, bool has_enough);
-
 #define DEADLINE_NONE INT64_MAX
 
 /* Milliseconds left: 0 when it has passed, DEADLINE_NONE without a deadline (`deadline_s` 0) or the

@@ -97,7 +97,6 @@ static void save_stray(struct decision *d, struct observed_gang *g)
     save_attempt(d, g, ATTEMPT_VOID, "not the current attempt");
     plan_event(d->plan, EVENT_WARNING, "StrayReplicas",
                "deleted the replicas of an attempt that is not the current one");
-    d->awaits_row |= spec_has_budget(d->def->spec); /* what it cost is in the row */
 }
 
 /* A suspended run has no attempt; an attempt that was cut short does not count. What is still
@@ -282,12 +281,10 @@ static void judge_lane(struct decision *d, struct lane *l)
     save_attempt(d, g, outcome, l->error);
     announce_attempt(d, l, outcome);
     delete_gang(d, g);
-    const bool costs = spec_has_budget(d->def->spec);
-    if ((d->def->spec->stop.is_set || costs) && outcome == ATTEMPT_SUCCEEDED) {
+    if (d->def->spec->stop.is_set && outcome == ATTEMPT_SUCCEEDED) {
         d->awaits_row = true; /* how many trials its point needs may depend on its throughput */
         return;
     }
-    d->awaits_row |= costs;
     const struct attempt_id ended = l->current;
     lane_retry(d, l);
     if (!lanes_are_over(d) && d->view.counts.not_run > not_run) { /* else the end says it */
@@ -341,8 +338,6 @@ static void create_gang(struct decision *d, const struct lane *l)
     }
 }
 
-/* One that there is no money for waits for the others: their attempts may cost less than is
- * reserved for them; then the run ends. What it has cut short stays. */
 static void create_gangs(struct decision *d)
 {
     const struct lane *first = NULL;
@@ -350,10 +345,7 @@ static void create_gangs(struct decision *d)
     vec_each (struct lane, l, &d->lanes) {
         struct run_lane *lane = &d->status.lanes[lane_place(d, l)];
         memset(lane, 0, sizeof(*lane));
-        const struct run_lane *said = &d->said.lanes[lane_place(d, l)];
-        if (l->has_current && l->is_out_of_budget && said->is_cut_short) {
-            memcpy(lane, said, sizeof(*lane));
-        } else if (l->has_current && !l->is_out_of_budget) {
+        if (l->has_current) {
             create_gang(d, l);
             lane->has_current = true;
             lane->current = l->current;
@@ -450,10 +442,7 @@ static void describe_end(struct decision *d, bool is_early)
     const size_t size = sizeof(d->status.message);
     char counts[96], command[192];
     put_counts(&d->view.counts, counts, sizeof(counts));
-    text_put(dst, size, "%s%s%s", counts, d->budget[0] != '\0' ? "; " : "", d->budget);
-    if (d->budget[0] != '\0') {
-        return;
-    }
+    text_put(dst, size, "%s", counts);
     if (is_early && wait_is_in(&d->o->status)) {
         text_put(dst, size, "%s; %s: %s", counts, d->o->status.reason, d->o->status.message);
         return;
@@ -474,30 +463,16 @@ static void describe_end(struct decision *d, bool is_early)
     }
 }
 
-/* Every point has the trials that the definition asks for at least. */
-static bool has_enough(const struct decision *d)
-{
-    const struct spec *spec = d->def->spec;
-    const uint32_t least = (uint32_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats);
-    return array_all(d->o->history->points, d->def->matrix.n_points, p,
-                     p->done - p->failed >= least && p->done - p->failed >= p->least);
-}
-
 /* True if the run is over. A live gang is deleted without a row: its attempt was interrupted. If
  * all trials are decided, a cancellation or deadline comes too late. */
 static bool end_run(struct decision *d)
 {
     struct run_end end = run_end_decide(&d->view.counts, &d->def->spec->failure_policy);
     const bool is_early = !end.is_end;
-    const struct lane *poor = lanes_find_poor(d);
     if (!end.is_end && d->o->request == REQUEST_CANCEL) {
         end = (struct run_end){true, RUN_CANCELLED, "CancelRequested"};
     } else if (!end.is_end && d->deadline_ms == 0) {
         end = (struct run_end){true, RUN_FAILED, "DeadlineExceeded"};
-    } else if (!end.is_end && d->o->request == REQUEST_NONE && poor != NULL) {
-        end = run_end_of_budget(&d->view.counts, has_enough(d));
-        attempt_history_describe_budget(d->o->history, poor->current.point, d->budget,
-                                        sizeof(d->budget));
     }
     d->status.phase = end.phase;
     text_put(d->status.reason, sizeof(d->status.reason), "%s", end.reason);
@@ -566,7 +541,6 @@ static void go_on(struct decision *d)
         return;
     }
     lanes_find_more(d);
-    lanes_share_budget(d);
     bool is_over = end_run(d);
     if (!is_over && d->o->request == REQUEST_SUSPEND) {
         pause_run(d);

@@ -17,8 +17,8 @@
  *
  * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
  * the next one. Where points stop early (spec/stop_rule.h), a plan that saves a throughput ends
- * there, and with a budget one that saves any row: what runs next depends on it, and the row that
- * the store has is the only word on it. The driver must keep two promises:
+ * there: what runs next depends on it, and the row that the store has is the only word on it. The
+ * driver must keep two promises:
  *   - It applies the actions in order and stops at the first that is not done yet (above all a row
  *     that the store has not acknowledged). The next call plans the rest again.
  *   - A replica is observed, once, from the return of its creation until it was deleted. A member

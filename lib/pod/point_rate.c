@@ -3,8 +3,6 @@
 
 #include "pod/replica_spec.h"
 
-#define MILLICORES 1000
-
 int point_rate_of(const struct run_def *def, uint32_t point, struct point_rate *ret,
                   struct err *err)
 {
@@ -26,12 +24,6 @@ int point_rate_of(const struct run_def *def, uint32_t point, struct point_rate *
         rate.mem_bytes += spec.mem_bytes * p->replicas[role];
         replica_spec_done(&spec);
     }
-    int64_t busy = point_busy_threads(p);
-    if (def->cpus > 0) {
-        busy = busy < def->cpus ? busy : def->cpus;
-    }
-    const bool has_requests = def->cpus == 0 && rate.cpu_millicores > 0;
-    rate.counted_millicores = has_requests ? rate.cpu_millicores : busy * MILLICORES;
     *ret = rate;
     return 0;
 }

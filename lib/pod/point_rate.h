@@ -1,4 +1,4 @@
-/* What the replicas of a point take of a machine or a cluster, for budgets and for `plan`. Pure. */
+/* What the replicas of a point take of a machine or a cluster, for `plan`. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -10,9 +10,6 @@ struct point_rate {
     int64_t cpu_millicores; /* all replicas' requests; 0: none given */
     int64_t mem_bytes;      /* the same */
     int64_t n_replicas;
-    /* What a budget counts: locally the busy threads, at most the CPUs of the machine; in a cluster
-     * the requests, or where none is given the busy threads. */
-    int64_t counted_millicores;
 };
 /* -EINVAL: a parameter does not fit its template. */
 int point_rate_of(const struct run_def *def, uint32_t point, struct point_rate *ret,

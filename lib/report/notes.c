@@ -464,23 +464,22 @@ static double half_width_ratio(const struct estimate *e)
     return e->high / exp(e->logs.value) - 1;
 }
 
-/* The points whose interval is wider than a stop rule asks for, and those that a
- * budget has cut short. */
+/* Reports the points whose interval is wider than the stop rule asks for. */
 static void note_wide(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     const struct spec *spec = r->def->spec;
     const double asked = spec->stop.half_width_ratio;
     size_t n = 0;
+    if (!spec->stop.is_set || !run_phase_is_final(r->phase)) {
+        return;
+    }
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
         const bool is_cut = array_any(p->trials, p->n_trials, t,
                                       t->row == NULL || !attempt_outcome_decides(t->row->outcome));
-        const bool is_wide = spec->stop.is_set
-                                 ? !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING)
-                                 : spec_has_budget(spec) && is_cut;
-        if (!run_phase_is_final(r->phase) || !is_wide || point_result_is_given_up(p) ||
-            ++n > MAX_WIDE) {
+        const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING);
+        if (!is_wide || point_result_is_given_up(p) || ++n > MAX_WIDE) {
             continue;
         }
         _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -491,7 +490,7 @@ static void note_wide(struct notes *notes, const struct layout *l)
             buf_printf(&text, ": more than repeats.max %lld trials are needed",
                        (long long)spec->repeats);
         }
-        if (spec->stop.is_set && e->has_interval) {
+        if (e->has_interval) {
             buf_printf(&text, "; its interval is within %.3g%%, not %.3g%%",
                        100 * half_width_ratio(e), 100 * asked);
         }

@@ -153,7 +153,8 @@ struct point_result {
     /* n_trials: those that there are to be, fewer than `repeats` where a stop
      * rule has enough of them */
     size_t n_trials, n_succeeded;
-    size_t n_required; /* of n_trials; the others may be missing where a budget ended the run */
+    size_t
+        n_required; /* of n_trials; the others may be missing in a run with a stop rule that was ended early */
     bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
     const struct machines *machines; /* of the replicas of succeeded trials; in the result */
 };

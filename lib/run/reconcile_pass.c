@@ -11,7 +11,6 @@
 #include "base/vec_walk.h"
 #include "core/noise_rule.h"
 #include "core/throughput.h"
-#include "pod/point_rate.h"
 #include "decide/policy_cleanup.h"
 #include "decide/policy_overlap.h"
 #include "decide/reconcile.h"
@@ -43,28 +42,7 @@ static void remember(struct reconcile_pass *p, const struct attempt_row *row)
                                               ? throughput_of_attempt(
                                                     row, def->matrix.points[row->id.point].replicas)
                                               : NAN,
-                            .spent_ms = row->ended_unix_ms - row->started_unix_ms,
                         });
-}
-
-static int read_rates(struct reconcile_pass *p, struct err *err)
-{
-    const struct run_def *def = p->params.def;
-    if (!spec_has_budget(def->spec)) {
-        return 0;
-    }
-    _cleanup_(freep) struct budget_rate *rates =
-        xnew_array(struct budget_rate, def->matrix.n_points);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        struct point_rate rate;
-        int r = point_rate_of(def, i, &rate, err);
-        if (r < 0) {
-            return r;
-        }
-        rates[i] = (struct budget_rate){rate.counted_millicores, rate.n_replicas};
-    }
-    attempt_history_set_rates(&p->history, take_ptr(rates));
-    return 0;
 }
 
 static int read_rows(struct reconcile_pass *p, const struct attempt_wanted *wanted, struct err *err)
@@ -113,8 +91,7 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
     *p = (struct reconcile_pass){.params = *params, .status = params->status};
     const struct run_def *def = params->def;
     attempt_history_init(&p->history, def);
-    int r = read_rates(p, err);
-    r = r < 0 ? r : read_events(p, err);
+    int r = read_events(p, err);
     if (r < 0 || !depends_on_figures(def)) {
         return r < 0 ? r : read_rows(p, NULL, err);
     }

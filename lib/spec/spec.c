@@ -55,11 +55,6 @@ bool spec_knows_data(const struct spec *spec)
     return spec->workload.dataset != DATASET_SYNTHETIC || spec_has_profile(spec, PROFILE_NATIVE);
 }
 
-bool spec_has_budget(const struct spec *spec)
-{
-    return spec->budget.cpu_hours > 0 || spec->budget.cost > 0;
-}
-
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role)
 {
     const bool is_used = role == ROLE_LAUNCHER

@@ -209,13 +209,6 @@ struct stop_rule {
     double half_width_ratio; /* half of the 95% interval of throughput, to its centre */
 };
 
-/* What a run may cost; 0: no such bound. No attempt begins that would exceed it
- * (decide/policy_budget.h). */
-struct budget {
-    double cpu_hours;
-    double cost, per_cpu_hour, per_replica_hour; /* in the same currency, whatever it is */
-};
-
 struct failure_policy {
     enum on_trial_failure on_trial_failure;
     int64_t max_failed_trials;
@@ -261,7 +254,6 @@ struct spec {
     enum order_kind order;
     VEC(struct threshold) thresholds;
     VEC(struct metric_query) metrics;
-    struct budget budget;
     struct failure_policy failure_policy;
     struct run_policy run_policy;
     enum addressing addressing;
@@ -279,7 +271,6 @@ bool spec_is_imported(const struct spec *spec);
  * after each step. */
 void spec_put_modes(const struct spec *spec, struct buf *out);
 bool spec_mixes_modes(const struct spec *spec);
-bool spec_has_budget(const struct spec *spec);
 /* Are its data known? Those of a program of somebody else only where the definition names them. */
 bool spec_knows_data(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */

@@ -20,8 +20,6 @@
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096
 #define THRESHOLDS_MAX 16
-#define HOURS_MAX 1e9
-#define MONEY_MAX 1e12
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define STEPS_MAX 1000000
 #define DEADLINE_S_MAX 31536000
@@ -288,54 +286,6 @@ static void read_metric(struct reading *r, const struct place *place)
     }
 }
 
-/* A bound of 0 would be a run that does nothing. */
-static bool read_bound(struct reading *r, const struct place *place, double max, double *ret)
-{
-    double value = 0;
-    if (!read_number(r->diags, place, 0, max, &value)) {
-        return false;
-    }
-    if (value <= 0) {
-        return reader_complain(r->diags, place, "write more than 0, or remove it",
-                               "nothing can be measured for 0");
-    }
-    *ret = value;
-    return true;
-}
-
-static void read_cost(struct reading *r, const struct place *place)
-{
-    struct budget *budget = &r->spec->budget;
-    if (!read_map(r->diags, place, FIELDS("*max", "perCpuHour", "perReplicaHour"))) {
-        return;
-    }
-    struct place cpu = place_get(place, "perCpuHour");
-    struct place replica = place_get(place, "perReplicaHour");
-    (void)read_bound(r, PLACE(place, "max"), MONEY_MAX, &budget->cost); /* noted */
-    (void)read_number(r->diags, &cpu, 0, MONEY_MAX, &budget->per_cpu_hour);
-    (void)read_number(r->diags, &replica, 0, MONEY_MAX, &budget->per_replica_hour);
-    if (cpu.node == NULL && replica.node == NULL) {
-        reader_complain(r->diags, place, "for example, add 'perCpuHour: 0.04'",
-                        "a cost needs a price: perCpuHour, perReplicaHour or both");
-    }
-}
-
-static void read_budget(struct reading *r)
-{
-    struct place budget = place_get(&r->at, "budget");
-    if (!read_map(r->diags, &budget, FIELDS("cpuHours", "cost"))) {
-        return;
-    }
-    struct place hours = place_get(&budget, "cpuHours");
-    struct place cost = place_get(&budget, "cost");
-    if (hours.node == NULL && cost.node == NULL) {
-        reader_complain(r->diags, &budget, "for example, add 'cpuHours: 2', or remove it",
-                        "a budget needs cpuHours or cost");
-    }
-    (void)read_bound(r, &hours, HOURS_MAX, &r->spec->budget.cpu_hours); /* noted */
-    read_cost(r, &cost);
-}
-
 static void read_policies(struct reading *r)
 {
     struct spec *spec = r->spec;
@@ -392,7 +342,7 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     if (!read_map(diags, &r.at,
                   FIELDS("description", "rules", "*systems", "*workload", "*sweep", "parameters",
                          "baseline", "*roles", "measure", "repeats", "thresholds", "metrics",
-                         "failurePolicy", "runPolicy", "local", "addressing", "budget", "!suspend",
+                         "failurePolicy", "runPolicy", "local", "addressing", "!suspend",
                          "!cancel"))) {
         return;
     }
@@ -411,7 +361,6 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     read_items (item, diags, &r.at, "metrics", METRICS_ASKED_MAX) {
         read_metric(&r, &item);
     }
-    read_budget(&r);
     read_policies(&r);
     spec_check(&r);
 }

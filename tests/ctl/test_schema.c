@@ -45,7 +45,6 @@ static const char servers[] =
     "  repeats: {min: 3, max: 5, stopWhen: {relativeHalfWidth: 0.1}}\n"
     "  thresholds: [{metric: throughput, min: 1}]\n"
     "  metrics: [{name: m, query: 'x[$(WINDOW)]'}]\n"
-    "  budget: {cpuHours: 1, cost: {max: 1, perCpuHour: 1}}\n"
     "  failurePolicy: {maxFailedTrials: 1}\n"
     "  runPolicy: {backoffLimit: 1}\n"
     "  local: {workload: {batchSize: 2, dataset: {kind: Synthetic}, exchange: {kind: PServer}},\n"

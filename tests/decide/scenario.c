@@ -99,16 +99,9 @@ static int read_status(char *args, struct run_status *s)
     return at == NULL || sscanf(at, " ended %" SCNd64, &s->ended_unix_ms) == 1;
 }
 
-/* "p0t0a0 Succeeded x=99.5 ms=4000", "p0t0a1 Void: trainer/1: vanished" */
+/* "p0t0a0 Succeeded x=99.5", "p0t0a1 Void: trainer/1: vanished" */
 static int read_row(char *args, struct attempt_row *row, double *throughput)
 {
-    char *length = strstr(args, " ms=");
-    if (length != NULL) {
-        *length = '\0';
-        if (sscanf(length + 1, "ms=%" SCNd64, &row->ended_unix_ms) != 1) {
-            return 0;
-        }
-    }
     struct replica_id id;
     int len;
     row->error = cut_text(args);
@@ -243,10 +236,6 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
     } else if (str_eq(line, "lanes")) {
         struct scheduling *lanes = &s->run.def.scheduling;
         return sscanf(args, "%" SCNu32 " check %" SCNu32, &lanes->trials, &lanes->check) >= 1;
-    } else if (str_eq(line, "budget")) {
-        struct budget *b = &s->run.spec.budget;
-        return sscanf(args, "cpuHours=%lf cost=%lf perCpuHour=%lf perReplicaHour=%lf",
-                      &b->cpu_hours, &b->cost, &b->per_cpu_hour, &b->per_replica_hour) == 4;
     } else if (str_eq(line, "policy")) {
         return read_policy(args, &s->run.spec);
     } else if (str_eq(line, "status")) {
@@ -260,23 +249,6 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
         return read_replica(args, &s->replicas[s->observed.n_replicas++]);
     }
     return str_eq(line, "now") && sscanf(args, "%" SCNd64, &s->observed.now_unix_ms) == 1;
-}
-
-/* A CPU for each replica. */
-static void set_rates(struct attempt_history *history)
-{
-    const struct matrix *matrix = &history->def->matrix;
-    if (!spec_has_budget(history->def->spec)) {
-        return;
-    }
-    struct budget_rate *rates = xnew_array(struct budget_rate, matrix->n_points);
-    for (uint32_t i = 0; i < matrix->n_points; i++) {
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            rates[i].n_replicas += matrix->points[i].replicas[role];
-        }
-        rates[i].cpu_millicores = 1000 * rates[i].n_replicas;
-    }
-    attempt_history_set_rates(history, rates);
 }
 
 const char *scenario_read(char *text, struct scenario *ret)
@@ -294,12 +266,11 @@ const char *scenario_read(char *text, struct scenario *ret)
             ret->observed.def = &ret->run.def;
             ret->observed.replicas = ret->replicas;
             attempt_history_init(&ret->history, &ret->run.def);
-            set_rates(&ret->history);
             for (size_t i = 0; i < ret->n_rows; i++) {
                 const struct attempt_row *row = &ret->rows[i];
-                attempt_history_add(&ret->history,
-                                    &(struct history_row){row->id, row->outcome, row->error,
-                                                          ret->throughputs[i], row->ended_unix_ms});
+                attempt_history_add(
+                    &ret->history,
+                    &(struct history_row){row->id, row->outcome, row->error, ret->throughputs[i]});
             }
             ret->observed.history = &ret->history;
             ret->expected = next != NULL ? next : "";

@@ -4,10 +4,9 @@
  *     point pservers=1 trainers=2 workers=0     one line a point
  *     repeats 2                                 or 3..10 halfWidth=0.02: a stop rule
  *     policy Retry maxFailedTrials=1 backoffLimit=1 activeDeadlineSeconds=60 invalidRepeats=1
- *     budget cpuHours=1 cost=0 perCpuHour=0 perReplicaHour=0     0: none; each replica has a CPU
  *     status Running Running 0/2 done 0 failed current p0t0a0 started 1000: message
  *     row p0t0a0 Void: trainer/1: vanished
- *     row p0t1a0 Succeeded x=99.5               with a throughput; ms=4000: it took so long
+ *     row p0t1a0 Succeeded x=99.5               with a throughput
  *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
  *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary    or noisy
  *     cancel                                    or suspend

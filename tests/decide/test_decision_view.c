@@ -19,8 +19,8 @@ static void make_history(struct attempt_history *history, const struct test_run 
 {
     attempt_history_init(history, &run->def);
     for (size_t i = 0; i < n; i++) {
-        attempt_history_add(
-            history, &(struct history_row){rows[i].id, rows[i].outcome, rows[i].error, NAN, 0});
+        attempt_history_add(history,
+                            &(struct history_row){rows[i].id, rows[i].outcome, rows[i].error, NAN});
     }
 }
 
@@ -270,10 +270,10 @@ TEST(what_is_done_costs_nothing)
     attempt_history_init(&history, &run.def);
     for (uint32_t i = 0; i < 1000 * 2; i++) {
         const uint32_t at = (i * 7) % 2000; /* in any order */
+        attempt_history_add(&history,
+                            &(struct history_row){{at / 2, at % 2, 0}, ATTEMPT_VOID, "first", NAN});
         attempt_history_add(
-            &history, &(struct history_row){{at / 2, at % 2, 0}, ATTEMPT_VOID, "first", NAN, 0});
-        attempt_history_add(
-            &history, &(struct history_row){{at / 2, at % 2, 1}, ATTEMPT_FAILED, "second", NAN, 0});
+            &history, &(struct history_row){{at / 2, at % 2, 1}, ATTEMPT_FAILED, "second", NAN});
     }
     assert_int_equal(history.first_open, 2000);
     assert_int_equal(history.counts.done, 2000);

@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "base/text.h"
 #include "decide/policy_attempt.h"
-#include "decide/policy_budget.h"
 #include "decide/policy_cleanup.h"
 #include "decide/policy_end.h"
 #include "decide/policy_wait.h"
@@ -168,66 +167,5 @@ TEST(texts)
         print_message("# row '%s'\n", rows[i].name);
         text_put(out, sizeof(out), "%s", rows[i].in);
         assert_string_equal(out, rows[i].out);
-    }
-}
-
-TEST(budget)
-{
-    /* Two CPUs in one replica; an hour is 3,600,000 ms. */
-    static const struct {
-        const char *name;
-        struct budget budget;
-        int64_t spent_ms, next_ms;
-        bool allows;
-        const char *says; /* where it does not */
-    } rows[] = {
-        {"none", {0}, INT64_MAX, INT64_MAX, true, ""},
-        {"nothing spent, nothing expected", {.cpu_hours = 1e-9}, 0, 0, true, ""},
-        {"exactly", {.cpu_hours = 4}, 3600000, 3600000, true, ""},
-        {"a millisecond more",
-         {.cpu_hours = 4},
-         3600000,
-         3600001,
-         false,
-         "2 of 4 CPU-hours are spent, and the next trial would take 2"},
-        {"spent already",
-         {.cpu_hours = 4},
-         7200001,
-         0,
-         false,
-         "4 of 4 CPU-hours are spent, and the next trial would take 0"},
-        {"by CPU and by replica",
-         {.cost = 5, .per_cpu_hour = 2, .per_replica_hour = 1},
-         3600000,
-         1,
-         false,
-         "a cost of 5 of 5 is spent, and the next trial would cost 1.39e-06"},
-        {"the price of a replica", {.cost = 5, .per_replica_hour = 1}, 3600000, 14400000, true, ""},
-        {"the cost, though not the hours",
-         {.cpu_hours = 100, .cost = 1, .per_cpu_hour = 1},
-         0,
-         3600000,
-         false,
-         "a cost of 0 of 1 is spent, and the next trial would cost 2"},
-        {"more than can be counted", {.cpu_hours = 1e9}, INT64_MAX, 1, false, NULL},
-        {"more than can be added",
-         {.cpu_hours = 1e9},
-         INT64_MAX / 2000,
-         INT64_MAX / 2000,
-         false,
-         NULL},
-    };
-    const struct budget_rate rate = {2000, 1};
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].name);
-        struct budget_usage spent = {0};
-        budget_add(&spent, &rate, rows[i].spent_ms);
-        assert_int_equal(budget_allows(&rows[i].budget, &spent, &rate, rows[i].next_ms),
-                         rows[i].allows);
-        char says[160] = "";
-        budget_describe(&rows[i].budget, &spent, &rate, rows[i].next_ms, says, sizeof(says));
-        if (!rows[i].allows && rows[i].says != NULL) {
-            assert_string_equal(says, rows[i].says);
-        }
     }
 }

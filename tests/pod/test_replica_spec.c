@@ -562,18 +562,15 @@ TEST(a_list_that_no_program_can_have)
     assert_non_null(strstr(err.msg, "may have 131071 with its name"));
 }
 
-/* What a point takes, and what of it a budget counts. */
+/* What the replicas of a point request. */
 TEST(rates_of_a_point)
 {
     static const struct {
         const char *name, *resources; /* of the trainers' container */
-        int64_t cpus;                 /* of the machine; 0: a cluster */
-        int64_t requested, counted;
+        int64_t requested;
     } rows[] = {
-        {"requests of three trainers", ", resources: {requests: {cpu: 2500m}}", 0, 7500, 7500},
-        {"no request: busy threads, one of the server too", "", 0, 0, 4000},
-        {"locally busy threads", ", resources: {requests: {cpu: 2500m}}", 16, 7500, 4000},
-        {"of a machine that has fewer", "", 2, 0, 2000},
+        {"requests of three trainers", ", resources: {requests: {cpu: 2500m}}", 7500},
+        {"no request", "", 0},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -589,13 +586,12 @@ TEST(rates_of_a_point)
             "m%s}]}}}\n",
             rows[i].resources);
         struct spec *spec = definition_load(text, NULL);
-        const struct run_def_params params = {.name = "r", .uid = "u", .cpus = rows[i].cpus};
+        const struct run_def_params params = {.name = "r", .uid = "u"};
         _cleanup_(run_def_freep) struct run_def *def = run_def_of(spec, &params);
         struct point_rate rate;
         struct err err = {0};
         assert_int_equal(point_rate_of(def, 0, &rate, &err), 0);
         assert_int_equal(rate.cpu_millicores, rows[i].requested);
-        assert_int_equal(rate.counted_millicores, rows[i].counted);
         assert_int_equal(rate.n_replicas, 4);
     }
 }

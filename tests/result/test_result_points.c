@@ -45,8 +45,8 @@ TEST(phases_of_a_point)
     }
 }
 
-/* Of at most ten trials as many as the first three ask for; a budget or a cancellation
- * may end the run before. */
+/* Of at most ten trials as many as the first three ask for; a cancellation may end the
+ * run before. */
 TEST(points_that_stop_early)
 {
     static const struct {

@@ -43,9 +43,6 @@ struct run_def *test_def_new(const struct test_def_params *p)
     } else {
         buf_printf(&b, "  repeats: {min: %d}\n", p->repeats);
     }
-    if (p->budget != NULL) {
-        buf_printf(&b, "  budget: %s\n", p->budget);
-    }
     buf_printf(&b, "  runPolicy: {backoffLimit: %d", p->backoff_limit);
     if (p->deadline_s != 0) {
         buf_printf(&b, ", activeDeadlineSeconds: %d", p->deadline_s);

@@ -10,7 +10,6 @@ struct test_def_params {
     const char *on_failure; /* NULL: Retry */
     int baseline_trainers;  /* the baseline is the point with so many; 0: one */
     const char *range;      /* of repeats, in their place: "{min: 3, max: 6, ...}" */
-    const char *budget;     /* "{cpuHours: 1}"; NULL: none */
     int repeats, max_failed, backoff_limit, deadline_s; /* deadline 0: none */
 };
 

@@ -437,26 +437,6 @@ TEST(points_stop_early)
     }
 }
 
-/* Each attempt takes 5 s of both CPUs. Four fit into 45 CPU-seconds, a fifth does not. */
-TEST(a_budget_ends_the_run)
-{
-    const struct test_def_params params = {.grid = "{pservers: [1], trainers: [1, 2]}",
-                                           .repeats = 3,
-                                           .budget = "{cpuHours: 0.0125}",
-                                           .backoff_limit = 1};
-    for (int every = 0; every < 7; every++) {
-        _cleanup_(world_close) struct world w;
-        _cleanup_(freep) char *order = order_of_run(&params, every, &w);
-        assert_string_equal(order, "0.0 1.0 0.1 1.1");
-        assert_int_equal(w.store.status.phase, RUN_PARTIALLY_FAILED);
-        assert_string_equal(w.store.status.reason, "BudgetExhausted");
-        assert_string_equal(w.store.status.message,
-                            "4 of 6 trials done, 0 failed; 0.0111 of 0.0125 CPU-hours are spent, "
-                            "and the next trial would take 0.00278");
-        assert_int_equal(w.launcher.members.len, 0);
-    }
-}
-
 /* One replica waits ten minutes longer than the other for its node, and their end is seen ten
  * minutes late, by another process: the attempt took 10 s. */
 TEST(an_attempt_takes_as_long_as_it_ran)

@@ -41,7 +41,6 @@ struct figures {
     char *run_uid;
     struct attempt_id id;
     double throughput;
-    int64_t started_ms, ended_ms;
 };
 
 static struct {
@@ -327,8 +326,7 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
     const uint32_t sizes[ROLE_COUNT] = {!sim_prints(sim.seed), row->id.point + 1, 0,
                                         0}; /* user.c, definition() */
     *vec_push(&promise.figures) =
-        (struct figures){xstrdup(run_uid), row->id, throughput_of_attempt(row, sizes),
-                         row->started_unix_ms, row->ended_unix_ms};
+        (struct figures){xstrdup(run_uid), row->id, throughput_of_attempt(row, sizes)};
 }
 
 void promise_status_saved(const char *run_uid, const struct run_status *status)
@@ -561,17 +559,6 @@ static const struct figures *find_figures(const struct disk_attempt *a)
     return NULL;
 }
 
-static bool is_on_disk(const struct figures *f)
-{
-    for (size_t i = 0; i < disk_n_attempts(); i++) {
-        const struct disk_attempt *a = disk_get_attempt(i);
-        if (str_eq(f->run_uid, a->run_uid) && attempt_id_eq(&f->id, &a->id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A point has as many trials as its first ones ask for, and no more. */
 static void check_stop_rule(const struct sim_run *r, const struct stored *s, uint32_t point)
 {
@@ -591,39 +578,9 @@ static void check_stop_rule(const struct sim_run *r, const struct stored *s, uin
     }
     const bool is_of_check = r->has_check && point == SIM_CHECK_POINT;
     const uint32_t needed = is_of_check ? SIM_CHECK_TRIALS : stop_rule_needed(&spec, values, n);
-    const bool is_cut = str_eq(s->status.reason, "BudgetExhausted");
-    if (n > needed || (n < needed && !is_cut && s->status.phase == RUN_SUCCEEDED) ||
-        (n < SIM_MIN_TRIALS && s->status.phase == RUN_SUCCEEDED)) {
+    if (n > needed || (n < needed && s->status.phase == RUN_SUCCEEDED)) {
         sim_broken("%s is %s with %u trials of point %u, which needs %u", r->name, s->status.reason,
                    n, point, needed);
-    }
-}
-
-/* When the last attempt of the run began there was something left; and a run that says that there
- * is not enough for another one could not have afforded the most expensive of them once more. */
-static void check_budget(const struct sim_run *r, const struct stored *s)
-{
-    double spent = 0, last = 0, most = 0, of_lanes[4] = {0}; /* SIM_LANES_MAX */
-    unsigned n = 0;
-    vec_each (const struct figures, f, &promise.figures) { /* as they were saved: clocks are set */
-        if (!str_eq(f->run_uid, r->uid) || !is_on_disk(f)) {
-            continue;
-        }
-        const int64_t ms = f->ended_ms > f->started_ms ? f->ended_ms - f->started_ms : 0;
-        last = (double)ms / 3.6e6 * (double)(f->id.point + 2); /* busy threads */
-        spent += last;
-        of_lanes[n++ % r->n_lanes] = last;
-        most = last > most ? last : most;
-    }
-    last = of_lanes[0] + of_lanes[1] + of_lanes[2] + of_lanes[3]; /* they may have run together */
-    if (spent - last > SIM_CPU_HOURS + 1e-9) {
-        sim_broken("%s began an attempt with %g of %g CPU-hours spent", r->name, spent - last,
-                   SIM_CPU_HOURS);
-    }
-    /* One of the largest point may last as long as the longest of the smallest. */
-    most *= (double)(r->n_points + 1) / 2;
-    if (str_eq(s->status.reason, "BudgetExhausted") && spent + most <= SIM_CPU_HOURS) {
-        sim_broken("%s gave up with %g of %g CPU-hours spent", r->name, spent, SIM_CPU_HOURS);
     }
 }
 
@@ -661,9 +618,6 @@ static void check_run(const struct sim_run *r)
     for (uint32_t i = 0; r->stops_early && i < r->n_points; i++) {
         check_stop_rule(r, s, i);
     }
-    if (r->has_budget) {
-        check_budget(r, s);
-    }
     if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials && !r->stops_early) {
         sim_broken("%s succeeded with %u of %u trials", r->name, n_won, r->n_trials);
     }
@@ -674,10 +628,8 @@ static void check_run(const struct sim_run *r)
     }
     /* Its object was lost, which cancels it, and came back. */
     const bool was_lost = r->back_ns != 0 && s->status.phase == RUN_CANCELLED;
-    const bool is_cut =
-        is_late || was_lost || (r->has_budget && str_eq(s->status.reason, "BudgetExhausted"));
     if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed &&
-        !is_cut) {
+        !is_late && !was_lost) {
         sim_broken("%s is %s (%s), and nobody wanted that", r->name, phase, s->status.message);
     }
 }

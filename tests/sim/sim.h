@@ -411,7 +411,6 @@ struct sim_run {
     uint32_t n_lanes; /* trials that may be under way at a time */
     bool has_check;   /* SIM_CHECK_TRIALS of SIM_CHECK_POINT, half of them alone */
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
-    bool has_budget;  /* SIM_CPU_HOURS */
     int64_t made_ns;  /* its object */
     int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
 };
@@ -423,7 +422,6 @@ struct sim_run {
 #define SIM_MIN_TRIALS 3
 #define SIM_MAX_TRIALS 5
 #define SIM_HALF_WIDTH 0.05
-#define SIM_CPU_HOURS 0.02
 void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);

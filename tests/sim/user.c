@@ -36,9 +36,7 @@ static char *definition(struct sim_run *r)
     const char *naming = sim_has_queue(sim.seed) ? "Dns" : addressing[by];
     _cleanup_(freep) char *ttl =
         r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", SIM_TTL_S) : xstrdup("");
-    const bool is_other = sim.seed > 40 && sim.seed % 8 == 5 && !sim.is_slow;
-    r->stops_early = is_other && sim.seed % 3 != 0;
-    r->has_budget = is_other && sim.seed % 3 != 1;
+    r->stops_early = sim.seed > 40 && sim.seed % 8 == 5 && sim.seed % 3 != 0 && !sim.is_slow;
     r->n_points = n_points;
     r->n_trials = n_points * (r->stops_early ? SIM_MAX_TRIALS : n_trials);
     r->has_check = sim_has_check(sim.seed);
@@ -48,8 +46,6 @@ static char *definition(struct sim_run *r)
             ? xasprintf("{\"min\":%d,\"max\":%d,\"stopWhen\":{\"relativeHalfWidth\":%g}}",
                         SIM_MIN_TRIALS, SIM_MAX_TRIALS, SIM_HALF_WIDTH)
             : xasprintf("{\"min\":%u}", n_trials);
-    _cleanup_(freep) char *budget =
-        r->has_budget ? xasprintf("\"budget\":{\"cpuHours\":%g},", SIM_CPU_HOURS) : xstrdup("");
     const int64_t long_s = sim_has_long_grace(sim.seed) ? LONGEST_GRACE_S : LONG_GRACE_S;
     r->grace_s = sim_one_in(DRAW_USER, 4) ? long_s : 30;
     _cleanup_(freep) char *pod =
@@ -61,7 +57,7 @@ static char *definition(struct sim_run *r)
         "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"
         "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"
         "\"trainers\":[%s]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"
-        "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":%s,%s"
+        "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":%s,"
         "\"runPolicy\":{\"activeDeadlineSeconds\":%d,\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"%"
         "s},\"addressing\":\"%s\","
         "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},%s},"
@@ -69,8 +65,8 @@ static char *definition(struct sim_run *r)
         n_points == 1   ? "1"
         : n_points == 2 ? "1,2"
                         : "1,2,3",
-        repeats, budget, sim_has_deadline(sim.seed) ? SIM_DEADLINE_S : DEADLINE_S, policy, ttl,
-        naming, pod, pod);
+        repeats, sim_has_deadline(sim.seed) ? SIM_DEADLINE_S : DEADLINE_S, policy, ttl, naming, pod,
+        pod);
 }
 
 static void use_name_again(void *ctx);
