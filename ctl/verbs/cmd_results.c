@@ -38,7 +38,7 @@ static enum exit_code take_by(const struct cli *cli, const struct by **ret)
     return cli_error(EXIT_USAGE,
                      "write --by point, --by node, --by replica, --by curve or --by phase",
                      "--by '%s' is not known; tables have a row a point, a node or a replica, the "
-                     "models of each curve, or where the time goes",
+                     "model of each curve, or where the time goes",
                      word);
 }
 
@@ -196,7 +196,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     EXPLAIN_OPT,
     {"by", 0, "point|node|replica|curve|phase",
-     "Print a row for each point (the default), node or replica, the models of each curve, or "
+     "Print a row for each point (the default), node or replica, the model of each curve, or "
      "where the time goes"},
     {"rows", 0, "AXIS,...",
      "Print a table of one figure, with these axes (swept names, system) as rows"},

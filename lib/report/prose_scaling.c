@@ -66,7 +66,7 @@ static void put_verdict(const struct curve *c, struct buf *out)
 /* "2 numbers of trainers, 3 are needed" */
 static void put_why_not(const struct curve *c, struct buf *out)
 {
-    const struct scaling_fit *usl = &c->fits[SCALING_USL];
+    const struct scaling_fit *usl = &c->usl;
     if (c->n_sizes < SCALING_MIN_SIZES) {
         buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, word_of(c),
                    SCALING_MIN_SIZES);
@@ -116,7 +116,7 @@ static void put_peak(const struct curve *c, struct buf *out)
 /* Two sizes have no model, which needs no reason unless `says_few` asks for it. */
 static void put_model(const struct curve *c, bool says_few, struct buf *out)
 {
-    if (scaling_fit_holds(&c->fits[SCALING_USL])) {
+    if (scaling_fit_holds(&c->usl)) {
         begin_part(out);
         put_peak(c, out);
     } else if (says_few || c->n_sizes >= SCALING_MIN_SIZES) {

@@ -37,7 +37,7 @@ void sheet_nodes(struct sheet *s, const struct result *r);
 void sheet_replicas(struct sheet *s, const struct result *r);
 /* Where the time of a step goes, by point and role, and what limits each point. phases_sheet.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
-/* By curve: what each says of scaling, and the models fitted to it. curves_sheet.c. */
+/* By curve: what each says of scaling, and the model fitted to it. curves_sheet.c. */
 void sheet_curves(struct sheet *s, const struct result *r);
 /* A table of one figure over any axes (result/pivot.h). pivot_sheet.c. */
 struct pivot;

@@ -137,24 +137,6 @@ static int by_first_index(const void *a, const void *b)
 
 /* ---- what a curve says ---- */
 
-double curve_load(const struct point_result *p, const struct point_result *like)
-{
-    const double n = size_of(p), servers = p->point->replicas[ROLE_PSERVER];
-    const int64_t batch = p->point->batch_size, usual = like->point->batch_size;
-    const double batches = batch == usual ? 1 : (double)batch / (double)usual; /* both unknown */
-    switch (p->point->exchange) {
-    case EXCHANGE_NONE:
-        return 0;
-    case EXCHANGE_PSERVER:
-        return (servers == 0 ? 0 : fmax(1, n / servers)) / batches;
-    case EXCHANGE_ALL_REDUCE:
-        return 2 * (n - 1) / n / batches;
-    case EXCHANGE_OTHER:
-        break;
-    }
-    return NAN;
-}
-
 const struct point_result *curve_size(const struct curve *c, size_t i)
 {
     if (c->single != NULL) {
@@ -193,24 +175,13 @@ static void fit(struct curve *c)
         c->n_sizes += is_measured(c, p);
         if (curve_is_trusted(c, p)) {
             widest = p;
-            sizes[c->n_trusted++] = (struct scaling_size){
-                .n = size_of(p),
-                .load = curve_load(p, c->points.items[0]),
-                .logs = speed_of(p)->logs,
-            };
+            sizes[c->n_trusted++] =
+                (struct scaling_size){.n = size_of(p), .logs = speed_of(p)->logs};
         }
     }
-    for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
-        c->fits[m] = scaling_fit_model((enum scaling_model)m, sizes, c->n_trusted);
-    }
-    const struct scaling_fit *usl = &c->fits[SCALING_USL], *exchange = &c->fits[SCALING_EXCHANGE];
-    if (scaling_fit_holds(usl)) {
-        c->peak = scaling_find_peak(usl, size_of(widest));
-    }
-    c->exchange_share = (struct scaling_range){NAN, NAN, NAN};
-    if (scaling_fit_holds(exchange)) {
-        c->exchange_share =
-            scaling_exchange_share(exchange, curve_load(widest, c->points.items[0]));
+    c->usl = scaling_fit_model(SCALING_USL, sizes, c->n_trusted);
+    if (scaling_fit_holds(&c->usl)) {
+        c->peak = scaling_find_peak(&c->usl, size_of(widest));
     }
 }
 

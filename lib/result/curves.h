@@ -16,7 +16,3 @@ double curve_batch(const struct point_result *p);
 bool curve_is_trusted(const struct curve *c, const struct point_result *p);
 /* The measured point with the most trainers; NULL: none was measured. */
 const struct point_result *curve_widest(const struct curve *c);
-/* What the busiest link of a point's exchange carries, in sizes of the model: a server's N /
- * servers (at least 1, which each trainer's own link carries), each worker's 2 (N - 1) / N in a
- * ring, 0 without an exchange. NaN: not known. Over its batch, in batches of `like`. */
-double curve_load(const struct point_result *p, const struct point_result *like);

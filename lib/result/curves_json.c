@@ -19,7 +19,7 @@ static json_t *fit_to_json(const struct scaling_fit *f)
         json_object_set_new(parameters, f->parameters[i].name,
                             range_to_json(&f->parameters[i].range));
     }
-    return JSON_OBJECT_OF({"model", json_string(scaling_model_names[f->model])},
+    return JSON_OBJECT_OF({"model", json_string("USL")},
                           {"state", json_string(scaling_gap_names[f->gap])},
                           {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
                           {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
@@ -47,15 +47,11 @@ static json_t *loss_to_json(const struct curve_loss *loss)
 json_t *curve_to_json(const struct result *r, const struct curve *c)
 {
     const struct point *first = c->points.items[0]->point;
-    const bool has_usl = scaling_fit_holds(&c->fits[SCALING_USL]);
+    const bool has_usl = scaling_fit_holds(&c->usl);
     json_t *parameters = json_object();
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
         json_object_set_new(parameters, *name, v == NULL ? json_null() : value_to_json(v));
-    }
-    json_t *models = json_array();
-    for (int i = 0; i < SCALING_MODEL_COUNT; i++) {
-        (void)json_array_append_new(models, fit_to_json(&c->fits[i])); /* grows in memory only */
     }
     return JSON_OBJECT_OF(
         {"system", json_string(r->def->spec->systems.items[first->system].name)},
@@ -64,8 +60,7 @@ json_t *curve_to_json(const struct result *r, const struct curve *c)
                                  json_count((*p)->point->index))},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
-        {"scaling", json_text_or_null(curve_scaling_names[c->scaling])}, {"models", models},
-        {"peak", has_usl ? peak_to_json(c) : json_null()},
-        {"exchangeShare", range_to_json(&c->exchange_share)},
-        {"biggestLoss", loss_to_json(&c->loss)});
+        {"scaling", json_text_or_null(curve_scaling_names[c->scaling])},
+        {"models", json_pack("[o]", fit_to_json(&c->usl))},
+        {"peak", has_usl ? peak_to_json(c) : json_null()}, {"biggestLoss", loss_to_json(&c->loss)});
 }

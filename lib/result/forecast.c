@@ -101,8 +101,7 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
     }
     f.why = find_reason(&m, &f);
     if (f.why == NULL) {
-        const struct scaling_fit fit =
-            scaling_fit_model(SCALING_EXCHANGE, m.sizes.items, m.sizes.len);
+        const struct scaling_fit fit = scaling_fit_model(SCALING_LOAD, m.sizes.items, m.sizes.len);
         const struct scaling_range x = scaling_predict(&fit, n, load_of(n, f.batch));
         f.why = reason_of_fit(&fit, &x);
         f.throughput.estimate = (struct estimate){

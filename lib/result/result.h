@@ -263,9 +263,8 @@ struct curve {
     enum curve_scaling scaling;
     size_t n_sizes;   /* numbers of trainers that have been measured */
     size_t n_trusted; /* of these, with an interval (3 trials): those in the fits */
-    struct scaling_fit fits[SCALING_MODEL_COUNT];
-    struct scaling_peak peak;            /* only where the USL holds */
-    struct scaling_range exchange_share; /* of a step at the last point; NaN: not known */
+    struct scaling_fit usl;
+    struct scaling_peak peak; /* is set only if the USL holds */
     struct curve_loss loss;
 };
 

@@ -2,7 +2,6 @@
  * a reader wants have the intervals of Fieller, J. R. Statist. Soc. B 16 (1954) 175-185. */
 #include "stats/scaling.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,15 +17,14 @@
 #define MAX SCALING_MAX_COEFFICIENTS
 #define NO_RANGE ((struct scaling_range){NAN, NAN, NAN})
 
-const char *const scaling_model_names[] = {"Amdahl", "USL", "Exchange"};
-const char *const scaling_gap_names[] = {"Fitted", "FewSizes", "NoLoad", "SameLoad", "NoMinimum"};
+const char *const scaling_gap_names[] = {"Fitted", "FewSizes", "NoMinimum"};
 
 /* ---- least squares ---- */
 
 static void basis_of(enum scaling_model model, double n, double load, double ret[MAX])
 {
     ret[0] = 1;
-    ret[1] = model == SCALING_EXCHANGE ? load : n - 1;
+    ret[1] = model == SCALING_USL ? n - 1 : load;
     ret[2] = model == SCALING_USL ? n * (n - 1) : 0;
 }
 
@@ -286,13 +284,9 @@ static struct scaling_range alone_of(const struct scaling_fit *f)
 static void name_parameters(struct scaling_fit *f)
 {
     static const double alone[MAX] = {1, 0, 0}, first[MAX] = {0, 1, 0}, second[MAX] = {0, 0, 1};
-    static const char *const names[] = {
-        [SCALING_AMDAHL] = "serial", [SCALING_USL] = "contention", [SCALING_EXCHANGE] = "exchange"};
     f->parameters[0] = (struct scaling_parameter){"alone", alone_of(f)};
-    f->parameters[1] = (struct scaling_parameter){names[f->model], ratio_range(f, first, alone)};
-    if (f->model == SCALING_USL) {
-        f->parameters[2] = (struct scaling_parameter){"coherency", ratio_range(f, second, alone)};
-    }
+    f->parameters[1] = (struct scaling_parameter){"contention", ratio_range(f, first, alone)};
+    f->parameters[2] = (struct scaling_parameter){"coherency", ratio_range(f, second, alone)};
 }
 
 /* P of such squares about the model, or more, if it holds. */
@@ -333,31 +327,17 @@ static void finish(struct work *w)
     f->misfit = fmax(w->squares / f->misfit_df, variance);
     f->trials = (pure_df + (double)w->n_sizes) / (double)w->n_sizes;
     f->misfit_p = misfit_of(w, pure, pure_df);
-    name_parameters(f);
-}
-
-static enum scaling_gap find_gap(enum scaling_model model, const struct scaling_size *sizes,
-                                 size_t n_sizes)
-{
-    if (n_sizes < SCALING_MIN_SIZES) {
-        return SCALING_FEW_SIZES;
+    if (f->model == SCALING_USL) {
+        name_parameters(f);
     }
-    bool differs = false;
-    for (size_t i = 0; i < n_sizes && model == SCALING_EXCHANGE; i++) {
-        if (isnan(sizes[i].load)) {
-            return SCALING_NO_LOAD;
-        }
-        differs = differs || fabs(sizes[i].load - sizes[0].load) > SINGULAR;
-    }
-    return model == SCALING_EXCHANGE && !differs ? SCALING_SAME_LOAD : SCALING_FITTED;
 }
 
 struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scaling_size *sizes,
                                      size_t n_sizes)
 {
     struct scaling_fit f = {.model = model, .n_coefficients = model == SCALING_USL ? 3 : 2};
-    f.gap = find_gap(model, sizes, n_sizes);
-    if (f.gap != SCALING_FITTED) {
+    if (n_sizes < SCALING_MIN_SIZES) {
+        f.gap = SCALING_FEW_SIZES;
         return f;
     }
     struct work w = {.sizes = sizes, .n_sizes = n_sizes, .fit = &f};
@@ -419,11 +399,4 @@ struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double larg
     peak.at.high = fmax(peak.at.high, peak.at.value);
     peak.is_within = peak.at.value <= peak.limit;
     return peak;
-}
-
-struct scaling_range scaling_exchange_share(const struct scaling_fit *f, double load)
-{
-    assert(f->model == SCALING_EXCHANGE && f->gap == SCALING_FITTED);
-    const double exchange[MAX] = {0, load, 0}, step[MAX] = {1, load, 0};
-    return ratio_range(f, exchange, step);
 }

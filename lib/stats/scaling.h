@@ -12,19 +12,14 @@
 #include "stats/significance.h"
 
 enum scaling_model {
-    SCALING_AMDAHL,   /* N / X = c0 + c1 (N - 1) */
-    SCALING_USL,      /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
-    SCALING_EXCHANGE, /* N / X = c0 + c1 load */
+    SCALING_USL,  /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
+    SCALING_LOAD, /* N / X = c0 + c1 load */
 };
-#define SCALING_MODEL_COUNT 3
-extern const char *const scaling_model_names[]; /* "Amdahl", ... */
 
 /* All trials with one number of trainers. */
 struct scaling_size {
-    double n; /* trainers */
-    /* what the busiest link of the exchange carries in a step, for one trainer's batch, in sizes of
-     * the model; NaN: not known */
-    double load;
+    double n;             /* trainers */
+    double load;          /* SCALING_LOAD alone reads it; the caller defines its meaning */
     struct contrast logs; /* mean of ln X over the trials; df: trials - 1 */
 };
 
@@ -36,8 +31,6 @@ struct scaling_range {
 enum scaling_gap {
     SCALING_FITTED,
     SCALING_FEW_SIZES, /* fewer than 3 numbers of trainers have enough trials */
-    SCALING_NO_LOAD,   /* of SCALING_EXCHANGE: what the exchange carries is not known */
-    SCALING_SAME_LOAD, /* ... is the same, or nearly so, everywhere */
     /* no coefficients make the squares least, or one trainer alone had no time */
     SCALING_NO_MINIMUM,
 };
@@ -62,7 +55,7 @@ struct scaling_fit {
     double trials;   /* of a size, mean */
     double misfit_p; /* of "the model holds", by the F test of lack of fit; NaN: as many sizes as
                          coefficients, so nothing is left over to test it */
-    struct scaling_parameter parameters[SCALING_MAX_COEFFICIENTS];
+    struct scaling_parameter parameters[SCALING_MAX_COEFFICIENTS]; /* only of SCALING_USL */
 };
 #define SCALING_MISFIT_ALPHA 0.01
 
@@ -86,6 +79,3 @@ struct scaling_peak {
     double limit; /* twice the largest n measured: as far as a model is believed */
 };
 struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n);
-
-/* Of the fitted SCALING_EXCHANGE: the share of a step that is exchange, at this load. */
-struct scaling_range scaling_exchange_share(const struct scaling_fit *f, double load);

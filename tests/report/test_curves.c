@@ -1,4 +1,4 @@
-/* The models of each curve, report/curves_sheet.c, and the sentences about them,
+/* The model of each curve, report/curves_sheet.c, and the sentences about them,
  * report/prose_scaling.c. */
 #include "tests/test.h"
 #include "report/prose.h"
@@ -157,7 +157,7 @@ TEST(two_sizes_have_no_model)
     prose_verdict_done(&lines);
 }
 
-/* The legend defines what the table has: nothing without a model, no share where none is known. */
+/* The legend says nothing without a model. */
 TEST(the_legend_is_that_of_the_table)
 {
     static const double x[] = {100, 180, 240};
@@ -173,9 +173,7 @@ TEST(the_legend_is_that_of_the_table)
         sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
         const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
         for (size_t k = 0; k < 2; k++) {
-            const bool has_share = strstr(forms[k], " share ") != NULL;
-            assert_int_equal(strstr(forms[k], "Models of N trainers") != NULL, rows[i].has_models);
-            assert_int_equal(strstr(forms[k], "share: of a step") != NULL, has_share);
+            assert_int_equal(strstr(forms[k], "Model of N trainers") != NULL, rows[i].has_models);
         }
     }
 }

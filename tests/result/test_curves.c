@@ -46,7 +46,7 @@ TEST(a_curve_for_each_value_of_the_others)
         assert_null(curve->single); /* it has a point with one trainer */
         assert_int_equal(curve->n_sizes, 3);
         assert_int_equal(curve->n_trusted, 3);
-        assert_true(scaling_fit_holds(&curve->fits[SCALING_USL]));
+        assert_true(scaling_fit_holds(&curve->usl));
         assert_true(fabs(curve->peak.at.value - sqrt(95)) < 0.1);
         assert_false(curve->peak.is_within); /* 9.7 is beyond twice 4 */
         assert_int_equal(curve_widest(curve)->point->replicas[ROLE_TRAINER], 4);
@@ -66,7 +66,7 @@ TEST(zipped_parameters_belong_to_the_curve)
     assert_int_equal(c->list.items[0].points.len, 3);
     assert_non_null(c->list.items[0].single);
     assert_int_equal(c->list.items[0].n_sizes, 4);
-    assert_true(fabs(c->list.items[0].fits[SCALING_USL].parameters[0].range.value - 100) < 0.5);
+    assert_true(fabs(c->list.items[0].usl.parameters[0].range.value - 100) < 0.5);
 }
 
 /* Without another number of trainers nothing scales. */
@@ -98,8 +98,7 @@ TEST(a_size_without_an_interval_is_not_fitted)
     const struct curve *c = &f.result->curves.list.items[0];
     assert_int_equal(c->n_sizes, 3);
     assert_int_equal(c->n_trusted, 2);
-    assert_int_equal(c->fits[SCALING_USL].gap, SCALING_FEW_SIZES);
-    assert_true(isnan(c->exchange_share.value));
+    assert_int_equal(c->usl.gap, SCALING_FEW_SIZES);
 }
 
 /* From 1 to 2 trainers each keeps 95%, from 2 to 4 80%, from 4 to 8 90%. */
@@ -181,31 +180,4 @@ TEST(nothing_is_lost_where_each_keeps_all)
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     assert_null(f.result->curves.list.items[0].loss.from);
-}
-
-/* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half
- * as large the same exchange weighs twice as much. */
-TEST(the_load_of_an_exchange)
-{
-    const struct point base = {.replicas = {[ROLE_PSERVER] = 2, [ROLE_TRAINER] = 4},
-                               .batch_size = 16,
-                               .exchange = EXCHANGE_PSERVER};
-    struct point one = base, half = base, ring = base, none = base, other = base;
-    one.replicas[ROLE_TRAINER] = 1;
-    half.batch_size = 8;
-    ring.replicas[ROLE_PSERVER] = ring.replicas[ROLE_TRAINER] = 0;
-    ring.replicas[ROLE_WORKER] = 4;
-    ring.exchange = EXCHANGE_ALL_REDUCE;
-    none.exchange = EXCHANGE_NONE;
-    other.exchange = EXCHANGE_OTHER;
-    const struct point_result like = {.point = &base};
-    const struct {
-        const struct point *point;
-        double load;
-    } rows[] = {{&base, 2}, {&one, 1}, {&half, 4}, {&ring, 1.5}, {&none, 0}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct point_result p = {.point = rows[i].point};
-        assert_true(fabs(curve_load(&p, &like) - rows[i].load) < 1e-12);
-    }
-    assert_true(isnan(curve_load(&(struct point_result){.point = &other}, &like)));
 }

@@ -10,7 +10,6 @@
 #include "result/phases.h"
 #include "result/outlier.h"
 #include "stats/paired.h"
-#include "stats/scaling.h"
 #include "result/steps.h"
 #include "stats/stats.h"
 #include "stats/warmup_test.h"
@@ -128,30 +127,6 @@ static void company(const char *page)
                                 exp(d[0]), exp(d[1]), exp(d[2]), fabs(p.mean), p.sd));
     on_the_page(page, xasprintf("exp(%.5f -+ %.4f x %.5f / sqrt(3)) = %.4f .. %.4f", fabs(p.mean),
                                 student_quantile(2, 0.05), p.sd, e.low, e.high));
-}
-
-/* Three trials alike at each of three sizes. */
-static struct scaling_fit fit_of(enum scaling_model model, const double *x)
-{
-    static const double n[] = {1, 2, 4}, loads[] = {0, 2, 4};
-    struct scaling_size sizes[3];
-    for (size_t i = 0; i < 3; i++) {
-        sizes[i] = (struct scaling_size){
-            .n = n[i], .load = loads[i], .logs = {.value = log(x[i]), .df = 2}};
-    }
-    return scaling_fit_model(model, sizes, 3);
-}
-
-static void models(const char *page)
-{
-    const struct scaling_fit amdahl = fit_of(SCALING_AMDAHL, (const double[]){100, 180, 300}),
-                             exchange =
-                                 fit_of(SCALING_EXCHANGE, (const double[]){100, 400 / 3.0, 200});
-    on_the_page(page, xasprintf("serial = %.4f\n", amdahl.parameters[1].range.value));
-    on_the_page(page,
-                xasprintf("exchange = (1.5 - 1) / 2 = %.4f\n", exchange.parameters[1].range.value));
-    on_the_page(page, xasprintf("0.25 x 4 / (1 + 0.25 x 4) = %.1f%%\n",
-                                100 * scaling_exchange_share(&exchange, 4).value));
 }
 
 /* Half the interval of a sum, as Student's with this variance and df. */
@@ -369,7 +344,6 @@ TEST(the_page_is_worked_right)
     permutations(page);
     company(page);
     adjusted(page);
-    models(page);
     points_that_stop_early(page);
     two_values_in_one_run(page);
     two_runs(page);

@@ -14,14 +14,11 @@ DATA = {  # n: trials
     "noisy": {1: [95, 108, 99], 2: [210, 188, 190], 4: [350, 390, 402], 16: [1500, 1380, 1290]},
 }
 MODELS = {
-    "SCALING_AMDAHL": lambda n: [1, n - 1],
     "SCALING_USL": lambda n: [1, n - 1, n * (n - 1)],
-    "SCALING_EXCHANGE": lambda n: [1, 2 * (n - 1) / n],
+    "SCALING_LOAD": lambda n: [1, 2 * (n - 1) / n],
 }
 RATIOS = {  # of the second parameter, then the third
-    "SCALING_AMDAHL": [([0, 1], [1, 0])],
     "SCALING_USL": [([0, 1, 0], [1, 0, 0]), ([0, 0, 1], [1, 0, 0])],
-    "SCALING_EXCHANGE": [([0, 1], [1, 0])],
 }
 
 
@@ -77,11 +74,11 @@ def alone(c, covariance, df):
 
 
 def predict(data, n):
-    """Throughput of n trainers by SCALING_EXCHANGE, and its interval: sizes, not trials, are what deviates."""
-    c, covariance, df, deviation, _ = fit("SCALING_EXCHANGE", data)
-    h = np.array(MODELS["SCALING_EXCHANGE"](n), float)
+    """Throughput of n trainers by SCALING_LOAD, and its interval: sizes, not trials, are what deviates."""
+    c, covariance, df, deviation, _ = fit("SCALING_LOAD", data)
+    h = np.array(MODELS["SCALING_LOAD"](n), float)
     means = {k: np.mean([math.log(k / x) for x in t]) for k, t in data.items()}
-    squares = sum(len(data[k]) * (y - math.log(np.array(MODELS["SCALING_EXCHANGE"](k)) @ c)) ** 2 for k, y in means.items())
+    squares = sum(len(data[k]) * (y - math.log(np.array(MODELS["SCALING_LOAD"](k)) @ c)) ** 2 for k, y in means.items())
     misfit = max(squares / (len(data) - 2), deviation ** 2)
     trials = sum(map(len, data.values())) / len(data)
     g = h / (h @ c)
