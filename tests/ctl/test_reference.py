@@ -141,8 +141,8 @@ class Reference(cli.CliCase):
         self.assertIn("did you mean 'tf-sheet-2017'?", self.ctl("results", "--reference", "tf-shet-2017", code=3).stderr)
         self.assertIn("list them with: benchctl results --reference list", self.ctl("results", "--reference", "x", code=3).stderr)
         path = self.folder / "mine.yaml"
-        path.write_text((FOLDER / "horovod-2017.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-        self.assertEqual(self.ctl("results", "--reference", str(path)).stdout, self.ctl("results", "--reference", "horovod-2017").stdout)
+        path.write_text((FOLDER / "fleetx-ps-2020.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+        self.assertEqual(self.ctl("results", "--reference", str(path)).stdout, self.ctl("results", "--reference", "fleetx-ps-2020").stdout)
         run = self.run_tiny(trainers=(1,), repeats=1)["run"]
         text = self.ctl("results", run, "--store", self.store, "--reference", str(path)).stdout
         self.assertIn(f"benchctl results --reference {path}", " ".join(text.split()))
@@ -150,7 +150,7 @@ class Reference(cli.CliCase):
         self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("results", "--reference", str(path), code=2).stderr)
         self.ctl("results", "--reference", "./none.yaml", code=3)
         for words in (("--by", "node"), ("--cells", "cost"), ("-o", "openmetrics")):
-            self.assertIn("without RUN, --reference prints the set", self.ctl("results", "--reference", "horovod-2017", *words, code=2).stderr)
+            self.assertIn("without RUN, --reference prints the set", self.ctl("results", "--reference", "fleetx-ps-2020", *words, code=2).stderr)
 
     def test_beside_a_run(self):
         run = self.run_tiny(pservers=(3,), trainers=(1, 2), repeats=1)["run"]
@@ -172,11 +172,11 @@ class Reference(cli.CliCase):
                           self.ctl("results", run, "--store", self.store, "--reference", "mlbench-raw-2021").stdout.split()))
         self.assertIn("No point of this run has the conditions and the columns of this table (pservers 3 to 20, trainers 60, batch_size 128).",
                       " ".join(self.ctl("results", run, "--store", self.store, "--reference", "paddle-vgg16-cpu-2018").stdout.split()))
-        markdown = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", "markdown").stdout
-        self.assertIn("## Beside Horovod beside parameter servers on 16 GPUs (2017)", markdown)
+        markdown = self.ctl("results", run, "--store", self.store, "--reference", "fleetx-ps-2020", "-o", "markdown").stdout
+        self.assertIn("## Beside Parameter servers on 4 to 32 CPU nodes, Paddle and TensorFlow (2020)", markdown)
         self.ctl("results", run, "--store", self.store, "--reference", "nosuch", code=3)
         for form in ("csv", "json", "openmetrics"):
-            done = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", form, code=2)
+            done = self.ctl("results", run, "--store", self.store, "--reference", "fleetx-ps-2020", "-o", form, code=2)
             self.assertIn("--reference has text and markdown", done.stderr)
 
     def test_percentages_are_printed_without_noise(self):

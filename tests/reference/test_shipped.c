@@ -59,7 +59,7 @@ TEST(each_is_read)
     if (problems.len > 0) {
         fail_msg("%s", buf_cstr(&problems));
     }
-    assert_true(n_figures > 800);
+    assert_true(n_figures > 700);
     assert_null(reference_shipped_load("tf-sheet"));
     assert_string_equal(reference_shipped_suggest("tf-shet-2017"), "tf-sheet-2017");
 }

@@ -51,7 +51,7 @@ TEST(other_forms)
     golden_check_csv("tests/report/golden/reference.csv", buf_cstr(&out), 1e-9);
     buf_clear(&out);
     reference_free(r);
-    r = reference_shipped_load("horovod-2017");
+    r = reference_shipped_load("fleetx-ps-2020");
     sheet_as(sheet_reference, r, &out, SHEET_JSON);
     _cleanup_(json_decrefp) json_t *document = json_loads(buf_cstr(&out), 0, NULL);
     golden_check_json("tests/report/golden/reference.json", document);
@@ -192,7 +192,7 @@ TEST(clock_and_caches_are_beside_those_of_the_source)
          "2.10GHz, cpu MHz 2101.000, cache size 20480 KB."},
         {"paddle-vgg16-cpu-2018", "{\"cpu_model\":\"A\"}",
          "CPU here: A, cpu MHz unknown, caches unknown; there: Intel"},
-        {"horovod-2017", "{\"cpu_model\":\"A\"}", NULL},
+        {"fleetx-ps-2020", "{\"cpu_model\":\"A\"}", NULL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_done) struct fixture f;
