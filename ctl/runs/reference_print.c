@@ -15,8 +15,8 @@ static size_t count_figures(const struct reference *r)
     size_t n = 0;
     vec_each (const struct reference_table, t, &r->tables) {
         vec_each (const struct reference_row, row, &t->rows) {
-            for (size_t c = 0; row->values != NULL && c < t->n_columns; c++) {
-                n += !isnan(row->values[c]);
+            for (size_t c = 0; row->has_values && c < t->n_columns; c++) {
+                n += !isnan(row->figures[REFERENCE_VALUE][c]);
             }
         }
     }

@@ -1,9 +1,17 @@
 /* See reference.h; reading is in reference_read.c. */
 #include "reference/reference.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+
+#define MAX_DECIMALS 12
+/* Printed numbers are decimal, doubles are not: 1.005 may be just below its tie. */
+#define SLACK 1e-9
 
 const char *const reference_quality_names[] = {"Table", "Label", "Reading", "Raw"};
 const char *const reference_measure_names[] = {"Throughput", "Time", "Ratio", "Other"};
@@ -32,9 +40,61 @@ const char *reference_software(const struct reference *r, const struct reference
     return t->software != NULL ? t->software : r->software;
 }
 
-const struct reference_row *reference_row_at(const struct reference_table *t, size_t row)
+static double cell(double *const cells[REFERENCE_FIGURE_COUNT], enum reference_figure figure,
+                   size_t column)
 {
-    return row == t->rows.len ? &t->median : &t->rows.items[row];
+    return cells[figure] == NULL ? NAN : cells[figure][column];
+}
+
+/* Rounded first, so that 77.47% is .7747 and not .7746999999999999. */
+double reference_ratio(enum reference_figure figure, double printed)
+{
+    return figure == REFERENCE_EFFICIENCY ? round(printed * 1e9) / 1e11 : printed;
+}
+
+double reference_figure(const struct reference_row *row, enum reference_figure figure,
+                        size_t column)
+{
+    return reference_ratio(figure, cell(row->figures, figure, column));
+}
+
+double reference_published(const struct reference_row *row, enum reference_figure figure,
+                           size_t column)
+{
+    return reference_ratio(figure, cell(row->published, figure, column));
+}
+
+int reference_decimals(double value, int digits)
+{
+    for (int n = digits >= 0 ? digits : 0; n < MAX_DECIMALS; n++) {
+        char text[400];
+        (void)snprintf(text, sizeof(text), "%.*f", n,
+                       value); /* a double has at most 309 before the point */
+        double back;
+        if (digits >= 0 || (parse_f64(text, &back) == 0 && back == value)) {
+            return n;
+        }
+    }
+    return MAX_DECIMALS;
+}
+
+bool reference_differs(const struct reference_row *row, enum reference_figure figure, size_t column)
+{
+    const double printed = cell(row->published, figure, column);
+    const double half = pow(10, -reference_decimals(printed, row->published_digits)) / 2;
+    return fabs(cell(row->figures, figure, column) - printed) > half + SLACK; /* not of a NaN */
+}
+
+bool reference_has(const struct reference_table *t, enum reference_figure figure)
+{
+    vec_each (const struct reference_row, row, &t->rows) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if (!isnan(cell(row->figures, figure, c))) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 size_t reference_find_row(const struct reference_table *t, const char *name)
@@ -49,20 +109,18 @@ size_t reference_find_column(const struct reference_table *t, double column)
     return place == NULL ? REFERENCE_NO_ROW : (size_t)(place - t->columns);
 }
 
-const struct reference_erratum *reference_find_erratum(const struct reference_table *t,
-                                                       enum reference_figure figure, size_t row,
-                                                       size_t column)
+bool reference_erratum_names(const struct reference_table *t, const struct reference_erratum *e,
+                             const struct reference_row *row, size_t column)
 {
-    return vec_find(&t->errata, e,
-                    e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-                        (e->column == column || e->column == REFERENCE_NO_ROW));
+    return (e->row == REFERENCE_NO_ROW || &t->rows.items[e->row] == row) &&
+           (e->column == REFERENCE_NO_ROW || e->column == column);
 }
 
 static void row_done(struct reference_row *row)
 {
     vec_done(&row->at);
-    free(row->values);
     for (size_t i = 0; i < REFERENCE_FIGURE_COUNT; i++) {
+        free(row->figures[i]);
         free(row->published[i]);
     }
 }
@@ -71,7 +129,6 @@ static void table_done(struct reference_table *t)
 {
     vec_done(&t->at);
     vec_done_each(&t->rows, row_done);
-    row_done(&t->median);
     vec_done(&t->errata);
     vec_done(&t->notes);
 }

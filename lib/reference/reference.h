@@ -1,7 +1,7 @@
 /* Figures that others published, as data (docs/references.md): a set has tables, a table has rows
  * and columns. Sets that ship are YAML files in benchmarks/reference, compiled into the programs
- * (shipped_sets.h). A set is read whole or refused: what the source derived from its own figures
- * must follow from them, or an erratum says that it does not (check.h). All texts of a set are
+ * (shipped_sets.h). A set also has what follows from its figures, such as speedups, and a test
+ * (tests/ctl/test_reference.py) computes that of the shipped sets again. All texts of a set are
  * borrowed from its document. Pure: text in, structs out. */
 #pragma once
 
@@ -84,28 +84,25 @@ struct reference_row {
     const char *name;
     const char *model;    /* NULL: its table's */
     const char *workload; /* NULL: none; a model of benchd that trains the same network */
-    double *values;       /* one a column, NaN: not given; owned */
-    int digits;           /* decimals that the source prints; -1: as they are */
-    double price;         /* of a worker's hour; NaN: not known */
-    double *published[REFERENCE_FIGURE_COUNT]; /* by column; NULL: none; owned */
-    int published_digits;
-    size_t of,
-        over; /* rows of the table that ratios are made of; NO_ROW: it has values of its own */
+    /* The figures by column, NaN if unknown; owned; NULL if the row has no such figure. Published
+     * ones are those that the source derived, which may be wrong. Percentages are in percent. */
+    double *figures[REFERENCE_FIGURE_COUNT], *published[REFERENCE_FIGURE_COUNT];
+    bool has_values;      /* its values are printed in the source, and not recomputed */
+    int digits;           /* decimals of the values; -1: as they are */
+    int published_digits; /* the same of the published figures */
     struct reference_kin kin;
-    struct reference_ats at; /* besides that of the table */
-    struct mark mark;        /* where the file has it */
+    struct reference_ats at;       /* besides that of the table */
+    const struct node *derivation; /* what the test derives from; NULL if the row has none */
 };
 
 struct reference_erratum {
-    size_t row;    /* n_rows: the median; NO_ROW: all of them */
+    size_t row;    /* NO_ROW: all of them */
     size_t column; /* NO_ROW: all of them */
     enum reference_figure figure;
     double printed; /* NaN: not said */
     const char *what;
-    struct mark mark;
 };
 
-enum reference_base { REFERENCE_NO_BASE, REFERENCE_BASE_COLUMN, REFERENCE_BASE_SAME };
 struct reference_table {
     const char *name, *title;
     size_t source; /* index */
@@ -122,20 +119,10 @@ struct reference_table {
     struct reference_kin kin;
     struct reference_ats at;
     VEC(struct reference_row) rows;
-    bool has_median;             /* over rows */
-    struct reference_row median; /* what the source prints of it; without values */
-    bool has_price_index;
-    size_t ratio_of; /* index of a table before it; NO_ROW: its rows have values */
-    enum reference_figure ratio_figure; /* value, or speedup */
-    /* What speedups divide by: the row of the same name in a table, at a
-     * column or at the same one. */
-    enum reference_base base;
-    size_t base_table, base_column;
-    double scale; /* efficiency = speedup / scale; 0: scale is the column over the base's column */
-    bool has_efficiency;
+    const char *baseline; /* what an efficiency of 100% is: "1 trainer"; NULL if not known */
+    const struct node *derivation; /* what the test derives from; NULL if the table has none */
     VEC(struct reference_erratum) errata;
     struct reference_notes notes;
-    struct mark mark;
 };
 
 struct reference {
@@ -170,12 +157,25 @@ const char *reference_model(const struct reference *r, const struct reference_ta
                             const struct reference_row *row);
 const char *reference_hardware(const struct reference *r, const struct reference_table *t);
 const char *reference_software(const struct reference *r, const struct reference_table *t);
-/* Its row, or the median's for n_rows. */
-const struct reference_row *reference_row_at(const struct reference_table *t, size_t row);
-/* The first erratum of this figure at that row and column; NULL: none. */
-const struct reference_erratum *reference_find_erratum(const struct reference_table *t,
-                                                       enum reference_figure figure, size_t row,
-                                                       size_t column);
+/* Returns true if the erratum is of this row and column, or of all. */
+bool reference_erratum_names(const struct reference_table *t, const struct reference_erratum *e,
+                             const struct reference_row *row, size_t column);
+/* Returns a figure of the row, or the one that the source prints in its place, NaN if it is
+ * unknown. Efficiencies are ratios. */
+double reference_figure(const struct reference_row *row, enum reference_figure figure,
+                        size_t column);
+double reference_published(const struct reference_row *row, enum reference_figure figure,
+                           size_t column);
+/* Converts a number of a file, where efficiencies are percentages. */
+double reference_ratio(enum reference_figure figure, double printed);
+/* Returns true if the figure, rounded as the source rounds, is another one than the source
+ * prints. */
+bool reference_differs(const struct reference_row *row, enum reference_figure figure,
+                       size_t column);
+/* Has any row of the table this figure? */
+bool reference_has(const struct reference_table *t, enum reference_figure figure);
+/* The decimals of a number's shortest form, at most 12; or `digits` if that is not negative. */
+int reference_decimals(double value, int digits);
 /* SIZE_MAX if none exists. */
 size_t reference_find_row(const struct reference_table *t, const char *name);
 size_t reference_find_column(const struct reference_table *t, double column);

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/reader.h"
-#include "reference/check.h"
 #include "reference/reference.h"
 
 #define TEXT_MAX 400
@@ -58,22 +57,22 @@ static double *read_cells(struct diags *d, const struct place *map, const char *
     return values;
 }
 
-static void read_published(struct diags *d, const struct place *map, struct reference_row *row,
-                           size_t n_columns)
+/* Fills by figure. Returns `digits` of the map, or -1. */
+static int read_figures(struct diags *d, const struct place *map, const char *key,
+                        double *ret[REFERENCE_FIGURE_COUNT], size_t n_columns)
 {
     const char *fields[REFERENCE_FIGURE_COUNT + 2] = {"digits"}; /* NULL ends it */
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
         fields[f + 1] = reference_figure_names[f];
     }
-    struct place place = place_get(map, "published");
-    row->published_digits = -1;
+    struct place place = place_get(map, key);
     if (!read_map(d, &place, fields)) {
-        return;
+        return -1;
     }
-    row->published_digits = (int)read_int_or(d, &place, "digits", 0, DIGITS_MAX, -1);
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        row->published[f] = read_cells(d, &place, reference_figure_names[f], n_columns);
+        ret[f] = read_cells(d, &place, reference_figure_names[f], n_columns);
     }
+    return (int)read_int_or(d, &place, "digits", 0, DIGITS_MAX, -1);
 }
 
 static void read_notes(struct diags *d, const struct place *map, const char *key,
@@ -123,54 +122,30 @@ static void read_at(struct diags *d, const struct place *map, struct reference_a
 
 /* ---- rows ---- */
 
-/* A row that is a ratio of two of another table. */
-static size_t read_part(struct diags *d, const struct place *item, const char *key,
-                        const struct reference_table *from)
-{
-    struct place place = place_get(item, key);
-    const char *name;
-    if (!read_text(d, &place, TEXT_MAX, &name)) {
-        return 0; /* reported, or by read_map: it is required */
-    }
-    const size_t row = reference_find_row(from, name);
-    if (row == REFERENCE_NO_ROW) {
-        reader_complain(d, &place, NULL, "table '%s' has no row '%s'", from->name, name);
-        return 0;
-    }
-    return row;
-}
-
 static void read_row(const struct reading *in, const struct place *item,
                      const struct reference_table *t, int digits, struct reference_row *row)
 {
-    const bool is_ratio = t->ratio_of != REFERENCE_NO_ROW;
-    const char *const *fields = is_ratio ? FIELDS("*name", "!values", "!digits", "!price", "*of",
-                                                  "*over", "published", KIN_FIELDS)
-                                         : FIELDS("*name", "*values", "digits", "price", "!of",
-                                                  "!over", "published", KIN_FIELDS);
-    *row = (struct reference_row){.digits = digits,
-                                  .price = NAN,
-                                  .of = REFERENCE_NO_ROW,
-                                  .over = REFERENCE_NO_ROW,
-                                  .mark = item->node->mark};
-    if (!read_map(in->d, item, fields)) {
+    *row = (struct reference_row){.name = ""};
+    if (!read_map(in->d, item,
+                  FIELDS("*name", "values", "digits", "published", "recomputed", "derivation",
+                         KIN_FIELDS))) {
         return;
     }
     row->name = read_text_or(in->d, item, "name", TEXT_MAX, "");
     row->model = read_text_or(in->d, item, "model", TEXT_MAX, NULL);
     row->workload = read_text_or(in->d, item, "workload", TEXT_MAX, NULL);
-    read_published(in->d, item, row, t->n_columns);
     row->kin = read_kin(in->d, item);
     read_at(in->d, item, &row->at);
-    if (is_ratio) {
-        const struct reference_table *from = &in->r->tables.items[t->ratio_of];
-        row->of = read_part(in->d, item, "of", from);
-        row->over = read_part(in->d, item, "over", from);
-        return;
+    row->derivation = place_get(item, "derivation").node;
+    row->published_digits = read_figures(in->d, item, "published", row->published, t->n_columns);
+    (void)read_figures(in->d, item, "recomputed", row->figures, t->n_columns); /* as they are */
+    struct place values = place_get(item, "values");
+    row->has_values = values.node != NULL;
+    if (row->has_values) {
+        free(row->figures[REFERENCE_VALUE]);
+        row->figures[REFERENCE_VALUE] = read_cells(in->d, item, "values", t->n_columns);
     }
-    row->values = read_cells(in->d, item, "values", t->n_columns);
     row->digits = (int)read_int_or(in->d, item, "digits", 0, DIGITS_MAX, digits);
-    row->price = read_number_or(in->d, item, "price", 0, NUMBER_MAX, NAN);
 }
 
 static void read_rows(const struct reading *in, const struct place *map, struct reference_table *t)
@@ -179,25 +154,11 @@ static void read_rows(const struct reading *in, const struct place *map, struct 
     read_items (item, in->d, map, "rows", REFERENCE_MAX_ROWS) {
         struct reference_row row;
         read_row(in, &item, t, digits, &row);
-        if (row.name != NULL && reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
+        if (reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
             reader_complain(in->d, &item, "rename one of them", "a row is named '%s' already",
                             row.name);
         }
-        if (row.name == NULL) {
-            row.name = "";
-        }
         *vec_push(&t->rows) = row;
-    }
-}
-
-static void read_median(struct diags *d, const struct place *map, struct reference_table *t)
-{
-    struct place place = place_get(map, "median");
-    t->median = (struct reference_row){.name = "median", .price = NAN};
-    if (read_map(d, &place, FIELDS("published"))) {
-        t->has_median = true;
-        t->median.mark = place.node->mark;
-        read_published(d, &place, &t->median, t->n_columns);
     }
 }
 
@@ -212,66 +173,6 @@ static void read_columns(struct diags *d, const struct place *map, struct refere
             reader_complain(d, &item, "sort them", "columns must ascend");
         }
         t->columns[t->n_columns++] = value;
-    }
-}
-
-/* An earlier table of the set by its name, or this one. */
-static size_t find_table(const struct reference *r, const char *name)
-{
-    const struct reference_table *t = vec_find(&r->tables, it, str_eq(it->name, name));
-    return t == NULL ? REFERENCE_NO_ROW : (size_t)(t - r->tables.items);
-}
-
-static void read_base(const struct reading *in, const struct place *map, struct reference_table *t)
-{
-    struct place place = place_get(map, "baseline");
-    if (!read_map(in->d, &place, FIELDS("table", "column"))) {
-        return;
-    }
-    struct place table = place_get(&place, "table"), column = place_get(&place, "column");
-    const char *name;
-    const struct reference_table *base = t;
-    t->base_table = in->r->tables.len;
-    if (read_text(in->d, &table, TEXT_MAX, &name)) {
-        t->base_table = find_table(in->r, name);
-        if (t->base_table == REFERENCE_NO_ROW) {
-            reader_complain(in->d, &table, "name a table above this one", "there is no table '%s'",
-                            name);
-            return;
-        }
-        base = &in->r->tables.items[t->base_table];
-    } else if (column.node == NULL) {
-        reader_complain(in->d, &place, "write {column: 1}, {table: NAME} or both",
-                        "the baseline must be said");
-        return;
-    }
-    double at = 0;
-    t->base = column.node == NULL ? REFERENCE_BASE_SAME : REFERENCE_BASE_COLUMN;
-    if (read_number(in->d, &column, 0, NUMBER_MAX, &at)) {
-        t->base_column = reference_find_column(base, at);
-        if (t->base_column == REFERENCE_NO_ROW) {
-            reader_complain(in->d, &column, NULL, "table '%s' has no column %g", base->name, at);
-            t->base = REFERENCE_NO_BASE;
-        }
-    }
-}
-
-/* What efficiency divides the speedup by: the column, or a number that all have. */
-static void read_efficiency(struct diags *d, const struct place *map, struct reference_table *t)
-{
-    struct place place = place_get(map, "efficiency");
-    if (place.node == NULL) {
-        return;
-    }
-    t->has_efficiency = true;
-    if (place.node->kind != NODE_STRING || !str_eq(place.node->s, "Columns")) {
-        if (!read_number(d, &place, 1, NUMBER_MAX, &t->scale)) {
-            t->has_efficiency = false;
-        }
-    }
-    if (t->base == REFERENCE_NO_BASE && t->measure != REFERENCE_RATIO) {
-        reader_complain_key(d, &place, "add a baseline",
-                            "without a speedup there is no efficiency");
     }
 }
 
@@ -290,33 +191,6 @@ static size_t read_source_of(const struct reading *in, const struct place *map)
     return (size_t)(source - in->r->sources.items);
 }
 
-static void read_ratio_of(const struct reading *in, const struct place *map,
-                          struct reference_table *t)
-{
-    struct place place = place_get(map, "ratioOf");
-    const char *name;
-    t->ratio_of = REFERENCE_NO_ROW;
-    if (!read_text(in->d, &place, TEXT_MAX, &name)) {
-        return;
-    }
-    const size_t from = find_table(in->r, name);
-    if (from == REFERENCE_NO_ROW || in->r->tables.items[from].ratio_of != REFERENCE_NO_ROW) {
-        reader_complain(in->d, &place, "name a table above this one that has values",
-                        "there is no such table '%s'", name);
-        return;
-    }
-    const struct reference_table *x = &in->r->tables.items[from];
-    if (x->n_columns != t->n_columns ||
-        memcmp(x->columns, t->columns, t->n_columns * sizeof(t->columns[0])) != 0) {
-        reader_complain(in->d, &place, "give both the same columns", "table '%s' has other columns",
-                        name);
-        return;
-    }
-    t->ratio_of = from;
-    const char *const figures[] = {"Value", "Speedup"};
-    t->ratio_figure = read_enum_or(in->d, map, "ratioFigure", figures, REFERENCE_VALUE);
-}
-
 /* ---- errata ---- */
 
 static void read_erratum(struct diags *d, const struct place *item, struct reference_table *t)
@@ -324,8 +198,7 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     if (!read_map(d, item, FIELDS("row", "column", "figure", "printed", "*what"))) {
         return;
     }
-    struct reference_erratum e = {
-        .row = REFERENCE_NO_ROW, .column = REFERENCE_NO_ROW, .mark = item->node->mark};
+    struct reference_erratum e = {.row = REFERENCE_NO_ROW, .column = REFERENCE_NO_ROW};
     e.figure = read_enum_or(d, item, "figure", reference_figure_names, REFERENCE_VALUE);
     e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
     e.what = read_text_or(d, item, "what", TEXT_MAX, "");
@@ -333,9 +206,7 @@ static void read_erratum(struct diags *d, const struct place *item, struct refer
     const char *name;
     if (read_text(d, &row, TEXT_MAX, &name)) {
         e.row = reference_find_row(t, name);
-        if (e.row == REFERENCE_NO_ROW && t->has_median && str_eq(name, t->median.name)) {
-            e.row = t->rows.len;
-        } else if (e.row == REFERENCE_NO_ROW) {
+        if (e.row == REFERENCE_NO_ROW) {
             reader_complain(d, &row, NULL, "there is no row '%s'", name);
         }
     }
@@ -367,21 +238,18 @@ static void read_kind(struct diags *d, const struct place *map, struct reference
     }
 }
 
-static const char *const price_index_names[] = {"None", "Columns"};
-
 static void read_table(const struct reading *in, const struct place *item)
 {
     if (!read_map(in->d, item,
                   FIELDS("*name", "*title", "*source", "*quality", "*unit", "*axis", "*columns",
                          "*rows", "measure", "scope", "readingError", "digits", "at", "baseline",
-                         "efficiency", "priceIndex", "median", "ratioOf", "model", "hardware",
-                         "software", "errata", "notes", "ratioFigure", "quantity", "goal", "task",
-                         "family", "reimplementedBy"))) {
+                         "derivation", "model", "hardware", "software", "errata", "notes",
+                         "quantity", "goal", "task", "family", "reimplementedBy"))) {
         return;
     }
-    struct reference_table t = {.mark = item->node->mark};
+    struct reference_table t = {0};
     t.name = read_name(in->d, item, "name");
-    if (find_table(in->r, t.name) != REFERENCE_NO_ROW) {
+    if (vec_any(&in->r->tables, it, str_eq(it->name, t.name))) {
         reader_complain(in->d, item, "rename one of them", "a table is named '%s' already", t.name);
     }
     t.title = read_text_or(in->d, item, "title", TEXT_MAX, "");
@@ -395,12 +263,9 @@ static void read_table(const struct reading *in, const struct place *item)
     read_columns(in->d, item, &t);
     t.kin = read_kin(in->d, item);
     read_at(in->d, item, &t.at);
-    read_ratio_of(in, item, &t);
-    read_base(in, item, &t);
-    read_efficiency(in->d, item, &t);
-    t.has_price_index = read_enum_or(in->d, item, "priceIndex", price_index_names, 0) == 1;
+    t.baseline = read_text_or(in->d, item, "baseline", TEXT_MAX, NULL);
+    t.derivation = place_get(item, "derivation").node;
     read_rows(in, item, &t);
-    read_median(in->d, item, &t);
     read_items (erratum, in->d, item, "errata", LIST_MAX) {
         read_erratum(in->d, &erratum, &t);
     }
@@ -460,9 +325,6 @@ int reference_load(const char *text, size_t len, struct reference **ret, struct 
     struct reference *r = xnew(struct reference);
     r->document = root;
     read_set(&(struct reading){diags, r}, &place);
-    if (diags->list.len + diags->n_dropped == n_before) {
-        reference_check(r, diags);
-    }
     if (diags->list.len + diags->n_dropped != n_before) {
         reference_free(r);
         return -EINVAL;

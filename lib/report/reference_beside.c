@@ -1,15 +1,13 @@
-/* Published figures next to a run's, see sheets.h: the same quantity in the same unit of each pair
- * of a point and a row (reference_pairs.h), the published figures that have no such point, and what
- * may not be compared. */
+/* Published figures next to a run's, see sheets.h: the pairs of reference_join.h, and what may not
+ * be compared. */
 #include <math.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/environment.h"
-#include "reference/derive.h"
 #include "report/layout.h"
 #include "report/reference_layout.h"
-#include "report/reference_pairs.h"
+#include "report/reference_join.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
@@ -18,8 +16,6 @@ struct beside {
     const struct reference_beside *b;
     const struct reference_table *t;
     struct reference_pairs pairs; /* owned */
-    /* By row: it is in a pair; it is, or no point has its task. The others are printed alone. */
-    bool is_paired[REFERENCE_MAX_ROWS], is_done[REFERENCE_MAX_ROWS];
 };
 
 /* An item of a list, but a paragraph of a page. */
@@ -31,25 +27,24 @@ static void put_own(const struct beside *x, const struct point_result *p, struct
 {
     const double efficiency = reference_own_efficiency(x->t, p);
     number_format(reference_own(x->t, x->b->result, p), out);
-    if (x->t->has_efficiency && !isnan(efficiency)) {
+    if (reference_has(x->t, REFERENCE_EFFICIENCY) && !isnan(efficiency)) {
         buf_printf(out, " (%.2f%%)", 100 * efficiency);
     }
 }
 
 static void put_theirs(const struct beside *x, const struct reference_pair *pair, struct buf *out)
 {
-    const struct reference *r = x->b->reference;
-    reference_layout_put(r, x->t, REFERENCE_VALUE, pair->row, pair->column, out);
-    if (reference_derive(r, x->t, REFERENCE_EFFICIENCY, pair->row, pair->column).known) {
+    reference_layout_put(x->t, REFERENCE_VALUE, pair->row, pair->column, out);
+    if (!isnan(reference_figure(pair->row, REFERENCE_EFFICIENCY, pair->column))) {
         buf_puts(out, " (");
-        reference_layout_put(r, x->t, REFERENCE_EFFICIENCY, pair->row, pair->column, out);
+        reference_layout_put(x->t, REFERENCE_EFFICIENCY, pair->row, pair->column, out);
         buf_putc(out, ')');
     }
 }
 
 static bool has_costs(const struct beside *x)
 {
-    return x->b->result->price != NULL && reference_has(x->b->reference, x->t, REFERENCE_COST);
+    return x->b->result->price != NULL && reference_has(x->t, REFERENCE_COST);
 }
 
 static void put_costs(const struct beside *x, const struct reference_pair *pair,
@@ -57,7 +52,7 @@ static void put_costs(const struct beside *x, const struct reference_pair *pair,
 {
     _cleanup_(buf_done) struct buf theirs = BUF_INIT;
     const struct figure own = reference_own_cost(x->t, pair->point);
-    reference_layout_put(x->b->reference, x->t, REFERENCE_COST, pair->row, pair->column, &theirs);
+    reference_layout_put(x->t, REFERENCE_COST, pair->row, pair->column, &theirs);
     table_figure(table, "COST", &own);
     table_number(table, "PUBLISHED COST", "%s", buf_cstr(&theirs));
 }
@@ -70,7 +65,7 @@ static void put_pairs(struct sheet *s, const struct beside *x)
     l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
     const struct point_result *last = NULL;
-    vec_each (const struct reference_pair, pair, &x->pairs.list) {
+    vec_each (const struct reference_pair, pair, &x->pairs) {
         _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
         if (pair->point != last) {
             layout_describe_point(&l, pair->point->point->index, &point);
@@ -87,7 +82,7 @@ static void put_pairs(struct sheet *s, const struct beside *x)
         if (has_costs(x)) {
             put_costs(x, pair, table);
         }
-        table_text(table, "OF", "%s", x->t->rows.items[pair->row].name);
+        table_text(table, "OF", "%s", pair->row->name);
         table_end_row(table);
         last = pair->point;
     }
@@ -129,12 +124,10 @@ static void add_model(const struct beside *x, struct buf *reasons)
 {
     const char *ours = x->b->result->def->spec->workload.model;
     const struct reference_row *same = NULL, *other = NULL;
-    vec_each (const struct reference_row, row, &x->t->rows) {
-        if (x->is_paired[row - x->t->rows.items]) {
-            const bool is_same = row->workload != NULL && str_eq(row->workload, ours);
-            same = is_same ? row : same;
-            other = is_same ? other : row;
-        }
+    vec_each (const struct reference_pair, pair, &x->pairs) {
+        const bool is_same = pair->row->workload != NULL && str_eq(pair->row->workload, ours);
+        same = is_same ? pair->row : same;
+        other = is_same ? other : pair->row;
     }
     if (other != NULL && same != NULL) {
         add_reason(reasons, "another model in all rows but '%s' (here %s)", same->name, ours);
@@ -165,11 +158,24 @@ static void add_counting(const struct reference_table *t, const struct point *p,
     }
 }
 
+static void add_copies(const struct beside *x, struct buf *reasons)
+{
+    vec_each (const struct reference_row, row, &x->t->rows) {
+        const struct reference_pair *pair = vec_find(&x->pairs, it, it->row == row && it->is_copy);
+        if (pair != NULL) {
+            const uint32_t system = pair->point->point->system;
+            add_reason(reasons, "%s reimplements '%s'",
+                       x->b->result->def->spec->systems.items[system].name, row->name);
+        }
+    }
+}
+
 static void collect_reasons(const struct beside *x, struct buf *reasons)
 {
     const struct reference_beside *b = x->b;
     const struct reference_table *t = x->t;
     add_hardware(b, t, reasons);
+    add_copies(x, reasons);
     add_model(x, reasons);
     add_batch(b, t, reasons);
     add_counting(t, b->result->points[0].point, reasons);
@@ -199,35 +205,13 @@ static void collect_reasons(const struct beside *x, struct buf *reasons)
 /* ---- sentences ---- */
 
 /* What makes 100%: "1 trainer", "2 trainers and 1 server". Workers count as trainers. */
-static void put_baseline(double trainers, double pservers, struct buf *out)
+static void put_baseline(const struct point *base, struct buf *out)
 {
-    buf_printf(out, "%g trainer%s", trainers, trainers == 1 ? "" : "s");
+    const uint32_t trainers = point_training_replicas(base);
+    const uint32_t pservers = base->replicas[ROLE_PSERVER];
+    buf_printf(out, "%u trainer%s", trainers, plural(trainers));
     if (pservers > 0) {
-        buf_printf(out, " and %g server%s", pservers, pservers == 1 ? "" : "s");
-    }
-}
-
-static void put_their_baseline(const struct reference *r, const struct reference_table *t,
-                               struct buf *out)
-{
-    const struct reference_table *base = &r->tables.items[t->base_table];
-    double trainers = NAN, pservers = 0;
-    struct reference_at column = {"", NAN};
-    if (t->base == REFERENCE_BASE_COLUMN) {
-        column = (struct reference_at){base->axis, base->columns[t->base_column]};
-    }
-    for (size_t i = 0; t->base != REFERENCE_NO_BASE && i <= base->at.len; i++) {
-        const struct reference_at at = i < base->at.len ? base->at.items[i] : column;
-        const bool is_counted = str_eq(at.name, "trainers") || str_eq(at.name, "workers");
-        trainers = is_counted ? at.value : trainers;
-        pservers = str_eq(at.name, "pservers") ? at.value : pservers;
-    }
-    if (!isnan(trainers)) {
-        put_baseline(trainers, pservers, out);
-    } else if (!isnan(column.value)) {
-        buf_printf(out, "%s %g", column.name, column.value);
-    } else {
-        buf_puts(out, "an unknown number of trainers");
+        buf_printf(out, " and %u server%s", pservers, plural(pservers));
     }
 }
 
@@ -235,122 +219,54 @@ static void put_their_baseline(const struct reference *r, const struct reference
 static void put_caveats(struct sheet *s, const struct beside *x)
 {
     const struct result *r = x->b->result;
-    _cleanup_(buf_done) struct buf reasons = BUF_INIT, here = BUF_INIT, there = BUF_INIT;
+    _cleanup_(buf_done) struct buf reasons = BUF_INIT, here = BUF_INIT;
     collect_reasons(x, &reasons);
     if (reasons.len > 0) {
         say(s, "Do not compare the %ss: %s.",
             x->t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure", buf_cstr(&reasons));
     }
-    if (!x->t->has_efficiency ||
-        vec_all(&x->pairs.list, it, isnan(reference_own_efficiency(x->t, it->point)))) {
+    if (!reference_has(x->t, REFERENCE_EFFICIENCY) ||
+        vec_all(&x->pairs, it, isnan(reference_own_efficiency(x->t, it->point)))) {
         return;
     }
-    const struct point *base = r->points[r->points[0].point->baseline_index].point;
-    put_baseline(point_training_replicas(base), base->replicas[ROLE_PSERVER], &here);
-    put_their_baseline(x->b->reference, x->t, &there);
-    if (str_eq(buf_cstr(&here), buf_cstr(&there))) {
+    const char *there = x->t->baseline != NULL ? x->t->baseline : "an unknown number of trainers";
+    put_baseline(r->points[r->points[0].point->baseline_index].point, &here);
+    if (str_eq(buf_cstr(&here), there)) {
         say(s, "Efficiencies have the same kind of baseline, so their trends may be compared; "
                "mind the differences above.");
     } else {
         say(s, "Do not compare the efficiencies: their baselines differ (here %s; there %s).",
-            buf_cstr(&here), buf_cstr(&there));
+            buf_cstr(&here), there);
     }
 }
 
-/* Is a marked cell of the erratum printed: in a pair, or in a row alone, which has values only? */
+/* Is a marked cell of the erratum in a pair? */
 static bool shows_erratum(const struct beside *x, const struct reference_erratum *e)
 {
-    for (size_t i = 0; i < x->t->rows.len * x->t->n_columns; i++) {
-        const size_t row = i / x->t->n_columns, c = i % x->t->n_columns;
-        const bool is_value = e->figure == REFERENCE_VALUE;
-        const bool is_shown =
-            x->is_paired[row] ? (is_value || e->figure == REFERENCE_EFFICIENCY ||
-                                 (e->figure == REFERENCE_COST && has_costs(x))) &&
-                                    vec_any(&x->pairs.list, it, it->row == row && it->column == c)
-                              : is_value && !x->is_done[row];
-        if (is_shown && (e->row == row || e->row == REFERENCE_NO_ROW) &&
-            (e->column == c || e->column == REFERENCE_NO_ROW) &&
-            reference_layout_is_marked(x->b->reference, x->t, e->figure, row, c)) {
-            return true;
-        }
-    }
-    return false;
+    const bool is_shown = e->figure == REFERENCE_VALUE || e->figure == REFERENCE_EFFICIENCY ||
+                          (e->figure == REFERENCE_COST && has_costs(x));
+    return is_shown &&
+           vec_any(&x->pairs, it,
+                   reference_erratum_names(x->t, e, it->row, it->column) &&
+                       reference_layout_is_marked(x->t, e->figure, it->row, it->column));
 }
 
-/* Why systems have no neighbour, what the reader must know of those that have one, and errata. */
-static void put_lines(struct sheet *s, const struct beside *x)
+/* ---- all tables ---- */
+
+static void put_table(struct sheet *s, const struct beside *x)
 {
-    const char *ours = x->b->result->def->spec->workload.model;
+    sheet_title(s, x->t->name, x->t->title);
+    put_pairs(s, x);
     sheet_block(s, NULL);
-    if (x->pairs.alone != NULL) {
-        say(s, "Systems without a row of their family, such as %s, have no neighbour.",
-            x->pairs.alone->name);
-    }
-    vec_each (const struct reference_row, row, &x->t->rows) {
-        const struct reference_pair *pair =
-            vec_find(&x->pairs.list, it, &x->t->rows.items[it->row] == row);
-        const struct system *copy = pair == NULL ? NULL : reference_copy(x->b, x->t, pair);
-        if (copy != NULL) {
-            const bool is_same = row->workload != NULL && str_eq(row->workload, ours);
-            say(s, "%s is next to '%s' because it reimplements that program%s%s.", copy->name,
-                row->name, is_same ? ", which trains " : "", is_same ? ours : "");
-        }
-    }
     if (has_costs(x)) {
         say(s, "Costs are in dollars there, and here at %s.", x->b->result->price);
     }
-    if (x->pairs.list.len > 0) {
-        put_caveats(s, x);
-    }
+    put_caveats(s, x);
     vec_each (const struct reference_erratum, e, &x->t->errata) {
         if (shows_erratum(x, e)) {
             reference_layout_erratum(s, x->t, e);
         }
     }
-}
-
-/* ---- all tables ---- */
-
-static void put_table(struct sheet *s, const struct reference_beside *b,
-                      const struct reference_table *t)
-{
-    const char *ours = b->is_bound ? "these bounds" : "this run";
-    struct beside x = {.b = b, .t = t, .pairs = reference_pairs_of(b, t)};
-    bool is_some_alone = false;
-    sheet_title(s, t->name, t->title);
-    if (x.pairs.list.len == 0 && x.pairs.alone == NULL) {
-        _cleanup_(buf_done) struct buf at = BUF_INIT;
-        vec_each (const struct reference_at, it, &t->at) {
-            buf_printf(&at, ", %s %g", it->name, it->value);
-        }
-        say(s, "No point of %s has the conditions and the columns of this table (%s %g to %g%s).",
-            ours, t->axis, t->columns[0], t->columns[t->n_columns - 1], buf_cstr(&at));
-        return;
-    }
-    const struct point_result *first =
-        x.pairs.list.len > 0 ? x.pairs.list.items[0].point : b->result->points;
-    if (isnan(reference_own(t, b->result, first)) &&
-        vec_all(&x.pairs.list, it, isnan(reference_own(t, b->result, it->point)))) {
-        _cleanup_(buf_done) struct buf why = BUF_INIT;
-        reference_own_why(t, b->result, first, &why);
-        say(s, "No figure of %s can be compared: %s.", ours, buf_cstr(&why));
-        x.pairs.list.len = 0;
-    }
-    vec_each (const struct reference_pair, it, &x.pairs.list) {
-        x.is_paired[it->row] = true;
-    }
-    for (size_t row = 0; row < t->rows.len; row++) {
-        x.is_done[row] = x.is_paired[row] || !reference_has_task(b, t, &t->rows.items[row]);
-        is_some_alone = is_some_alone || !x.is_done[row];
-    }
-    if (x.pairs.list.len > 0) {
-        put_pairs(s, &x);
-    }
-    if (is_some_alone) {
-        reference_layout_figure(s, b->reference, t, REFERENCE_VALUE, x.is_done);
-    }
-    put_lines(s, &x);
-    vec_done(&x.pairs.list);
 }
 
 /* What a name of hardware does not say: clock and caches, where the source has them. */
@@ -382,15 +298,16 @@ void sheet_beside(struct sheet *s, const struct reference_beside *b)
     reference_layout_title(s, b->reference, b->is_bound ? "Bounds, beside " : "Beside ");
     put_cpus(s, b);
     vec_each (const struct reference_table, t, &b->reference->tables) {
-        if (vec_any(&t->rows, row, reference_has_task(b, t, row))) {
-            put_table(s, b, t);
-        } else {
-            n_left_out++;
+        struct beside x = {.b = b, .t = t, .pairs = reference_join(b, t)};
+        if (x.pairs.len > 0) {
+            put_table(s, &x);
         }
+        n_left_out += x.pairs.len == 0;
+        vec_done(&x.pairs);
     }
     if (n_left_out > 0) {
-        buf_printf(&left_out, "%zu of %zu tables are of other tasks and left out. ", n_left_out,
-                   b->reference->tables.len);
+        buf_printf(&left_out, "%zu of %zu tables have no figure for a point of %s. ", n_left_out,
+                   b->reference->tables.len, b->is_bound ? "these bounds" : "this run");
     }
     sheet_block(s, NULL);
     say(s, "%sAll of these figures, with sources and errata: benchctl results --reference %s",

@@ -7,19 +7,14 @@
 
 /* One figure in cells: "263.29", "78.64%", "~1.77", "-"; a '*' after it where an erratum names it,
  * or where the source prints another one. */
-void reference_layout_put(const struct reference *r, const struct reference_table *t,
-                          enum reference_figure figure, size_t row, size_t column, struct buf *out);
+void reference_layout_put(const struct reference_table *t, enum reference_figure figure,
+                          const struct reference_row *row, size_t column, struct buf *out);
 /* Has the cell that '*'? */
-bool reference_layout_is_marked(const struct reference *r, const struct reference_table *t,
-                                enum reference_figure figure, size_t row, size_t column);
+bool reference_layout_is_marked(const struct reference_table *t, enum reference_figure figure,
+                                const struct reference_row *row, size_t column);
 /* "Speedup", "Throughput in samples/s, the whole job". */
 void reference_layout_caption(const struct reference_table *t, enum reference_figure figure,
                               struct buf *out);
-/* The table of one figure, with its caption. `without`: by row, those that it leaves out, and the
- * median with them; NULL: none. */
-void reference_layout_figure(struct sheet *s, const struct reference *r,
-                             const struct reference_table *t, enum reference_figure figure,
-                             const bool *without);
 void reference_layout_erratum(struct sheet *s, const struct reference_table *t,
                               const struct reference_erratum *e);
 /* The head of a set, after `before`. */

@@ -1,5 +1,5 @@
-/* The same quantity in the same unit: see reference_pairs.h. */
-#include "report/reference_pairs.h"
+/* The same quantity in the same unit: see reference_join.h. */
+#include "report/reference_join.h"
 
 #include <math.h>
 
@@ -35,25 +35,21 @@ static struct figure exchange_share(const struct point_result *p)
 
 /* What a run has of each. Offsets are 0 where it has nothing. */
 static const struct quantity {
-    const char *words;         /* for the sentence that says that a run lacks it */
-    size_t figure, efficiency; /* for point_figure */
+    size_t figure, efficiency;                              /* for point_figure */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
     enum { NO_GOAL, ACCURACY, SECONDS } goal;               /* what the table calls its goal */
     size_t cost;                                            /* the same; known with a price */
 } quantities[] = {
-    [REFERENCE_NO_QUANTITY] = {.words = "figure of this kind"},
-    [REFERENCE_RATE] = {"throughput", POINT_FIGURE(throughput), POINT_FIGURE(efficiency)},
-    [REFERENCE_SPEEDUP_OF_RATE] = {"speedup", POINT_FIGURE(speedup), POINT_FIGURE(efficiency)},
-    [REFERENCE_EFFICIENCY_OF_RATE] = {"efficiency", POINT_FIGURE(efficiency)},
-    [REFERENCE_TIME_TO_ACCURACY] = {"time to accuracy", GOAL_FIGURE(time_to_accuracy),
-                                    GOAL_FIGURE(time_efficiency), .goal = ACCURACY,
-                                    .cost = GOAL_FIGURE(time_cost)},
-    [REFERENCE_SPEEDUP_TO_ACCURACY] = {"speedup of the time to accuracy", GOAL_FIGURE(time_speedup),
-                                       GOAL_FIGURE(time_efficiency), .goal = ACCURACY},
-    [REFERENCE_ACCURACY_AFTER_TIME] = {"accuracy after a time", GOAL_FIGURE(accuracy_after_time),
-                                       .goal = SECONDS},
-    [REFERENCE_ALL_REDUCE_TIME] = {"time of an all-reduce", .follows = all_reduce_time},
-    [REFERENCE_EXCHANGE_SHARE] = {"share of the exchange in a step", .follows = exchange_share},
+    [REFERENCE_RATE] = {POINT_FIGURE(throughput), POINT_FIGURE(efficiency)},
+    [REFERENCE_SPEEDUP_OF_RATE] = {POINT_FIGURE(speedup), POINT_FIGURE(efficiency)},
+    [REFERENCE_EFFICIENCY_OF_RATE] = {POINT_FIGURE(efficiency)},
+    [REFERENCE_TIME_TO_ACCURACY] = {GOAL_FIGURE(time_to_accuracy), GOAL_FIGURE(time_efficiency),
+                                    .goal = ACCURACY, .cost = GOAL_FIGURE(time_cost)},
+    [REFERENCE_SPEEDUP_TO_ACCURACY] = {GOAL_FIGURE(time_speedup), GOAL_FIGURE(time_efficiency),
+                                       .goal = ACCURACY},
+    [REFERENCE_ACCURACY_AFTER_TIME] = {GOAL_FIGURE(accuracy_after_time), .goal = SECONDS},
+    [REFERENCE_ALL_REDUCE_TIME] = {.follows = all_reduce_time},
+    [REFERENCE_EXCHANGE_SHARE] = {.follows = exchange_share},
 };
 
 static struct figure figure_of(const struct quantity *q, const struct point_result *p)
@@ -138,19 +134,4 @@ struct figure reference_own_cost(const struct reference_table *t, const struct p
 {
     const size_t at = quantities[t->quantity].cost;
     return at > 0 ? *point_figure(p, at) : exactly(NAN, "");
-}
-
-void reference_own_why(const struct reference_table *t, const struct result *r,
-                       const struct point_result *p, struct buf *out)
-{
-    const struct quantity *q = &quantities[t->quantity];
-    const struct figure f = figure_of(q, p);
-    if (!has_goal(q, t, r) && goal_of(q, r) != 0) {
-        buf_printf(out, "the goal of the %s is %g here and %g there", q->words, goal_of(q, r),
-                   t->goal);
-    } else if (f.estimate.known && has_goal(q, t, r)) {
-        buf_printf(out, "no exact factor leads from %s here to %s there", f.unit, t->unit);
-    } else {
-        buf_printf(out, "it has no %s", q->words);
-    }
 }

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "base/vec_walk.h"
-#include "reference/check.h"
-#include "reference/derive.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
@@ -18,32 +16,34 @@ static const char *const captions[] = {
 
 /* ---- cells ---- */
 
-bool reference_layout_is_marked(const struct reference *r, const struct reference_table *t,
-                                enum reference_figure figure, size_t row, size_t column)
+bool reference_layout_is_marked(const struct reference_table *t, enum reference_figure figure,
+                                const struct reference_row *row, size_t column)
 {
-    return reference_derive(r, t, figure, row, column).known &&
-           (reference_differs(r, t, figure, row, column) ||
-            vec_any(&t->errata, e, e->figure == figure && e->row == row && e->column == column));
+    return !isnan(reference_figure(row, figure, column)) &&
+           (reference_differs(row, figure, column) ||
+            vec_any(&t->errata, e,
+                    e->figure == figure && e->row != REFERENCE_NO_ROW &&
+                        e->column != REFERENCE_NO_ROW &&
+                        reference_erratum_names(t, e, row, column)));
 }
 
-void reference_layout_put(const struct reference *r, const struct reference_table *t,
-                          enum reference_figure figure, size_t row, size_t column, struct buf *out)
+void reference_layout_put(const struct reference_table *t, enum reference_figure figure,
+                          const struct reference_row *row, size_t column, struct buf *out)
 {
-    const struct reference_span s = reference_derive(r, t, figure, row, column);
-    if (!s.known) {
+    const double x = reference_figure(row, figure, column);
+    if (isnan(x)) {
         buf_putc(out, '-');
         return;
     }
-    const struct reference_row *own = reference_row_at(t, row);
-    if (figure == REFERENCE_VALUE && own->values != NULL) {
+    if (figure == REFERENCE_VALUE && row->has_values) {
         buf_printf(out, "%s%.*f", t->quality == REFERENCE_READING ? "~" : "",
-                   reference_decimals(s.value, own->digits), s.value);
+                   reference_decimals(x, row->digits), x);
     } else if (figure == REFERENCE_EFFICIENCY) {
-        buf_printf(out, "%.2f%%", 100 * s.value);
+        buf_printf(out, "%.2f%%", 100 * x);
     } else {
-        number_format(s.value, out);
+        number_format(x, out);
     }
-    if (reference_layout_is_marked(r, t, figure, row, column)) {
+    if (reference_layout_is_marked(t, figure, row, column)) {
         buf_putc(out, '*');
     }
 }
@@ -53,26 +53,24 @@ static void column_text(double column, struct buf *out)
     buf_printf(out, "%.*f", reference_decimals(column, -1), column);
 }
 
-/* A row a row of the set but for those of `without`, then the median where it has the figure. */
-static struct table *table_of(const struct reference *r, const struct reference_table *t,
-                              enum reference_figure figure, const bool *without)
+/* The rows of the set that have values or this figure: a median may have a speedup alone. */
+static struct table *table_of(const struct reference_table *t, enum reference_figure figure)
 {
     struct table *table = table_new();
-    const bool has_median = without == NULL && t->has_median && t->median.published[figure] != NULL;
     table_named_column(table, t->axis, TABLE_LEFT);
     for (size_t c = 0; c < t->n_columns; c++) {
         _cleanup_(buf_done) struct buf title = BUF_INIT;
         column_text(t->columns[c], &title);
         table_column(table, buf_cstr(&title), TABLE_RIGHT);
     }
-    for (size_t row = 0; row < t->rows.len + (has_median ? 1 : 0); row++) {
-        if (without != NULL && without[row]) {
+    vec_each (const struct reference_row, row, &t->rows) {
+        if (row->figures[REFERENCE_VALUE] == NULL && row->figures[figure] == NULL) {
             continue;
         }
-        table_cell(table, "%s", reference_row_at(t, row)->name);
+        table_cell(table, "%s", row->name);
         for (size_t c = 0; c < t->n_columns; c++) {
             _cleanup_(buf_done) struct buf text = BUF_INIT;
-            reference_layout_put(r, t, figure, row, c, &text);
+            reference_layout_put(t, figure, row, c, &text);
             table_cell(table, "%s", buf_cstr(&text));
         }
     }
@@ -135,36 +133,6 @@ static void add_conditions(const struct reference_table *t, struct sheet *s)
     add_fact(s, "Software: ", t->software);
 }
 
-static void add_derivation(const struct reference *r, const struct reference_table *t,
-                           struct sheet *s)
-{
-    if (t->base != REFERENCE_NO_BASE) {
-        const struct reference_table *base = &r->tables.items[t->base_table];
-        const bool is_time = t->measure == REFERENCE_TIME;
-        _cleanup_(buf_done) struct buf at = BUF_INIT;
-        if (t->base == REFERENCE_BASE_SAME) {
-            buf_printf(&at, "the same %s", base->axis);
-        } else {
-            buf_printf(&at, "%s ", base->axis);
-            column_text(base->columns[t->base_column], &at);
-        }
-        sheet_line(s, NULL, "Recomputed here: speedup S = %s, X_1 of the same row at %s%s%s.",
-                   is_time ? "X_1 / X" : "X / X_1", buf_cstr(&at),
-                   base == t ? "" : " of the table ", base == t ? "" : base->name);
-    }
-    if (t->has_efficiency) {
-        if (t->scale > 0) {
-            sheet_line(s, NULL, "Efficiency E = S / %g.", t->scale);
-        } else if (t->base == REFERENCE_BASE_COLUMN && &r->tables.items[t->base_table] == t &&
-                   t->columns[t->base_column] != 1) {
-            sheet_line(s, NULL, "Efficiency E = S / (%s / %g).", t->axis,
-                       t->columns[t->base_column]);
-        } else {
-            sheet_line(s, NULL, "Efficiency E = S / %s.", t->axis);
-        }
-    }
-}
-
 static void add_source(const struct reference *r, const struct reference_table *t, struct sheet *s)
 {
     static const char *const how[] = {
@@ -197,7 +165,7 @@ void reference_layout_erratum(struct sheet *s, const struct reference_table *t,
 {
     _cleanup_(buf_done) struct buf where = BUF_INIT;
     if (e->row != REFERENCE_NO_ROW) {
-        buf_printf(&where, "%s, ", reference_row_at(t, e->row)->name);
+        buf_printf(&where, "%s, ", t->rows.items[e->row].name);
     }
     if (e->column != REFERENCE_NO_ROW) {
         buf_printf(&where, "%s ", t->axis);
@@ -213,11 +181,10 @@ void reference_layout_erratum(struct sheet *s, const struct reference_table *t,
                buf_cstr(&where), e->what);
 }
 
-/* The lines under a table: how it was derived, where it is from, errata, notes. */
+/* The lines under a table: its conditions, where it is from, errata, notes. */
 static void put_lines(struct sheet *s, const struct reference *r, const struct reference_table *t)
 {
     add_conditions(t, s);
-    add_derivation(r, t, s);
     add_source(r, t, s);
     vec_each (const struct reference_erratum, e, &t->errata) {
         reference_layout_erratum(s, t, e);
@@ -242,16 +209,6 @@ void reference_layout_title(struct sheet *s, const struct reference *r, const ch
 
 /* ---- the sheet ---- */
 
-void reference_layout_figure(struct sheet *s, const struct reference *r,
-                             const struct reference_table *t, enum reference_figure figure,
-                             const bool *without)
-{
-    struct buf caption = BUF_INIT;
-    buf_puts(&caption, without == NULL ? "" : "Published only. ");
-    reference_layout_caption(t, figure, &caption);
-    sheet_table(s, &caption, table_of(r, t, figure, without), 1);
-}
-
 static void put_people(struct sheet *s, const struct reference *r)
 {
     reference_layout_title(s, r, "");
@@ -259,8 +216,10 @@ static void put_people(struct sheet *s, const struct reference *r)
     vec_each (const struct reference_table, t, &r->tables) {
         sheet_title(s, t->name, t->title);
         for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-            if (reference_has(r, t, (enum reference_figure)f)) {
-                reference_layout_figure(s, r, t, (enum reference_figure)f, NULL);
+            if (reference_has(t, (enum reference_figure)f)) {
+                struct buf caption = BUF_INIT;
+                reference_layout_caption(t, (enum reference_figure)f, &caption);
+                sheet_table(s, &caption, table_of(t, (enum reference_figure)f), 1);
             }
         }
         sheet_block(s, NULL);

@@ -154,7 +154,7 @@ struct point_result {
      * rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t
-        n_required; /* of n_trials; the others may be missing in a run with a stop rule that was ended early */
+        n_required; /* of n_trials; with a stop rule a run may end with fewer than all */
     bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
     const struct machines *machines; /* of the replicas of succeeded trials; in the result */
 };

@@ -22,7 +22,7 @@ RULES = {
     "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
     "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
     "logparse": (["base", "core", "doc", "logparse"], ["jansson.h", "pcre2.h"], LIBC_PURE),
-    "reference": (["base", "doc", "stats", "reference"], [], LIBC_PURE),
+    "reference": (["base", "doc", "reference"], [], LIBC_PURE),
     "exchange": (["base", "exchange"], [], LIBC_PURE),
     "network": (["base", "network"], [], LIBC_PURE),
     "stats": (["base", "stats"], [], LIBC_PURE),

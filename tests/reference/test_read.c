@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/buf.h"
-#include "reference/derive.h"
 
 #define HEAD "name: mine\ntitle: T\nyear: 2020\nmodel: M\nsources:\n- {id: s, title: S}\ntables:\n"
 #define TABLE                                                                                      \
@@ -29,53 +28,45 @@ static struct reference *load(const char *text)
 TEST(a_set_and_its_defaults)
 {
     struct reference *r =
-        load(HEAD TABLE COLUMNS "  at: {batch_size: 32}\n  baseline: {column: 1}\n"
-                                "  efficiency: Columns\n" ROW
-                                "}\n  - {name: b, values: [5, null, 8]}\n");
+        load(HEAD TABLE COLUMNS "  at: {batch_size: 32}\n  baseline: 1 trainer\n" ROW
+                                ", published: {digits: 0, efficiency: [100, 95, 91]},"
+                                " recomputed: {efficiency: [100, 95, 90]}}\n"
+                                "  - {name: b, values: [5, null, 8]}\n");
     assert_int_equal(r->year, 2020);
     assert_int_equal(r->tables.len, 1);
     const struct reference_table *t = r->tables.items;
+    const struct reference_row *a = &t->rows.items[0], *b = &t->rows.items[1];
     assert_int_equal(t->measure, REFERENCE_THROUGHPUT);
     assert_int_equal(t->scope, REFERENCE_JOB);
     assert_string_equal(t->at.items[0].name, "batch_size");
-    assert_true(isnan(t->rows.items[1].values[1]));
-    assert_string_equal(reference_model(r, t, &t->rows.items[0]), "M");
+    assert_string_equal(t->baseline, "1 trainer");
+    assert_true(isnan(reference_figure(b, REFERENCE_VALUE, 1)));
+    assert_string_equal(reference_model(r, t, a), "M");
     assert_string_equal(reference_hardware(r, t), "");
-    assert_true(fabs(reference_derive(r, t, REFERENCE_EFFICIENCY, 0, 2).value - 0.9) < 1e-12);
-    assert_false(reference_derive(r, t, REFERENCE_SPEEDUP, 1, 1).known);
-    assert_false(reference_derive(r, t, REFERENCE_SPEEDUP, t->rows.len, 0).known); /* no median */
-    assert_true(reference_has(r, t, REFERENCE_SPEEDUP));
-    assert_false(reference_has(r, t, REFERENCE_COST));
+    assert_true(reference_figure(a, REFERENCE_EFFICIENCY, 2) == 0.9);
+    assert_true(reference_published(a, REFERENCE_EFFICIENCY, 2) == 0.91);
+    assert_true(reference_differs(a, REFERENCE_EFFICIENCY, 2));
+    assert_false(reference_differs(a, REFERENCE_EFFICIENCY, 1));
+    assert_false(reference_differs(b, REFERENCE_EFFICIENCY, 1));
+    assert_true(isnan(reference_figure(b, REFERENCE_EFFICIENCY, 2)));
+    assert_true(reference_has(t, REFERENCE_EFFICIENCY));
+    assert_false(reference_has(t, REFERENCE_COST));
     reference_free(r);
 }
 
-TEST(times_divide_the_other_way)
+/* A row may have no values of its own: a ratio, or a median of speedups. */
+TEST(rows_that_are_recomputed_only)
 {
-    struct reference *r =
-        load(HEAD TABLE COLUMNS
-             "  measure: Time\n  baseline: {column: 1}\n  efficiency: Columns\n"
-             "  priceIndex: Columns\n  median: {published: {digits: 0, speedup: [1, 2, 2]}}\n"
-             "  rows:\n  - {name: a, values: [40, 25, 20], price: 0.9}\n");
-    const struct reference_table *t = r->tables.items;
-    assert_true(reference_derive(r, t, REFERENCE_SPEEDUP, 0, 2).value == 2);
-    assert_true(reference_derive(r, t, REFERENCE_EFFICIENCY, 0, 2).value == 0.5);
-    assert_true(reference_derive(r, t, REFERENCE_PRICE_INDEX, 0, 2).value == 1);
-    assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 0, 2).value - 20.0 / 3600 * 0.9 * 4) <
-                1e-12);
-    assert_true(reference_derive(r, t, REFERENCE_SPEEDUP, 1, 2).value == 2); /* the median of one */
+    struct reference *r = load(HEAD TABLE COLUMNS "  rows:\n  - {name: a, recomputed: {value: [1, "
+                                                  "2, null]}, derivation: {of: b, over: c}}\n");
+    const struct reference_row *a = &r->tables.items[0].rows.items[0];
+    assert_false(a->has_values);
+    assert_true(reference_figure(a, REFERENCE_VALUE, 1) == 2);
     reference_free(r);
 }
 
-/* A figure stands for all that round to it. */
-TEST(what_rounds_to_it_is_right)
+TEST(decimals)
 {
-    reference_free(load(HEAD TABLE COLUMNS
-                        "  measure: Ratio\n  priceIndex: Columns\n  rows:\n"
-                        "  - {name: a, digits: 2, values: [1, 0.66, 0.98],"
-                        " published: {digits: 2, priceIndex: [1, 4.57, 4.18]}}\n"));
-    reference_free(load(HEAD TABLE COLUMNS
-                        "  baseline: {column: 1}\n" ROW
-                        ", published: {digits: 2, speedup: [1, 1.90, 3.60]}}\n"));
     assert_int_equal(reference_decimals(190.2, -1), 1);
     assert_int_equal(reference_decimals(190.2, 2), 2);
     assert_int_equal(reference_decimals(7, -1), 0);
@@ -93,36 +84,19 @@ TEST(every_problem_has_its_place)
          "tables[0].columns[2]: columns must ascend"},
         {HEAD TABLE COLUMNS ROW "}\n  - {name: a, values: [1, 2, 3]}\n",
          "a row is named 'a' already"},
-        {HEAD TABLE COLUMNS ROW ", published: {efficiency: [100, 95, 90]}}\n",
-         "row 'a' prints the efficiency 100 at 1, and the set has no figures that it follows "
-         "from"},
-        {HEAD TABLE COLUMNS "  baseline: {column: 1}\n  efficiency: Columns\n" ROW
-                            ", published: {digits: 0, efficiency: [100, 95, 104]}}\n",
-         "f:18:5: error: t: row 'a' prints the efficiency 104 at 4, but its own figures give 90"},
-        {HEAD TABLE COLUMNS
-         "  baseline: {column: 1}\n  efficiency: Columns\n" ROW
-         ", published: {digits: 0, efficiency: [100, 95, 104]}}\n"
-         "  errata: [{row: a, column: 2, figure: efficiency, printed: 90, what: w}]\n",
-         "prints the efficiency 104"}, /* it excuses another cell */
-        {HEAD TABLE COLUMNS ROW "}\n  errata: [{row: a, column: 2, printed: 19, what: w}]\n",
-         "the erratum names nothing that is printed otherwise than it is"},
         {HEAD TABLE COLUMNS ROW "}\n  errata: [{row: x, what: w}]\n", "there is no row 'x'"},
         {HEAD TABLE COLUMNS ROW "}\n  errata: [{column: 3, what: w}]\n", "there is no column 3"},
-        {HEAD TABLE COLUMNS "  baseline: {}\n" ROW "}\n", "the baseline must be said"},
-        {HEAD TABLE COLUMNS "  baseline: {column: 3}\n" ROW "}\n", "table 't' has no column 3"},
-        {HEAD TABLE COLUMNS "  baseline: {table: u}\n" ROW "}\n", "there is no table 'u'"},
-        {HEAD TABLE COLUMNS "  efficiency: Columns\n" ROW "}\n",
-         "without a speedup there is no efficiency"},
+        {HEAD TABLE COLUMNS "  baseline: {column: 1}\n" ROW "}\n",
+         "tables[0].baseline: must be a string, not a map"},
+        {HEAD TABLE COLUMNS ROW ", recomputed: {speedup: [1]}}\n",
+         "tables[0].rows[0].recomputed.speedup: 1 numbers for 3 columns"},
         {HEAD TABLE COLUMNS "  readingError: 1\n" ROW "}\n", "readingError must say how far off"},
-        {HEAD TABLE COLUMNS "  priceIndex: Rows\n" ROW "}\n", "priceIndex: "},
         {HEAD TABLE COLUMNS "  quantity: Speed\n" ROW "}\n", "quantity: "},
         {HEAD TABLE COLUMNS "  family: Paddle\n" ROW "}\n",
          "tables[0].family: must be a list, not a string"},
         {HEAD TABLE COLUMNS ROW ", task: [1]}\n", "task[0]: "},
         {HEAD TABLE COLUMNS ROW ", at: 2}\n", "tables[0].rows[0].at: it must be a map"},
         {HEAD TABLE COLUMNS "  at: [1]\n" ROW "}\n", "tables[0].at: it must be a map"},
-        {HEAD TABLE COLUMNS "  ratioOf: u\n  rows:\n  - {name: a, of: v, over: w}\n",
-         "there is no such table 'u'"},
         {HEAD TABLE COLUMNS ROW "}\n" TABLE COLUMNS ROW "}\n", "a table is named 't' already"},
         {HEAD TABLE COLUMNS ROW "}\n  kind: x\n", "kind: unknown field 'kind'"},
     };

@@ -1,11 +1,10 @@
-/* See reference_pairs.h. */
-#include "report/reference_pairs.h"
+/* See reference_join.h. */
+#include "report/reference_join.h"
 
 #include <math.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "reference/derive.h"
 #include "spec/profile.h"
 
 #define BYTES_OF_ELEMENT 4 /* sets count the elements of float32 */
@@ -64,13 +63,6 @@ static bool does_task(const struct reference_beside *b, const struct reference_t
     return array_all(task->children, task->n_children, word, has_word(b, p, (*word)->s));
 }
 
-bool reference_has_task(const struct reference_beside *b, const struct reference_table *t,
-                        const struct reference_row *row)
-{
-    return array_any(b->result->points, b->result->def->matrix.n_swept, p,
-                     does_task(b, t, row, p->point));
-}
-
 static const struct system *system_of(const struct reference_beside *b, const struct point *p)
 {
     return &b->result->def->spec->systems.items[p->system];
@@ -83,7 +75,7 @@ static bool is_of(const struct node *families, const struct system *system)
                          profile_has_family(system->profile, (*it)->s));
 }
 
-/* How a point's system is related to a row; the closest rows are next to the point. */
+/* How a point's system is related to a row; the point is joined with the closest rows. */
 enum kinship { KINSHIP_NONE, KINSHIP_COPY, KINSHIP_FAMILY };
 
 static enum kinship kinship_of(const struct reference_beside *b, const struct reference_table *t,
@@ -97,56 +89,42 @@ static enum kinship kinship_of(const struct reference_beside *b, const struct re
                                                                                      : KINSHIP_NONE;
 }
 
-const struct system *reference_copy(const struct reference_beside *b,
-                                    const struct reference_table *t,
-                                    const struct reference_pair *pair)
-{
-    const struct point *p = pair->point->point;
-    return kinship_of(b, t, &t->rows.items[pair->row], p) == KINSHIP_COPY ? system_of(b, p) : NULL;
-}
+/* ---- the join ---- */
 
-/* ---- pairs ---- */
-
-/* Is the point at a column of the table, with the task and the conditions of the row? */
 static bool fits(const struct reference_beside *b, const struct reference_table *t,
                  const struct reference_row *row, const struct point *p)
 {
-    return column_of(t, p) != REFERENCE_NO_ROW && does_task(b, t, row, p) &&
-           vec_all(&t->at, at, coordinate(p, at->name) == at->value) &&
+    return does_task(b, t, row, p) && vec_all(&t->at, at, coordinate(p, at->name) == at->value) &&
            vec_all(&row->at, at, coordinate(p, at->name) == at->value);
 }
 
-static void add_point(const struct reference_beside *b, const struct reference_table *t,
-                      const struct point_result *p, struct reference_pairs *ret)
+static void join_point(const struct reference_beside *b, const struct reference_table *t,
+                       const struct point_result *p, struct reference_pairs *ret)
 {
-    const size_t column = column_of(t, p->point);
-    enum kinship closest = KINSHIP_NONE;
-    bool is_anywhere = false;
+    const size_t column = column_of(t, p->point), n_before = ret->len;
+    enum kinship closest = KINSHIP_COPY;
+    if (column == REFERENCE_NO_ROW || isnan(reference_own(t, b->result, p))) {
+        return;
+    }
     vec_each (const struct reference_row, row, &t->rows) {
-        if (fits(b, t, row, p->point)) {
-            const enum kinship k = kinship_of(b, t, row, p->point);
-            closest = k > closest ? k : closest;
-            is_anywhere = true;
+        const enum kinship k =
+            fits(b, t, row, p->point) ? kinship_of(b, t, row, p->point) : KINSHIP_NONE;
+        if (k > closest) {
+            closest = k;
+            ret->len = n_before;
         }
-    }
-    if (is_anywhere && closest == KINSHIP_NONE && ret->alone == NULL) {
-        ret->alone = system_of(b, p->point);
-    }
-    for (size_t i = 0; i < t->rows.len && closest != KINSHIP_NONE; i++) {
-        const struct reference_row *row = &t->rows.items[i];
-        if (fits(b, t, row, p->point) && kinship_of(b, t, row, p->point) == closest &&
-            reference_derive(b->reference, t, REFERENCE_VALUE, i, column).known) {
-            *vec_push(&ret->list) = (struct reference_pair){p, i, column};
+        if (k == closest && !isnan(reference_figure(row, REFERENCE_VALUE, column))) {
+            *vec_push(ret) = (struct reference_pair){p, row, column, k == KINSHIP_COPY};
         }
     }
 }
 
-struct reference_pairs reference_pairs_of(const struct reference_beside *b,
-                                          const struct reference_table *t)
+struct reference_pairs reference_join(const struct reference_beside *b,
+                                      const struct reference_table *t)
 {
     struct reference_pairs pairs = {0};
     result_each_swept (p, b->result) {
-        add_point(b, t, p, &pairs);
+        join_point(b, t, p, &pairs);
     }
     return pairs;
 }
