@@ -8,7 +8,7 @@
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
-#include "pod/point_rate.h"
+#include "pod/replica_spec.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "report/words.h"
@@ -16,17 +16,41 @@
 #define WIDTH 80 /* of lines that no terminal breaks */
 #define INDENT 2 /* of the lines that a line is broken into */
 
-/* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
-static int measure_all(const struct run_def *def, struct point_rate **ret, struct err *err)
+/* What all replicas of a point request; 0 where none is given. */
+struct demand {
+    int64_t cpu_millicores, mem_bytes, n_replicas;
+};
+
+static int measure(const struct run_def *def, uint32_t point, struct demand *ret, struct err *err)
 {
-    _cleanup_(freep) struct point_rate *rates = xnew_array(struct point_rate, def->matrix.n_points);
+    const struct gang_addresses none = {0};
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const int64_t n = def->matrix.points[point].replicas[role];
+        const struct replica_id id = {.attempt.point = point, .role = (enum role)role};
+        struct replica_spec spec = {0};
+        const int r = n == 0 ? 0 : replica_spec_build(def, &id, &none, &spec, err);
+        if (r < 0) {
+            return err_wrap(err, r, "point %u: %s", point, role_to_string(id.role));
+        }
+        ret->n_replicas += n;
+        ret->cpu_millicores += spec.cpu_millicores * n;
+        ret->mem_bytes += spec.mem_bytes * n;
+        replica_spec_done(&spec);
+    }
+    return 0;
+}
+
+/* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
+static int measure_all(const struct run_def *def, struct demand **ret, struct err *err)
+{
+    _cleanup_(freep) struct demand *demands = xnew_array(struct demand, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        int r = point_rate_of(def, i, &rates[i], err);
+        const int r = measure(def, i, &demands[i], err);
         if (r < 0) {
             return r;
         }
     }
-    *ret = take_ptr(rates);
+    *ret = take_ptr(demands);
     return 0;
 }
 
@@ -53,22 +77,22 @@ static const char *training_heading(const struct run_def *def)
                                            : "TRAINERS/WORKERS";
 }
 
-static void put_resources(struct table *t, const struct point *p, const struct point_rate *rate,
+static void put_resources(struct table *t, const struct point *p, const struct demand *demand,
                           bool is_local)
 {
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
-    human_millicores(rate->cpu_millicores, cores);
-    human_bytes(rate->mem_bytes, memory);
+    human_millicores(demand->cpu_millicores, cores);
+    human_bytes(demand->mem_bytes, memory);
     if (is_local) {
         table_number(t, "THREADS", "%lld", (long long)point_busy_threads(p));
     } else {
-        table_number(t, "CPU", "%s", rate->cpu_millicores > 0 ? cores : "-");
-        table_number(t, "MEMORY", "%s", rate->mem_bytes > 0 ? memory : "-");
+        table_number(t, "CPU", "%s", demand->cpu_millicores > 0 ? cores : "-");
+        table_number(t, "MEMORY", "%s", demand->mem_bytes > 0 ? memory : "-");
     }
 }
 
-static void put_point(const struct run_def *def, const struct point *p,
-                      const struct point_rate *rate, bool is_local, struct table *t)
+static void put_point(const struct run_def *def, const struct point *p, const struct demand *demand,
+                      bool is_local, struct table *t)
 {
     const struct spec *spec = def->spec;
     _cleanup_(buf_done) struct buf params = BUF_INIT;
@@ -86,7 +110,7 @@ static void put_point(const struct run_def *def, const struct point *p,
     if (p->devices > 0) {
         table_number(t, "DEVICES", "%u", p->devices);
     }
-    put_resources(t, p, rate, is_local);
+    put_resources(t, p, demand, is_local);
     if (spec->stop.is_set) {
         table_number(t, "TRIALS", "%lld..%lld", (long long)spec->min_repeats,
                      (long long)spec->repeats);
@@ -96,7 +120,7 @@ static void put_point(const struct run_def *def, const struct point *p,
     table_end_row(t);
 }
 
-static void format_points(const struct run_def *def, const struct point_rate *rates,
+static void format_points(const struct run_def *def, const struct demand *demands,
                           const struct preview_opts *opts, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
@@ -107,7 +131,7 @@ static void format_points(const struct run_def *def, const struct point_rate *ra
         wrap_text(out, line, opts->columns == 0 ? WIDTH : opts->columns, 0, INDENT);
     }
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        put_point(def, &def->matrix.points[i], &rates[i], opts->is_local, t);
+        put_point(def, &def->matrix.points[i], &demands[i], opts->is_local, t);
     }
     table_format_list(t, 1, !opts->no_headers, opts->columns, out);
 }
@@ -159,12 +183,12 @@ static void format_devices(const struct run_def *def, const struct preview_opts 
     buf_puts(out, ".\n");
 }
 
-static void format_totals(const struct run_def *def, const struct point_rate *rates,
+static void format_totals(const struct run_def *def, const struct demand *demands,
                           const struct preview_opts *opts, struct buf *out)
 {
-    const struct point_rate *most = &rates[0];
+    const struct demand *most = &demands[0];
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
-        most = rates[i].n_replicas > most->n_replicas ? &rates[i] : most;
+        most = demands[i].n_replicas > most->n_replicas ? &demands[i] : most;
     }
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(most->cpu_millicores, cores);
@@ -235,19 +259,19 @@ static void put_lines(const char *text, size_t columns, struct buf *out)
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
                  struct err *err)
 {
-    _cleanup_(freep) struct point_rate *rates = NULL;
-    int r = measure_all(def, &rates, err);
+    _cleanup_(freep) struct demand *demands = NULL;
+    int r = measure_all(def, &demands, err);
     if (r < 0) {
         return r;
     }
-    format_points(def, rates, opts, out);
+    format_points(def, demands, opts, out);
     _cleanup_(buf_done) struct buf lines = BUF_INIT;
-    format_totals(def, rates, opts, &lines);
+    format_totals(def, demands, opts, &lines);
     put_lines(buf_cstr(&lines), opts->columns, out);
     return 0;
 }
 
-static json_t *point_json(const struct run_def *def, uint32_t index, const struct point_rate *rate)
+static json_t *point_json(const struct run_def *def, uint32_t index, const struct demand *demand)
 {
     const struct point *p = &def->matrix.points[index];
     const struct spec *spec = def->spec;
@@ -257,7 +281,7 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
                   p->is_baseline, "parameters", params_to_json(&p->params), "replicas", "pserver",
                   (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER],
                   "worker", (int)p->replicas[ROLE_WORKER], "cpuMillicores",
-                  (json_int_t)rate->cpu_millicores, "memoryBytes", (json_int_t)rate->mem_bytes,
+                  (json_int_t)demand->cpu_millicores, "memoryBytes", (json_int_t)demand->mem_bytes,
                   "busyThreads", (json_int_t)point_busy_threads(p), "baselinePoint",
                   p->baseline_excluded ? json_null() : json_integer(p->baseline_index), "trials",
                   (json_int_t)(spec->stop.is_set ? spec->min_repeats : spec->repeats));
@@ -268,13 +292,13 @@ static json_t *point_json(const struct run_def *def, uint32_t index, const struc
 
 int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
 {
-    _cleanup_(freep) struct point_rate *rates = NULL;
-    int r = measure_all(def, &rates, err);
+    _cleanup_(freep) struct demand *demands = NULL;
+    int r = measure_all(def, &demands, err);
     if (r < 0) {
         return r;
     }
     json_t *points = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->matrix.n_points; i++),
-                                   point_json(def, i, &rates[i]));
+                                   point_json(def, i, &demands[i]));
     json_t *order = JSON_ARRAY_OF(for (uint32_t i = 0; i < def->n_slots; i++),
                                   json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
                                             "trial", (int)def->slots[i].trial));

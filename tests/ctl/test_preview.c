@@ -156,3 +156,21 @@ TEST(test_json)
     assert_int_equal(json_integer_value(json_object_get(second, "busyThreads")), 3);
     assert_int_equal(json_integer_value(json_object_get(second, "baselinePoint")), 0);
 }
+
+/* Of a server without requests and three trainers with some. */
+TEST(test_requests_are_added)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: x}\nspec:\n"
+        "  systems: [{name: a, profile: benchworker}]\n"
+        "  workload: {model: vgg16-fluid-fc512, batchSize: 8}\n"
+        "  sweep: {grid: {pservers: [1], trainers: [3]}}\n"
+        "  roles:\n"
+        "    pserver: {replicas: {from: pservers}, template: {spec: {containers: [{name: m}]}}}\n"
+        "    trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: m, "
+        "resources: {requests: {cpu: 2500m, memory: 1Gi}}}]}}}\n");
+    _cleanup_(run_def_freep) struct run_def *def = make_def_of(text, 0);
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    assert_int_equal(preview_text(def, &(struct preview_opts){0}, &out, NULL), 0);
+    assert_non_null(strstr(buf_cstr(&out), "Largest point: 4 replicas, 7500m CPU, 3Gi memory."));
+}

@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "doc/json_pointer.h"
-#include "pod/point_rate.h"
 #include "pod/replica_spec.h"
 #include "spec/spec_load.h"
 
@@ -560,38 +559,4 @@ TEST(a_list_that_no_program_can_have)
     assert_int_equal(build_large(system, 9000, &spec, &longest, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "variable HOSTS has "));
     assert_non_null(strstr(err.msg, "may have 131071 with its name"));
-}
-
-/* What the replicas of a point request. */
-TEST(rates_of_a_point)
-{
-    static const struct {
-        const char *name, *resources; /* of the trainers' container */
-        int64_t requested;
-    } rows[] = {
-        {"requests of three trainers", ", resources: {requests: {cpu: 2500m}}", 7500},
-        {"no request", "", 0},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].name);
-        _cleanup_(freep) char *text = xasprintf(
-            "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: x}\nspec:\n"
-            "  systems: [{name: a, profile: benchworker}]\n"
-            "  workload: {model: vgg16-fluid-fc512, batchSize: 8}\n"
-            "  sweep: {grid: {pservers: [1], trainers: [3]}}\n"
-            "  roles:\n"
-            "    pserver: {replicas: {from: pservers}, template: {spec: {containers: [{name: "
-            "m}]}}}\n"
-            "    trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: "
-            "m%s}]}}}\n",
-            rows[i].resources);
-        struct spec *spec = definition_load(text, NULL);
-        const struct run_def_params params = {.name = "r", .uid = "u"};
-        _cleanup_(run_def_freep) struct run_def *def = run_def_of(spec, &params);
-        struct point_rate rate;
-        struct err err = {0};
-        assert_int_equal(point_rate_of(def, 0, &rate, &err), 0);
-        assert_int_equal(rate.cpu_millicores, rows[i].requested);
-        assert_int_equal(rate.n_replicas, 4);
-    }
 }
