@@ -14,10 +14,10 @@
 /* As the golden files of that name have them; numbers of the CSV may differ by `relative`. */
 #define golden_check_forms(build, of, name, width, relative)                                       \
     do {                                                                                           \
-        _cleanup_(buf_done) struct buf text_ = BUF_INIT, markdown_ = BUF_INIT, csv_ = BUF_INIT;    \
-        sheet_forms(build, of, width, &text_, &markdown_, &csv_);                                  \
+        _cleanup_(buf_done) struct buf text_ = BUF_INIT, csv_ = BUF_INIT;                          \
+        sheet_as(build, of, &text_, SHEET_TEXT, .columns = width);                                 \
+        sheet_as(build, of, &csv_, SHEET_CSV);                                                     \
         golden_check("tests/report/golden/" name ".txt", buf_cstr(&text_));                        \
-        golden_check("tests/report/golden/" name ".md", buf_cstr(&markdown_));                     \
         golden_check_csv("tests/report/golden/" name ".csv", buf_cstr(&csv_), relative);           \
     } while (0)
 

@@ -1,4 +1,5 @@
 #include "tests/test.h"
+#include "base/str.h"
 #include "compare/compare.h"
 
 #include <math.h>
@@ -215,14 +216,16 @@ TEST(goldens)
         struct pair p;
         make(&p, i);
         _cleanup_(freep) char *stem = xasprintf("tests/report/golden/compare-%s", pairs[i].name);
-        _cleanup_(freep) char *txt = xasprintf("%s.txt", stem), *md = xasprintf("%s.md", stem);
+        _cleanup_(freep) char *txt = xasprintf("%s.txt", stem);
         _cleanup_(freep) char *csv = xasprintf("%s.csv", stem);
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT);
         golden_check(txt, buf_cstr(&out));
-        buf_clear(&out);
-        sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
-        golden_check(md, buf_cstr(&out));
+        if (str_eq(pairs[i].name, "changes")) {
+            buf_clear(&out);
+            sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
+            golden_check("tests/report/golden/compare-changes.md", buf_cstr(&out));
+        }
         buf_clear(&out);
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_CSV);
         golden_check_csv(csv, buf_cstr(&out), 1e-9);

@@ -81,30 +81,17 @@ TEST(every_erratum_has_a_mark)
     }
 }
 
-static void beside(const char *run, const char *set, const char *golden)
+TEST(the_run_of_the_same_points)
 {
     _cleanup_(fixture_done) struct fixture f;
-    report_run_find(run)->make(&f);
-    _cleanup_(reference_freep) struct reference *r = reference_shipped_load(set);
+    report_run_find("acceleration")->make(&f);
+    _cleanup_(reference_freep) struct reference *r =
+        reference_shipped_load("paddle-vgg16-cpu-2018");
     const struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    if (strstr(golden, ".md") != NULL) {
-        sheet_as(sheet_beside, &b, &out, SHEET_MARKDOWN);
-    } else {
-        sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 80);
-    }
-    golden_check(golden, buf_cstr(&out));
-}
-
-TEST(the_run_of_the_same_points)
-{
-    beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.txt");
-}
-
-TEST(the_same_in_markdown)
-{
-    beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.md");
+    sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 80);
+    golden_check("tests/report/golden/beside.txt", buf_cstr(&out));
 }
 
 /* In a page: tables that the keyboard reaches, sentences, and points as the rest of

@@ -137,12 +137,13 @@ TEST(texts_in_ascii_color_and_wide)
 
 TEST(markdown)
 {
-    for (size_t i = 0; i < REPORT_RUNS; i++) {
+    static const char *const names[] = {"sweep", "trouble"};
+    for (size_t i = 0; i < N_ROWS(names); i++) {
         _cleanup_(fixture_done) struct fixture f;
-        report_runs[i].make(&f);
+        report_run_find(names[i])->make(&f);
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, f.result, &out, SHEET_MARKDOWN);
-        check_golden(report_runs[i].name, "md", &out);
+        check_golden(names[i], "md", &out);
     }
 }
 
