@@ -61,9 +61,9 @@ struct reference_source { /* "" where not known */
 
 /* Which points of a run a row is compared with; an empty list is that of the row's table, and there
  * that of the set. */
-struct reference_kin {            /* lists of texts; NULL: empty */
+struct reference_kin {            /* lists of texts; NULL is an empty list */
     const struct node *task;      /* words that the point has: its model, texts of parameters */
-    const struct node *family;    /* of its system: families of its profile, or its name */
+    const struct node *family;    /* the families of the point's profile, or the system's name */
     const struct node *copied_by; /* families of systems that reimplement the row's program */
 };
 
@@ -82,24 +82,24 @@ struct reference_ats { /* a vector (base/vec.h) */
 #define REFERENCE_NO_ROW SIZE_MAX
 struct reference_row {
     const char *name;
-    const char *model;    /* NULL: its table's */
-    const char *workload; /* NULL: none; a model of benchd that trains the same network */
+    const char *model;    /* NULL if it is the model of the table */
+    const char *workload; /* a model of benchd that trains the same network, or NULL */
     /* The figures by column, NaN if unknown; owned; NULL if the row has no such figure. Published
      * ones are those that the source derived, which may be wrong. Percentages are in percent. */
     double *figures[REFERENCE_FIGURE_COUNT], *published[REFERENCE_FIGURE_COUNT];
     bool has_values;      /* its values are printed in the source, and not recomputed */
-    int digits;           /* decimals of the values; -1: as they are */
-    int published_digits; /* the same of the published figures */
+    int digits;           /* decimals of the values; -1 if each has its shortest form */
+    int published_digits; /* decimals of the published figures */
     struct reference_kin kin;
     struct reference_ats at;       /* besides that of the table */
     const struct node *derivation; /* what the test derives from; NULL if the row has none */
 };
 
 struct reference_erratum {
-    size_t row;    /* NO_ROW: all of them */
-    size_t column; /* NO_ROW: all of them */
+    size_t row;    /* NO_ROW if it names all rows */
+    size_t column; /* NO_ROW if it names all columns */
     enum reference_figure figure;
-    double printed; /* NaN: not said */
+    double printed; /* NaN if it does not say what is printed */
     const char *what;
 };
 
@@ -110,9 +110,9 @@ struct reference_table {
     enum reference_measure measure;
     enum reference_scope scope;
     enum reference_quantity quantity;
-    double goal;             /* of the quantity: an accuracy or seconds; NaN: not given */
+    double goal;             /* an accuracy or seconds, as the quantity needs; else NaN */
     const char *unit, *axis; /* axis: what the columns vary */
-    const char *model, *hardware, *software; /* NULL: the set's */
+    const char *model, *hardware, *software; /* NULL if the set's are meant */
     double columns[REFERENCE_MAX_COLUMNS];   /* ascending */
     size_t n_columns;
     double reading_error; /* 0 unless a Reading */
@@ -145,14 +145,14 @@ extern const char *const reference_measure_names[REFERENCE_OTHER + 1];   /* "Thr
 extern const char *const reference_scope_names[REFERENCE_THREAD + 1];    /* "Job", ... */
 extern const char *const reference_figure_names[REFERENCE_FIGURE_COUNT]; /* "value", ... */
 extern const char *const reference_quantity_names[REFERENCE_QUANTITY_COUNT];
-/* The first of these lists that is there: a row's, its table's, its set's; else an empty one. */
+/* Returns the list of the row, else of its table, else of its set, else an empty one. */
 #define reference_kin_of(r, t, row, list)                                                          \
     ((row)->kin.list != NULL ? (row)->kin.list                                                     \
      : (t)->kin.list != NULL ? (t)->kin.list                                                       \
      : (r)->kin.list != NULL ? (r)->kin.list                                                       \
                              : &reference_no_words)
 extern const struct node reference_no_words;
-/* Its own, or else the set's; "" where neither says it. Borrowed. */
+/* Return what the row, the table or the set says, in this order; "" if none does. Borrowed. */
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row);
 const char *reference_hardware(const struct reference *r, const struct reference_table *t);
@@ -172,10 +172,11 @@ double reference_ratio(enum reference_figure figure, double printed);
  * prints. */
 bool reference_differs(const struct reference_row *row, enum reference_figure figure,
                        size_t column);
-/* Has any row of the table this figure? */
+/* Returns true if any row of the table has this figure. */
 bool reference_has(const struct reference_table *t, enum reference_figure figure);
-/* The decimals of a number's shortest form, at most 12; or `digits` if that is not negative. */
+/* Returns `digits` if it is not negative, else the decimals of the number's shortest form, at most
+ * 12. */
 int reference_decimals(double value, int digits);
-/* SIZE_MAX if none exists. */
+/* Return SIZE_MAX if there is no such row or column. */
 size_t reference_find_row(const struct reference_table *t, const char *name);
 size_t reference_find_column(const struct reference_table *t, double column);

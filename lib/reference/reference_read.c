@@ -35,7 +35,8 @@ static const char *read_name(struct diags *d, const struct place *map, const cha
     return name;
 }
 
-/* A number for each column, null where the source has none. Owned; NULL: absent, or wrong. */
+/* Returns a number for each column, NaN where the source has none; NULL if the list is absent or
+ * wrong. Owned. */
 static double *read_cells(struct diags *d, const struct place *map, const char *key, size_t n)
 {
     struct place list = place_get(map, key);
@@ -138,7 +139,8 @@ static void read_row(const struct reading *in, const struct place *item,
     read_at(in->d, item, &row->at);
     row->derivation = place_get(item, "derivation").node;
     row->published_digits = read_figures(in->d, item, "published", row->published, t->n_columns);
-    (void)read_figures(in->d, item, "recomputed", row->figures, t->n_columns); /* as they are */
+    (void)read_figures(in->d, item, "recomputed", row->figures,
+                       t->n_columns); /* digits are not used */
     struct place values = place_get(item, "values");
     row->has_values = values.node != NULL;
     if (row->has_values) {

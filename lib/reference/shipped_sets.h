@@ -10,7 +10,7 @@
 extern const struct embedded reference_shipped[]; /* sorted by name */
 extern const size_t reference_shipped_count;
 
-/* Owned; NULL: no set of this name ships. */
+/* Returns NULL if no set of this name ships. Owned. */
 struct reference *reference_shipped_load(const char *name);
-/* The shipped name that was probably meant; NULL: none. */
+/* Returns the shipped name that was probably meant, or NULL. */
 const char *reference_shipped_suggest(const char *name);

@@ -119,7 +119,7 @@ static void add_hardware(const struct reference_beside *b, const struct referenc
     }
 }
 
-/* Of the rows in pairs, whether they train our network. */
+/* Says which rows in pairs train another network than the run. */
 static void add_model(const struct beside *x, struct buf *reasons)
 {
     const char *ours = x->b->result->def->spec->workload.model;

@@ -17,7 +17,7 @@ bool reference_counts_other(const struct point *p, const char *name)
     return (v == NULL || !v->is_int) && (str_eq(name, "gpus") || str_eq(name, "nodes"));
 }
 
-/* What a point has for a coordinate of a set; NaN: the run knows no such thing. */
+/* Returns the value of a coordinate of the set at the point, NaN if the run does not have it. */
 static double coordinate(const struct point *p, const char *name)
 {
     const struct value *v = params_get(&p->params, name);
@@ -40,7 +40,7 @@ static double coordinate(const struct point *p, const char *name)
                : array_find(others, COUNT_OF(others), it, str_eq(it->name, name))->value;
 }
 
-/* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
+/* Returns the column of the table that the point is at, or REFERENCE_NO_ROW. */
 static size_t column_of(const struct reference_table *t, const struct point *p)
 {
     const double at = coordinate(p, t->axis);
@@ -49,7 +49,7 @@ static size_t column_of(const struct reference_table *t, const struct point *p)
 
 /* ---- tasks and families ---- */
 
-/* The model of the run, or a text among the point's parameters, as the network of `net`. */
+/* Is the word the model of the run, or a text among the point's parameters? */
 static bool has_word(const struct reference_beside *b, const struct point *p, const char *word)
 {
     return str_eq(b->result->def->spec->workload.model, word) ||
@@ -75,7 +75,7 @@ static bool is_of(const struct node *families, const struct system *system)
                          profile_has_family(system->profile, (*it)->s));
 }
 
-/* How a point's system is related to a row; the point is joined with the closest rows. */
+/* How a point's system is related to a row. A point is joined with the closest rows only. */
 enum kinship { KINSHIP_NONE, KINSHIP_COPY, KINSHIP_FAMILY };
 
 static enum kinship kinship_of(const struct reference_beside *b, const struct reference_table *t,

@@ -17,10 +17,10 @@ struct reference_pairs { /* a vector (base/vec.h) */
     size_t len, cap;
 };
 
-/* By point, then by row. Owned: vec_done(). */
+/* Returns the pairs by point, then by row. The caller frees them with vec_done(). */
 struct reference_pairs reference_join(const struct reference_beside *b,
                                       const struct reference_table *t);
-/* Does the set count GPUs or nodes where the run counts replicas? */
+/* Returns true if the set counts GPUs or nodes where the run counts replicas. */
 bool reference_counts_other(const struct point *p, const char *name);
 
 /* In reference_quantity.c: the figure of a point that is the quantity of the table, in the table's
@@ -29,5 +29,5 @@ bool reference_counts_other(const struct point *p, const char *name);
 double reference_own(const struct reference_table *t, const struct result *r,
                      const struct point_result *p);
 double reference_own_efficiency(const struct reference_table *t, const struct point_result *p);
-/* What it costs; unknown without a price, too. */
+/* Returns the cost of that figure, which is unknown without a price. */
 struct figure reference_own_cost(const struct reference_table *t, const struct point_result *p);

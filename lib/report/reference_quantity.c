@@ -38,7 +38,7 @@ static const struct quantity {
     size_t figure, efficiency;                              /* for point_figure */
     struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
     enum { NO_GOAL, ACCURACY, SECONDS } goal;               /* what the table calls its goal */
-    size_t cost;                                            /* the same; known with a price */
+    size_t cost; /* for point_figure; known with a price */
 } quantities[] = {
     [REFERENCE_RATE] = {POINT_FIGURE(throughput), POINT_FIGURE(efficiency)},
     [REFERENCE_SPEEDUP_OF_RATE] = {POINT_FIGURE(speedup), POINT_FIGURE(efficiency)},
@@ -80,7 +80,7 @@ static const struct known_unit {
     {"percent", "ratio", 1e-2},
 };
 
-/* What a number in `from` is multiplied by to be one in `to`; NaN: no exact factor exists. */
+/* Returns the factor that converts from one unit to the other, NaN if no exact one exists. */
 static double factor_between(const char *from, const char *to, const struct point *p)
 {
     const struct known_unit *a = array_find(units, COUNT_OF(units), it, str_eq(it->name, from));
@@ -97,8 +97,8 @@ static double factor_between(const char *from, const char *to, const struct poin
 
 /* ---- what a point has for a table ---- */
 
-/* The number of the run that the table calls its goal; 0: the definition asks for none, or for a
- * loss. */
+/* Returns the number of the run that the table calls its goal; 0 if the definition asks for none
+ * or for a loss. */
 static double goal_of(const struct quantity *q, const struct result *r)
 {
     const struct spec *spec = r->def->spec;
