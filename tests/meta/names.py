@@ -18,7 +18,7 @@ EXPECTED = (
     ("one script or description a profile", r"benchmarks/profiles/.*"),
 )
 ALLOWED = {
-    "a page for users, and the contract or the golden of it": ("prediction.md", "systems.md", "summary.json"),
+    "a page for users, and the contract or the golden of it": ("prediction.md", "summary.json"),
     "a name that Debian gives": ("format",),
 }
 
