@@ -80,8 +80,6 @@ def parse(argv):
     parser.add_argument("--part", action="append", choices=sorted(CASES), metavar="NAME", help="core, native, equal, scale or link")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
-    parser.add_argument("--transport", choices=["Tcp", "SharedMemory"], default="Tcp",
-                        help="of native: how trainers and servers exchange (default Tcp)")
     parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
     parser.add_argument("--gang", action="append", choices=[f"{a}x{b}" for a, b in SCALE], metavar="TxS",
                         help="of scale, only T trainers and S servers")
@@ -151,7 +149,7 @@ def own_addresses(n):
     return [f"127.{128 + (pid >> 16) % 64}.{pid >> 8 & 255}.{pid & 255}:{20000 + i}" for i in range(n)]
 
 
-def native_argvs(batch, servers, steps, key, transport):
+def native_argvs(batch, servers, steps, key):
     """The command lines of a gang, or of two copies without an exchange."""
     worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
     common = ["--batch-size", batch, "--steps", steps, "--warmup-steps", 2, "--threads", 1]
@@ -159,15 +157,15 @@ def native_argvs(batch, servers, steps, key, transport):
         return [[worker, "trainer", "--run", f"alone{i}", "--index", 0, "--trainers", 1, "--exchange", "None", *common]
                 for i in range(2)]
     addrs = own_addresses(servers)
-    gang = ["--run", "gang", "--pservers", servers, "--trainers", 2, "--secret-file", key, "--transport", transport]
+    gang = ["--run", "gang", "--pservers", servers, "--trainers", 2, "--secret-file", key]
     return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
         [[worker, "trainer", "--index", i, "--pserver-addrs", ",".join(addrs), *gang, *common] for i in range(2)]
 
 
-def run_native(batch, servers, steps, transport="Tcp"):
+def run_native(batch, servers, steps):
     """Samples a second of both trainers, and the CPU seconds of a step of all processes."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
-    with secret() as (_, key), started(native_argvs(batch, servers, steps, key, transport), env=clean) as processes:
+    with secret() as (_, key), started(native_argvs(batch, servers, steps, key), env=clean) as processes:
         summaries = summaries_of(processes)
     trainers = [s for s in summaries if s["role"] == "trainer"]
     return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in trainers),
@@ -249,11 +247,11 @@ def run_emulated(trainers, servers, steps, step_ms, limits=lambda: None, threads
             "trainers_cpu_s": cpu_s["trainer"], "memory_peak_bytes": memory.peak_bytes}
 
 
-def measure(case, steps, transport):
+def measure(case, steps):
     if case.part == "core":
         return run_emulated(case.a, 1, steps or 8, CORE_MS, threads=case.b)
     if case.part == "native":
-        return run_native(case.a, case.b, steps or NATIVE[case.a][0], transport)
+        return run_native(case.a, case.b, steps or NATIVE[case.a][0])
     if case.part == "equal":
         return run_emulated(2, 1, steps or 8, case.a)
     if case.part == "link":
@@ -262,9 +260,9 @@ def measure(case, steps, transport):
 
 
 def kept(args):
-    """{(case name, round): values} of FILE, with these steps and this transport."""
+    """{(case name, round): values} of FILE, with these steps."""
     return {(line["case"], line["round"]): line for line in read_kept(args.json)
-            if line["asked_steps"] == args.steps and line.get("transport", "Tcp") == args.transport}
+            if line["asked_steps"] == args.steps}
 
 
 def measure_all(args):
@@ -274,8 +272,8 @@ def measure_all(args):
             if (case.name, number) in done:
                 continue
             begin = time.monotonic()
-            line = {"case": case.name, "round": number, "asked_steps": args.steps, "transport": args.transport,
-                    **measure(case, args.steps, args.transport),
+            line = {"case": case.name, "round": number, "asked_steps": args.steps,
+                    **measure(case, args.steps),
                     "load": os.getloadavg()[0]}
             done[case.name, number] = line
             keep(args.json, line)

@@ -132,7 +132,7 @@ int fault_gang_init(struct fault_gang *g, struct err *err)
         handshake_digest(MODEL, 1, &EXCHANGE_MODE_SYNC, EXCHANGE_WIRE_FP32, g->n_workers,
                          &g->slices, g->digest);
     } else {
-        exchange_ring_digest(MODEL, 1, &g->slices, g->transport, g->digest);
+        exchange_ring_digest(MODEL, 1, &g->slices, EXCHANGE_TRANSPORT_TCP, g->digest);
     }
     g->want = xnew_array(uint32_t, g->steps);
     compute_alone(g);
@@ -243,7 +243,6 @@ static int serve(struct fault_gang *g, uint32_t i)
         .n_trainers = g->n_workers,
         .slices = g->slices,
         .early_bytes = PS_SERVER_EARLY_BYTES,
-        .transport = g->transport,
         .apply = learner_apply_adam,
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
@@ -277,8 +276,6 @@ static int open_exchange(struct process *p, struct adam *adam, struct exchange *
             .gang = meet_as(g, g->n_servers + p->rank, FAULT_GANG_MAX),
             .servers = g->addrs,
             .slices = g->slices,
-            .n_trainers = g->n_workers,
-            .transport = g->transport,
             .owner = {.watches_main = true, .on_fault = die_of_fault, .ctx = p},
         };
         return exchange_ps_new(&params, ret, err);
@@ -286,7 +283,6 @@ static int open_exchange(struct process *p, struct adam *adam, struct exchange *
     struct exchange_ring_params params = {
         .gang = meet_as(g, p->rank, p->rank),
         .slices = g->slices,
-        .transport = g->transport,
         .next = g->addrs[ring_next(g->n_workers, p->rank)],
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
@@ -390,11 +386,6 @@ static int train(struct process *p)
     if (open_exchange(p, &adam, &x, &err) < 0) {
         return say(p, EXIT_WORKER_RESOURCE, "", err.msg);
     }
-    struct exchange_memory memory = {0};
-    if (x->ops->memory != NULL) {
-        x->ops->memory(x, &memory);
-    }
-    p->grad = memory.grads != NULL ? memory.grads : p->grad;
     if (train_steps(p, x, &code, &err) < 0 && code == EXIT_OK) {
         struct exchange_fault fault;
         x->ops->fault(x, &fault);

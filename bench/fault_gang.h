@@ -33,7 +33,6 @@ struct fault_process { /* in shared memory */
 
 struct fault_gang {
     enum fault_family family;
-    enum exchange_transport transport;
     uint32_t n_servers, n_workers; /* trainers, or workers of a ring */
     uint32_t steps;
     size_t n; /* floats */

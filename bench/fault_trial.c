@@ -1,10 +1,9 @@
 /* One gang of real processes and one fault at one moment (bench/random_faults.py chooses them):
  *
- *   fault_trial family=ring transport=Tcp workers=3 fault=kill victim=1 after_ms=120
+ *   fault_trial family=ring workers=3 fault=kill victim=1 after_ms=120
  *
  * | name | values |
  * | family | pserver, ring: see fault_gang.h |
- * | transport | Tcp, SharedMemory |
  * | servers, workers, floats, steps, compute_ms | of the gang |
  * | fault | none; kill, stop: SIGKILL, SIGSTOP; pause: SIGSTOP, for for_ms; |
  * |       | cut: a connection of the victim is shut down; |
@@ -358,7 +357,6 @@ struct arg {
 
 enum {
     FAMILY,
-    TRANSPORT,
     FAULT,
     SERVERS,
     WORKERS,
@@ -422,8 +420,6 @@ int main(int argc, char **argv)
 {
     struct arg args[ARGS] = {
         [FAMILY] = {"family", family_names, 0, COUNT(family_names) - 1, FAMILY_RING},
-        [TRANSPORT] = {"transport", exchange_transport_names, 0, EXCHANGE_TRANSPORT_SHARED_MEMORY,
-                       EXCHANGE_TRANSPORT_TCP},
         [FAULT] = {"fault", fault_names, 0, COUNT(fault_names) - 1, FAULT_NONE},
         [SERVERS] = {"servers", NULL, 0, FAULT_GANG_MAX, 0},
         [WORKERS] = {"workers", NULL, 1, FAULT_GANG_MAX, 2},
@@ -440,7 +436,6 @@ int main(int argc, char **argv)
     }
     struct trial t = {
         .gang = {.family = (enum fault_family)args[FAMILY].value,
-                 .transport = (enum exchange_transport)args[TRANSPORT].value,
                  .n_servers = (uint32_t)args[SERVERS].value,
                  .n_workers = (uint32_t)args[WORKERS].value,
                  .steps = (uint32_t)args[STEPS].value,

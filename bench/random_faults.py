@@ -3,7 +3,7 @@
 wrong sum taken for a right one?
 
 Each trial is a gang of real processes with real connections and small arrays (bench/fault_trial.c): parameter servers and trainers,
-or a ring of workers, each with the optimiser of its part; over TCP or through shared memory. One of them is killed, stopped, paused, stuck, gives up, or loses a connection; or nothing happens. Every worker checks all
+or a ring of workers, each with the optimiser of its part. One of them is killed, stopped, paused, stuck, gives up, or loses a connection; or nothing happens. Every worker checks all
 parameters after each step. The seed and the number of a trial say what happens in it, so each can be repeated: --trial NUMBER.
 
 With --json FILE each trial is a line of FILE, and trials that are in FILE already are not run again.
@@ -39,7 +39,6 @@ FAULTS = {"none": (1, None), "kill": (4, 2), "stop": (2, 10), "pause": (2, None)
 HARMLESS = ("none", "pause")
 OF_WORKERS = ("abandon", "stick")  # what a main thread does, or does not
 FAMILIES = ("pserver", "ring")
-TRANSPORTS = ("Tcp", "SharedMemory")
 KINDS = ("hangs", "wrong sums", "healthy peers named", "other ends", "late")
 
 
@@ -66,7 +65,7 @@ def draw(seed, number, families, silence_s=SILENCE_S):
     """What happens in a trial: the words of fault_trial."""
     rng = random.Random(f"{seed}/{number}")
     family = rng.choice(families)
-    words = {"family": family, "transport": rng.choice(TRANSPORTS), "servers": 0, "workers": rng.randint(2, 5), "floats": 40000,
+    words = {"family": family, "servers": 0, "workers": rng.randint(2, 5), "floats": 40000,
              "steps": 100, "compute_ms": 5, "silence_s": silence_s}
     if family == "pserver":
         words.update(servers=rng.randint(1, 3), workers=rng.randint(1, 4))
@@ -213,7 +212,7 @@ def cells(name, trials):
 def report(args, trials):
     groups = collections.defaultdict(list)
     for t in trials:
-        groups["{family} {transport}".format(**t["words"]), ""].append(t)
+        groups[t["words"]["family"], ""].append(t)
         groups["", t["words"]["fault"]].append(t)
     rows = [cells(name, groups[name]) for name in sorted(groups, key=lambda name: (name[0] == "", name))]
     print(f"seed {args.seed}, {len(trials)} trials, {args.jobs} at a time; load average {os.getloadavg()[0]:.1f}")

@@ -78,7 +78,7 @@ static const struct variable {
     {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
      BOTH, TEXT_AT(mode_name, "Sync")},
     {"TRANSPORT", {"transport", 0, "KIND",
-      "How numbers reach the others: Auto, Tcp, SharedMemory, or Nccl of workers (default Auto: shared memory, else TCP)"},
+      "How numbers reach the others: Auto, Tcp, or Nccl of workers (default Auto: TCP)"},
      ALL, TEXT_AT(transport_name, "Auto")},
     {"COMPUTE", {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINING, TEXT_AT(compute, "Real")},
@@ -242,8 +242,8 @@ static int read_transport(struct role_env *e, struct err *err)
     const int transport = exchange_transport_from_string(e->transport_name);
     const bool is_worker = e->role == ROLE_WORKER;
     if (transport < 0 || (transport == EXCHANGE_TRANSPORT_NCCL && !is_worker)) {
-        return err_set(err, EINVAL, "%s '%s': expected Auto, Tcp%s", source, e->transport_name,
-                       is_worker ? ", SharedMemory or Nccl" : " or SharedMemory");
+        return err_set(err, EINVAL, "%s '%s': expected Auto%s", source, e->transport_name,
+                       is_worker ? ", Tcp or Nccl" : " or Tcp");
     }
     e->transport = (enum exchange_transport)transport;
     return 0;
@@ -357,7 +357,7 @@ static int check_compute(struct role_env *e, struct err *err)
                        "each step",
                        e->mode_name);
     }
-    if (e->transport != EXCHANGE_TRANSPORT_AUTO && e->transport != EXCHANGE_TRANSPORT_TCP) {
+    if (e->transport == EXCHANGE_TRANSPORT_NCCL) {
         return err_set(
             err, EINVAL,
             "transport '%s': compute Emulated takes only Tcp, because its trainers stand "

@@ -67,7 +67,6 @@ static int run_replica(const struct role_env *e, struct report *report)
         .slices = role_env_slices(e),
         .wire = e->wire,
         .mode = e->mode,
-        .transport = e->transport,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,

@@ -62,12 +62,6 @@ static void die_of_fault(void *ctx, const struct exchange_fault *fault, const ch
     }
 }
 
-/* Emulated trainers and workers stand for machines of their own. */
-static enum exchange_transport transport_of(const struct role_env *e)
-{
-    return e->is_emulated ? EXCHANGE_TRANSPORT_TCP : e->transport;
-}
-
 static struct exchange_owner owner_of(const struct trainer *t)
 {
     const struct role_env *e = t->env;
@@ -87,7 +81,6 @@ static int open_ring(struct trainer *t, struct err *err)
     const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL && n_ranks > 1;
     struct exchange_ring_params p = {
         .slices = role_env_slices(e),
-        .transport = transport_of(e),
         .window_bytes = RING_WINDOW_BYTES,
         .apply = learner_apply_adam,
         .apply_ctx = &t->adam,
@@ -123,9 +116,6 @@ static int open_exchange(struct trainer *t, struct err *err)
         .servers = e->peer_addrs,
         .slices = role_env_slices(e),
         .wire = e->wire,
-        .mode = e->mode,
-        .n_trainers = (uint32_t)e->n_trainers,
-        .transport = transport_of(e),
         .discards_params = e->is_emulated,
         .owner = owner_of(t),
     };
@@ -163,13 +153,6 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
-    /* Peers of this host read gradients where they are made; with local steps,
-     * they read parameters. */
-    if (t->exchange->ops->memory != NULL && e->mode.local_steps == 0) {
-        struct exchange_memory memory;
-        t->exchange->ops->memory(t->exchange, &memory);
-        p.grads = memory.grads;
-    }
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
         model_set_hooks(t->learner.model, &t->hooks);
@@ -349,8 +332,9 @@ static int train(struct trainer *t, struct err *err)
     report_measured(t->report);
     if (e->exchange == EXCHANGE_PSERVER ||
         (e->exchange == EXCHANGE_ALL_REDUCE && e->n_trainers > 1)) {
-        const char *why;
-        t->report->summary.transport = t->exchange->ops->transport(t->exchange, &why);
+        t->report->summary.transport = e->transport == EXCHANGE_TRANSPORT_NCCL
+                                           ? EXCHANGE_TRANSPORT_NCCL
+                                           : EXCHANGE_TRANSPORT_TCP;
     }
     probe(t, &t->report->summary.noise.after);
     return t->exchange->ops->goodbye(t->exchange, err);

@@ -282,8 +282,8 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
 }
 
-/* Shared memory and TCP are two experiments, as two wires are. A replica that did not
- * report it is passed over. */
+/* NCCL and TCP are two experiments, as two wires are. The check ignores replicas that did not
+ * report their transport. */
 static int check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
 {
     struct transports base = {0}, candidate = {0};

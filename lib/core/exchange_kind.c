@@ -41,7 +41,6 @@ int exchange_wire_from_string(const char *s)
 const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
     [EXCHANGE_TRANSPORT_AUTO] = "Auto",
     [EXCHANGE_TRANSPORT_TCP] = "Tcp",
-    [EXCHANGE_TRANSPORT_SHARED_MEMORY] = "SharedMemory",
     [EXCHANGE_TRANSPORT_NCCL] = "Nccl",
 };
 

@@ -29,13 +29,11 @@ int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL 
 
 /* How workers reach each other's numbers, or trainers and parameter servers. */
 enum exchange_transport {
-    /* shared memory where all ranks, or a trainer and a server, see the same; else TCP */
-    EXCHANGE_TRANSPORT_AUTO,
+    EXCHANGE_TRANSPORT_AUTO, /* TCP; in a summary: not reported */
     EXCHANGE_TRANSPORT_TCP,
-    EXCHANGE_TRANSPORT_SHARED_MEMORY,
     EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */
 };
-#define EXCHANGE_TRANSPORT_COUNT 4
-extern const char *const
-    exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "SharedMemory", "Nccl" */
-int exchange_transport_from_string(const char *s);      /* enum exchange_transport, or -EINVAL */
+#define EXCHANGE_TRANSPORT_COUNT 3
+extern const char
+    *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "Nccl" */
+int exchange_transport_from_string(const char *s); /* enum exchange_transport, or -EINVAL */

@@ -11,11 +11,6 @@ static uint64_t slices_of(size_t bytes, size_t slice_bytes)
     return slice_bytes == 0 || slice_bytes > bytes ? 1 : bytes / slice_bytes;
 }
 
-uint64_t flow_each(size_t slice_bytes)
-{
-    return slices_of(FLOW_EACH_BYTES, slice_bytes);
-}
-
 void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes)
 {
     uint32_t n_leaves = 1;
@@ -28,7 +23,7 @@ void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes)
         .n_links = n_links,
         .n_leaves = n_leaves,
         .max = slices_of(FLOW_BYTES, slice_bytes),
-        .max_each = flow_each(slice_bytes),
+        .max_each = slices_of(FLOW_EACH_BYTES, slice_bytes),
     };
     memset(f->fewest, UINT8_MAX, 2 * (size_t)n_leaves * sizeof(*f->fewest));
 }

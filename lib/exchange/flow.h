@@ -55,8 +55,6 @@ struct flow {
 
 /* `slice_bytes` is the length of the longest slice; a limit is at least one slice. */
 void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
-/* The limit of one link that flow_init chooses, in slices. */
-uint64_t flow_each(size_t slice_bytes);
 void flow_done(struct flow *f);
 /* All wait for the last link (Sync, gradients): they stay together. With more links the
  * limit of all sees to it. */

@@ -18,5 +18,5 @@ void transports_collect(struct point_result *p);
 void transports_add(struct transports *t, const struct point_result *p);
 bool transports_are_known(const struct transports *t);
 bool transports_are_same(const struct transports *a, const struct transports *b);
-/* "Tcp", "Tcp and SharedMemory" */
+/* "Tcp", "Tcp and Nccl" */
 void transports_name(const struct transports *t, struct buf *out);

@@ -208,8 +208,7 @@ void spec_put_modes(const struct spec *spec, struct buf *out)
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])
 {
-    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " SharedMemory",
-                                                                     " Nccl"};
+    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " Nccl"};
     char mode[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&exchange->mode, mode);
     const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);

@@ -62,7 +62,7 @@ struct exchange {
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points:
  * a baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16", " Sync accumulate=4", " Tcp", " SharedMemory", " Nccl", " serverThreads=2" for
+/* "", or " Bf16", " Sync accumulate=4", " Tcp", " Nccl", " serverThreads=2" for
  * texts that have the exchange's name: Fp32, Sync after each step, Auto and one thread need not be
  * said. */
 #define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 48)

@@ -205,12 +205,11 @@ void spec_check_modes(struct reading *r)
                             s->name, text);
         }
         if (r->spec->workload.compute == COMPUTE_EMULATED &&
-            s->exchange.transport != EXCHANGE_TRANSPORT_AUTO &&
-            s->exchange.transport != EXCHANGE_TRANSPORT_TCP) {
+            s->exchange.transport == EXCHANGE_TRANSPORT_NCCL) {
             reader_complain(r->diags, &compute, "write 'compute: Real', or transport: Tcp",
                             "compute Emulated exchanges over TCP, because its trainers stand for "
-                            "machines of their own, and system '%s' asks for %s",
-                            s->name, exchange_transport_names[s->exchange.transport]);
+                            "machines of their own, and system '%s' asks for Nccl",
+                            s->name);
         }
     }
 }

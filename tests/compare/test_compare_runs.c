@@ -146,9 +146,9 @@ TEST(other_transports_do_not_compare)
         } else {
             bool *of_a = a.result->points[0].transports;
             bool *of_b = b.result->points[0].transports;
-            of_a[EXCHANGE_TRANSPORT_SHARED_MEMORY] = true;
+            of_a[EXCHANGE_TRANSPORT_NCCL] = true;
             of_b[EXCHANGE_TRANSPORT_TCP] = kind == USED;
-            of_b[EXCHANGE_TRANSPORT_SHARED_MEMORY] = kind == USED_THE_SAME;
+            of_b[EXCHANGE_TRANSPORT_NCCL] = kind == USED_THE_SAME;
         }
         _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
@@ -160,7 +160,7 @@ TEST(other_transports_do_not_compare)
             assert_non_null(strstr(err.msg, "of run/demo-7k3fq has transport Auto, that of "
                                             "run/demo-q2v8n Tcp"));
         } else if (kind == USED) {
-            assert_string_equal(err.msg, "run/demo-7k3fq exchanged over SharedMemory, "
+            assert_string_equal(err.msg, "run/demo-7k3fq exchanged over Nccl, "
                                          "run/demo-q2v8n over Tcp");
         }
     }

@@ -8,7 +8,7 @@
  *                    waits at the barrier
  *
  * Types: G GRADIENT, P PARAMS, C CREDIT, K TAKEN, k TAKEN of the step before, R READY, L
- * RELEASE, S SHARE, B GOODBYE, H HEARTBEAT, A ABORT, W WELCOME, O OFFER; X: the connection
+ * RELEASE, B GOODBYE, H HEARTBEAT, A ABORT, W WELCOME, O OFFER; X: the connection
  * ends. Numbers are '0' and up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length, 16 the
  * header after it was signed.
  *
@@ -205,7 +205,6 @@ static void open_gang(struct gang *g, uint32_t rank)
         .apply_ctx = g,
     };
     r->n_ranks = RANKS;
-    r->share.shm = SHM_PEERS_NONE;
     r->meet.params.self = r->params.gang.self;
     meet_begin(&r->meet);
     ring_round_init(r);
@@ -384,7 +383,7 @@ static struct frame honest(const struct ring *r, uint8_t letter, uint32_t number
 static size_t payload_of(enum frame_type type)
 {
     return type == FRAME_GRADIENT || type == FRAME_PARAMS ? LEN * sizeof(float)
-           : type == FRAME_ABORT || type == FRAME_SHARE   ? 16
+           : type == FRAME_ABORT                          ? 16
                                                           : 0;
 }
 

@@ -72,7 +72,7 @@ static void init(struct stored *s)
                 .steps = 8,
                 .loss_first = NAN,
                 .loss_last = NAN,
-                .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY,
+                .transport = EXCHANGE_TRANSPORT_NCCL,
             };
             if (p == 1) {
                 fixture_say(row, 0, &shared);

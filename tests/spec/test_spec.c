@@ -439,8 +439,6 @@ TEST(suffixes_of_an_exchange)
         {{.kind = EXCHANGE_PSERVER, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
         {{.kind = EXCHANGE_ALL_REDUCE}, ""},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
-        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_SHARED_MEMORY},
-         " SharedMemory"},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_NCCL}, " Nccl"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

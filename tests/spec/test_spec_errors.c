@@ -106,13 +106,6 @@ static const struct {
     {"batchSize: 64", "compute: Emulated", "9:14",
      "spec.workload.compute: compute Emulated needs a trace: the times of the layers",
      "add the times that benchworker bench -o trace prints"},
-    {", wire: Fp32}",
-     ", transport: SharedMemory}\n    compute: Emulated\n"
-     "    trace: {layers: [{name: fc1, forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
-     "11:14",
-     "spec.workload.compute: compute Emulated exchanges over TCP, because its trainers stand for "
-     "machines of their own, and system 'benchworker' asks for SharedMemory",
-     "write 'compute: Real', or transport: Tcp"},
     {"batchSize: 64", "compute: Faked", "9:14", "spec.workload.compute: unknown value 'Faked'",
      "allowed: Real or Emulated"},
     {"batchSize: 64",

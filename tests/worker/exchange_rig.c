@@ -11,7 +11,6 @@
 #include "core/exchange_mode.h"
 #include "worker/comm/link/handshake.h"
 
-enum exchange_transport rig_transport = EXCHANGE_TRANSPORT_TCP;
 uint32_t rig_threads = 1;
 
 static void check(int r, const struct err *err)
@@ -72,7 +71,6 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = rig_apply,
-        .transport = rig_transport,
     };
     r->slices.n_threads = rig_threads;
     memset(r->secret, 0x5a, sizeof(r->secret));
@@ -134,7 +132,6 @@ void rig_start_server(struct rig *r, uint32_t s)
     p->slices = r->slices;
     p->wire = r->wire;
     p->mode = r->mode;
-    p->transport = r->transport;
     p->early_bytes = r->early_bytes;
     p->apply = r->apply;
     p->apply_ctx = r->apply_ctx;
@@ -180,9 +177,6 @@ struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
         .servers = addrs,
         .slices = r->slices,
         .wire = r->wire,
-        .mode = r->mode,
-        .n_trainers = r->n_trainers,
-        .transport = r->transport,
         .gang.rendezvous_ns = r->rendezvous_ns,
     };
     memcpy(p.gang.digest, r->digest, sizeof(p.gang.digest));

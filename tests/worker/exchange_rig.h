@@ -27,9 +27,8 @@ struct rig {
     size_t n_params;
     uint32_t n_servers, n_trainers;
     struct slices slices;
-    enum exchange_wire wire;           /* as rig_set_wire said; Fp32 */
-    struct exchange_mode mode;         /* as rig_set_mode said; Sync */
-    enum exchange_transport transport; /* of all; rig_transport */
+    enum exchange_wire wire;   /* as rig_set_wire said; Fp32 */
+    struct exchange_mode mode; /* as rig_set_mode said; Sync */
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];
     int64_t rendezvous_ns, handshake_ns;
@@ -39,8 +38,7 @@ struct rig {
     struct rig_server servers[RIG_MAX];
 };
 
-/* Of the rigs that are made from now on: TCP; threads of each server, 1. */
-extern enum exchange_transport rig_transport;
+/* Threads of each server of the rigs that are made from now on; 1 at first. */
 extern uint32_t rig_threads;
 
 /* p -= 0.5 * scale * sum: its bits show the order of additions. */

@@ -23,8 +23,6 @@ def secret_fd():
 
 def start(role, args):
     fd = secret_fd()
-    if role == "trainer" and "--transport" not in args:
-        args = [*args, "--transport", "Tcp"]  # its peer here has no memory to share
     r = Replica(role, [role, "--run", "lone", *args], {"BENCHD_SECRET_FD": str(fd)}, (fd,))
     os.close(fd)
     return r

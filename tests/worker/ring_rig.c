@@ -8,8 +8,6 @@
 
 #include "base/mem.h"
 
-enum exchange_transport ring_rig_transport = EXCHANGE_TRANSPORT_TCP;
-
 static void check(int r, const struct err *err)
 {
     if (r < 0) {
@@ -25,7 +23,6 @@ void ring_rig_init(struct ring_rig *r, size_t n_params, uint32_t n_ranks, size_t
     r->n_ranks = n_ranks;
     r->slices =
         max_bytes > 0 ? slices_plan(n_params, n_ranks, max_bytes) : ring_slices(n_params, n_ranks);
-    r->transport = ring_rig_transport;
     r->gang = getpid();
     r->warmup = 2;
     r->steps = 4;
@@ -68,8 +65,7 @@ struct exchange_ring_params ring_rig_params(const struct ring_rig *r, uint32_t i
     };
     memset(p.gang.secret, 0x5a, sizeof(p.gang.secret));
     memcpy(p.gang.secret, &r->gang, sizeof(r->gang)); /* tests run at the same time */
-    p.transport = r->transport;
-    exchange_ring_digest("toy", 1, &r->slices, r->transport, p.gang.digest);
+    exchange_ring_digest("toy", 1, &r->slices, EXCHANGE_TRANSPORT_TCP, p.gang.digest);
     return p;
 }
 

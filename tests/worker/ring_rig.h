@@ -36,7 +36,6 @@ struct ring_rig {
     struct slices slices;
     uint64_t warmup, steps;
     pid_t gang; /* the process that made it */
-    enum exchange_transport transport;
     size_t window_bytes;
     int64_t rendezvous_ns;
     int listen_fds[RING_MAX];
@@ -45,8 +44,6 @@ struct ring_rig {
     atomic_int n_at_barrier;
 };
 
-/* Of rings that are made from now on; TCP at first. */
-extern enum exchange_transport ring_rig_transport;
 /* Binds free ports. max_bytes of a slice: 0 for ring_slices. */
 void ring_rig_init(struct ring_rig *r, size_t n_params, uint32_t n_ranks, size_t max_bytes);
 /* As a worker of the rig would be given it. */

@@ -617,11 +617,7 @@ TEST(addresses)
     }
 }
 
-/* Argument: a transport, or none for TCP. */
-int main(int argc, char *argv[])
+int main(void)
 {
-    if (argc > 1) {
-        rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
-    }
     return test_run_all(NULL);
 }

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Mid-trial, a process of a gang of two servers and two trainers is killed or stopped: the three
-others are out and all name it; a stopped one that wakes finds itself out.
-
-test_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over both."""
+others are out and all name it; a stopped one that wakes finds itself out."""
 import os
 import pathlib
 import subprocess
@@ -13,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from worker_gang import HOST, NOTICED, PATIENCE_S, SHORT, WORKER, Gang, own_ports, signal
 from tap import Tap
 
-TRANSPORT = sys.argv[1]
 ROWS = [  # victim, signal, threads of a server
     ("trainer/1", signal.SIGKILL, 2),
     ("pserver/1", signal.SIGKILL, 1),
@@ -24,30 +21,27 @@ ROWS = [  # victim, signal, threads of a server
 
 def fault(row):
     victim, number, threads = row
-    common = ["--transport", TRANSPORT, "--server-threads", threads, *(SHORT if number == signal.SIGSTOP else [])]
+    common = ["--server-threads", threads, *(SHORT if number == signal.SIGSTOP else [])]
     with Gang(2, 2, ["--steps", 100000, *common], common) as gang:
         return gang.strike(victim, number)
 
 
 def check_end(tap):
-    """Two trainers end with the same parameters, over TCP and through shared memory, which they find by themselves, and say
-    which it was."""
+    """Two trainers end with the same parameters, and say that they reached the servers over TCP."""
     first = None
-    for asked, used in {"Tcp": "Tcp", "Auto": "SharedMemory", TRANSPORT: TRANSPORT}.items():
-        with Gang(2, 2, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked], ["--transport", asked]) as gang:
-            ends = gang.end()
-            summaries = {name: [r for r in gang[name].records if r["type"] == "summary"] for name in ends}
-        for name, (code, error, stderr) in ends.items():
-            what = f"{asked}: {name}"
-            tap.equal((0, None), (code, error), f"{what} ends well")
-            if name.startswith("trainer"):
-                first = first or stderr
-                tap.equal(first, stderr, f"{what} ends with the parameters of all")
-                summary = summaries[name][-1] if summaries[name] else {}
-                tap.equal(used, summary.get("transport"), f"{what} says how it reached the servers")
-                want = 2 * 4 * 15254602
-                tap.ok(want <= summary.get("bytes_tx", 0) < want * 1.02, f"{what}: bytes",
-                       f"expected about {want}, got {summary.get('bytes_tx')}")
+    with Gang(2, 2, ["--warmup-steps", 1, "--steps", 2, "--print-digest"], []) as gang:
+        ends = gang.end()
+        summaries = {name: [r for r in gang[name].records if r["type"] == "summary"] for name in ends}
+    for name, (code, error, stderr) in ends.items():
+        tap.equal((0, None), (code, error), f"{name} ends well")
+        if name.startswith("trainer"):
+            first = first or stderr
+            tap.equal(first, stderr, f"{name} ends with the parameters of all")
+            summary = summaries[name][-1] if summaries[name] else {}
+            tap.equal("Tcp", summary.get("transport"), f"{name} says how it reached the servers")
+            want = 2 * 4 * 15254602
+            tap.ok(want <= summary.get("bytes_tx", 0) < want * 1.02, f"{name}: bytes",
+                   f"expected about {want}, got {summary.get('bytes_tx')}")
 
 
 PROCESS_ONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]

@@ -181,53 +181,6 @@ def check_last_words(tap):
     tap.match("worker/2 reports: its data is damaged", error and error["message"], "last words: as it was said")
 
 
-LISTENS, ASKS, CANNOT_ASK = b"\1\1\0\0", b"\2\1\0\0", b"\2\0\0\0"  # how payloads of SHARE begin
-
-
-def said_within(other, limit_s):
-    """The types of the frames that come in so many seconds, but for life signs."""
-    end, types = time.monotonic() + limit_s, []
-    while select.select([other.sock], [], [], max(0, end - time.monotonic()))[0]:
-        try:
-            types.append(other.receive()[0])
-        except EOFError:
-            return [*types, "its end"]
-    return [t for t in types if t != "HEARTBEAT"]
-
-
-def check_ends_when_asked(tap):
-    """A peer says that its memory is there, and ends: it is named, and not called another host."""
-    with socket.create_server((HOST, 0)) as listener:
-        trainer = start("trainer", ["--pserver-addrs", f"{HOST}:{listener.getsockname()[1]}", "--batch-size", 2,
-                                    "--transport", "SharedMemory"])
-        server = Server(listener)
-        server.handshake()
-        tap.equal(LISTENS, server.receive_type("SHARE")[2], "a trainer has memory that its server can see")
-        server.send("SHARE", ASKS)
-        said = said_within(server, 0.5)
-        tap.equal([], [t for t in said if t != "OFFER"], "a trainer that does not find the server's memory waits")
-        server.sock.close()
-        code, error, _ = trainer.end()
-    tap.equal((11, "pserver/0"), (code, error and error["peer"]), "a server that ends when it is asked is named")
-    ports = own_ports(2)
-    addrs = [f"{HOST}:{port}" for port in ports]
-    with socket.create_server((HOST, ports[1])) as listener:
-        worker = start("worker", ["--workers", 2, "--index", 0, "--listen", addrs[0], "--worker-addrs", ",".join(addrs), "--batch-size", 2,
-                                  "--transport", "SharedMemory"])
-        after = Server(listener, peer.WORKER, 1, None)
-        after.handshake()
-        before = connect(ports[0], peer.WORKER, 1, after.me.digest)
-        before.handshake()
-        before.receive_type("WELCOME")
-        tap.equal(LISTENS, after.receive_type("SHARE")[2], "worker/0 has memory that worker/1 can see")
-        before.send("SHARE", LISTENS)
-        tap.equal(CANNOT_ASK, after.receive_type("SHARE")[2][:4], "that worker/0 does not find worker/1's memory goes round before the verdict")
-        for one in (before, after):
-            one.sock.close()
-        code, error, _ = worker.end()
-    tap.equal((11, "worker/1"), (code, error and error["peer"]), "a worker that ends when it is asked is named")
-
-
 def answer_no_numbers(s):
     s.handshake()
     s.receive_gradients()
@@ -250,7 +203,6 @@ def check_divergence(tap):
 def main():
     tap = Tap()
     check_last_words(tap)
-    check_ends_when_asked(tap)
     check_divergence(tap)
     with ThreadPoolExecutor(2) as pool:
         for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),

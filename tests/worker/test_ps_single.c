@@ -490,11 +490,7 @@ TEST(who_leaves_while_others_wait_is_named)
     }
 }
 
-/* Argument: a transport, or none for TCP. */
-int main(int argc, char *argv[])
+int main(void)
 {
-    if (argc > 1) {
-        rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
-    }
     return test_run_all(NULL);
 }

@@ -95,66 +95,6 @@ TEST(every_order_of_arrival_in_bf16)
     assert_int_equal(r.n_reserved, 0);
 }
 
-/* Any of the trainers lend theirs, which stay what they are; they come in every order. */
-TEST(lent_ones_in_every_order)
-{
-    float want[LEN];
-    memcpy(want, gradients[0], sizeof(want));
-    for (uint32_t t = 1; t < TRAINERS; t++) {
-        grad_add(want, gradients[t], LEN);
-    }
-    const size_t lens[1] = {LEN};
-    for (uint32_t mask = 0; mask < 1u << TRAINERS; mask++) {
-        _cleanup_(reduce_done) struct reduce r;
-        reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, 1, TRAINERS * sizeof(gradients[0]));
-        for (uint32_t t = 0; t < TRAINERS; t++) {
-            if ((mask >> t & 1) != 0) {
-                reduce_lend(&r, t);
-            }
-        }
-        for (uint32_t first = 0; first < TRAINERS; first++) {
-            float lent[TRAINERS][LEN];
-            memcpy(lent, gradients, sizeof(lent));
-            for (uint32_t i = 0; i < TRAINERS; i++) {
-                const uint32_t t = (first + (first % 2 == 0 ? i : TRAINERS - i)) % TRAINERS;
-                float *grad = lent[t];
-                assert_true(reduce_has_room(&r, 0, t));
-                reduce_reserve(&r, 0, t);
-                if ((mask >> t & 1) == 0) {
-                    grad = reduce_take(&r, 0, t);
-                    memcpy(grad, gradients[t], sizeof(gradients[0]));
-                    reduce_add_part(&r, 0, t, grad, 2);
-                }
-                assert_int_equal(reduce_add(&r, 0, t, grad), i == TRAINERS - 1);
-            }
-            assert_memory_equal(reduce_sum(&r, 0), want, sizeof(want));
-            assert_memory_equal(lent, gradients, sizeof(lent));
-            assert_int_equal(r.n_reserved, 0);
-        }
-    }
-}
-
-/* It needs no buffer, and alone no sum. */
-TEST(a_lent_one_needs_no_memory)
-{
-    const size_t lens[2] = {LEN, LEN};
-    struct reduce r;
-    reduce_init(&r, 3, EXCHANGE_WIRE_FP32, lens, 2, 1); /* a buffer for what is wanted next */
-    assert_false(reduce_has_room(&r, 1, 2));
-    reduce_lend(&r, 2);
-    assert_true(reduce_has_room(&r, 1, 2));
-    reduce_reserve(&r, 1, 2);
-    assert_int_equal(r.n_reserved, 0);
-    reduce_done(&r);
-    reduce_init(&r, 1, EXCHANGE_WIRE_FP32, lens, 2, 1);
-    reduce_lend(&r, 0);
-    float lent[LEN];
-    memcpy(lent, gradients[0], sizeof(lent));
-    assert_true(reduce_add(&r, 0, 0, lent));
-    assert_ptr_equal(reduce_sum(&r, 0), lent);
-    reduce_done(&r);
-}
-
 static uint64_t next_random(uint64_t *state, uint64_t below)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

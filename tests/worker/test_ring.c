@@ -475,11 +475,7 @@ TEST(a_second_worker_of_an_index)
     x[1]->ops->free(x[1]);
 }
 
-/* Argument: a transport, or none for TCP. */
-int main(int argc, char **argv)
+int main(void)
 {
-    if (argc > 1) {
-        ring_rig_transport = (enum exchange_transport)exchange_transport_from_string(argv[1]);
-    }
     return test_run_all(NULL);
 }

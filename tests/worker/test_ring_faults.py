@@ -1,43 +1,37 @@
 #!/usr/bin/env python3
 """Mid-trial, a worker of a ring is killed or stopped: all others are out, and all name it, also those
 that are no neighbours of it; a stopped one that wakes finds itself out. Before: what workers end with, and a worker
-that is killed before the ring is closed or at the barrier.
-
-test_ring_faults.py TRANSPORT: Tcp or SharedMemory. Parameters are compared over both."""
+that is killed before the ring is closed or at the barrier."""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from worker_gang import NOTICED, SHORT, Ring, signal
 from tap import Tap
 
-TRANSPORT = sys.argv[1]
 ROWS = [(4, "worker/1", signal.SIGKILL), (2, "worker/0", signal.SIGKILL), (4, "worker/2", signal.SIGSTOP)]
 
 
 def fault(row):
     n, victim, number = row
     limit = SHORT if number == signal.SIGSTOP else []
-    with Ring(n, ["--steps", 100000, "--transport", TRANSPORT, *limit]) as ring:
+    with Ring(n, ["--steps", 100000, *limit]) as ring:
         return ring.strike(victim, number)
 
 
 def check_end(tap):
-    """Three workers end with the same parameters, over TCP and through shared memory, which they find by themselves; they
-    sent two thirds twice."""
+    """Three workers end with the same parameters; they sent two thirds twice."""
     first = None
-    for asked, used in {"Tcp": "Tcp", "Auto": "SharedMemory", TRANSPORT: TRANSPORT}.items():
-        with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest", "--transport", asked]) as ring:
-            ends = ring.end()
-            summaries = {name: [r for r in ring[name].records if r["type"] == "summary"] for name in ends}
-        for name, (code, error, stderr) in ends.items():
-            what = f"three workers, {asked}: {name}"
-            first = first or stderr
-            tap.equal((0, None, first), (code, error, stderr), f"{what} ends with the parameters of all")
-            summary = summaries[name][-1] if summaries[name] else {}
-            tap.equal(used, summary.get("transport"), f"{what} says how it reached the others")
-            want = 2 * 2 * 4 * 15254602 * 2 / 3
-            tap.ok(want * 0.98 < summary.get("bytes_tx", 0) < want * 1.02, f"{what}: bytes",
-                   f"expected about {want:.0f}, got {summary.get('bytes_tx')}")
+    with Ring(3, ["--warmup-steps", 1, "--steps", 2, "--print-digest"]) as ring:
+        ends = ring.end()
+        summaries = {name: [r for r in ring[name].records if r["type"] == "summary"] for name in ends}
+    for name, (code, error, stderr) in ends.items():
+        first = first or stderr
+        tap.equal((0, None, first), (code, error, stderr), f"{name} ends with the parameters of all")
+        summary = summaries[name][-1] if summaries[name] else {}
+        tap.equal("Tcp", summary.get("transport"), f"{name} says how it reached the others")
+        want = 2 * 2 * 4 * 15254602 * 2 / 3
+        tap.ok(want * 0.98 < summary.get("bytes_tx", 0) < want * 1.02, f"{name}: bytes",
+               f"expected about {want:.0f}, got {summary.get('bytes_tx')}")
 
 
 # Before the ring is closed, and at the barrier: the victim, and its record that is waited for (None: none).
@@ -46,7 +40,7 @@ EARLY = [("worker/1", None), ("worker/1", "step"), ("worker/0", "step")]
 
 def early_fault(row):
     victim, record = row
-    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 20, "--transport", TRANSPORT]) as ring:
+    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 20]) as ring:
         if record is not None:
             ring[victim].wait_for(record)
         ring[victim].signal(signal.SIGKILL)

@@ -14,7 +14,6 @@
 #include "worker/comm/link/fault.h"
 #include "worker/comm/link/handshake.h"
 #include "worker/comm/link/net.h"
-#include "worker/comm/shm/share_token.h"
 
 #define PATIENCE_MS 60000
 
@@ -217,26 +216,6 @@ TEST(parameters_of_no_step_are_not_taken)
     conn_close(&prev.conn);
     conn_close(&next.conn);
     assert_true(x->ops->barrier(x, &err) < 0);
-    x->ops->free(x);
-}
-
-/* Worker 0 says that all share memory before it has given any: there is nothing to read. */
-TEST(a_verdict_without_memory_is_refused)
-{
-    static const uint8_t all_share[4] = {SHARE_VERDICT, true};
-    struct ring_rig rig;
-    struct neighbour prev, next;
-    struct err err = {0};
-    ring_rig_transport = EXCHANGE_TRANSPORT_AUTO;
-    struct exchange *x = stand_between(&rig, &prev, &next);
-    ring_rig_transport = EXCHANGE_TRANSPORT_TCP;
-    say(&next, FRAME_WELCOME, NULL, 0);
-    say(&prev, FRAME_SHARE, all_share, sizeof(all_share));
-    assert_true(x->ops->barrier(x, &err) < 0);
-    print_message("# %s\n", err.msg);
-    assert_non_null(strstr(err.msg, "worker/0: SHARE says that all share memory, but"));
-    conn_close(&prev.conn);
-    conn_close(&next.conn);
     x->ops->free(x);
 }
 

@@ -31,9 +31,9 @@ struct exchange_fault {
 struct exchange_owner {
     bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
-     * the caller; looked at where they come over TCP. Whoever sends others is blamed: a server, or
-     * the rank before, which owns the slice or has passed on what it did not check. NULL: none is
-     * known. */
+     * the caller; the exchange checks each slice when it arrives. The peer that sends different
+     * parameters is reported as the cause: a server, or the rank before, which owns the slice or
+     * passed it on unchecked. NULL if the caller knows none. */
     const uint32_t *checksums;
     uint64_t n_checksums;
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
@@ -44,12 +44,6 @@ struct exchange_times { /* of one round, for the step record */
     int64_t send_ns, wait_ns, receive_ns;
     int64_t update_ns; /* the optimiser, if it ran in this process */
     uint64_t bytes_tx, bytes_rx;
-};
-
-/* Memory that belongs to the exchange, until free. Peers read gradients that lie there without a
- * copy, and parameters too. Any other memory does as well; NULL: is as good. */
-struct exchange_memory {
-    float *grads, *params; /* (n) zeroed; cache lines are not shared with anything else */
 };
 
 struct exchange;
@@ -64,7 +58,7 @@ struct exchange_ops {
     void (*ready)(struct exchange *x, size_t offset);
     /* Waits until the n parameters from `offset` on are new. Returns 0 outside of a step. */
     int (*need)(struct exchange *x, size_t offset, size_t n, struct err *err);
-    /* Waits until all are. The times are those that the caller has waited, in need too. */
+    /* Waits for all parameters. The times include the waits in need(). */
     int (*end)(struct exchange *x, struct exchange_times *ret, struct err *err);
     /* Reports to every peer that this replica is done, and closes the connections. */
     int (*goodbye)(struct exchange *x, struct err *err);
@@ -72,11 +66,6 @@ struct exchange_ops {
      * then name this replica as the cause. */
     void (*abandon)(struct exchange *x, int exit_code, const char *why);
     void (*fault)(const struct exchange *x, struct exchange_fault *ret);
-    /* How numbers reach the peers, known after the first step or barrier; *ret_why (borrowed) says
-     * why it is not shared memory, "": it was not wanted, or it is. NULL: over TCP. */
-    enum exchange_transport (*transport)(const struct exchange *x, const char **ret_why);
-    /* NULL: it has none. */
-    void (*memory)(const struct exchange *x, struct exchange_memory *ret);
     void (*free)(struct exchange *x);
 };
 

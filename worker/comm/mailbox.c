@@ -197,16 +197,6 @@ static void get_fault(const struct exchange *x, struct exchange_fault *ret)
     unlock(b);
 }
 
-static enum exchange_transport transport(const struct exchange *x, const char **ret_why)
-{
-    struct mailbox *b = (struct mailbox *)(uintptr_t)x; /* const but for the mutex */
-    lock(b);
-    const bool is_shared = b->transport == EXCHANGE_TRANSPORT_SHARED_MEMORY;
-    unlock(b);
-    *ret_why = b->why_tcp; /* it is written before `transport` is known */
-    return is_shared ? EXCHANGE_TRANSPORT_SHARED_MEMORY : EXCHANGE_TRANSPORT_TCP;
-}
-
 static const struct exchange_ops common_ops = {
     .barrier = barrier,
     .begin = begin,
@@ -216,7 +206,6 @@ static const struct exchange_ops common_ops = {
     .goodbye = goodbye,
     .abandon = abandon,
     .fault = get_fault,
-    .transport = transport,
 };
 
 int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct err *err)
@@ -226,7 +215,6 @@ int mailbox_init(struct mailbox *b, const struct mailbox_params *params, struct 
         return err_set_errno(err, errno, "eventfd");
     }
     b->ops = common_ops;
-    b->ops.memory = params->memory;
     b->ops.free = params->free;
     b->base.ops = &b->ops;
     b->params = *params;
@@ -295,14 +283,6 @@ void mailbox_finish(struct mailbox *b)
     b->doing = JOB_NONE;
     b->begun = false;
     b->n_passed_on = 0;
-}
-
-void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport, const char *why)
-{
-    lock(b);
-    b->transport = transport;
-    (void)snprintf(b->why_tcp, sizeof(b->why_tcp), "%s", why);
-    unlock(b);
 }
 
 int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err)

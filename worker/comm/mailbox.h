@@ -31,8 +31,7 @@ struct mailbox_params {
     struct frame_id self;
     struct slices slices;
     struct exchange_owner owner;
-    /* Of exchange_ops; the mailbox has the others. */
-    void (*memory)(const struct exchange *x, struct exchange_memory *ret);
+    /* The one operation of exchange_ops that the mailbox does not have. */
     void (*free)(struct exchange *x);
 };
 
@@ -58,8 +57,6 @@ struct mailbox {
     bool *has_arrived;   /* (slices.n) the new parameters of the step; owned */
     struct round_times round_times;
     struct fault fault;
-    enum exchange_transport transport; /* in use; Auto: not known yet */
-    char why_tcp[SHARE_WHY_MAX + 1];   /* of TCP in place of shared memory */
 
     /* Used by the communication thread only. */
     enum mailbox_job doing;
@@ -88,7 +85,6 @@ void mailbox_done(struct mailbox *b);
 void mailbox_look(struct mailbox *b, const bool *is_new, uint32_t n_new);
 /* The job is done; of a round all slices have come. */
 void mailbox_finish(struct mailbox *b);
-void mailbox_set_transport(struct mailbox *b, enum exchange_transport transport, const char *why);
 /* -EDEADLK: everyone waits for the main thread, which is stuck. */
 int mailbox_check_main(struct mailbox *b, int64_t now_ns, struct err *err);
 /* Of the slice of a PARAMS frame that has arrived whole, so that the frame's checksum is that of

@@ -17,7 +17,7 @@ static void carve_model(struct model *m, struct carver *c)
 {
     size_t n_params = model_def_n_params(m->def), delta = 0, scratch = 0;
     m->params = carve(c, n_params);
-    m->grads = m->outside_grads != NULL ? m->outside_grads : carve(c, n_params);
+    m->grads = carve(c, n_params);
     m->input = carve(c, m->batch * layer_x_floats(&m->layers[0]));
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
         struct layer *l = &m->layers[i];
@@ -75,7 +75,6 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
     m->batch = params->batch;
     m->seed = params->seed;
     m->dropout = params->dropout;
-    m->outside_grads = params->grads;
     m->threads = params->threads;
     int r = thread_pool_new(m->threads, &m->work.threads, err);
     if (r < 0) {

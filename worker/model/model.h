@@ -26,8 +26,6 @@ struct model_params {
     uint32_t threads; /* for the kernels */
     uint64_t seed;    /* keys dropout */
     bool dropout;     /* true: as published; tests turn it off */
-    /* (n_params) where gradients go, aligned to a cache line; NULL: into memory of its own */
-    float *grads;
 };
 
 struct model;

@@ -20,7 +20,6 @@ struct model {
     const struct model_probe *probe; /* NULL: none */
     const struct model_hooks *hooks; /* NULL: none */
 
-    float *outside_grads;  /* NULL: `grads` are in the arena */
     struct arena arena;    /* owns all that follows, but for those */
     float *params, *grads; /* (n_params), layer order */
     float *input;          /* (N, H, W, C) */

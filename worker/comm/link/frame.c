@@ -54,7 +54,6 @@ static const struct {
     [FRAME_OFFER] = {"OFFER", false, 0, 0, false},
     [FRAME_CREDIT] = {"CREDIT", false, 0, 0, false},
     [FRAME_TAKEN] = {"TAKEN", false, 0, 0, false},
-    [FRAME_SHARE] = {"SHARE", false, 4, 4 + SHARE_WHY_MAX, false},
 };
 
 const char *frame_type_to_string(enum frame_type type)

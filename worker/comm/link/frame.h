@@ -29,7 +29,6 @@
 #define FRAME_READ_BYTES                                                                           \
     ((size_t)256 << 10)         /* of a payload at a time: the second-level cache holds it */
 #define FRAME_SMALL_PAYLOAD 512 /* of every type but GRADIENT and PARAMS */
-#define SHARE_WHY_MAX 200       /* of SHARE: bytes of its text */
 #define FRAME_MAX_INDEX 65535
 
 enum frame_type {
@@ -47,9 +46,8 @@ enum frame_type {
     FRAME_OFFER,     /* trainer: so many gradient slices of the step are ready to be sent */
     FRAME_CREDIT,    /* server: so many of them may have been sent */
     FRAME_TAKEN,     /* trainer: so many parameter slices of the step have arrived */
-    FRAME_SHARE,     /* worker: whether all see each other's memory (ring_share.h) */
 };
-#define FRAME_TYPE_END (FRAME_SHARE + 1)
+#define FRAME_TYPE_END (FRAME_TAKEN + 1)
 const char *frame_type_to_string(enum frame_type type);
 
 enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32, FRAME_DTYPE_BF16 };

@@ -318,13 +318,6 @@ static void nccl_fault(const struct exchange *exchange, struct exchange_fault *r
     ring->ops->fault(ring, ret);
 }
 
-static enum exchange_transport nccl_transport(const struct exchange *exchange, const char **ret_why)
-{
-    (void)exchange;
-    *ret_why = "";
-    return EXCHANGE_TRANSPORT_NCCL;
-}
-
 /* After a failure NCCL may still be at work on the GPU: see nccl_device_close. */
 static void close_device(struct nccl *x)
 {
@@ -362,7 +355,6 @@ static const struct exchange_ops nccl_ops = {
     .goodbye = nccl_goodbye,
     .abandon = nccl_abandon,
     .fault = nccl_fault,
-    .transport = nccl_transport,
     .free = nccl_free,
 };
 
@@ -376,7 +368,6 @@ static int open_all(struct nccl *x, struct err *err)
         return err_wrap(err, r, "transport Nccl");
     }
     ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
-    ring.transport = EXCHANGE_TRANSPORT_TCP;
     ring.apply = keep_sum;
     r = exchange_ring_new(&ring, &x->ring, err);
     const struct nccl_watch_params watch = {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "worker/comm/ps/exchange_ps.h"
-#include "worker/comm/ps/lend.h"
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
 #include "worker/comm/link/conn_set.h"
@@ -17,8 +16,6 @@ struct link {              /* to one thread of a parameter server */
      * server was offered; those that it gave credit for, which are queued or sent; parameters that
      * have arrived; those of them that were reported to the server. */
     uint32_t n_offered, n_sent, n_received, n_told;
-    struct lend_pair pair;
-    bool is_decided; /* whether it lends; n_decided counts it */
 };
 
 struct client {
@@ -36,9 +33,6 @@ struct client {
         least_version; /* of the parameters that this step computed with; of those that
                                       * have arrived in it (exchange/backups.h) */
     struct meet meet;
-    struct lend_plan plan;
-    struct shm_peers shm; /* of servers; `own` is made before the thread starts */
-    uint32_t n_decided;   /* servers */
 };
 
 /* Defined in client_link.c: one connection. Faults go to c->meet.fault. */
@@ -51,21 +45,6 @@ void link_offer(struct client *c, struct link *l);
 /* Reports to the server how many parameters have arrived. */
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
-
-/* Defined in client_share.c: lend.h, for a trainer. The main thread makes the memory, before the
- * other one starts. */
-void client_share_init(struct client *c);
-/* WELCOME has arrived: says whether this trainer lends its gradients. */
-void client_share_begin(struct client *c, struct link *l);
-int client_share_on_frame(struct link *l, const struct frame *f, const uint8_t *payload,
-                          struct err *err);
-/* Asks the server, if it is to be asked. -ENOTSUP: the trainer insists on shared
- * memory and cannot have it. */
-int client_share_turn(struct client *c, struct link *l, struct err *err);
-/* Puts a slice of the gradients of the step where the server reads it, if it is not there. */
-void client_share_gradient(struct client *c, uint32_t slice);
-/* The parameters that the server's next PARAMS, of this slice, is about. */
-void *client_share_params(const struct client *c, const struct link *l, uint32_t slice);
 
 /* Defined in client_loop.c: the main function of the thread. */
 void *client_main(void *client);

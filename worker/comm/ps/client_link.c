@@ -5,7 +5,6 @@
 #include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/tensor/bf16.h"
-#include "worker/tensor/one_pass.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
 
@@ -42,7 +41,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
     const size_t bytes = want.len * frame_wire_bytes(c->params.wire);
     if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
-        f->offset != want.offset || f->payload_len != (lend_is_agreed(&l->pair) ? 0 : bytes)) {
+        f->offset != want.offset || f->payload_len != bytes) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
@@ -52,10 +51,6 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     }
     if (c->box.doing_times.first_ns == 0) {
         c->box.doing_times.first_ns = c->meet.now_ns;
-    }
-    if (lend_is_agreed(&l->pair)) {
-        l->peer.conn.bytes_rx += bytes;
-        return client_share_params(c, l, f->slice);
     }
     return place_of(c, want);
 }
@@ -99,13 +94,7 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .slice = id,
             .params_version = c->version,
         };
-        if (lend_is_agreed(&l->pair)) {
-            client_share_gradient(c, id);
-            conn_send_payload(&l->peer.conn, &gradient, NULL, 0, 0);
-            l->peer.conn.bytes_tx += lend_bytes(&c->plan, id);
-        } else {
-            conn_send_slice(&l->peer.conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
-        }
+        conn_send_slice(&l->peer.conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
     }
     return 0;
 }
@@ -115,7 +104,7 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     if (f->type != FRAME_WELCOME) {
         return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
-    if (l->peer.state == MEET_JOINED) { /* it would begin to talk over what is decided */
+    if (l->peer.state == MEET_JOINED) {
         return err_set(err, EPROTO, "WELCOME came twice");
     }
     const struct slices *slices = &c->params.slices;
@@ -127,7 +116,6 @@ static int on_welcome(struct client *c, struct link *l, const struct frame *f, s
     }
     l->number = number;
     l->peer.state = MEET_JOINED;
-    client_share_begin(c, l);
     return 0;
 }
 
@@ -135,13 +123,9 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
                      const uint8_t *payload, struct err *err)
 {
     const struct slice slice = slices_get(&c->params.slices, f->slice);
-    const bool is_read = !c->params.discards_params;
-    if (is_read && c->params.wire == EXCHANGE_WIRE_BF16) {
+    if (!c->params.discards_params && c->params.wire == EXCHANGE_WIRE_BF16) {
         bf16_widen(c->box.doing_params + slice.offset, (const uint16_t *)(const void *)payload,
                    slice.len);
-    } else if (is_read && lend_is_agreed(&l->pair)) {
-        one_pass_copy(c->box.doing_params + slice.offset, (const float *)(const void *)payload,
-                      slice.len);
     }
     l->n_received++;
     c->n_received++;
@@ -163,8 +147,6 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         return 0;
     case FRAME_CREDIT:
         return on_credit(c, l, f, err);
-    case FRAME_SHARE:
-        return client_share_on_frame(l, f, payload, err);
     case FRAME_PARAMS:
         return on_params(c, l, f, payload, err);
     case FRAME_RELEASE:

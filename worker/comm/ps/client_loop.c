@@ -164,15 +164,13 @@ static int check_rendezvous(struct client *c, struct err *err)
     return meet_absent_check(&c->meet, &absent, err);
 }
 
-/* Sleeps until there is something to do. fds gets the links in order, the mailbox, those who ask
- * for memory and the servers that are asked, and what dials. */
+/* Sleeps until there is something to do. fds gets the links in order, the mailbox, and what dials. */
 static int wait_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
     int timeout_ms = TICK_MS;
     const uint32_t n_wake = n_links(c);
     size_t n = n_wake;
     fds[n++] = (struct pollfd){.fd = c->box.wake_fd, .events = POLLIN};
-    n += shm_peers_poll(&c->shm, c->meet.now_ns, fds + n, &timeout_ms);
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct meet_peer *p = &c->links[i].peer;
         if (p->state == MEET_DIAL) {
@@ -184,7 +182,6 @@ static int wait_turn(struct client *c, struct pollfd *fds, struct err *err)
         }
     }
     const int r = conn_set_wait(&c->conns, fds, n, timeout_ms);
-    shm_peers_answer(&c->shm, c->meet.now_ns);
     uint64_t count;
     if (fds[n_wake].revents != 0) {
         (void)!read(c->box.wake_fd, &count, sizeof(count)); /* another turn may have read it */
@@ -201,7 +198,6 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
         r = link_read(c, l, err);
         link_tell_taken(c, l);
     }
-    r = r < 0 ? r : client_share_turn(c, l, err);
     return r < 0 ? r : link_check_life(c, l, err);
 }
 
@@ -309,7 +305,7 @@ void *client_main(void *client)
 {
     struct client *c = client;
     struct err err = {0};
-    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 3 * n_links(c) + 3);
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, 2 * n_links(c) + 2);
     conn_set_init(&c->conns, n_links(c));
     meet_begin(&c->meet);
     int r;

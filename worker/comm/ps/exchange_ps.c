@@ -5,20 +5,10 @@
 #include "base/mem.h"
 #include "worker/comm/ps/client_internal.h"
 
-/* Servers read gradients of fp32 where they are; those of bf16 are copied there. */
-static void client_memory(const struct exchange *x, struct exchange_memory *ret)
-{
-    const struct client *c = (const struct client *)x;
-    *ret = (struct exchange_memory){
-        .grads = c->params.wire == EXCHANGE_WIRE_FP32 ? c->shm.own.grads : NULL,
-    };
-}
-
 static void client_free(struct exchange *x)
 {
     struct client *c = (struct client *)x;
     mailbox_done(&c->box);
-    shm_peers_done(&c->shm);
     free(c->links);
     free(c->is_received);
     free(c);
@@ -27,7 +17,7 @@ static void client_free(struct exchange *x)
 int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
 {
     const struct mailbox_params box = {params->gang.self, params->slices, params->owner,
-                                       client_memory, client_free};
+                                       client_free};
     struct client *c = xnew(struct client);
     int r = mailbox_init(&c->box, &box, err);
     if (r < 0) {
@@ -44,7 +34,6 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
         meet_peer_init(&c->meet, &c->links[i].peer, ROLE_PSERVER, process,
                        &params->servers[process]);
     }
-    client_share_init(c);
     r = mailbox_start(&c->box, client_main, err);
     if (r < 0) {
         client_free(&c->box.base);

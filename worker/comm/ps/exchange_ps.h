@@ -12,7 +12,6 @@
 
 #include "worker/comm/exchange.h"
 #include "worker/comm/link/meet.h"
-#include "core/exchange_mode.h"
 #include "exchange/slices.h"
 
 struct exchange_ps_params {
@@ -20,13 +19,8 @@ struct exchange_ps_params {
     const struct net_addr *servers; /* (slices.n_servers / slices.n_threads) copied */
     struct slices slices;
     enum exchange_wire wire;
-    struct exchange_mode mode; /* as the servers have it */
-    uint32_t n_trainers;
-    /* Auto: shared memory with the servers that see the same (lend.h); Tcp: never; SharedMemory:
-     * with all, or it fails. */
-    enum exchange_transport transport;
-    /* what arrives is not read, and others receive the same into the same memory: it
-     * stays as it was sent */
+    /* What arrives is not read, and others receive the same into the same memory, so it stays as
+     * it was sent. */
     bool discards_params;
     struct exchange_owner owner;
 };

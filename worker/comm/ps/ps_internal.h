@@ -1,5 +1,5 @@
-/* Shared by the files of the server's side: ps_server.c (the loop and the connections), ps_round.c
- * (the rounds) and ps_share.c (shared memory). */
+/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and
+ * ps_round.c (the rounds). */
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,6 @@
 #include "base/vec.h"
 #include "exchange/backups.h"
 #include "exchange/flow.h"
-#include "worker/comm/ps/lend.h"
 #include "worker/comm/link/meet.h"
 #include "worker/comm/link/conn_set.h"
 #include "worker/comm/ps/ps_server.h"
@@ -22,7 +21,6 @@ struct ps_peer {      /* a trainer that has joined */
     bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
     size_t next;       /* the next of this server's slices that it sends */
     void *receiving;   /* the buffer of the gradient that is arriving, NULL: none */
-    struct lend_pair pair;
 };
 
 struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats */
@@ -55,13 +53,6 @@ struct ps_server { /* one thread */
 
     struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
     struct ps_single single;
-    struct lend_plan plan;
-    /* `own` is made for the first trainer whose memory this server sees. Its parameters are
-     * params.params or `narrowed` then, or the copies of trainers. */
-    struct shm_peers shm;
-    uint32_t n_lend_open; /* trainers whose pair is not decided, of those that have said LISTEN; */
-    uint32_t n_lend_yes;  /* that have decided to lend */
-    bool is_narrowed_lent;
     struct backups backups; /* in addition to `single` in Sync with backup trainers, with `sums` */
     float *sums;            /* as `params`; owned */
     struct flow up, down;   /* gradients and parameters on their way; a link is a trainer */
@@ -90,8 +81,6 @@ struct ps_server { /* one thread */
  * ps_round_lap on, in ps_stats.c. */
 void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
-/* Once in a turn: finds out who shares memory with this server. */
-void ps_round_share(struct ps_server *s);
 /* A conn_handler of trainers that have joined. A server that gets -EPROTO blames the sender, unless
  * its meet.fault names another. */
 void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct err *err);
@@ -111,23 +100,3 @@ void ps_round_note_arrival(struct ps_server *s, uint32_t t);
 void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);
-
-/* The functions below are defined in ps_share.c: lend.h, for a server. */
-/* Call it after ps_round_init. */
-void ps_share_init(struct ps_server *s);
-int ps_share_on_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                      const uint8_t *payload, struct err *err);
-/* The trainer offers gradients: without a LISTEN before, it does not lend. */
-void ps_share_offers(struct ps_peer *peer);
-/* Asks trainers for their memory, and answers those who ask for this server's.
- * True: a pair is decided. */
-bool ps_share_turn(struct ps_server *s);
-/* The trainer's gradient of a slice. */
-void *ps_share_gradient(const struct ps_server *s, const struct ps_peer *peer, uint32_t slice);
-/* A gradient there, of len floats, as the mode wants it: it stays there, or with bf16 in a mode
- * without sums it is copied to be widened. Given back by ps_share_drop, in modes without sums, as
- * any other gradient. */
-void *ps_share_take(struct ps_server *s, const uint8_t *lent, size_t len);
-void ps_share_drop(struct ps_server *s, const struct ps_peer *peer, void *grad);
-/* The place of the copy of parameters that goes to the trainer as its `number`-th. */
-void *ps_share_copy(const struct ps_server *s, uint32_t trainer, uint32_t slice, uint64_t number);

@@ -91,7 +91,7 @@ void ps_round_done(struct ps_server *s)
     flow_done(&s->up);
     flow_done(&s->down);
     free(s->lasts);
-    free(s->is_narrowed_lent ? NULL : s->narrowed);
+    free(s->narrowed);
     free(s->param_crcs);
     free(s->param_offsets);
 }
@@ -215,14 +215,13 @@ void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct
     struct slice want = own_slice(s, peer->next);
     uint32_t id = own_id(s, peer->next);
     const size_t bytes = want.len * frame_wire_bytes(s->params.wire);
-    const size_t comes = lend_is_agreed(&peer->pair) ? 0 : bytes;
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
-        f->payload_len != comes) {
+        f->payload_len != bytes) {
         (void)err_set(
             err, EPROTO,
             "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64 ", %" PRIu32
             " bytes; expected step %" PRIu64 ", slice %" PRIu32 ", offset %zu, %zu bytes",
-            f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset, comes);
+            f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset, bytes);
         return NULL;
     }
     if (has_backups(s) && f->params_version > s->backups.versions[peer->next]) {
@@ -238,10 +237,6 @@ void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct
                       "gradient of step %" PRIu64 ", slice %" PRIu32 " came without a credit",
                       f->step, id);
         return NULL;
-    }
-    if (lend_is_agreed(&peer->pair)) {
-        peer->conn.bytes_rx += bytes;
-        return ps_share_gradient(s, peer, id);
     }
     if (is_single(s)) {
         peer->receiving = ps_single_take(&s->single);
@@ -299,9 +294,7 @@ static void finish_slice(struct ps_server *s, size_t i)
     if (s->narrowed != NULL) {
         bf16_narrow(s->narrowed + s->param_offsets[i], params, slice.len);
     }
-    if (s->n_lend_yes < p->n_trainers) {
-        s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
-    }
+    s->param_crcs[i] = crc32c(0, wire_params(s, i), slice.len * frame_wire_bytes(p->wire));
     for (uint32_t t = 0; t < p->n_trainers; t++) {
         flow_offer(&s->down, t, s->down.links[t].ready + 1);
     }
@@ -320,7 +313,7 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     const uint64_t version = ps_single_arrived(&s->single, t, i, grad, len);
     p->apply(p->apply_ctx, version, s->first_param + offset, len, p->params + offset, grad, 1.0f);
     ps_round_lap(s, &s->stats.update);
-    ps_share_drop(s, s->trainers[t], grad);
+    ps_single_drop(&s->single, grad);
     flow_offer(&s->down, t, s->down.links[t].ready + 1);
     s->n_complete++;
     if (s->n_complete == s->n_slices * p->n_trainers) {
@@ -358,7 +351,7 @@ static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t vers
     } else if (is_in_time) {
         grad_add(sum, grad, len);
     }
-    ps_share_drop(s, s->trainers[t], grad);
+    ps_single_drop(&s->single, grad);
     if (backups_is_complete(&s->backups, i)) {
         update_slice(s, i);
     }
@@ -397,15 +390,6 @@ static void send_params(struct ps_server *s, uint32_t t)
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
-    if (lend_is_agreed(&peer->pair)) {
-        if (is_single(s)) {
-            ps_single_write(&s->single, t, i, s->params.params + s->param_offsets[i], slice.len,
-                            ps_share_copy(s, t, f.slice, number));
-        }
-        conn_send_payload(&peer->conn, &f, NULL, 0, 0);
-        peer->conn.bytes_tx += bytes;
-        return;
-    }
     if (is_single(s)) {
         const void *copy = ps_single_send(&s->single, t, i, number,
                                           s->params.params + s->param_offsets[i], slice.len);
@@ -444,10 +428,6 @@ static bool may_have(void *ctx, uint32_t t, uint64_t number)
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
-    const enum lend_state lends = s->trainers[t]->pair.state;
-    if (lends == LEND_WAITS || lends == LEND_ASKS) {
-        return false; /* how its gradients come is not known yet */
-    }
     return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
@@ -513,7 +493,6 @@ static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct fram
                        "had arrived",
                        f->step);
     }
-    ps_share_offers(peer);
     flow_offer(&s->up, t, before + f->slice);
     serve(s);
     return 0;
@@ -540,15 +519,11 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
     return 0;
 }
 
-/* It has arrived where ps_round_place has put it, or lies in lent memory. */
-static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                        const uint8_t *payload)
+/* It has arrived where ps_round_place has put it. */
+static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f)
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
-    if (lend_is_agreed(&peer->pair)) {
-        grad = ps_share_take(s, payload, own_slice(s, i).len);
-    }
     peer->next++;
     const uint32_t t = peer->conn.peer.index;
     if (peer->next == s->n_slices) {
@@ -626,21 +601,6 @@ static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err
     return r < 0 ? r : 1;
 }
 
-static int on_share(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                    const uint8_t *payload, struct err *err)
-{
-    const int r = ps_share_on_frame(s, peer, f, payload, err);
-    serve(s);
-    return r;
-}
-
-void ps_round_share(struct ps_server *s)
-{
-    if (ps_share_turn(s)) {
-        serve(s);
-    }
-}
-
 int ps_round_frame(void *server, struct conn *c, const struct frame *f, const uint8_t *payload,
                    struct err *err)
 {
@@ -652,10 +612,8 @@ int ps_round_frame(void *server, struct conn *c, const struct frame *f, const ui
     case FRAME_OFFER:
         return on_offer(s, peer, f, err);
     case FRAME_GRADIENT:
-        on_gradient(s, peer, f, payload);
+        on_gradient(s, peer, f);
         return 0;
-    case FRAME_SHARE:
-        return on_share(s, peer, f, payload, err);
     case FRAME_TAKEN:
         return on_taken(s, peer, f, err);
     case FRAME_READY:

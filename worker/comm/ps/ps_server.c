@@ -209,7 +209,7 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
 }
 
 /* Sleeps until there is something to do. fds gets the trainers in order, then those of meet_poll,
- * then what is shared, then other threads. 1: those have news. */
+ * then other threads. 1: those have news. */
 static int wait_turn(struct ps_server *s, struct pollfd *fds, struct err *err)
 {
     size_t n = s->params.n_trainers;
@@ -218,24 +218,21 @@ static int wait_turn(struct ps_server *s, struct pollfd *fds, struct err *err)
         fds[t] = p != NULL ? conn_set_watch(&s->conns, t, &p->conn) : (struct pollfd){.fd = -1};
     }
     n += meet_poll(&s->meet, fds + n);
-    int timeout_ms = TICK_MS;
-    n += shm_peers_poll(&s->shm, s->meet.now_ns, fds + n, &timeout_ms);
     fds[n] = (struct pollfd){.fd = s->wake_fd, .events = POLLIN};
-    const int r = conn_set_wait(&s->conns, fds, n + 1, timeout_ms);
+    const int r = conn_set_wait(&s->conns, fds, n + 1, TICK_MS);
     return r < 0 ? err_set_errno(err, -r, "watch connections") : fds[n].revents != 0;
 }
 
 static int one_turn(struct ps_server *s, struct err *err)
 {
     _cleanup_(freep) struct pollfd *fds =
-        xnew_array(struct pollfd, 2 * s->params.n_trainers + s->meet.guests.len + 4);
+        xnew_array(struct pollfd, s->params.n_trainers + s->meet.guests.len + 3);
     const int has_news = wait_turn(s, fds, err);
     ps_round_lap(s, &s->stats.wait);
     s->meet.now_ns = s->lap_ns;
     int r = has_news < 0 ? has_news : meet_check_self(&s->meet, err);
     r = r < 0 || !has_news ? r : take_news(s, err);
     r = r < 0 ? r : read_all(s, fds, err);
-    ps_round_share(s);
     ps_round_lap(s, &s->stats.receive);
     r = r < 0 ? r : check_life(s, err);
     if (r >= 0) {
@@ -320,7 +317,6 @@ static void init(struct ps_server *s, const struct ps_server_params *params, uin
     s->trainers = xnew_array(struct ps_peer *, params->n_trainers);
     conn_set_init(&s->conns, params->n_trainers);
     ps_round_init(s);
-    ps_share_init(s);
 }
 
 static void done(struct ps_server *s)
@@ -335,7 +331,6 @@ static void done(struct ps_server *s)
     }
     conn_set_done(&s->conns);
     meet_done(&s->meet);
-    shm_peers_done(&s->shm);
     vec_done(&s->round_ns);
     free(s->trainers);
     fd_close(&s->wake_fd);

@@ -10,8 +10,7 @@
  *               order in which they come; an update of each slice counts as a round. The measured
  *               time begins at the barrier. A trainer offers slices and sends those that it has
  *               credit for: so the memory for gradients that wait and the bytes on their way are
- *               limited (reduce.h, flow.h). On one host a trainer's gradients may stay in its
- *               memory, and the parameters in the server's (lend.h).
+ *               limited (reduce.h, flow.h).
  *   DONE        after the last goodbye
  *
  * At the first fault the server reports to its peers which replica caused it, and ps_server_run
@@ -39,11 +38,9 @@ struct ps_server_params {
     struct slices slices;
     enum exchange_wire wire;
     struct exchange_mode mode; /* its period is the trainers' affair */
-    /* (slices_server_params of each thread) the threads' slices in order; borrowed, and not changed
-     * if they move to memory that trainers read (lend.h). */
+    /* (slices_server_params of each thread) the threads' slices in order; borrowed */
     float *params;
-    enum exchange_transport transport; /* Tcp: lends nothing. Whether it must lend, trainers say */
-    size_t early_bytes;                /* limit of the gradients that wait for those before them */
+    size_t early_bytes;      /* limit of the gradients that wait for those before them */
     exchange_apply_fn apply; /* `offset` counts in `params`; threads call it for different ranges */
     void *apply_ctx;
     int64_t handshake_ns; /* time limit of one connection for its handshake */

@@ -73,32 +73,24 @@ static void **copy_of(const struct ps_single *s, uint32_t trainer, uint64_t numb
     return &s->copies[trainer * s->max_each + number % s->max_each];
 }
 
-void ps_single_write(struct ps_single *s, uint32_t trainer, size_t slice, const float *params,
-                     size_t len, void *to)
-{
-    if (s->wire == EXCHANGE_WIRE_BF16) {
-        bf16_narrow(to, params, len);
-    } else {
-        memcpy(to, params, len * sizeof(*params));
-    }
-    s->seen[trainer * s->n_slices + slice] = s->versions[slice];
-}
-
 const void *ps_single_send(struct ps_single *s, uint32_t trainer, size_t slice, uint64_t number,
                            const float *params, size_t len)
 {
     void **copy = copy_of(s, trainer, number);
     assert(*copy == NULL);
     *copy = ps_single_take(s);
-    ps_single_write(s, trainer, slice, params, len, *copy);
+    if (s->wire == EXCHANGE_WIRE_BF16) {
+        bf16_narrow(*copy, params, len);
+    } else {
+        memcpy(*copy, params, len * sizeof(*params));
+    }
+    s->seen[trainer * s->n_slices + slice] = s->versions[slice];
     return *copy;
 }
 
 void ps_single_release(struct ps_single *s, uint32_t trainer, uint64_t number)
 {
     void **copy = copy_of(s, trainer, number);
-    if (*copy != NULL) {
-        ps_single_drop(s, *copy);
-        *copy = NULL;
-    }
+    ps_single_drop(s, *copy);
+    *copy = NULL;
 }

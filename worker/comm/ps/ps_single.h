@@ -49,8 +49,4 @@ void ps_single_widen(const struct ps_single *s, void *buffer, size_t len);
  * ps_single_release of that number. */
 const void *ps_single_send(struct ps_single *s, uint32_t trainer, size_t slice, uint64_t number,
                            const float *params, size_t len);
-/* The same, written to `to`, which is the caller's; there is nothing to release. */
-void ps_single_write(struct ps_single *s, uint32_t trainer, size_t slice, const float *params,
-                     size_t len, void *to);
-/* Parameters that were written elsewhere have no copy here. */
 void ps_single_release(struct ps_single *s, uint32_t trainer, uint64_t number);

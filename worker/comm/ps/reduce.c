@@ -25,7 +25,6 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire,
 {
     *r = (struct reduce){.n_trainers = n_trainers, .wire = wire, .n = n};
     r->slices = xnew_array(struct reduce_slice, n);
-    r->is_lent = xnew_array(bool, n_trainers);
     for (size_t i = 0; i < n; i++) {
         r->slices[i] = (struct reduce_slice){
             .len = lens[i],
@@ -42,34 +41,27 @@ void reduce_done(struct reduce *r)
 {
     for (size_t i = 0; i < r->n; i++) {
         for (uint32_t t = 0; t < r->n_trainers; t++) {
-            free(r->is_lent[t] ? NULL : r->slices[i].early[t]);
+            free(r->slices[i].early[t]);
         }
         free(r->slices[i].early);
         free(r->slices[i].sum);
     }
     free(r->slices);
-    free(r->is_lent);
     vec_free(&r->spare);
     *r = (struct reduce){0};
-}
-
-void reduce_lend(struct reduce *r, uint32_t trainer)
-{
-    r->is_lent[trainer] = true;
 }
 
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer)
 {
     const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
-    return r->is_lent[trainer] ||
-           room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
+    return room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
 }
 
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
 {
     (void)i; /* unused without assertions */
     assert(reduce_has_room(r, i, trainer));
-    r->n_reserved += trainer != 0 && !r->is_lent[trainer];
+    r->n_reserved += trainer != 0;
 }
 
 /* Where trainer 0's gradient lands. What is in bf16 is widened from there to the front. */
@@ -93,9 +85,6 @@ void *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad)
 {
     (void)i; /* unused without assertions */
-    if (r->is_lent[trainer]) {
-        return; /* its trainer may overwrite it when the sum is applied */
-    }
     assert((trainer == 0) == (grad == landing(r, i)));
     if (trainer == 0) {
         return;
@@ -114,9 +103,7 @@ void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *g
     assert(n >= s->n_added && n <= s->len);
     float *sum = s->sum + s->n_added;
     const size_t more = n - s->n_added;
-    if (trainer == 1 && s->first != NULL) {
-        grad_sum(sum, s->first + s->n_added, (const float *)grad + s->n_added, more);
-    } else if (r->wire == EXCHANGE_WIRE_FP32) {
+    if (r->wire == EXCHANGE_WIRE_FP32) {
         grad_add(sum, (const float *)grad + s->n_added, more);
     } else if (trainer == 0) {
         bf16_widen(sum, (const uint16_t *)grad + s->n_added, more);
@@ -133,9 +120,6 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad)
         assert(trainer > s->next && s->early[trainer] == NULL);
         s->early[trainer] = grad;
         return false;
-    }
-    if (trainer == 0 && r->is_lent[0] && r->wire == EXCHANGE_WIRE_FP32) {
-        s->first = grad;
     }
     while (grad != NULL) {
         reduce_add_part(r, i, s->next, grad, s->len);
@@ -156,6 +140,5 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad)
 
 const float *reduce_sum(const struct reduce *r, size_t i)
 {
-    const struct reduce_slice *s = &r->slices[i];
-    return r->n_trainers == 1 && s->first != NULL ? s->first : s->sum;
+    return r->slices[i].sum;
 }

@@ -3,8 +3,7 @@
  * that arrives early is kept until those of all trainers before it have been added. Pure.
  *
  * Memory: one sum per slice, and at most `max_early` buffers for gradients of trainers other
- * than trainer 0; the gradient of trainer 0 is received into the sum. A gradient that a trainer
- * lends (lend.h) needs none: it stays where it is until the sum is complete. Another one has a
+ * than trainer 0; the gradient of trainer 0 is received into the sum. Such a gradient has a
  * buffer from reduce_reserve, before it may be sent, until it is added. The last buffer is only
  * for the gradient that is wanted next: that of slice `first`, of the trainer
  * slices[first].next. It is added as soon as it is complete, so the buffer is free again for the
@@ -22,9 +21,6 @@
 struct reduce_slice {
     size_t len; /* floats */
     float *sum; /* (len) owned; trainer 0's gradient lands here, in bf16 in the upper half of it */
-    /* (len) trainer 0's gradient in fp32 if it is lent: nothing is in `sum` before the next
-     * trainer's is added. NULL: it has landed in `sum`. */
-    const float *first;
     uint32_t next;  /* the trainer whose gradient is added next */
     size_t n_added; /* numbers of that gradient that are in the sum already */
     void **early;   /* (n_trainers) owned buffers of early gradients, NULL: none */
@@ -33,7 +29,6 @@ struct reduce_slice {
 struct reduce {
     uint32_t n_trainers;
     enum exchange_wire wire; /* of gradients; sums are fp32 */
-    bool *is_lent;           /* (n_trainers) owned: of a trainer */
     struct reduce_slice *slices;
     size_t n;
     size_t first;        /* the slice that is completed next */
@@ -48,9 +43,6 @@ struct reduce {
 void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire, const size_t *lens,
                  size_t n, size_t max_early_bytes);
 void reduce_done(struct reduce *r);
-/* From now on, before its first gradient, the trainer's gradients are lent: reduce_take is not for
- * them, and reduce_add borrows them until the sum is complete. */
-void reduce_lend(struct reduce *r, uint32_t trainer);
 /* True if there is memory for a trainer's gradient of slice i, now. */
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer);
 /* Reserves it: there must be room. */
@@ -60,11 +52,11 @@ void *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
 /* The first n numbers of a gradient have arrived in `grad` (from reduce_take). Adds them if it is
  * this trainer's turn, while the cache holds them; else reduce_add does it later. */
 void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const void *grad, size_t n);
-/* Adds the complete gradient in `grad` (from reduce_take, or lent). True: reduce_sum is the
+/* Adds the complete gradient in `grad` (from reduce_take). True: reduce_sum is the
  * sum over all trainers, until trainer 0's next gradient of it begins to arrive, which
  * begins the next round. */
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, void *grad);
-/* (len) Of a single trainer that lends it, its own gradient. */
+/* (len) */
 const float *reduce_sum(const struct reduce *r, size_t i);
 /* The gradient will not be added: its buffer is free. */
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, void *grad);

@@ -20,18 +20,10 @@ void exchange_ring_digest(const char *model, uint64_t seed, const struct slices 
     auth_sha256(text, strlen(text), ret);
 }
 
-static void worker_memory(const struct exchange *x, struct exchange_memory *ret)
-{
-    const struct shm_segment *s =
-        &((const struct ring *)x)->share.shm.own; /* made before the thread */
-    *ret = (struct exchange_memory){.grads = s->grads, .params = s->params};
-}
-
 static void free_memory(struct ring *r)
 {
     fd_close(&r->params.gang.listen_fd);
     ring_round_done(r);
-    shm_peers_done(&r->share.shm);
     free(r);
 }
 
@@ -46,20 +38,18 @@ int exchange_ring_new(const struct exchange_ring_params *params, struct exchange
                       struct err *err)
 {
     const struct mailbox_params box = {params->gang.self, params->slices, params->owner,
-                                       worker_memory, worker_free};
+                                       worker_free};
     struct ring *r = xnew(struct ring);
     r->params = *params;
     r->n_ranks = params->slices.n_servers;
     meet_init(&r->meet, &params->gang);
     r->meet.relays = true;
-    r->share.shm = SHM_PEERS_NONE;
     ring_round_init(r);
     int e = mailbox_init(&r->box, &box, err);
     if (e < 0) {
         free_memory(r);
         return e;
     }
-    ring_share_init(r);
     ring_peers_init(r, &params->next);
     e = mailbox_start(&r->box, ring_main, err);
     if (e < 0) {

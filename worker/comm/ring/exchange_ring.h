@@ -21,7 +21,6 @@
 struct exchange_ring_params {
     struct meet_params gang; /* role worker; its digest: exchange_ring_digest */
     struct slices slices;    /* ring_slices */
-    enum exchange_transport transport;
     struct net_addr next;    /* of the next rank; not read if there is only one */
     size_t window_bytes;     /* RING_WINDOW_BYTES; RING_BUFFERS_MIN slices may always come */
     exchange_apply_fn apply; /* called in the communication thread; `offset` counts in the

@@ -6,8 +6,6 @@
 #include "worker/comm/ring/exchange_ring.h"
 #include "worker/comm/mailbox.h"
 #include "worker/comm/link/meet.h"
-#include "worker/comm/ring/ring_share.h"
-#include "worker/comm/ring/ring_shm.h"
 
 /* A gradient on its way round, with the sum of those before this rank.
  *
@@ -48,10 +46,6 @@ struct ring_round {
     size_t *own_offsets;                  /* (slices.n / n_ranks) of this rank's slices in apply's
                                            * parameters */
 
-    size_t told_ready,
-        woken_ready; /* through shared memory: what ready_offset was when the others could
-                                     * see it, and when they were woken */
-
     uint64_t n_queued; /* slices that were handed to the connection, over all steps */
     uint64_t last_hop; /* n_queued after the last gradient of the step */
 };
@@ -68,9 +62,6 @@ struct ring {
     bool ready_came, release_came; /* of the barrier */
     bool ready_sent;
     struct ring_round round;
-    struct ring_share share;
-    bool is_busy;                        /* there is more to do through shared memory */
-    uint64_t shm_bytes_tx, shm_bytes_rx; /* through it, over all steps */
     uint64_t job_bytes_tx, job_bytes_rx;
 };
 
@@ -96,16 +87,12 @@ void *ring_round_place(struct ring *r, const struct frame *f, struct err *err);
 /* Before this rank waits at the barrier: -EPROTO if the rank before has begun
  * the next step already. */
 int ring_round_check_barrier(const struct ring *r, struct err *err);
-/* -EPROTO: this rank waits there, and another one goes on with a step. */
-int ring_round_refuse_step(uint64_t step, struct err *err);
 /* The first n bytes of the gradient that arrives are there. */
 void ring_round_part(struct ring *r, const struct frame *f, size_t n);
 /* The gradient or the parameters are complete. -EPROTO: they are not those that are expected. */
 int ring_round_arrived(struct ring *r, const struct frame *f, struct err *err);
 /* CREDIT or TAKEN of the next rank. */
 int ring_round_told(struct ring *r, const struct frame *f, struct err *err);
-/* Applies the optimiser to a slice of this rank, after its gradients are added up. */
-void ring_round_apply(struct ring *r, uint32_t slice, const float *sum);
 /* Adds, applies, and queues what may go; at most a few slices at a time. */
 void ring_round_advance(struct ring *r);
 /* Grants credit to the rank before. */

@@ -15,10 +15,8 @@
 
 static void count_bytes(const struct ring *r, uint64_t *ret_tx, uint64_t *ret_rx)
 {
-    *ret_tx =
-        r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0) + r->shm_bytes_tx;
-    *ret_rx =
-        r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0) + r->shm_bytes_rx;
+    *ret_tx = r->next.conn.bytes_tx + (r->prev != NULL ? r->prev->conn.bytes_tx : 0);
+    *ret_rx = r->next.conn.bytes_rx + (r->prev != NULL ? r->prev->conn.bytes_rx : 0);
 }
 
 /* ---- jobs ---- */
@@ -71,23 +69,6 @@ static void say_goodbye(struct ring *r)
     meet_goodbye(&r->meet, conns, n);
 }
 
-/* Through shared memory no frame shows that another rank still computes, while this one waits at
- * the barrier. No rank may before READY has gone round. */
-static int check_shared_barrier(struct ring *r, struct err *err)
-{
-    const bool may_go_on = r->params.gang.self.index == 0 ? r->ready_came : r->ready_sent;
-    if (!r->share.is_shared || !r->box.begun || r->box.doing != JOB_BARRIER || may_go_on) {
-        return 0;
-    }
-    struct frame_id who = r->params.gang.self;
-    who.index = ring_shm_who_goes_on(r);
-    if (who.index == r->params.gang.self.index) {
-        return 0;
-    }
-    const int e = ring_round_refuse_step(r->round.step, err);
-    return meet_blame(&r->meet, &who, NULL, e, err);
-}
-
 /* A neighbour that has said goodbye takes no part in another step or barrier. */
 static int check_gone(struct ring *r, struct err *err)
 {
@@ -115,7 +96,7 @@ static int work(struct ring *r, struct err *err)
     if (r->box.doing == JOB_NONE) {
         return 0;
     }
-    if (!ring_all_joined(r) || (r->share.is_open && r->box.doing != JOB_ABANDON)) {
+    if (!ring_all_joined(r)) {
         /* A neighbour without a handshake cannot learn which rank gave up: allow the
          * handshakes some time. */
         bool is_late =
@@ -159,21 +140,12 @@ static int check_rendezvous(struct ring *r, struct err *err)
     return meet_absent_check(&r->meet, &absent, err);
 }
 
-/* Then those who ask for memory, and the rank that is asked. */
-enum { AT_WAKE, AT_BELL, AT_NEXT, AT_PREV, AT_MEET };
-
-static int turn_ms(struct ring *r)
-{
-    if (r->share.is_shared && (r->is_busy || ring_shm_wants_to_sleep(r))) {
-        return 0;
-    }
-    return r->next.state == MEET_DIAL ? DIAL_TICK_MS : TICK_MS;
-}
+enum { AT_WAKE, AT_NEXT, AT_PREV, AT_MEET };
 
 /* For wait_turn. */
 static struct pollfd *new_fds(const struct ring *r)
 {
-    return xnew_array(struct pollfd, AT_MEET + 1 + r->meet.guests.len + 2);
+    return xnew_array(struct pollfd, AT_MEET + 1 + r->meet.guests.len);
 }
 
 /* Sleeps until there is something to do. */
@@ -181,7 +153,6 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
 {
     const bool dials = r->next.state == MEET_DIAL;
     fds[AT_WAKE] = (struct pollfd){.fd = r->box.wake_fd, .events = POLLIN};
-    fds[AT_BELL] = (struct pollfd){.fd = r->share.shm.bell.fd, .events = POLLIN};
     fds[AT_NEXT] = dials ? (struct pollfd){.fd = r->next.dial.fd, .events = POLLOUT}
                          : conn_watch(&r->next.conn);
     fds[AT_PREV] = (struct pollfd){.fd = -1};
@@ -189,16 +160,8 @@ static void wait_turn(struct ring *r, struct pollfd *fds)
         conn_wake_at_frame(&r->prev->conn);
         fds[AT_PREV] = conn_watch(&r->prev->conn);
     }
-    size_t n = AT_MEET + meet_poll(&r->meet, fds + AT_MEET);
-    int timeout_ms = turn_ms(r);
-    n += shm_peers_poll(&r->share.shm, r->meet.now_ns, fds + n, &timeout_ms);
-    (void)poll(fds, n, timeout_ms); /* on an error the turn finds nothing */
-    if (r->share.is_shared) {
-        atomic_store(&r->share.shm.own.control->sleeps, 0);
-    }
-    if (fds[AT_BELL].revents != 0) {
-        doorbell_clear(&r->share.shm.bell);
-    }
+    const size_t n = AT_MEET + meet_poll(&r->meet, fds + AT_MEET);
+    (void)poll(fds, n, dials ? DIAL_TICK_MS : TICK_MS); /* on an error the turn finds nothing */
     uint64_t count;
     if (fds[AT_WAKE].revents != 0 && read(r->box.wake_fd, &count, sizeof(count)) < 0) {
         return; /* fails only with EAGAIN: another turn has read the wake-up */
@@ -210,19 +173,7 @@ static int read_all(struct ring *r, const struct pollfd *fds, struct err *err)
     int e = ring_prev_turn(r, fds[AT_PREV].fd >= 0, err); /* also what is no whole frame */
     const bool is_readable = fds[AT_NEXT].fd >= 0 && fds[AT_NEXT].revents != 0;
     e = e < 0 ? e : ring_next_turn(r, is_readable, err);
-    e = e < 0 ? e : ring_guests_turn(r, fds + AT_MEET, err);
-    shm_peers_answer(&r->share.shm, r->meet.now_ns);
-    return e < 0 || !ring_all_joined(r) ? e : ring_share_turn(r, err);
-}
-
-/* Goes on with the step, the way that was agreed on. */
-static void advance(struct ring *r)
-{
-    if (r->share.is_shared) {
-        r->is_busy = ring_shm_advance(r);
-    } else if (!r->share.is_open) {
-        ring_round_advance(r);
-    }
+    return e < 0 ? e : ring_guests_turn(r, fds + AT_MEET, err);
 }
 
 /* Sends what the sockets take, slice by slice: what goes next is decided when
@@ -237,15 +188,11 @@ static int write_all(struct ring *r, struct err *err)
         do {
             e = conn_pump_tx(next, TURN_BYTES, err);
             is_full = conn_wants_tx(next);
-            if (!r->share.is_shared) {
-                advance(r);
-            }
+            ring_round_advance(r);
         } while (e >= 0 && !is_full && conn_wants_tx(next) && next->bytes_tx - begin < TURN_BYTES);
     }
     if (e >= 0 && r->prev != NULL && r->prev->conn.fd >= 0) {
-        if (!r->share.is_shared) {
-            ring_round_tell(r);
-        }
+        ring_round_tell(r);
         e = conn_pump_tx(&r->prev->conn, TURN_BYTES, err);
     }
     return e;
@@ -263,18 +210,16 @@ static int one_turn(struct ring *r, struct err *err)
         look_into_mailbox(r);
         e = work(r, err);
     }
-    e = e != 0 ? e : check_shared_barrier(r, err);
     if (e == 0 && r->box.begun && r->box.doing == JOB_BARRIER) {
         continue_barrier(r);
     }
     if (e == 0) {
-        advance(r);
+        ring_round_advance(r);
         e = mailbox_check_main(&r->box, r->meet.now_ns, err);
     }
     e = e != 0 ? e : ring_check_life(r, err);
     e = e != 0 ? e : write_all(r, err);
-    const bool is_done = r->share.is_shared ? ring_shm_is_done(r) : ring_round_is_done(r);
-    if (e == 0 && r->box.begun && r->box.doing == JOB_ROUND && is_done) {
+    if (e == 0 && r->box.begun && r->box.doing == JOB_ROUND && ring_round_is_done(r)) {
         finish_round(r);
     }
     return e != 0 ? e : check_rendezvous(r, err);

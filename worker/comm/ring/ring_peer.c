@@ -52,9 +52,8 @@ static int on_goodbye(struct ring *r, struct meet_peer *l, struct err *err)
     const bool is_open = r->box.doing == JOB_ROUND && r->box.begun;
     /* Rank 0 leaves the barrier first, when READY has come back to it. */
     const bool may_be_released = r->release_came || (!is_prev && l->id.index == 0 && r->ready_sent);
-    const bool has_done_its_part = r->share.is_shared ? ring_shm_has_all_of(r, l->id.index)
-                                   : is_prev          ? ring_round_has_all_of_prev(r)
-                                                      : ring_round_has_sent_all(r);
+    const bool has_done_its_part =
+        is_prev ? ring_round_has_all_of_prev(r) : ring_round_has_sent_all(r);
     if ((is_open && !has_done_its_part) || (r->box.doing == JOB_BARRIER && !may_be_released)) {
         return err_set(err, EPROTO, "it finished after %" PRIu64 " steps, but others continue",
                        r->round.step);
@@ -98,11 +97,6 @@ static int joined_frame(struct ring *r, struct meet_peer *l, const struct frame 
         return meet_on_abort(&r->meet, l->state == MEET_HANDSHAKE, f, payload, err);
     case FRAME_GOODBYE:
         return on_goodbye(r, l, err);
-    case FRAME_SHARE:
-        if (l == r->prev) {
-            return ring_share_on_frame(r, f, payload, err);
-        }
-        break;
     case FRAME_CREDIT:
     case FRAME_TAKEN:
         if (l == &r->next) {

@@ -60,7 +60,6 @@ void ring_round_init(struct ring *r)
     round->crcs = xnew_array(uint32_t, s->n);
     round->n_granted = round->n_slots;
     round->ready_offset = SIZE_MAX;
-    round->told_ready = round->woken_ready = s->n_params;
 }
 
 void ring_round_done(struct ring *r)
@@ -143,7 +142,8 @@ static void *place_params(struct ring *r, const struct frame *f, struct err *err
     return round->params + slice.offset;
 }
 
-int ring_round_refuse_step(uint64_t step, struct err *err)
+/* This rank waits at the barrier, and another one continues with a step. */
+static int refuse_step(uint64_t step, struct err *err)
 {
     return err_set(err, EPROTO,
                    "it continues with step %" PRIu64 ", but this worker waits at the barrier; give "
@@ -158,13 +158,13 @@ int ring_round_check_barrier(const struct ring *r, struct err *err)
         round->n_received > 0 ||
         (round->n_slots > 0 &&
          round->slots[round->n_received % round->n_slots].state == SLOT_ARRIVING);
-    return has_begun ? ring_round_refuse_step(round->step, err) : 0;
+    return has_begun ? refuse_step(round->step, err) : 0;
 }
 
 void *ring_round_place(struct ring *r, const struct frame *f, struct err *err)
 {
     if (r->box.doing == JOB_BARRIER && r->box.begun && !r->release_came) {
-        (void)ring_round_refuse_step(f->step, err);
+        (void)refuse_step(f->step, err);
         return NULL;
     }
     return f->type == FRAME_GRADIENT ? place_gradient(r, f, err) : place_params(r, f, err);
@@ -239,7 +239,8 @@ int ring_round_told(struct ring *r, const struct frame *f, struct err *err)
 
 /* ---- what goes ---- */
 
-void ring_round_apply(struct ring *r, uint32_t id, const float *sum)
+/* Applies the optimiser to a slice of this rank, after its gradients are added up. */
+static void apply_sum(struct ring *r, uint32_t id, const float *sum)
 {
     struct ring_round *round = &r->round;
     const struct slice slice = slice_of(r, id);
@@ -262,7 +263,7 @@ static void add_arrived(struct ring *r)
         slot->state = SLOT_ADDED;
         if (slice.server == self_rank(r)) {
             round->is_given[slot->slice] = true;
-            ring_round_apply(r, slot->slice, slot->data);
+            apply_sum(r, slot->slice, slot->data);
             slot->state = SLOT_FREE;
         }
         round->n_added++;
@@ -279,7 +280,7 @@ static void apply_alone(struct ring *r)
         if (!is_ready(r, &slice)) {
             return;
         }
-        ring_round_apply(r, id, round->grads + slice.offset);
+        apply_sum(r, id, round->grads + slice.offset);
     }
 }
 
@@ -451,12 +452,11 @@ void ring_round_next(struct ring *r)
     round->n_sent = round->n_received = round->n_added = round->n_freed = 0;
     round->n_new = round->n_passed_on = round->n_taken = round->n_came = round->n_told = 0;
     round->lowest = 0;
-    round->told_ready = round->woken_ready = r->params.slices.n_params;
     memset(round->is_given, 0, n * sizeof(bool));
     memset(round->is_new, 0, n * sizeof(bool));
     memset(round->is_passed_on, 0, n * sizeof(bool));
     round->n_granted = round->n_slots;
-    if (round->n_granted > 0 && r->prev->state == MEET_JOINED && !r->share.is_shared) {
+    if (round->n_granted > 0 && r->prev->state == MEET_JOINED) {
         conn_send_count(&r->prev->conn, FRAME_CREDIT, round->step, round->n_granted);
     }
 }
