@@ -133,7 +133,7 @@ bool replica_number_set(struct replica_result *r, size_t column, uint64_t value)
         return true;
     case sizeof(small):
         memcpy(at, &small, sizeof(small));
-        return true;
+        return r->summary.transport < EXCHANGE_TRANSPORT_COUNT; /* it will be an index */
     default:
         memcpy(at, &flag, sizeof(flag));
         return true;
