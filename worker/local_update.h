@@ -1,12 +1,7 @@
-/* What a trainer does with its gradients between two exchanges (core/exchange_mode.h), range by
- * range while the model makes them, so that they are still in the caches and can leave at once.
- *
- *     accumulate   the steps before the exchange are added up here; in the last one the average of
- *                  all replaces the gradient of each range that is ready
- *     local_steps  Adam updates each range of the trainer's own parameters; in the last step these
- *                  are what it sends
- *
- * Neither: a range is passed on as it is. */
+/* What a trainer with local steps (core/exchange_mode.h) does between two exchanges, range by range
+ * while the model makes its gradients, so that they are still in the caches and can leave at once:
+ * Adam updates each range of the trainer's own parameters. In the last step these are what it sends.
+ * Without local steps a range is passed on as it is. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +12,6 @@
 struct local_update {
     struct exchange_mode mode;
     size_t n;              /* parameters */
-    float *sum;            /* (n) owned; NULL: nothing is added up */
     struct adam *adam;     /* (n) of the local steps, borrowed */
     uint64_t step;         /* of the backward pass under way */
     size_t from;           /* gradients from here on are final */
@@ -28,7 +22,6 @@ struct local_update {
 /* `adam` is used with local steps only. */
 void local_update_init(struct local_update *b, const struct exchange_mode *mode, struct adam *adam,
                        size_t n);
-void local_update_done(struct local_update *b);
 /* A backward pass begins, of this step. */
 void local_update_begin(struct local_update *b, uint64_t step, float *grads, float *params);
 /* The gradients from `offset` on are final, and the parameters from there on are not read

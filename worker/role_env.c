@@ -75,7 +75,7 @@ static const struct variable {
      TRAINING, NUMBER_AT(steps, 1, 1000000000, "10")},
     {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"},
      BOTH, TEXT_AT(wire_name, "Fp32")},
-    {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async or BoundedStaleness, 'Sync accumulate=4' (default Sync)"},
+    {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async, or 'Sync localSteps=4' (default Sync)"},
      BOTH, TEXT_AT(mode_name, "Sync")},
     {"TRANSPORT", {"transport", 0, "KIND",
       "How numbers reach the others: Auto, Tcp, or Nccl of workers (default Auto: TCP)"},
@@ -281,7 +281,7 @@ static int read_wire(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* Reads the mode of a trainer or a server. A trainer alone may add gradients up, as with others. */
+/* Reads the mode of a trainer or a server. */
 static int read_mode(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -290,8 +290,7 @@ static int read_mode(struct role_env *e, struct err *err)
     if (r < 0) {
         return err_wrap(err, r, "%s", source);
     }
-    if (e->exchange == EXCHANGE_NONE &&
-        (e->mode.local_steps > 0 || exchange_mode_is_single(&e->mode))) {
+    if (e->exchange == EXCHANGE_NONE && !exchange_mode_eq(&e->mode, &EXCHANGE_MODE_SYNC)) {
         return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
                        source, e->mode_name);
     }
@@ -299,10 +298,6 @@ static int read_mode(struct role_env *e, struct err *err)
         return err_set(err, EINVAL,
                        "%s '%s' needs wire Fp32: a trainer's own parameters must not be rounded",
                        source, e->mode_name);
-    }
-    if (e->mode.backups > 0 && e->mode.backups >= e->n_trainers) {
-        return err_set(err, EINVAL, "%s '%s' needs more trainers than backups", source,
-                       e->mode_name);
     }
     const int64_t period = exchange_mode_period(&e->mode);
     if (e->role == ROLE_TRAINER && (e->warmup_steps % period != 0 || e->steps % period != 0)) {

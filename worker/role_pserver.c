@@ -47,7 +47,6 @@ static int write_summary(struct report *report, struct ps_server_stats *stats, s
                       stats->n_stale > 0 ? (double)stats->staleness_sum / (double)stats->n_stale
                                          : 0,
                       stats->staleness_max},
-        .late = {stats->n_arrived, stats->n_dropped, stats->latest_trainer, stats->n_latest},
         .loss_first = NAN,
         .loss_last = NAN,
     };

@@ -430,7 +430,6 @@ static int run_replica(const struct role_env *e, struct report *report)
     dataset_free(t.data);
     learner_done(&t.learner);
     emulation_done(&t.emulation);
-    local_update_done(&t.local_update);
     adam_done(&t.adam);
     return code;
 }

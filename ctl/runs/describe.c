@@ -475,42 +475,6 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
     }
 }
 
-/* Gradients that Sync with backup trainers dropped, and the trainer that lost most of them. */
-static void format_late(const struct describe_params *p, struct buf *out)
-{
-    bool any = false;
-    result_each_point (point, p->run->result) {
-        if (!point->kept->has_late) {
-            continue;
-        }
-        const uint32_t n_trainers = point->point->replicas[ROLE_TRAINER];
-        _cleanup_(freep) double *of_trainer = xnew_array(double, n_trainers + 1);
-        double slices = 0, dropped = 0;
-        point_each_replica (rep, point) {
-            const struct summary_late *late = &rep->summary.late;
-            slices += (double)late->slices;
-            dropped += (double)late->dropped;
-            of_trainer[late->trainer < n_trainers ? late->trainer : n_trainers] +=
-                (double)late->most;
-        }
-        uint32_t latest = 0;
-        for (uint32_t t = 1; t < n_trainers; t++) {
-            latest = of_trainer[t] > of_trainer[latest] ? t : latest;
-        }
-        if (!any) {
-            buf_putc(out, '\n');
-            prose(p, "Late gradients (dropped; their samples count as trained):", 0, 2, out);
-        }
-        any = true;
-        buf_printf(out, "  point %zu: %.1f%%", number_of(p, point), 100 * dropped / slices);
-        if (of_trainer[latest] > 0) {
-            buf_printf(out, ", most often from trainer/%u (at least %.1f%%)", latest,
-                       100 * of_trainer[latest] / slices);
-        }
-        buf_putc(out, '\n');
-    }
-}
-
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
     if (p->run->result->slow.len == 0) {
@@ -599,7 +563,6 @@ static void format_all(const struct describe_params *p, struct buf *out)
     format_noise(p, out);
     format_slow(p, out);
     format_staleness(p, out);
-    format_late(p, out);
     format_failures(p, out);
     format_events(p, out);
 }

@@ -33,9 +33,8 @@ static int check_exchanges(const struct result *base, const struct result *candi
             char texts[2][EXCHANGE_MODE_TEXT_MAX];
             exchange_mode_text(&s->exchange.mode, texts[0]);
             exchange_mode_text(&other->exchange.mode, texts[1]);
-            *ret_fix =
-                "compare runs with the same mode, staleness, backups, accumulate and localSteps, "
-                "or make two systems of one run of them";
+            *ret_fix = "compare runs with the same mode and localSteps, "
+                       "or make two systems of one run of them";
             return err_set(err, EINVAL,
                            "the system %s of run/%s exchanges by '%s', that of run/%s by '%s'",
                            s->name, base->def->name, texts[0], candidate->def->name, texts[1]);

@@ -15,7 +15,7 @@ static bool differ(uint64_t before, uint64_t after, double bound)
 bool noise_worker_looks(enum exchange_kind exchange, bool has_warmup,
                         const struct exchange_mode *mode)
 {
-    return exchange == EXCHANGE_NONE || (has_warmup && !exchange_mode_is_single(mode));
+    return exchange == EXCHANGE_NONE || (has_warmup && mode->kind == EXCHANGE_SYNC);
 }
 
 void noise_add_seen(struct noise *noise, const struct noise *seen)

@@ -225,7 +225,7 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
                           const int64_t *step_ns, size_t n)
 {
     json_t *o = new_record(RECORD_SUMMARY, who, s);
-    const bool is_long = s->evaluations != NULL || s->staleness.slices > 0 || s->late.slices > 0;
+    const bool is_long = s->evaluations != NULL || s->staleness.slices > 0;
     const json_t *evaluations = json_object_get(o, "evaluations");
     const size_t max = json_object_get(evaluations, "loss_ppm") != NULL ? SUMMARY_MAX_SERIES_LOSSES
                        : is_long ? SUMMARY_MAX_SERIES_EVALUATED

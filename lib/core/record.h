@@ -54,7 +54,7 @@ struct record_step {
 
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
-#define SUMMARY_MAX_SERIES_EVALUATED 500 /* next to evaluations, staleness or late: all must fit */
+#define SUMMARY_MAX_SERIES_EVALUATED 500 /* next to evaluations or staleness: all must fit */
 #define SUMMARY_MAX_SERIES_LOSSES 250    /* next to evaluations with a loss */
 
 /* What `samples` of a summary counts. */
@@ -97,15 +97,6 @@ struct summary_staleness {
     uint64_t slices; /* gradients of slices in the measured steps; 0: it adds gradients up */
     double mean;     /* over these */
     uint64_t max;
-};
-
-/* Of a parameter server in Sync with backup trainers: gradients of slices from
- * the barrier to the end. */
-struct summary_late {
-    uint64_t slices;  /* that came; 0: another mode */
-    uint64_t dropped; /* of these, because they came too late */
-    uint32_t trainer; /* its index: the one that was late most often */
-    uint64_t most;    /* of these, that trainer's */
 };
 
 /* What a probe of the machine found (lib/host/probe.h). Figures of one machine compare
@@ -151,7 +142,6 @@ struct summary {
     struct metrics metrics;          /* owned */
     struct summary_last last;
     struct summary_staleness staleness;
-    struct summary_late late;
     struct noise noise;
     /* Of a worker with others, or a trainer with servers: how it reached all of
      * them; Auto: not said. */

@@ -89,22 +89,6 @@ static int check_staleness(const json_t *object, const void *read, struct err *e
 }
 static const struct record_members staleness_members = MEMBERS(staleness, check_staleness);
 
-static const struct record_member late[] = {
-    {"slices", MEMBER_COUNT, true, AT(summary_late, slices)},
-    {"dropped", MEMBER_COUNT, true, AT(summary_late, dropped)},
-    {"trainer", MEMBER_32, true, AT(summary_late, trainer)},
-    {"most", MEMBER_COUNT, true, AT(summary_late, most)},
-};
-static int check_late(const json_t *object, const void *read, struct err *err)
-{
-    const struct summary_late *s = read;
-    (void)object;
-    return s->dropped <= s->slices && s->most <= s->dropped
-               ? 0
-               : err_set(err, EPROTO, "'most' is a part of 'dropped', and that of 'slices'");
-}
-static const struct record_members late_members = MEMBERS(late, check_late);
-
 static const struct record_member probe[] = {
     {"spins_per_s", MEMBER_COUNT, true, AT(noise_probe, spins_per_s)},
     {"copy_bytes_per_s", MEMBER_COUNT, true, AT(noise_probe, copy_bytes_per_s)},
@@ -164,7 +148,6 @@ static const struct record_member summary[] = {
     {"metrics", MEMBER_METRICS, false, AT(summary, metrics), IF(summary, metrics.list.len)},
     {"last", MEMBER_OBJECT, false, AT(summary, last), IF(summary, last.steps), .members = &last_members},
     {"staleness", MEMBER_OBJECT, false, AT(summary, staleness), IF(summary, staleness.slices), .members = &staleness_members},
-    {"late", MEMBER_OBJECT, false, AT(summary, late), IF(summary, late.slices), .members = &late_members},
     {"noise", MEMBER_OBJECT, false, AT(summary, noise), .members = &record_noise_members},
     {"transport", MEMBER_WORD, false, AT(summary, transport), IF(summary, transport), .words = exchange_transport_names, .n_words = EXCHANGE_TRANSPORT_COUNT, .least = EXCHANGE_TRANSPORT_TCP},
     {"series", MEMBER_SERIES},

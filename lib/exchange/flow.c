@@ -35,11 +35,6 @@ void flow_done(struct flow *f)
     *f = (struct flow){0};
 }
 
-void flow_widen(struct flow *f, uint32_t n_links)
-{
-    f->max += n_links * f->max_each;
-}
-
 void flow_join(struct flow *f)
 {
     f->is_joint = f->n_links * f->max_each <= f->max;

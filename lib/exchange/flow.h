@@ -59,13 +59,8 @@ void flow_done(struct flow *f);
 /* All wait for the last link (Sync, gradients): they stay together. With more links the
  * limit of all sees to it. */
 void flow_join(struct flow *f);
-/* What `n_links` links hold up does not count for the others: so many may be stuck while
- * all others continue. */
-void flow_widen(struct flow *f, uint32_t n_links);
-
-/* Where not all wait for each one (Async, BoundedStaleness, backups), a link that takes
- * nothing must not hold up the others: call it now and then, a few times a second. A link is
- * stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes one.
+/* In Async, a link that takes nothing must not hold up the others: call this a few times a second.
+ * A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes one.
  * True: more may go now. */
 bool flow_look(struct flow *f, int64_t now_ns);
 

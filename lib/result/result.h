@@ -124,7 +124,7 @@ struct point_kept {
     struct warmup warmup;
     struct step_means steps;
     bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
-    bool has_staleness, has_late; /* a server counted slices for these */
+    bool has_staleness;           /* a server counted slices for it */
     double p_of_fall;             /* of "its steps do not fall" (warmup.h) */
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };

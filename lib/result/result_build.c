@@ -320,7 +320,6 @@ void result_collect_point(struct result *r, uint32_t point)
     transports_collect(p);
     point_each_replica (it, p) {
         p->kept->has_staleness |= it->summary.staleness.slices > 0;
-        p->kept->has_late |= it->summary.late.slices > 0;
         const struct summary_source *source = &it->summary.source;
         p->kept->has_log |= replica_is_rated(it) && source->rule != NULL;
         p->kept->has_step_lines |= it->has_summary && source->method != NULL &&

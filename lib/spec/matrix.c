@@ -311,27 +311,6 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     return point;
 }
 
-/* Some trainer must be waited for. `fewest`: trainers of the system's smallest point. */
-static void check_backups(struct expansion *e, uint32_t system, uint32_t fewest)
-{
-    const struct exchange_mode *mode = &exchange_of(e, system)->mode;
-    if (fewest > mode->backups || fewest == 0) { /* 0: noted already */
-        return;
-    }
-    const struct system *s = &e->spec->systems.items[system];
-    _cleanup_(freep) char *path = s->has_own_exchange
-                                      ? xasprintf("spec.systems[%u].exchange.backups", system)
-                                      : xstrdup("spec.workload.exchange.backups");
-    _cleanup_(freep) char *smaller =
-        fewest > 1 ? xasprintf("write backups: %u", fewest - 1) : xstrdup("leave backups out");
-    _cleanup_(freep) char *fix =
-        xasprintf("%s, or sweep trainers from %u on", smaller, mode->backups + 1);
-    complain(e, path, fix,
-             "system '%s' has a point where trainers is %u and backups is %u: no step would wait "
-             "for any",
-             s->name, fewest, mode->backups);
-}
-
 /* A text counts as its first place in the lists of the sweep, one after the other by name: in equal
  * lists it has equal places. One that reads as a number does not count:
  * it may be a number that was quoted. */
@@ -393,22 +372,18 @@ static void make_points(struct expansion *e)
 {
     json_auto_t *index = json_object();
     for (uint32_t system = 0; system < e->spec->systems.len; system++) {
-        uint32_t fewest = UINT32_MAX;
         vec_each (const struct params, it, &e->combinations) {
             struct params params;
             params_copy(it, &params);
             struct point point = make_point(e, system, params);
-            const uint32_t trainers = point.replicas[ROLE_TRAINER];
             bool is_new;
             (void)index_put(index, point_key(&point), 0, &is_new);
             if (is_new && is_allowed(e, &point)) {
                 *vec_push(&e->points) = point;
-                fewest = trainers < fewest ? trainers : fewest;
             } else {
                 params_done(&point.params);
             }
         }
-        check_backups(e, system, fewest);
     }
     if (e->points.len == 0) {
         complain(e, "spec.sweep.require", "require less, or sweep other values",
@@ -448,29 +423,13 @@ static struct point baseline_of(struct expansion *e, const struct point *p)
     return make_point(e, p->system, params);
 }
 
-/* The same of a baseline that is no swept point. True: it is refused. */
-static bool refuse_backups_of_baseline(struct expansion *e, const struct point *p)
-{
-    const uint32_t n = p->replicas[ROLE_TRAINER];
-    const uint32_t backups = exchange_of(e, p->system)->mode.backups;
-    if (p->exchange != EXCHANGE_PSERVER || n > backups || n == 0) { /* 0: noted already */
-        return false;
-    }
-    _cleanup_(freep) char *fix = xasprintf(
-        "name a point of %u trainers or more, or write baseline: {kind: SingleNode}", backups + 1);
-    complain(e, "spec.baseline.where", fix,
-             "the baseline has %u trainer%s and backups is %u: no step would wait for any", n,
-             n == 1 ? "" : "s", backups);
-    return true;
-}
-
 /* Gives every swept point its baseline: a swept point that is one, or one added once. An exclusion
  * wins: what it leaves out is not run as a baseline either. */
 static void find_baselines(struct expansion *e)
 {
     uint32_t n_swept = (uint32_t)e->points.len;
     json_auto_t *index = json_object();
-    bool is_new, is_refused = false;
+    bool is_new;
     for (uint32_t i = 0; i < n_swept; i++) {
         (void)index_put(index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
     }
@@ -488,7 +447,6 @@ static void find_baselines(struct expansion *e)
         if (is_new) {
             baseline.is_baseline = true;
             baseline.baseline_index = at;
-            is_refused = is_refused || refuse_backups_of_baseline(e, &baseline);
             *vec_push(&e->points) = baseline;
         } else {
             params_done(&baseline.params);
@@ -575,10 +533,8 @@ enum exchange_wire point_wire(const struct spec *spec, const struct point *point
 
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point)
 {
-    const struct exchange_mode *mode = &spec->systems.items[point->system].exchange.mode;
-    return point->exchange == EXCHANGE_PSERVER
-               ? *mode
-               : (struct exchange_mode){.accumulate = mode->accumulate};
+    return point->exchange == EXCHANGE_PSERVER ? spec->systems.items[point->system].exchange.mode
+                                               : EXCHANGE_MODE_SYNC;
 }
 
 enum exchange_transport point_transport(const struct spec *spec, const struct point *point)

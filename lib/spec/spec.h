@@ -62,7 +62,7 @@ struct exchange {
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points:
  * a baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16", " Sync accumulate=4", " Tcp", " Nccl", " serverThreads=2" for
+/* "", or " Bf16", " Sync localSteps=4", " Tcp", " Nccl", " serverThreads=2" for
  * texts that have the exchange's name: Fp32, Sync after each step, Auto and one thread need not be
  * said. */
 #define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 48)
@@ -267,7 +267,7 @@ bool spec_has_profile(const struct spec *spec, const char *profile); /* some sys
 #define PROFILE_IMPORTED "imported"
 /* Were its figures read from old logs (`benchctl import`), not measured? */
 bool spec_is_imported(const struct spec *spec);
-/* "a exchanges by Async, b by BoundedStaleness staleness=3"; nothing where all exchange by Sync
+/* "a exchanges by Async, b by Sync localSteps=3"; nothing where all exchange by Sync
  * after each step. */
 void spec_put_modes(const struct spec *spec, struct buf *out);
 bool spec_mixes_modes(const struct spec *spec);

@@ -64,36 +64,19 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
                                                                EXCHANGE_MODE_COUNT, NULL, &kind);
     struct exchange_mode mode = {
         .kind = (enum exchange_mode_kind)kind,
-        .staleness = (uint32_t)read_int_or(d, place, "staleness", 0, EXCHANGE_STALENESS_MAX, 0),
-        .backups = (uint32_t)read_int_or(d, place, "backups", 0, EXCHANGE_BACKUPS_MAX, 0),
-        .accumulate = (uint32_t)read_int_or(d, place, "accumulate", 1, EXCHANGE_PERIOD_MAX, 1),
-        .local_steps = (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_PERIOD_MAX, 1),
+        .local_steps =
+            (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_LOCAL_STEPS_MAX, 1),
     };
-    mode.accumulate = mode.accumulate == 1 ? 0 : mode.accumulate; /* as without */
-    mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps;
-    if (!is_known) {
-        return; /* what goes with it is not known either */
-    }
-    const bool has_bound = place_get(place, "staleness").node != NULL;
-    const char *field = mode.kind != EXCHANGE_SYNC ? "mode"
-                        : mode.backups > 0         ? "backups"
-                        : mode.accumulate > 0      ? "accumulate"
-                                                   : "localSteps";
-    const struct place at = place_get(place, field), bound = place_get(place, "staleness");
-    if (has_bound != (mode.kind == EXCHANGE_BOUNDED)) {
-        reader_complain_key(d, has_bound ? &bound : &at,
-                            has_bound ? "remove it, or write mode: BoundedStaleness"
-                                      : "add 'staleness: 3', or write mode: Async",
-                            has_bound ? "only mode BoundedStaleness has a bound"
-                                      : "mode BoundedStaleness needs a bound");
+    mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps; /* as without */
+    /* What goes with an unknown mode is not known either. */
+    if (!is_known || exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
         return;
     }
-    if (exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
-        return;
-    }
-    const char *why = exchange_mode_conflict(&mode, &field);
+    const char *field = mode.kind != EXCHANGE_SYNC ? "mode" : "localSteps";
+    const struct place at = place_get(place, field);
+    const char *why = exchange_mode_conflict(&mode);
     if (why != NULL) {
-        reader_complain_key(d, PLACE(place, field), "remove it, or what it does not go with", "%s",
+        reader_complain_key(d, PLACE(place, "localSteps"), "remove it, or write mode: Sync", "%s",
                             why);
     } else if (exchange->kind != EXCHANGE_PSERVER) {
         reader_complain_key(d, &at, "leave it out, or write kind: PServer",
@@ -114,8 +97,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     struct diags *d = r->diags;
     static const char *const wires_later[] = {"Fp16", NULL};
     if (!read_map(d, place,
-                  FIELDS("*kind", "mode", "staleness", "backups", "accumulate", "localSteps",
-                         "wire", "transport", "serverThreads"))) {
+                  FIELDS("*kind", "mode", "localSteps", "wire", "transport", "serverThreads"))) {
         return place->node == NULL;
     }
     int kind;

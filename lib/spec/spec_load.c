@@ -12,42 +12,6 @@
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 
-/* Where local sweeps the numbers of trainers; NULL: it does not. */
-static const struct node *local_trainers(const struct node *root, const struct spec *spec,
-                                         char **ret_path)
-{
-    const char *from = spec->roles[ROLE_TRAINER].replicas.from;
-    if (from == NULL) {
-        return NULL;
-    }
-    char *path = xasprintf("spec.sweep.%s.%s", sweep_kind_names[spec->sweep.kind], from);
-    const struct node *node = tree_at(root, path);
-    if (!node->from_local) {
-        free(path);
-        return NULL;
-    }
-    *ret_path = path;
-    return node;
-}
-
-/* The value at the place of `diag`. Backup trainers of the file may be too many for local's sweep
- * alone: then the sweep is the place. */
-static const struct node *node_of(const struct node *root, const struct spec *spec,
-                                  struct diag *diag)
-{
-    const struct node *node = tree_at(root, diag->path);
-    char *path = NULL;
-    const struct node *swept = !node->from_local && str_has_suffix(diag->path, ".exchange.backups")
-                                   ? local_trainers(root, spec, &path)
-                                   : NULL;
-    if (swept == NULL) {
-        return node;
-    }
-    free(diag->path);
-    diag->path = path;
-    return swept;
-}
-
 /* What only shows when the points are made: found here, where places are still known. */
 static void check_expansion(const struct node *root, const struct spec *spec, struct diags *diags)
 {
@@ -58,7 +22,7 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
         return;
     }
     vec_each (struct diag, it, &found.list) {
-        const struct node *node = node_of(root, spec, it);
+        const struct node *node = tree_at(root, it->path);
         it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
         it->origin = xstrdup_or_null(node->origin);
         if (node->from_local) {

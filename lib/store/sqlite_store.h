@@ -130,7 +130,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 14
+#define SCHEMA_VERSION 15
 extern const char schema_sql[];
 /* Gives a new file its tables; refuses one of another SCHEMA_VERSION, and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);

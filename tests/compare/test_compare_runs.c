@@ -83,7 +83,7 @@ TEST(other_modes_do_not_compare)
     static const struct {
         struct exchange_mode mode;
         const char *text;
-    } rows[] = {{{.accumulate = 2}, "Sync accumulate=2"}, {{.backups = 2}, "Sync backups=2"}};
+    } rows[] = {{{.local_steps = 2}, "Sync localSteps=2"}, {{.kind = EXCHANGE_ASYNC}, "Async"}};
     for (uint32_t i = 0; i < 2 * N_ROWS(rows); i++) {
         const bool same = i % 2 == 1;
         _cleanup_(fixture_done) struct fixture a, b;
@@ -101,7 +101,7 @@ TEST(other_modes_do_not_compare)
             assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges by 'Sync', that of "
                                             "run/demo-q2v8n by '"));
             assert_non_null(strstr(err.msg, rows[i / 2].text));
-            assert_non_null(strstr(fix, "compare runs with the same mode, staleness, backups"));
+            assert_non_null(strstr(fix, "compare runs with the same mode and localSteps"));
         }
     }
 }

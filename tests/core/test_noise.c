@@ -62,9 +62,7 @@ TEST(who_looks)
         {"alone, without warm-up", EXCHANGE_NONE, false, {0}, true},
         {"others may still start", EXCHANGE_PSERVER, false, {0}, false},
         {"others may still train", EXCHANGE_PSERVER, true, {.kind = EXCHANGE_ASYNC}, false},
-        {"bounded", EXCHANGE_PSERVER, true, {.kind = EXCHANGE_BOUNDED, .staleness = 2}, false},
-        {"with backups", EXCHANGE_PSERVER, true, {.backups = 1}, false},
-        {"averages of many steps", EXCHANGE_PSERVER, true, {.accumulate = 4}, true},
+        {"local steps", EXCHANGE_PSERVER, true, {.local_steps = 4}, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row '%s'\n", rows[i].name);

@@ -55,8 +55,6 @@ TEST(sources)
 #define SUM                                                                                        \
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
     "\"samples\":1,\"duration_ns\":1,\"steps\":1"
-#define LATE(slices, dropped, most)                                                                \
-    ",\"late\":{\"slices\":" slices ",\"dropped\":" dropped ",\"trainer\":2,\"most\":" most "}"
 #define DIGEST_HALF_BUT_ONE "123456789abcdef0123456789abcdef"
 #define DIGEST_HALF "0" DIGEST_HALF_BUT_ONE
 
@@ -147,12 +145,6 @@ TEST(lines_of_others_pass_and_damaged_ones_are_named)
          "'transport' is unknown: 'Auto'"},
         {"unknown transport", SUM ",\"transport\":\"Pigeon\"}", -EPROTO,
          "'transport' is unknown: 'Pigeon'"},
-        {"late gradients", SUM LATE("9", "3", "3") "}", 1, NULL},
-        {"more were dropped than came", SUM LATE("9", "10", "3") "}", -EPROTO,
-         "'late': 'most' is a part of 'dropped'"},
-        {"one had more dropped than all", SUM LATE("9", "3", "4") "}", -EPROTO,
-         "'late': 'most' is a part of 'dropped'"},
-        {"half of it", SUM ",\"late\":{\"slices\":3}}", -EPROTO, "'late': 'dropped' is missing"},
         {"transport is no text", SUM ",\"transport\":1}", -EPROTO, "'transport' is not"},
         {"noise is no object", SUM ",\"noise\":[]}", -EPROTO, "'noise' is not an object"},
         {"series", SUM ",\"series\":{\"k\":1,\"n\":1,\"min\":0,\"data\":\"AAA=\"}}", 1, NULL},

@@ -117,9 +117,8 @@ TEST(series_saturates)
     assert_true(fabs(r.summary.series_us[1] / exp2((65535 - 20410) / 2048.0) - 1) < 1e-12);
 }
 
-/* A server alone sees staleness, late gradients and who came last; a worker alone has a
- * transport and probes. */
-enum writer { SERVER, SERVER_WITH_BACKUPS, WORKER, WRITER_COUNT };
+/* A server alone sees staleness and who came last; a worker alone has a transport and probes. */
+enum writer { SERVER, WORKER, WRITER_COUNT };
 static struct summary worst_summary(enum writer writer)
 {
     struct summary s = {
@@ -154,11 +153,7 @@ static struct summary worst_summary(enum writer writer)
         return s;
     }
     s.last = (struct summary_last){UINT32_MAX, UINT32_MAX, INT64_MAX};
-    if (writer == SERVER_WITH_BACKUPS) {
-        s.late = (struct summary_late){INT64_MAX, INT64_MAX, UINT32_MAX, INT64_MAX};
-    } else {
-        s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
-    }
+    s.staleness = (struct summary_staleness){INT64_MAX, 1.7976931348623157e308, INT64_MAX};
     return s;
 }
 
@@ -198,10 +193,6 @@ TEST(worst_numbers_fit_the_termination_message)
         assert_string_equal(r.summary.source.method, s.source.method);
         assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
         assert_memory_equal(&r.summary.staleness, &s.staleness, sizeof(s.staleness));
-        assert_int_equal(r.summary.late.slices, s.late.slices);
-        assert_int_equal(r.summary.late.dropped, s.late.dropped);
-        assert_int_equal(r.summary.late.trainer, s.late.trainer);
-        assert_int_equal(r.summary.late.most, s.late.most);
         assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         assert_int_equal(r.summary.transport, s.transport);
         assert_int_equal(r.summary.metrics.list.len, s.metrics.list.len);

@@ -145,16 +145,14 @@ TEST(bf16_on_the_wire)
     }
 }
 
-/* Those who exchange are told when; a baseline what is left of it. */
+/* Replicas that exchange get the mode; a baseline does not. */
 TEST(modes_of_an_exchange)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_example_run();
     struct gang_addresses unknown = {0};
-    const struct exchange_mode modes[] = {{0}, {.accumulate = 2}, {.local_steps = 2}};
+    const struct exchange_mode modes[] = {{0}, {.kind = EXCHANGE_ASYNC}, {.local_steps = 2}};
     static const char *const want[][2] = {
-        {NULL, NULL},
-        {"BENCHD_MODE=Sync accumulate=2", "BENCHD_MODE=Sync accumulate=2"},
-        {"BENCHD_MODE=Sync localSteps=2", NULL}};
+        {NULL, NULL}, {"BENCHD_MODE=Async", NULL}, {"BENCHD_MODE=Sync localSteps=2", NULL}};
     for (size_t i = 0; i < N_ROWS(modes); i++) {
         def->spec->systems.items[0].exchange.mode = modes[i];
         for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {

@@ -108,14 +108,6 @@ STRUCT(summary_staleness, SUMMARY_STALENESS)
         0                                                                                          \
     }
 
-#define SUMMARY_LATE(F) F(INT, slices) F(INT, dropped) F(INT, trainer) F(INT, most)
-STRUCT(summary_late, SUMMARY_LATE)
-#define DUMP_summary_late(name) INNER(summary_late, name)
-#define ZERO_summary_late                                                                          \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
 #define NOISE_PROBE(F) F(INT, spins_per_s) F(INT, copy_bytes_per_s) F(INT, flops_per_s)
 STRUCT(noise_probe, NOISE_PROBE)
 #define DUMP_noise_probe(name) INNER(noise_probe, name)
@@ -156,7 +148,7 @@ STRUCT(noise, NOISE)
     F(POINTER, evaluations)                                                                        \
     F(LIST, metrics)                                                                               \
     F(summary_last, last)                                                                          \
-    F(summary_staleness, staleness) F(summary_late, late) F(noise, noise) F(INT, transport)
+    F(summary_staleness, staleness) F(noise, noise) F(INT, transport)
 STRUCT(summary, SUMMARY)
 #define DUMP_summary(name) INNER(summary, name)
 #define ZERO_summary                                                                               \
@@ -294,7 +286,7 @@ STRUCT(step_means, STEP_MEANS)
     F(step_means, steps)                                                                           \
     F(INT, has_step_lines)                                                                         \
     F(INT, has_log)                                                                                \
-    F(INT, has_staleness) F(INT, has_late) F(REAL, p_of_fall) F(TEXT, split_node)
+    F(INT, has_staleness) F(REAL, p_of_fall) F(TEXT, split_node)
 STRUCT(point_kept, POINT_KEPT)
 
 #define POINT_GOAL(F)                                                                              \

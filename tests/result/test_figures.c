@@ -90,9 +90,6 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
     }
     s.staleness = (struct summary_staleness){
         splitmix_below(random, 99), 0.25 * splitmix_below(random, 9), splitmix_below(random, 9)};
-    const uint32_t dropped = splitmix_below(random, 50);
-    s.late = (struct summary_late){50 + splitmix_below(random, 50), dropped,
-                                   splitmix_below(random, 4), splitmix_below(random, dropped + 1)};
     s.last = (struct summary_last){splitmix_below(random, 4), splitmix_below(random, 9),
                                    some(random, 1000000)};
     s.noise.before = (struct noise_probe){(uint64_t)some(random, 1000000000),

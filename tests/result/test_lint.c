@@ -310,8 +310,8 @@ TEST(modes_that_differ)
         {"", "", NULL},
         {", exchange: {kind: PServer, mode: Async}", ", exchange: {kind: PServer, mode: Async}",
          NULL},
-        {", exchange: {kind: PServer, backups: 1}", ", exchange: {kind: PServer, mode: Async}",
-         "mixed modes: a exchanges by Sync backups=1, b by Async; rows of another mode wait for "
+        {", exchange: {kind: PServer, localSteps: 2}", ", exchange: {kind: PServer, mode: Async}",
+         "mixed modes: a exchanges by Sync localSteps=2, b by Async; rows of another mode wait for "
          "other trainers and train in another way, so throughput alone does not rank them"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -391,25 +391,18 @@ TEST(bf16_on_the_wire)
     spec_free(s);
 }
 
-/* A baseline adds gradients up as the others do; it has nobody to average parameters with. */
+/* A baseline has no trainers to average parameters with. */
 TEST(modes_of_an_exchange)
 {
     static const struct {
         const char *field, *text, *baseline;
     } rows[] = {
         {"wire: Fp32", "Sync", "Sync"},
-        {"accumulate: 1, localSteps: 1", "Sync", "Sync"},
-        {"accumulate: 5", "Sync accumulate=5", "Sync accumulate=5"},
+        {"localSteps: 1", "Sync", "Sync"},
         {"localSteps: 10", "Sync localSteps=10", "Sync"},
-        {"backups: 0", "Sync", "Sync"},
-        {"staleness: 0", "BoundedStaleness staleness=0", "Sync"},
-        {"staleness: 3, accumulate: 2", "BoundedStaleness staleness=3 accumulate=2",
-         "Sync accumulate=2"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const bool is_bounded = strstr(rows[i].field, "staleness") != NULL;
-        _cleanup_(freep) char *fields =
-            xasprintf("mode: %s, %s", is_bounded ? "BoundedStaleness" : "Sync", rows[i].field);
+        _cleanup_(freep) char *fields = xasprintf("mode: Sync, %s", rows[i].field);
         _cleanup_(freep) char *short_text = definition_with("mode: Sync, wire: Fp32", fields);
         const char *measure = strstr(short_text, "warmupSteps: 1, steps: 5");
         _cleanup_(freep) char *text =
@@ -434,8 +427,8 @@ TEST(suffixes_of_an_exchange)
         const char *text;
     } rows[] = {
         {{.kind = EXCHANGE_PSERVER}, ""},
-        {{.kind = EXCHANGE_PSERVER, .wire = EXCHANGE_WIRE_BF16, .mode = {.accumulate = 4}},
-         " Bf16 Sync accumulate=4"},
+        {{.kind = EXCHANGE_PSERVER, .wire = EXCHANGE_WIRE_BF16, .mode = {.kind = EXCHANGE_ASYNC}},
+         " Bf16 Async"},
         {{.kind = EXCHANGE_PSERVER, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
         {{.kind = EXCHANGE_ALL_REDUCE}, ""},
         {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},

@@ -31,61 +31,16 @@ static const struct {
      "spec.workload.exchange.kind: unknown value 'Allreduce'", "did you mean 'AllReduce'?"},
     {"mode: Sync", "mode: async", "10:37", "spec.workload.exchange.mode: unknown value 'async'",
      "did you mean 'Async'?"},
-    {"mode: Sync", "mode: Boundd, staleness: 2", "10:37",
-     "spec.workload.exchange.mode: unknown value 'Boundd'",
-     "allowed: Sync, Async or BoundedStaleness"},
-    {"mode: Sync", "mode: BoundedStaleness", "10:31",
-     "spec.workload.exchange.mode: mode BoundedStaleness needs a bound",
-     "add 'staleness: 3', or write mode: Async"},
-    {"mode: Sync", "mode: Async, staleness: 3", "10:44",
-     "spec.workload.exchange.staleness: only mode BoundedStaleness has a bound",
-     "remove it, or write mode: BoundedStaleness"},
-    {"mode: Sync", "mode: Async, backups: 1", "10:44",
-     "spec.workload.exchange.backups: only mode Sync, without local steps, waits for trainers",
-     "remove it, or what it does not go with"},
-    {"mode: Sync", "backups: 1", "10:31",
-     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 1 and "
-     "backups is 1: no step would wait for any",
-     "leave backups out, or sweep trainers from 2 on"},
-    {"profile: benchworker}", "profile: benchworker, exchange: {kind: PServer, backups: 4}}",
-     "5:81",
-     "spec.systems[0].exchange.backups: system 'benchworker' has a point where trainers is 1 and "
-     "backups is 4: no step would wait for any",
-     "leave backups out, or sweep trainers from 5 on"},
-    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
-     "backups: 4, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [8, 4, 3]", "10:31",
-     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 3",
-     "write backups: 2, or sweep trainers from 5 on"},
-    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
-     "backups: 4, wire: Fp32}\n  sweep:\n    require: [trainers > 3]\n    grid: {pservers: [1, 2], "
-     "trainers: [8, 4, 3]",
-     "10:31",
-     "spec.workload.exchange.backups: system 'benchworker' has a point where trainers is 4",
-     "write backups: 3, or sweep trainers from 5 on"},
-    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4], "
-     "batch_size: "
-     "[16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, trainer], paths: "
-     "[/spec/containers/0/resources/requests/cpu]}]\n  baseline: {kind: SingleNode}",
-     "backups: 1, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [2, 4], "
-     "batch_size: "
-     "[16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, trainer], paths: "
-     "[/spec/containers/0/resources/requests/cpu]}]\n  baseline: {kind: Point, where: {trainers: "
-     "1}}",
-     "16:27",
-     "spec.baseline.where: the baseline has 1 trainer and backups is 1: no step would wait for any",
-     "name a point of 2 trainers or more, or write baseline: {kind: SingleNode}"},
+    {"mode: Sync", "mode: Boundd", "10:37", "spec.workload.exchange.mode: unknown value 'Boundd'",
+     "allowed: Sync or Async"},
     {"mode: Sync", "mode: Async, localSteps: 2", "10:44",
      "spec.workload.exchange.localSteps: parameters are averaged over all trainers",
-     "remove it, or what it does not go with"},
-    {"wire: Fp32", "accumulate: 0", "10:55",
-     "spec.workload.exchange.accumulate: 0 is out of range: must be 1 to 1000", NULL},
-    {"wire: Fp32", "accumulate: 2, localSteps: 2", "10:43",
-     "spec.workload.exchange.accumulate: a trainer that updates its own parameters in each step "
-     "has no gradients to add up",
-     "remove it, or what it does not go with"},
+     "remove it, or write mode: Sync"},
+    {"wire: Fp32", "localSteps: 0", "10:55",
+     "spec.workload.exchange.localSteps: 0 is out of range: must be 1 to 1000", NULL},
     {"wire: Fp32", "wire: Bf16, localSteps: 2", "10:55",
      "spec.workload.exchange.localSteps: localSteps needs wire Fp32", "write wire: Fp32"},
-    {"wire: Fp32", "accumulate: 5", "20:26",
+    {"wire: Fp32", "localSteps: 5", "20:26",
      "spec.measure.warmupSteps: 1 is not a multiple of the 5 steps after which system "
      "'benchworker' exchanges",
      "write warmupSteps: 5"},
@@ -375,23 +330,6 @@ static const struct {
      "spec.local.roles: 'roles' is not a field that local can override", NULL},
     {"  repeats:", "  local: {sweep: {grid: {pservers: [0]}}}\n  repeats:", "21:37",
      "spec.local.sweep.grid.pservers[0]: 0 is out of range", NULL},
-    {"profile: benchworker}]\n  workload:\n    model: vgg16-fluid-fc512\n    dataset: {kind: "
-     "Synthetic}\n    batchSize: 64\n    exchange: {kind: PServer, mode: Sync,",
-     "profile: benchworker, exchange: {kind: PServer, backups: 1}}]\n  workload:\n    model: "
-     "vgg16-fluid-fc512\n    dataset: {kind: Synthetic}\n    batchSize: 64\n    exchange: {kind: "
-     "PServer, backups: 1,",
-     "5:81", "spec.systems[0].exchange.backups: system 'benchworker' has a point", NULL},
-    {"  repeats:", "  local: {workload: {exchange: {backups: 1}}}\n  repeats:", "21:33",
-     "spec.local.workload.exchange.backups: system 'benchworker' has a point where trainers is 1 "
-     "and backups is 1",
-     "leave backups out, or sweep trainers from 2 on"},
-    {"mode: Sync, wire: Fp32}\n  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4]",
-     "backups: 1, wire: Fp32}\n  local: {sweep: {grid: {trainers: [4, 1]}}}\n  sweep:\n    grid: "
-     "{pservers: [1, 2], trainers: [2, 4]",
-     "11:26",
-     "spec.local.sweep.grid.trainers: system 'benchworker' has a point where trainers is 1 and "
-     "backups is 1",
-     "leave backups out, or sweep trainers from 2 on"},
     {"  repeats:", "  local: {measure: {steps: 0}}\n  repeats:", "21:28",
      "spec.local.measure.steps: 0 is out of range", NULL},
 };

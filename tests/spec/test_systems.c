@@ -408,11 +408,11 @@ static const struct {
      "leave it out"},
     /* Nor do others exchange as its trainers do. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: other}]",
-     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, accumulate: 2}}",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, localSteps: 2}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
      "5:49: error: spec.systems[1]: only benchworker's trainers and parameter servers exchange by "
-     "'Sync accumulate=2', and system 'mine' has profile 'other'",
+     "'Sync localSteps=2', and system 'mine' has profile 'other'",
      "give the system an exchange of its own, with the mode of its program"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, localSteps: 2}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,

@@ -118,19 +118,19 @@ TEST(test_damaged_files_are_named)
 /* A file from before the first release is not touched. */
 TEST(test_an_older_schema_is_refused)
 {
-    for (int version = 1; version < 14; version++) {
+    for (int version = 1; version < 15; version++) {
         _cleanup_(fixture_done) struct fixture f;
         struct store *s = open_with_run(&f);
         assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
         store_close(s);
         _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", version);
-        _cleanup_(freep) char *text = xasprintf("(schema %d, this program reads 14)", version);
+        _cleanup_(freep) char *text = xasprintf("(schema %d, this program reads 15)", version);
         fixture_exec(&f, sql);
         struct err err = {0};
         assert_int_equal(read_all(&f, &err), -EPROTO);
         assert_has(err.msg, text);
         assert_has(err.msg, "choose another file with --store sqlite:FILE");
-        fixture_exec(&f, "PRAGMA user_version = 14");
+        fixture_exec(&f, "PRAGMA user_version = 15");
         assert_int_equal(read_all(&f, &err), 0);
     }
 }

@@ -1,8 +1,7 @@
 /* What N trainers of batch B must equal: one process that runs N micro-batches of B each step, each
  * with its own batch statistics and its trainer's dropout, adds the gradients in order and applies
- * the average. Over Bf16 gradients and parameters are rounded as on their way. A trainer that
- * accumulates sends the average of some steps; with local steps it trains alone for some, then
- * parameters are averaged. Prints the digest of the parameters as `benchworker trainer
+ * the average. Over Bf16 gradients and parameters are rounded as on their way. With local steps a
+ * trainer trains alone for some, then parameters are averaged. Prints the digest of the parameters as `benchworker trainer
  * --print-digest` does; of other data than synthetic also the accuracy on its test set.
  *
  *     micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]] */
@@ -80,7 +79,6 @@ struct gang {
     struct adam server, *locals; /* (trainers) */
     float *own;                  /* (n) of the servers */
     float *sent, *sum;           /* (n) what a trainer sends, the sum of all */
-    float *added;                /* (n) gradients of some steps */
     uint16_t *narrowed;
 };
 
@@ -109,16 +107,9 @@ static void train_alone(struct gang *g, uint64_t first, uint32_t t)
         compute(g, first + k, t);
         if (g->mode.local_steps > 0) {
             adam_apply(&g->locals[t], first + k + 1, 0, g->n, params, grads, 1.0f);
-        } else if (k == 0) {
-            memcpy(g->added, grads, g->n * sizeof(*grads));
-        } else {
-            grad_add(g->added, grads, g->n);
         }
     }
-    for (size_t i = 0; g->mode.accumulate > 0 && i < g->n; i++) {
-        g->added[i] *= 1.0f / (float)period;
-    }
-    send(g->wire, g->narrowed, g->mode.local_steps > 0 ? params : g->added, g->sent, g->n);
+    send(g->wire, g->narrowed, g->mode.local_steps > 0 ? params : grads, g->sent, g->n);
 }
 
 static void exchange(struct gang *g, uint64_t t)
@@ -185,7 +176,7 @@ int main(int argc, char **argv)
     must(model_new(&p, &g.model, &err), &err);
     must(dataset_open(source, DATA_TRAIN, 0, seed, &g.data, &err), &err);
     g.n = model_n_params(g.model);
-    float **arrays[] = {&g.own, &g.sent, &g.sum, &g.added};
+    float **arrays[] = {&g.own, &g.sent, &g.sum};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
         *arrays[i] = xnew_array(float, g.n);
     }

@@ -64,9 +64,9 @@ class Side:
 
     def frame(self, type_, payload=b"", **fields):
         """The bytes of the next frame; fields overrides any of the header, key signs."""
-        f = {"magic": b"bncX", "version": 3, "role": self.role, "dtype": 0, "index": self.index,
+        f = {"magic": b"bncX", "version": 4, "role": self.role, "dtype": 0, "index": self.index,
              "attempt": self.attempt, "run": self.run, "step": 0, "offset": 0, "slice": 0,
-             "params_version": 0, "len": len(payload), "crc": None, "sequence": self.sequence,
+             "zero": 0, "len": len(payload), "crc": None, "sequence": self.sequence,
              "type": TYPES.index(type_) if isinstance(type_, str) else type_}
         f.update(fields)
         self.sequence += 1
@@ -74,13 +74,13 @@ class Side:
             f["crc"] = crc32c(payload)
         head = HEADER.pack(f["magic"], f["version"], f["type"], f["role"], f["dtype"], f["index"],
                            f["attempt"], f["run"], f["step"], f["offset"], f["slice"],
-                           f["params_version"], f["len"], f["crc"], f["sequence"], bytes(16))[:64]
+                           f["zero"], f["len"], f["crc"], f["sequence"], bytes(16))[:64]
         tag = f["mac"] if "mac" in f else mac(self.key, head)[:16] if self.key else bytes(16)
         return head + tag + payload
 
 
 def derive(secret, purpose, trainer, server):
-    return mac(secret, purpose + b"benchd-frame-3" + trainer.claim() + server.claim())
+    return mac(secret, purpose + b"benchd-frame-4" + trainer.claim() + server.claim())
 
 
 class Trainer:
@@ -155,10 +155,8 @@ def golden():
     rows.append(("WELCOME", server.frame("WELCOME")))
     rows.append(("HEARTBEAT", trainer.frame("HEARTBEAT")))
     grad = struct.pack("<4f", 1.0, -2.0, 0.5, 0.25)
-    rows.append(("GRADIENT", trainer.frame("GRADIENT", grad, dtype=1, step=7, offset=16, slice=3,
-                                           params_version=3)))
-    rows.append(("PARAMS", server.frame("PARAMS", grad, dtype=1, step=7, offset=16, slice=3,
-                                        params_version=3)))
+    rows.append(("GRADIENT", trainer.frame("GRADIENT", grad, dtype=1, step=7, offset=16, slice=3)))
+    rows.append(("PARAMS", server.frame("PARAMS", grad, dtype=1, step=7, offset=16, slice=3)))
     rows.append(("ABORT", server.frame("ABORT", struct.pack("<III", 11, TRAINER, 1) +
                                        b"trainer/1: silent for 6.1 s")))
     rows.append(("GOODBYE", trainer.frame("GOODBYE")))

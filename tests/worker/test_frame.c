@@ -94,7 +94,6 @@ TEST(encode_golden)
         .offset = 16,
         .slice = 3,
         .dtype = FRAME_DTYPE_F32,
-        .params_version = 3,
         .sequence = 3, /* HELLO, PROOF, HEARTBEAT before */
         .payload_len = sizeof(values),
         .payload_crc = crc32c(0, values, sizeof(values)),

@@ -80,7 +80,7 @@ static void change_side(struct handshake *h, enum change change)
     h->secret[5] ^= change == SECRET;
     h->trainer.id.run ^= change == RUN;
     h->trainer.id.attempt += change == ATTEMPT;
-    const struct exchange_mode mode = {.accumulate = change == MODE ? 2 : 0};
+    const struct exchange_mode mode = {.local_steps = change == MODE ? 2 : 0};
     handshake_digest(change == MODEL ? "vgg16-v2" : "vgg16-fluid-fc512", change == SEED ? 2 : 1,
                      &mode, change == WIRE ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32,
                      change == TRAINERS ? 3 : 2, &slices, h->trainer.digest);

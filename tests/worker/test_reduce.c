@@ -240,15 +240,6 @@ TEST(flows)
                      3); /* slice 2 of the third; 3 and 5 not */
     assert_int_equal(n_asked, 2 + 3);
     flow_done(&f);
-    flow_init(&f, 4, FLOW_BYTES / 8);
-    flow_widen(&f, 2); /* two that take nothing hold up nobody */
-    for (uint32_t i = 0; i < 4; i++) {
-        flow_offer(&f, i, 9);
-    }
-    assert_int_equal(all_that_go(&f, NULL, NULL), 1234123412341234);
-    flow_take(&f, 3, 4);
-    assert_int_equal(all_that_go(&f, NULL, NULL), 4444);
-    flow_done(&f);
     flow_init(&f, 1, 2 * FLOW_BYTES); /* one slice goes, however large */
     flow_offer(&f, 0, 2);
     assert_int_equal(all_that_go(&f, NULL, NULL), 1);

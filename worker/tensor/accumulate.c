@@ -4,16 +4,16 @@
 
 /* Unaligned vectors of so many bytes, then the rest one by one. */
 #define DEFINE_ADD(name, attribute, bytes)                                                         \
-    attribute static void name(float *to, const float *a, const float *b, size_t n)                \
+    attribute static void name(float *sum, const float *grad, size_t n)                            \
     {                                                                                              \
         typedef float vec __attribute__((vector_size(bytes), aligned(sizeof(float)), may_alias));  \
         const size_t lanes = (bytes) / sizeof(float);                                              \
         size_t i = 0;                                                                              \
         for (; i + lanes <= n; i += lanes) {                                                       \
-            *(vec *)(to + i) = *(const vec *)(a + i) + *(const vec *)(b + i);                      \
+            *(vec *)(sum + i) += *(const vec *)(grad + i);                                         \
         }                                                                                          \
         for (; i < n; i++) {                                                                       \
-            to[i] = a[i] + b[i];                                                                   \
+            sum[i] += grad[i];                                                                     \
         }                                                                                          \
     }
 
@@ -43,33 +43,28 @@ static bool has(enum grad_add_isa isa)
 
 #endif
 
-bool grad_sum_by(enum grad_add_isa isa, float *to, const float *a, const float *b, size_t n)
+bool grad_add_by(enum grad_add_isa isa, float *sum, const float *grad, size_t n)
 {
     if (!has(isa)) {
         return false;
     }
     switch (isa) {
     case GRAD_ADD_AVX512:
-        add_avx512(to, a, b, n);
+        add_avx512(sum, grad, n);
         break;
     case GRAD_ADD_AVX2:
-        add_avx2(to, a, b, n);
+        add_avx2(sum, grad, n);
         break;
     default:
-        add_baseline(to, a, b, n);
+        add_baseline(sum, grad, n);
     }
     return true;
 }
 
-void grad_sum(float *to, const float *a, const float *b, size_t n)
-{
-    enum grad_add_isa isa = GRAD_ADD_AVX512;
-    while (!grad_sum_by(isa, to, a, b, n)) {
-        isa--; /* the baseline is always there */
-    }
-}
-
 void grad_add(float *sum, const float *grad, size_t n)
 {
-    grad_sum(sum, sum, grad, n);
+    enum grad_add_isa isa = GRAD_ADD_AVX512;
+    while (!grad_add_by(isa, sum, grad, n)) {
+        isa--; /* the baseline is always there */
+    }
 }

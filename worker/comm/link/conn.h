@@ -93,7 +93,7 @@ int conn_beat(struct conn *c, const struct heartbeat_self *self, int64_t now_ns,
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
 void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
-/* Queues a slice; *f holds step, slice, offset and params_version. `data` is borrowed until
+/* Queues a slice; *f holds step, slice and offset. `data` is borrowed until
  * conn_has_bulk is false. The numbers of the connection's wire and their CRC are computed when the
  * transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n);

@@ -26,7 +26,7 @@ enum {
     AT_STEP = 24,
     AT_OFFSET = 32,
     AT_SLICE = 40,
-    AT_PARAMS_VERSION = 44,
+    AT_ZERO = 44,
     AT_PAYLOAD_LEN = 48,
     AT_PAYLOAD_CRC = 52,
     AT_SEQUENCE = 56,
@@ -106,7 +106,7 @@ void frame_encode(const struct frame *f, const struct auth_key *key,
     put64(ret + AT_STEP, f->step);
     put64(ret + AT_OFFSET, f->offset);
     put32(ret + AT_SLICE, f->slice);
-    put32(ret + AT_PARAMS_VERSION, f->params_version);
+    put32(ret + AT_ZERO, 0);
     put32(ret + AT_PAYLOAD_LEN, f->payload_len);
     put32(ret + AT_PAYLOAD_CRC, f->payload_crc);
     put64(ret + AT_SEQUENCE, f->sequence);
@@ -210,7 +210,6 @@ static int check_header(struct frame_parser *p, struct err *err)
         .offset = get64(h + AT_OFFSET),
         .slice = get32(h + AT_SLICE),
         .dtype = h[AT_DTYPE],
-        .params_version = get32(h + AT_PARAMS_VERSION),
         .payload_len = get32(h + AT_PAYLOAD_LEN),
         .payload_crc = get32(h + AT_PAYLOAD_CRC),
         .sequence = get64(h + AT_SEQUENCE),

@@ -22,7 +22,7 @@
 #include "core/role.h"
 #include "worker/comm/link/auth.h"
 
-#define FRAME_VERSION 3
+#define FRAME_VERSION 4
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
 #define FRAME_MAX_PAYLOAD (1u << 20)
@@ -70,9 +70,6 @@ struct frame {
     uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
-    /* With backup trainers it is the version of PARAMS, or of the parameters that a GRADIENT was
-     * computed with. */
-    uint32_t params_version;
     uint64_t sequence; /* frames sent before this one on this connection and direction */
     uint32_t payload_len;
     uint32_t payload_crc;

@@ -9,7 +9,7 @@
 #include "exchange/slices.h"
 #include "worker/comm/link/little_endian.h"
 
-static const char label[] = "benchd-frame-3";
+static const char label[] = "benchd-frame-4";
 
 /* side: run 8, attempt 4, role 1, index 4, nonce, digest */
 #define ID_SIZE 17

@@ -29,9 +29,6 @@ struct client {
     uint32_t n_received;
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
-    uint32_t version,
-        least_version; /* of the parameters that this step computed with; of those that
-                                      * have arrived in it (exchange/backups.h) */
     struct meet meet;
 };
 

@@ -92,7 +92,6 @@ static int on_credit(struct client *c, struct link *l, const struct frame *f, st
             .step = c->step,
             .offset = slice.offset,
             .slice = id,
-            .params_version = c->version,
         };
         conn_send_slice(&l->peer.conn, &gradient, c->box.doing_grads + slice.offset, slice.len);
     }
@@ -130,7 +129,6 @@ static int on_params(struct client *c, struct link *l, const struct frame *f,
     l->n_received++;
     c->n_received++;
     c->is_received[f->slice] = true;
-    c->least_version = f->params_version < c->least_version ? f->params_version : c->least_version;
     return mailbox_check_params(&c->box, f, err);
 }
 

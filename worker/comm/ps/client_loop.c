@@ -37,8 +37,6 @@ static void begin_round(struct client *c)
     count_bytes(c, &c->job_bytes_tx, &c->job_bytes_rx);
     c->box.doing_times = (struct round_times){0};
     c->n_received = 0;
-    c->version = c->step > 0 ? c->least_version : 0;
-    c->least_version = UINT32_MAX;
     memset(c->is_received, 0, c->params.slices.n * sizeof(bool));
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "base/vec.h"
-#include "exchange/backups.h"
 #include "exchange/flow.h"
 #include "worker/comm/link/meet.h"
 #include "worker/comm/link/conn_set.h"
@@ -51,13 +50,11 @@ struct ps_server { /* one thread */
     struct conn_set conns;     /* of all trainers that are connected */
     uint32_t n_joined, n_ready, n_gone;
 
-    struct reduce reduce; /* all zero in a mode without sums, which has `single` in its place */
+    struct reduce reduce; /* all zero in Async, which has `single` in its place */
     struct ps_single single;
-    struct backups backups; /* in addition to `single` in Sync with backup trainers, with `sums` */
-    float *sums;            /* as `params`; owned */
-    struct flow up, down;   /* gradients and parameters on their way; a link is a trainer */
-    uint32_t n_slices;      /* this server's */
-    size_t *param_offsets;  /* (n_slices) into params */
+    struct flow up, down;  /* gradients and parameters on their way; a link is a trainer */
+    uint32_t n_slices;     /* this server's */
+    size_t *param_offsets; /* (n_slices) into params */
     uint16_t
         *narrowed; /* the parameters of the last round in bf16, as they are sent; NULL: in fp32 */
     uint32_t *param_crcs; /* (n_slices) of the parameters of the last round, as they are sent */
@@ -87,8 +84,7 @@ void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct
 void ps_round_part(void *server, struct conn *c, size_t n);
 int ps_round_frame(void *server, struct conn *c, const struct frame *f, const uint8_t *payload,
                    struct err *err);
-/* Once in a turn: in a mode in which no trainer waits for another, those that are stuck do
- * not hold up the others. */
+/* Once in a turn: in Async, trainers that are stuck do not hold up the others. */
 void ps_round_look(struct ps_server *s);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */

@@ -24,14 +24,9 @@ static struct slice own_slice(const struct ps_server *s, size_t i)
     return slices_get(&s->params.slices, own_id(s, i));
 }
 
-static bool is_single(const struct ps_server *s)
+static bool is_async(const struct ps_server *s)
 {
-    return exchange_mode_is_single(&s->params.mode);
-}
-
-static bool has_backups(const struct ps_server *s)
-{
-    return s->params.mode.backups > 0;
+    return s->params.mode.kind == EXCHANGE_ASYNC;
 }
 
 void ps_round_init(struct ps_server *s)
@@ -53,17 +48,9 @@ void ps_round_init(struct ps_server *s)
         max_len * frame_wire_bytes(s->params.wire) * s->params.slices.n_threads;
     flow_init(&s->up, s->params.n_trainers, max_bytes);
     flow_init(&s->down, s->params.n_trainers, max_bytes);
-    if (is_single(s)) {
+    if (is_async(s)) {
         ps_single_init(&s->single, s->params.n_trainers, s->params.wire, s->n_slices, max_len,
                        s->down.max_each);
-    }
-    if (has_backups(s)) {
-        backups_init(&s->backups, s->params.n_trainers, s->params.mode.backups, s->n_slices);
-        flow_widen(&s->up, s->params.mode.backups);
-        flow_widen(&s->down, s->params.mode.backups);
-        s->sums = xnew_array(float, offset + 1);
-    }
-    if (is_single(s)) {
         return;
     }
     flow_join(&s->up);
@@ -78,7 +65,7 @@ void ps_round_done(struct ps_server *s)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         struct ps_peer *p = s->trainers[t];
-        if (p != NULL && p->receiving != NULL && is_single(s)) {
+        if (p != NULL && p->receiving != NULL && is_async(s)) {
             ps_single_drop(&s->single, p->receiving);
         } else if (p != NULL && p->receiving != NULL) {
             reduce_drop(&s->reduce, p->next, t, p->receiving);
@@ -86,8 +73,6 @@ void ps_round_done(struct ps_server *s)
     }
     reduce_done(&s->reduce);
     ps_single_done(&s->single);
-    backups_done(&s->backups);
-    free(s->sums);
     flow_done(&s->up);
     flow_done(&s->down);
     free(s->lasts);
@@ -118,7 +103,7 @@ static int blame_leaver(struct ps_server *s, struct err *err)
 /* Slices of all completed rounds; without rounds, of the trainer's complete steps. */
 static uint64_t n_done(const struct ps_server *s, const struct ps_peer *peer)
 {
-    return (is_single(s) ? peer->step : s->round) * s->n_slices;
+    return (is_async(s) ? peer->step : s->round) * s->n_slices;
 }
 
 /* True if the trainer has begun the current round. */
@@ -148,30 +133,6 @@ static int blame_waiter(struct ps_server *s, struct err *err)
         s, array_find_item(s->trainers, s->params.n_trainers, it, it != NULL && it->ready), err);
 }
 
-/* In a mode without rounds a trainer that is ahead may have left, or wait at the barrier, while
- * others go on. One that others wait for may not: they would wait for ever. */
-static int check_held(struct ps_server *s, struct err *err)
-{
-    const bool is_closed = is_barrier_closed(s);
-    const struct ps_peer *last =
-        NULL; /* of those that send no more, the one with the fewest steps */
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        const struct ps_peer *peer = s->trainers[t];
-        if (peer != NULL && (peer->gone || (is_closed && peer->ready)) &&
-            (last == NULL || peer->step < last->step)) {
-            last = peer;
-        }
-    }
-    for (uint32_t t = 0; last != NULL && t < s->params.n_trainers; t++) {
-        const uint64_t sent = s->up.links[t].ready;
-        if (sent > 0 &&
-            !exchange_mode_may_have(&s->params.mode, (sent - 1) / s->n_slices, last->step)) {
-            return blame_idle(s, last, err);
-        }
-    }
-    return 0;
-}
-
 static bool is_any_in_round(const struct ps_server *s)
 {
     return array_any(s->trainers, s->params.n_trainers, it, *it != NULL && is_in_round(s, *it));
@@ -182,17 +143,15 @@ static int check_left(struct ps_server *s, struct err *err)
     if (is_barrier_closed(s)) {
         return blame_leaver(s, err);
     }
-    if (is_single(s)) {
-        return check_held(s, err);
-    }
-    return is_any_in_round(s) ? blame_leaver(s, err) : 0;
+    return !is_async(s) && is_any_in_round(s) ? blame_leaver(s, err) : 0;
 }
 
-/* -EPROTO and the fault if another trainer has left or waits at the barrier, while one goes on. */
+/* -EPROTO and the fault if another trainer has left or waits at the barrier, while one goes on. In
+ * Async no trainer waits for another. */
 static int check_others(struct ps_server *s, struct err *err)
 {
-    if (is_single(s)) {
-        return check_held(s, err);
+    if (is_async(s)) {
+        return 0;
     }
     if (s->n_gone > 0) {
         return blame_leaver(s, err);
@@ -224,13 +183,6 @@ void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct
             f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset, bytes);
         return NULL;
     }
-    if (has_backups(s) && f->params_version > s->backups.versions[peer->next]) {
-        (void)err_set(err, EPROTO,
-                      "gradient of slice %" PRIu32 ", computed with version %" PRIu32
-                      " of its parameters; the newest is %" PRIu32,
-                      id, f->params_version, s->backups.versions[peer->next]);
-        return NULL;
-    }
     const uint32_t t = peer->conn.peer.index;
     if (s->up.links[t].taken == s->up.links[t].sent) {
         (void)err_set(err, EPROTO,
@@ -238,7 +190,7 @@ void *ps_round_place(void *server, struct conn *c, const struct frame *f, struct
                       f->step, id);
         return NULL;
     }
-    if (is_single(s)) {
+    if (is_async(s)) {
         peer->receiving = ps_single_take(&s->single);
         return ps_single_landing(&s->single, peer->receiving, want.len);
     }
@@ -250,7 +202,7 @@ void ps_round_part(void *server, struct conn *c, size_t n)
 {
     struct ps_server *s = server;
     struct ps_peer *peer = (struct ps_peer *)c;
-    if (!is_single(s)) {
+    if (!is_async(s)) {
         reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
                         n / frame_wire_bytes(s->params.wire));
     }
@@ -321,48 +273,12 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
     }
 }
 
-/* Sync with backup trainers: the sum of slice i is complete. */
-static void update_slice(struct ps_server *s, size_t i)
-{
-    const struct ps_server_params *p = &s->params;
-    const size_t offset = s->param_offsets[i];
-    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
-    p->apply(p->apply_ctx, backups_updated(&s->backups, i), s->first_param + offset,
-             own_slice(s, i).len, p->params + offset, s->sums + offset,
-             1.0f / (float)s->backups.n_wanted);
-    ps_round_lap(s, &s->stats.update);
-    s->n_complete++;
-    if (s->n_complete == s->n_slices) {
-        end_round(s);
-    }
-}
-
-/* Likewise: trainer t's gradient of slice i is here, in time or too late. */
-static void add_or_drop(struct ps_server *s, size_t i, uint32_t t, uint32_t version, void *grad)
-{
-    const size_t len = own_slice(s, i).len;
-    float *sum = s->sums + s->param_offsets[i];
-    const bool is_in_time = backups_arrived(&s->backups, t, i, version);
-    if (is_in_time) {
-        ps_single_widen(&s->single, grad, len);
-    }
-    if (is_in_time && s->backups.n_in_sum[i] == 1) {
-        memcpy(sum, grad, len * sizeof(*sum));
-    } else if (is_in_time) {
-        grad_add(sum, grad, len);
-    }
-    ps_single_drop(&s->single, grad);
-    if (backups_is_complete(&s->backups, i)) {
-        update_slice(s, i);
-    }
-}
-
 /* Of the slices of `step` that are complete and that the trainer has not been sent, the first in
  * the arena: the next forward wants it soonest. */
 static uint32_t next_params(const struct ps_server *s, const struct ps_peer *peer, uint64_t step)
 {
-    const uint64_t complete = is_single(s) ? peer->step : s->round;
-    const uint32_t next = is_single(s) ? (uint32_t)peer->next : s->n_complete;
+    const uint64_t complete = is_async(s) ? peer->step : s->round;
+    const uint32_t next = is_async(s) ? (uint32_t)peer->next : s->n_complete;
     uint32_t i = step < complete ? s->n_slices : next;
     do {
         i--; /* there is one: flow_next says so */
@@ -378,19 +294,17 @@ static void send_params(struct ps_server *s, uint32_t t)
     if (number % s->n_slices == 0) {
         memset(peer->is_sent, 0, s->n_slices * sizeof(bool));
     }
-    const uint32_t i =
-        has_backups(s) ? (uint32_t)backups_send(&s->backups, t) : next_params(s, peer, step);
+    const uint32_t i = next_params(s, peer, step);
     const struct slice slice = own_slice(s, i);
     const struct frame f = {
         .type = FRAME_PARAMS,
         .step = step,
         .slice = own_id(s, i),
         .offset = slice.offset,
-        .params_version = has_backups(s) ? s->backups.versions[i] : 0,
     };
     peer->is_sent[i] = true;
     const size_t bytes = slice.len * frame_wire_bytes(s->params.wire);
-    if (is_single(s)) {
+    if (is_async(s)) {
         const void *copy = ps_single_send(&s->single, t, i, number,
                                           s->params.params + s->param_offsets[i], slice.len);
         conn_send_payload(&peer->conn, &f, copy, bytes, crc32c(0, copy, bytes));
@@ -399,36 +313,10 @@ static void send_params(struct ps_server *s, uint32_t t)
     conn_send_payload(&peer->conn, &f, wire_params(s, i), bytes, s->param_crcs[i]);
 }
 
-/* Steps that every trainer has sent. */
-static uint64_t slowest_step(const struct ps_server *s)
-{
-    uint64_t least = UINT64_MAX;
-    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
-        const uint64_t step = s->trainers[t] == NULL ? 0 : s->trainers[t]->step;
-        least = step < least ? step : least;
-    }
-    return least;
-}
-
-struct slowest {
-    const struct ps_server *server;
-    uint64_t step;
-};
-
-/* May trainer t have parameters of its step? */
-static bool may_have(void *ctx, uint32_t t, uint64_t number)
-{
-    const struct slowest *slowest = ctx;
-    const struct ps_server *s = slowest->server;
-    (void)t;
-    return !is_single(s) ||
-           exchange_mode_may_have(&s->params.mode, number / s->n_slices, slowest->step);
-}
-
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
     const struct ps_server *s = ctx;
-    return is_single(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
+    return is_async(s) || reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
 /* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one
@@ -436,15 +324,11 @@ static bool may_come(void *ctx, uint32_t t, uint64_t number)
 static void serve(struct ps_server *s)
 {
     uint32_t t;
-    struct slowest slowest = {s, slowest_step(s)};
-    for (t = 0; has_backups(s) && t < s->params.n_trainers; t++) {
-        flow_offer(&s->down, t, s->backups.n_answers[t]);
-    }
-    while (flow_next(&s->down, may_have, &slowest, &t)) {
+    while (flow_next(&s->down, NULL, NULL, &t)) {
         send_params(s, t);
     }
     while (flow_next(&s->up, may_come, s, &t)) {
-        if (!is_single(s)) {
+        if (!is_async(s)) {
             reduce_reserve(&s->reduce, (s->up.links[t].sent - 1) % s->n_slices, t);
         }
     }
@@ -461,7 +345,7 @@ static void serve(struct ps_server *s)
 
 void ps_round_look(struct ps_server *s)
 {
-    if (is_single(s)) {
+    if (is_async(s)) {
         const bool up = flow_look(&s->up, s->meet.now_ns),
                    down = flow_look(&s->down, s->meet.now_ns);
         if (up || down) {
@@ -512,7 +396,7 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
             f->slice, f->step, l->taken - step * s->n_slices, l->sent - step * s->n_slices, step);
     }
     flow_take(&s->down, peer->conn.peer.index, step * s->n_slices + f->slice);
-    for (uint64_t number = before; is_single(s) && number < l->taken; number++) {
+    for (uint64_t number = before; is_async(s) && number < l->taken; number++) {
         ps_single_release(&s->single, peer->conn.peer.index, number);
     }
     serve(s);
@@ -520,7 +404,7 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
 }
 
 /* It has arrived where ps_round_place has put it. */
-static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f)
+static void on_gradient(struct ps_server *s, struct ps_peer *peer)
 {
     size_t i = peer->next;
     void *grad = take_ptr(peer->receiving);
@@ -529,28 +413,17 @@ static void on_gradient(struct ps_server *s, struct ps_peer *peer, const struct 
     if (peer->next == s->n_slices) {
         peer->next = 0;
         peer->step++;
-        if (!is_single(s)) {
+        if (!is_async(s)) {
             ps_round_note_arrival(s, t);
         }
     }
     flow_take(&s->up, t, s->up.links[t].taken + 1);
-    if (has_backups(s)) {
-        add_or_drop(s, i, t, f->params_version, grad);
-    } else if (is_single(s)) {
+    if (is_async(s)) {
         apply_single(s, i, t, grad);
     } else if (reduce_add(&s->reduce, i, t, grad)) {
         finish_slice(s, i);
     }
     serve(s);
-}
-
-/* A trainer has left or waits at the barrier: with backup trainers, the others may be too few. */
-static void one_stays(struct ps_server *s)
-{
-    if (has_backups(s)) {
-        backups_one_stays(&s->backups);
-        serve(s);
-    }
 }
 
 static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
@@ -563,11 +436,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     if (s->n_gone > 0) {
         return blame_leaver(s, err);
     }
-    if (is_single(s) && check_held(s, err) < 0) {
-        return -EPROTO;
-    }
-    one_stays(s);
-    if (!is_single(s) && is_any_in_round(s)) {
+    if (!is_async(s) && is_any_in_round(s)) {
         return blame_waiter(s, err);
     }
     if (s->n_ready < s->params.n_trainers) {
@@ -581,10 +450,6 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
     s->single.staleness_sum = s->single.staleness_max = s->single.n_gradients = 0;
-    if (has_backups(s)) {
-        backups_all_go_on(&s->backups);
-        s->n_complete = 0; /* of the warm-up, some slices had more updates than others */
-    }
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;
 }
@@ -596,7 +461,6 @@ static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err
     }
     peer->gone = true;
     s->n_gone++;
-    one_stays(s);
     int r = check_left(s, err);
     return r < 0 ? r : 1;
 }
@@ -612,7 +476,7 @@ int ps_round_frame(void *server, struct conn *c, const struct frame *f, const ui
     case FRAME_OFFER:
         return on_offer(s, peer, f, err);
     case FRAME_GRADIENT:
-        on_gradient(s, peer, f);
+        on_gradient(s, peer);
         return 0;
     case FRAME_TAKEN:
         return on_taken(s, peer, f, err);

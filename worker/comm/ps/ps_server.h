@@ -3,12 +3,9 @@
  *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
  *               time limit it fails and names the missing trainers.
  *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
- *               new parameters to all trainers; in modes without sums (ps_single.h) it applies each
- *               trainer's when they come, and sends the new parameters to that trainer, once the
- *               mode lets it have them. As many gradients as there are trainers count as a round.
- *               With backup trainers (exchange/backups.h) it adds those that are in time, in the
- *               order in which they come; an update of each slice counts as a round. The measured
- *               time begins at the barrier. A trainer offers slices and sends those that it has
+ *               new parameters to all trainers; in Async (ps_single.h) it applies each trainer's when they
+ *               come, and sends the new parameters to that trainer. As many gradients as there are
+ *               trainers count as a round. The measured time begins at the barrier. A trainer offers slices and sends those that it has
  *               credit for: so the memory for gradients that wait and the bytes on their way are
  *               limited (reduce.h, flow.h).
  *   DONE        after the last goodbye
@@ -69,14 +66,8 @@ struct ps_server_stats {
     uint32_t last_trainer, n_last;
     int64_t last_wait_ns;
     size_t early_peak_bytes; /* the most that waited for gradients before them */
-    /* Of modes that apply each gradient on its own (ps_single.h), over the
-     * slices of measured steps. */
+    /* In Async, over the slices of measured steps. */
     uint64_t staleness_sum, staleness_max, n_stale;
-    /* Of Sync with backup trainers: gradients of slices from the barrier to the goodbyes, and those
-     * that came too late; of the trainer that was late most often. */
-    uint64_t n_arrived, n_dropped;
-    uint32_t latest_trainer;
-    uint64_t n_latest;
 };
 void ps_server_stats_done(struct ps_server_stats *s);
 

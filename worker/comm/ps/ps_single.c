@@ -50,17 +50,12 @@ void *ps_single_landing(const struct ps_single *s, void *buffer, size_t len)
     return s->wire == EXCHANGE_WIRE_BF16 ? (void *)((uint16_t *)buffer + len) : buffer;
 }
 
-void ps_single_widen(const struct ps_single *s, void *buffer, size_t len)
+uint64_t ps_single_arrived(struct ps_single *s, uint32_t trainer, size_t slice, void *buffer,
+                           size_t len)
 {
     if (s->wire == EXCHANGE_WIRE_BF16) {
         bf16_widen(buffer, ps_single_landing(s, buffer, len), len);
     }
-}
-
-uint64_t ps_single_arrived(struct ps_single *s, uint32_t trainer, size_t slice, void *buffer,
-                           size_t len)
-{
-    ps_single_widen(s, buffer, len);
     const uint64_t staleness = s->versions[slice] - s->seen[trainer * s->n_slices + slice];
     s->staleness_sum += staleness;
     s->staleness_max = staleness > s->staleness_max ? staleness : s->staleness_max;

@@ -1,7 +1,6 @@
-/* The modes in which a server applies each trainer's gradients on their own, when they arrive:
- * Async and BoundedStaleness (core/exchange_mode.h). There are no rounds and no sums: a slice of
- * the parameters has a version, the number of gradients that were applied to it. Sync with backup
- * trainers has sums (exchange/backups.h), and uses the buffers and copies of this file.
+/* Async: a server applies each trainer's gradients on their own, when they arrive. There are no
+ * rounds and no sums: a slice of the parameters has a version, the number of gradients that were
+ * applied to it.
  *
  * A gradient's staleness is the number of versions between the parameters that its trainer computed
  * with and those that it is applied to.
@@ -41,9 +40,6 @@ void ps_single_drop(struct ps_single *s, void *buffer);
  * makes, from 1. */
 uint64_t ps_single_arrived(struct ps_single *s, uint32_t trainer, size_t slice, void *buffer,
                            size_t len);
-
-/* Makes fp32 of a complete gradient in its buffer: what ps_single_arrived does first. */
-void ps_single_widen(const struct ps_single *s, void *buffer, size_t len);
 
 /* The len parameters of a slice as they go to the trainer, as its `number`-th. Borrowed until
  * ps_single_release of that number. */

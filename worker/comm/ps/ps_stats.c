@@ -60,7 +60,6 @@ void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stat
             ret->bytes_rx += rx - s->barrier_bytes_rx;
         }
         ret->early_peak_bytes += s->reduce.n_peak * s->reduce.buffer_bytes;
-        ret->n_arrived += s->backups.n_arrived;
         ret->staleness_max =
             one->staleness_max > ret->staleness_max ? one->staleness_max : ret->staleness_max;
         if (i > 0) { /* *ret has those of the first */
@@ -71,11 +70,5 @@ void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stat
             ret->staleness_sum += one->staleness_sum;
             ret->n_stale += one->n_stale;
         }
-    }
-    for (uint32_t t = 0; threads->params.mode.backups > 0 && t < threads->params.n_trainers; t++) {
-        const uint64_t n_late = array_sum(threads, n, it, it->backups.n_dropped[t]);
-        ret->n_dropped += n_late;
-        ret->latest_trainer = n_late > ret->n_latest ? t : ret->latest_trainer;
-        ret->n_latest = n_late > ret->n_latest ? n_late : ret->n_latest;
     }
 }
