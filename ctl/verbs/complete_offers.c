@@ -370,10 +370,11 @@ static const struct source {
 
 /* What only the person knows. */
 static const char *const free_values[] = {
-    "A",      "AGE",      "AMOUNT/UNIT", "AMOUNT/gpu-hour", "AXIS=A/B", "CLASS", "CONTEXT",
-    "DIGEST", "DURATION", "I",           "IMAGE",           "LABELS",   "N",     "NAME=VALUE",
-    "NS",     "QUEUE",    "RATE",        "RATIO",           "T",        "TEXT",  "US",
-    NULL};
+    "A",     "AGE",     "AMOUNT/UNIT", "AMOUNT/gpu-hour", "AXIS=A/B",
+    "CLASS", "CONTEXT", "DIGEST",      "DURATION",        "I",
+    "IMAGE", "LABELS",  "N",           "NAME=VALUE",      "MS",
+    "NS",    "QUEUE",   "RATE",        "RATIO",           "T",
+    "TEXT",  "US",      NULL};
 
 static const struct source *find_source(const char *value_name)
 {
