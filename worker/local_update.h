@@ -1,7 +1,7 @@
 /* What a trainer with local steps (core/exchange_mode.h) does between two exchanges, range by range
  * while the model makes its gradients, so that they are still in the caches and can leave at once:
- * Adam updates each range of the trainer's own parameters. In the last step these are what it sends.
- * Without local steps a range is passed on as it is. */
+ * Adam updates each range of the trainer's own parameters. In the last step these are what it
+ * sends. Without local steps a range is passed on as it is. */
 #pragma once
 
 #include <stdbool.h>

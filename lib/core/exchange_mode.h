@@ -1,5 +1,5 @@
-/* When trainers exchange, and for whom they wait. The worker asks these functions at run time, and a
- * definition is checked by them. Pure. All zero means Sync, after each step. */
+/* When trainers exchange, and for whom they wait. The worker asks these functions at run time, and
+ * a definition is checked by them. Pure. All zero means Sync, after each step. */
 #pragma once
 
 #include <stdbool.h>

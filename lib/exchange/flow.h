@@ -60,8 +60,8 @@ void flow_done(struct flow *f);
  * limit of all sees to it. */
 void flow_join(struct flow *f);
 /* In Async, a link that takes nothing must not hold up the others: call this a few times a second.
- * A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes one.
- * True: more may go now. */
+ * A link is stuck when it has slices on their way and takes none for FLOW_STUCK_NS, until it takes
+ * one. Returns true if more may go now. */
 bool flow_look(struct flow *f, int64_t now_ns);
 
 /* So many slices of the link exist now. */

@@ -1,6 +1,6 @@
-/* A server in Async: what parameters a trainer gets, how stale its gradients were, and that one which
- * is stuck holds up no other. The test calls the trainers one after another, so each sum of updates
- * has one order. */
+/* A server in Async: what parameters a trainer gets, how stale its gradients were, and that one
+ * which is stuck holds up no other. The test calls the trainers one after another, so each sum of
+ * updates has one order. */
 #include <pthread.h>
 
 #include "tests/test.h"

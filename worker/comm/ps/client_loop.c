@@ -162,7 +162,8 @@ static int check_rendezvous(struct client *c, struct err *err)
     return meet_absent_check(&c->meet, &absent, err);
 }
 
-/* Sleeps until there is something to do. fds gets the links in order, the mailbox, and what dials. */
+/* Sleeps until there is something to do. fds gets the links in order, the mailbox, and what
+ * dials. */
 static int wait_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
     int timeout_ms = TICK_MS;

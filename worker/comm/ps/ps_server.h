@@ -3,11 +3,11 @@
  *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
  *               time limit it fails and names the missing trainers.
  *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
- *               new parameters to all trainers; in Async (ps_single.h) it applies each trainer's when they
- *               come, and sends the new parameters to that trainer. As many gradients as there are
- *               trainers count as a round. The measured time begins at the barrier. A trainer offers slices and sends those that it has
- *               credit for: so the memory for gradients that wait and the bytes on their way are
- *               limited (reduce.h, flow.h).
+ *               new parameters to all trainers; in Async (ps_single.h) it applies each trainer's
+ *               when they come, and sends the new parameters to that trainer. As many gradients as
+ *               there are trainers count as a round. The measured time begins at the barrier. A
+ *               trainer offers slices and sends those that it has credit for: so the memory for
+ *               gradients that wait and the bytes on their way are limited (reduce.h, flow.h).
  *   DONE        after the last goodbye
  *
  * At the first fault the server reports to its peers which replica caused it, and ps_server_run
