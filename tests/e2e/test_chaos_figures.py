@@ -93,7 +93,7 @@ def spec_of(kind):
         "systems": [{"name": kind, "profile": "none", "log": {"lines": [{"kind": "Step", "scope": "Each", "pattern": r"^(?<rate>\d+) images/sec"}]}, **system}],
         "workload": {"model": "m", "batchSize": 1, "exchange": {"kind": "AllReduce"}}, "sweep": {"grid": {"workers": list(workers)}},
         "baseline": {"kind": "Point", "where": {"workers": workers[0]}}, "roles": {"worker": role}, "repeats": {"min": 1},
-        "measure": {"warmupSteps": 0, "steps": len(RATES)}, "runPolicy": {"backoffLimit": 1 if each == LOUD else 50}}
+        "measure": {"warmupSteps": 0, "steps": len(RATES)}, "runPolicy": {"backoffLimit": 1 if each == LOUD else 50, "cleanPodPolicy": "All"}}
     return {"definition": made, **({"scheduling": {"queueName": QUEUE}} if is_queued and not job else {})}
 
 
