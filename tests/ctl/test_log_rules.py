@@ -180,7 +180,7 @@ year: 2021
 sources: [{id: s, title: S}]
 tables:
 - {name: t, title: T, source: s, quality: Table, measure: Time, quantity: TimeToAccuracy, goal: 0.8, unit: s, axis: workers,
-   columns: [1, 16], rows: [{name: theirs, price: 0.04, values: [5895, 1880]}]}
+   columns: [1, 16], rows: [{name: theirs, values: [5895, 1880], recomputed: {cost: [0.0655, 0.33422222]}}]}
 """, encoding="utf-8")
         beside = ("results", result["run"], "--store", self.store, "--reference", str(published))
         self.assertRegex(self.ctl(*beside, "--price", "0.2092/pod-hour").stdout, r"(?m)^trainers 16 +30\.9\d +1880 +0\.02876 +0\.3342 +theirs$")
