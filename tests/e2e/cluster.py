@@ -51,17 +51,24 @@ def die_with_parent():
     return before_exec
 
 
+held_ports = []   # to the end of this process
+
+
 def free_port():
-    """Below the range from which the kernel gives ports to others: nobody gets it before a server listens there, nor while one restarts."""
+    """Below the range from which the kernel gives ports to others: nobody gets it before a server listens there, nor while one restarts.
+    A socket with a name in this network namespace keeps it from other tests, whose servers may not listen yet either."""
     low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
-        port = random.randrange(low // 2, low)
-        with socket.socket() as s:
-            try:
+        port, holder = random.randrange(low // 2, low), socket.socket(socket.AF_UNIX)
+        try:
+            holder.bind(f"\0benchd-port-{port}")
+            with socket.socket() as s:
                 s.bind(("127.0.0.1", port))
-                return port
-            except OSError:   # somebody's
-                pass
+        except OSError:   # somebody's
+            holder.close()
+            continue
+        held_ports.append(holder)
+        return port
 
 
 def built(*modules):
