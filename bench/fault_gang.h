@@ -39,7 +39,7 @@ struct fault_gang {
     int64_t compute_ns, silence_ns;
     struct slices slices;
     uint8_t secret[AUTH_SECRET_SIZE], digest[AUTH_DIGEST_SIZE];
-    int listeners[FAULT_GANG_MAX]; /* of servers, or of workers of a ring */
+    int listeners[FAULT_GANG_MAX]; /* the servers have one each, or the workers of a ring */
     struct net_addr addrs[FAULT_GANG_MAX];
     uint32_t *want;                  /* (steps) CRC-32Cs of all parameters */
     struct fault_process *processes; /* (servers, then workers) shared */

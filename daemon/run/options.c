@@ -92,7 +92,7 @@ static int read_size(const struct args *a, const char *option, const char *least
     const char *text = args_get(a, option, NULL);
     if (text != NULL &&
         (parse_mem_bytes(text, ret) < 0 || parse_mem_bytes(least, &min) < 0 || *ret < min)) {
-        return err_set(err, EINVAL, "--%s '%s': expected a size from %s, such as 20Gi", option,
+        return err_set(err, EINVAL, "--%s '%s': expected a size from %s, with Ki, Mi or Gi", option,
                        text, least);
     }
     return 0;

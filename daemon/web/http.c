@@ -45,8 +45,8 @@
 /* Makes the documents of one kind, and counts how much of them is being sent. */
 struct source {
     struct renderer *renderer;
-    size_t n_sending,
-        max_sending; /* bytes of responses that are being sent; only for the HTTP thread */
+    /* Bytes of responses that are being sent. Only the HTTP thread reads them. */
+    size_t n_sending, max_sending;
 };
 
 struct web {

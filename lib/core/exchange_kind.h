@@ -34,6 +34,6 @@ enum exchange_transport {
     EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */
 };
 #define EXCHANGE_TRANSPORT_COUNT 3
-extern const char
-    *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT]; /* "Auto", "Tcp", "Nccl" */
+/* "Auto", "Tcp", "Nccl" */
+extern const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT];
 int exchange_transport_from_string(const char *s); /* enum exchange_transport, or -EINVAL */
